@@ -1,5 +1,6 @@
-//! Runs the examples of `docs/modules.md`: each block of `epl` is a module, the block of `transcript` behind it what happens and what
-//! comes out, exactly. The appendix of the document says how transcripts are written.
+//! Runs the examples of `docs/modules.md`: each `epl` block is a module, and the `transcript` block after it
+//! lists exactly the inputs and the expected outputs. The appendix of the document explains the format of
+//! transcripts.
 
 mod store;
 mod transcript;
@@ -18,11 +19,11 @@ use crate::limits::Limits;
 
 const DOCUMENT: &str = include_str!("../../../docs/modules.md");
 
-/// Fewer would mean that examples are not found, or were lost.
+/// The minimum number of examples; fewer would mean that examples were lost or not found.
 const EXAMPLES: usize = 19;
 
 struct Example<'a> {
-    /// In the document, from 1.
+    /// The line number in the document, counted from 1.
     line: usize,
     module: &'a str,
     transcript: &'a str,
@@ -43,7 +44,7 @@ fn examples_of_the_document_give_what_it_says() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// What the document calls a mistake is one, with this message.
+/// What the document presents as a mistake is rejected with the documented message.
 #[test]
 fn mistakes_of_the_document_are_shown_as_it_says() {
     let blocks = blocks();
@@ -58,7 +59,7 @@ fn mistakes_of_the_document_are_shown_as_it_says() {
     assert!(count > 0);
 }
 
-/// What the document warns of is warned of, in these words.
+/// What the document presents as a warning produces the documented message.
 #[test]
 fn slips_of_the_document_are_warned_of_as_it_says() {
     let blocks = blocks();
@@ -71,7 +72,7 @@ fn slips_of_the_document_are_warned_of_as_it_says() {
     }
 }
 
-/// Name and plan of a module.
+/// Returns the name and the plan of a module.
 fn plan(module: &str) -> Result<(Arc<str>, ModulePlan), String> {
     language::parse(module)
         .and_then(|tree| Ok((tree.name.text.clone(), plan::plan(&tree, &plan::Catalog::new())?)))
@@ -95,7 +96,8 @@ fn examples() -> Vec<Example<'static>> {
     examples
 }
 
-/// The fenced blocks of the document: what they hold, the line they begin in, and their text.
+/// Returns the fenced code blocks of the document: their language, the line in which they start, and their
+/// text.
 fn blocks() -> Vec<(&'static str, usize, &'static str)> {
     let mut blocks = Vec::new();
     let (mut open, mut at) = (None, 0);
@@ -116,7 +118,7 @@ fn blocks() -> Vec<(&'static str, usize, &'static str)> {
     blocks
 }
 
-/// Runs a module over a transcript, and writes the transcript as it came out.
+/// Runs a module with the inputs of a transcript and returns the transcript with the actual outputs.
 fn run(module: &str, transcript: &Transcript) -> String {
     let (name, plan) = match plan(module) {
         Ok((name, plan)) => (name, Arc::new(plan)),
@@ -146,7 +148,7 @@ fn run(module: &str, transcript: &Transcript) -> String {
     written
 }
 
-/// Lets everything go off that is due.
+/// Fires all timers that are due.
 fn advance(runtime: &mut Runtime, now: i64, store: &Store, outcome: &mut Outcome) {
     runtime.advance(now, store, outcome);
     while runtime.next_deadline().is_some_and(|deadline| deadline <= now) {
@@ -154,7 +156,8 @@ fn advance(runtime: &mut Runtime, now: i64, store: &Store, outcome: &mut Outcome
     }
 }
 
-/// What came out, a line each. A row that is written to the platform is told too; that is checked and not shown.
+/// Formats the outputs, one per line. A row that is written to the platform is also published; this is checked
+/// but not shown.
 fn shown(module: &str, plan: &ModulePlan, outcome: &Outcome) -> String {
     let mut written = String::new();
     let mut untold: Vec<&Arc<Row>> = Vec::new();

@@ -1,8 +1,8 @@
-//! From what was committed to the modules that read it: bounded queues that nobody waits for.
+//! Feeds modules with committed changes through bounded queues that never block the writer.
 //!
-//! Whoever writes puts what it published here and goes on; what a module cannot keep up with makes it stop, not the writer. A
-//! module is woken only while it rests: a busy one looks by itself. Where nothing is read nothing is made: one atomic load says
-//! so.
+//! A writer appends what it published and continues. A module that cannot keep up is stopped; the writer is not
+//! slowed down. A module is woken only while it is idle, because a busy one polls its queue itself. If no
+//! module reads a stream, no input is created; checking this takes one atomic load.
 
 #[cfg(test)]
 mod tests;
@@ -17,31 +17,33 @@ use parking_lot::{Mutex, RwLock};
 use super::stream::{Input, InputStream, InputStreams, Row};
 use crate::model::id::ModuleId;
 
-/// What may wait for one module, in bytes: many small ones are bounded by their number, few large ones by this.
+/// The maximum number of bytes that may wait for one module. The number of inputs limits many small ones; this
+/// limits few large ones.
 const WAITING_BYTES: usize = 64 << 20;
 
-/// The modules of a tenant that this process runs, as those see them who write. Shared; cheap to clone.
+/// The modules of a tenant that this process runs, from the writers' point of view. It is shared and cheap to
+/// clone.
 #[derive(Clone, Default)]
 pub(crate) struct Feeds(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    /// What modules read, here or elsewhere.
+    /// The streams that modules read, in this process or in another.
     wanted: AtomicU16,
-    /// What modules read that another process runs.
+    /// The streams that modules in another process read.
     elsewhere: AtomicU16,
     missed: AtomicBool,
     fed: AtomicBool,
     modules: RwLock<Vec<Arc<Reader>>>,
 }
 
-/// The receiving end of one module. Dropped, it is fed no more.
+/// The receiving end of one module. When it is dropped, the module receives nothing more.
 pub(crate) struct Feed {
     feeds: Feeds,
     reader: Arc<Reader>,
 }
 
-/// One module, between those who write and itself.
+/// The queue between the writers and one module.
 struct Reader {
     module: ModuleId,
     appetite: Appetite,
@@ -60,14 +62,14 @@ struct Waiting {
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Activity {
-    /// Waits to be woken.
+    /// The module is idle and must be woken.
     #[default]
     Resting,
-    /// Will look for more by itself.
+    /// The module is running and will check the queue itself.
     Busy,
 }
 
-/// What a module is fed with.
+/// An element of a module's feed.
 #[derive(Debug, Clone)]
 pub(crate) enum Fed {
     Input(Arc<Input>),
@@ -75,43 +77,45 @@ pub(crate) enum Fed {
     Row(Arc<str>, Arc<Row>),
 }
 
-/// What a module reads.
+/// The streams that a module reads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Appetite {
     pub(crate) inputs: InputStreams,
     pub(crate) streams: Vec<Arc<str>>,
 }
 
-/// What waits for a module.
+/// The result of taking elements from the queue.
 #[derive(Debug)]
 pub(crate) enum Taken {
-    /// In the order it came; none: the module rests, and is woken when there is more.
+    /// The elements in order of arrival. If there are none, the module is idle and will be woken.
     Some(Vec<Fed>),
-    /// More came than may wait: something was lost, so the module cannot go on.
+    /// The queue overflowed and elements were lost, so the module cannot continue.
     Overflowed,
 }
 
-/// What a module does for which nothing waits.
+/// What a module does if its queue is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Without {
-    /// It rests, and is woken when there is more.
+    /// It becomes idle and is woken when an element arrives.
     Rests,
-    /// It looks again by itself.
+    /// It checks again by itself.
     LooksAgain,
 }
 
 impl Feeds {
-    /// Whether some module of the tenant reads this stream, here or elsewhere; so that nobody makes an [`Input`] for nothing.
+    /// Returns whether any module of the tenant reads this stream, here or in another process. If not, the
+    /// caller need not create an [`Input`].
     pub(crate) fn want(&self, stream: InputStream) -> bool {
         InputStreams::of_bits(self.0.wanted.load(Ordering::Acquire)).contains(stream)
     }
 
-    /// Hands on to every module that reads its stream. Never waits.
+    /// Passes an input to every module that reads its stream. Never waits.
     pub(crate) fn feed(&self, input: Input) {
         self.offer(input.stream(), || input);
     }
 
-    /// As [`feed`](Self::feed), of what is made only when a module here reads the stream.
+    /// Does the same as [`feed`](Self::feed), but creates the input only if a module in this process reads the
+    /// stream.
     pub(crate) fn offer(&self, stream: InputStream, make: impl FnOnce() -> Input) {
         let modules = self.0.modules.read();
         let mut readers = modules.iter().filter(|module| module.appetite.inputs.contains(stream)).peekable();
@@ -127,7 +131,7 @@ impl Feeds {
         readers.for_each(|module| module.push(Fed::Input(input.clone())));
     }
 
-    /// Hands a row that module `from` inserted to the other modules that read the stream.
+    /// Passes a row that module `from` inserted to the other modules that read the stream.
     pub(crate) fn forward(&self, from: ModuleId, stream: &Arc<str>, row: &Arc<Row>) {
         for module in self.0.modules.read().iter() {
             if module.module != from && module.appetite.streams.contains(stream) {
@@ -136,8 +140,8 @@ impl Feeds {
         }
     }
 
-    /// Begins to feed a module. `wake` is called when something comes while it rests, by whoever wrote that: it must not wait.
-    /// `capacity` is how much may wait.
+    /// Starts feeding a module. The writer of an element calls `wake` if the module is idle, so `wake` must not
+    /// block. `capacity` is the maximum number of waiting elements.
     pub(crate) fn attach(
         &self,
         module: ModuleId,
@@ -152,25 +156,26 @@ impl Feeds {
         Feed { feeds: self.clone(), reader }
     }
 
-    /// What deployed modules of the tenant read that another process runs; empty when this process runs them, or there are none.
-    /// What is wanted and nobody here is fed with counts as [missed](Self::take_missed).
+    /// Sets the streams that deployed modules of the tenant read in another process; empty if this process runs
+    /// the modules or if there are none. An input that is wanted but read by no module here counts as
+    /// [missed](Self::take_missed).
     pub(crate) fn set_elsewhere(&self, inputs: InputStreams) {
         let modules = self.0.modules.write();
         self.0.elsewhere.store(inputs.bits(), Ordering::Release);
         self.sum_up(&modules);
     }
 
-    /// Whether something came since it was last asked that modules elsewhere want.
+    /// Returns whether an input that modules in another process read has arrived since the last call.
     pub(crate) fn take_missed(&self) -> bool {
         self.0.missed.swap(false, Ordering::AcqRel)
     }
 
-    /// Whether something came since it was last asked that modules here were fed with.
+    /// Returns whether modules in this process have received an input since the last call.
     pub(crate) fn take_fed(&self) -> bool {
         self.0.fed.swap(false, Ordering::AcqRel)
     }
 
-    /// Works out what is wanted; the modules are locked meanwhile.
+    /// Recomputes the wanted streams; the caller holds the lock on the modules.
     fn sum_up(&self, modules: &[Arc<Reader>]) {
         let elsewhere = InputStreams::of_bits(self.0.elsewhere.load(Ordering::Acquire));
         let wanted = modules.iter().map(|module| module.appetite.inputs).fold(elsewhere, InputStreams::union);
@@ -179,7 +184,8 @@ impl Feeds {
 }
 
 impl Feed {
-    /// The next, at most so many and at least one. When there is none the module rests, if it says so.
+    /// Takes the next elements: at least one, if any wait, and at most `most`. If there are none and `without`
+    /// says so, the module becomes idle.
     pub(crate) fn take(&self, most: usize, without: Without) -> Taken {
         let mut waiting = self.reader.waiting.lock();
         if waiting.overflowed {
@@ -204,7 +210,7 @@ impl Drop for Feed {
 }
 
 impl Reader {
-    /// Puts something at the end, and wakes the module if it rests.
+    /// Appends an element and wakes the module if it is idle.
     fn push(&self, fed: Fed) {
         let mut waiting = self.waiting.lock();
         if waiting.overflowed {
@@ -212,7 +218,7 @@ impl Reader {
         }
         let bytes = waiting.bytes + fed.weight();
         if waiting.fed.len() >= self.capacity || bytes > WAITING_BYTES {
-            // What waits is worth nothing without what is lost.
+            // The waiting elements are useless once others are lost, so they are dropped.
             *waiting = Waiting { module: waiting.module, overflowed: true, ..Waiting::default() };
         } else {
             waiting.fed.push_back(fed);
@@ -227,7 +233,7 @@ impl Reader {
 }
 
 impl Fed {
-    /// See [`Input::weight`].
+    /// Returns the approximate size in bytes; see [`Input::weight`].
     fn weight(&self) -> usize {
         match self {
             Self::Input(input) => input.weight as usize,
@@ -236,7 +242,8 @@ impl Fed {
     }
 }
 
-/// Sets a flag that is mostly set already, without taking it from the other threads' caches then.
+/// Sets a flag. It reads the flag first, because a write to a flag that is mostly set already would invalidate
+/// other threads' caches.
 fn note(flag: &AtomicBool) {
     if !flag.load(Ordering::Relaxed) {
         flag.store(true, Ordering::Release);

@@ -1,11 +1,13 @@
-//! Event-processing modules: statements over a tenant's live stream (docs/rules.md#event-processing-modules; ).
+//! Event-processing modules: statements over a tenant's live event stream
+//! (docs/rules.md#event-processing-modules; ).
 //!
 //! # Reading order
 //!
-//! [`language`] makes a tree of a text, or says where it is wrong; [`plan`] resolves names and types against the streams of the
-//! tenant and makes a plan of the tree; [`runtime`] executes a plan: a state machine without clock, thread or database, fed with
-//! events and the time. [`stream`] and [`value`] are what flows through it. [`feed`] brings it what was committed; [`requests`] is
-//! what leaves it for other servers.
+//! [`language`] parses the text of a module into a syntax tree, or reports where it is invalid; [`plan`]
+//! resolves names and types against the streams of the tenant and turns the tree into a plan; [`runtime`]
+//! executes a plan: it is a state machine without clock, thread or database that receives events and the
+//! current time. [`stream`] and [`value`] define the data that flows through it. [`feed`] delivers committed
+//! changes to it; [`requests`] defines the requests that it sends to other servers.
 
 pub(crate) mod deployment;
 #[cfg(test)]

@@ -1,11 +1,12 @@
-//! Requests that modules send to other servers (`SendRequest`, Q-07). This crate knows no HTTP: the edge sends them.
+//! Requests that modules send to other servers (`SendRequest`, Q-07). This crate contains no HTTP client: the
+//! HTTP layer of the server sends the requests.
 
 use tokio::sync::oneshot;
 
 use crate::model::id::{ManagedObjectId, TenantId};
 
-/// Headers that no module may set: they say how a message is framed and whom it reaches, so whoever set them could send a second
-/// request in the first, or reach another host than the one that is allowed.
+/// Header names that modules must not set. They determine the framing and the target of a message, so setting
+/// them could smuggle a second request into the first or reach a host that is not allowed.
 pub const RESERVED_HEADERS: [&str; 11] = [
     "connection",
     "content-length",
@@ -20,35 +21,35 @@ pub const RESERVED_HEADERS: [&str; 11] = [
     "upgrade",
 ];
 
-/// A request that a module asks for. Nothing in it breaks out of its place; the edge allows hosts and
-/// methods, and makes a request of it.
+/// A request that a module wants to send. Its parts are validated against header injection; the HTTP layer
+/// checks that host and method are allowed, and sends it.
 #[derive(Debug)]
 pub struct OutboundRequest {
-    /// Whose module asks.
+    /// The tenant of the module.
     pub tenant: TenantId,
-    /// Where to.
+    /// The URL of the request.
     pub url: String,
-    /// As written, in any case.
+    /// The method as written, in any case.
     pub method: String,
-    /// The body; none without.
+    /// The body, if there is one.
     pub body: Option<String>,
-    /// Value of `Authorization`.
+    /// The value of `Authorization`.
     pub authorization: Option<String>,
-    /// Value of `Content-Type`.
+    /// The value of `Content-Type`.
     pub content_type: Option<String>,
-    /// Other headers, in order.
+    /// The other headers, in order.
     pub headers: Vec<(String, String)>,
-    /// The managed object the answer is about.
+    /// The managed object that the response concerns.
     pub source: Option<ManagedObjectId>,
-    /// Where the answer goes, which becomes an event of `ResponseReceived`.
+    /// The channel for the response, which becomes a `ResponseReceived` event.
     pub answer: oneshot::Sender<OutboundResponse>,
 }
 
-/// What became of it.
+/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboundResponse {
-    /// Status of the answer; 0 when there was none, or the request is not allowed.
+    /// The status of the response; 0 if there was no response or if the request is not allowed.
     pub status: u16,
-    /// The body as text; or why there was no answer.
+    /// The response body as text, or the reason why there was no response.
     pub body: String,
 }

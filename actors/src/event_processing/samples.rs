@@ -1,4 +1,4 @@
-//! Events and values for tests.
+//! Sample events and values for tests.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -18,21 +18,21 @@ use crate::model::operation::{NewOperation, Operation};
 use crate::model::origin::ProcessingMode;
 use crate::model::timestamp::Timestamp;
 
-/// Milliseconds of [`time`].
+/// The milliseconds of [`time`].
 pub(crate) const MILLIS: i64 = 1_704_067_200_500;
 
 pub(crate) fn time() -> Timestamp {
     Timestamp::parse("time", "2024-01-01T01:00:00.500+01:00").expect("a time")
 }
 
-/// The one source of an expression, or the one at a place.
+/// The only source of an expression, or the first of two.
 pub(crate) const FIRST: Place = Place { source: 0, tag: None };
 
 fn body(json: &str) -> Body {
     Body::parse(json.as_bytes()).expect(json)
 }
 
-/// A measurement of source 7 with more fragments, which begin with a comma.
+/// Returns a measurement of source 7 with additional fragments, given as JSON that starts with a comma.
 pub(crate) fn measurement(fragments: &str) -> Arc<Measurement> {
     let json = format!(r#"{{"type":"t","time":"{}","source":{{"id":"7"}}{fragments}}}"#, time());
     Arc::new(NewMeasurement::parse(body(&json)).expect(&json).measured(Some(MeasurementId(100)), Arc::new))
@@ -76,7 +76,7 @@ pub(crate) fn managed_object(fragments: &str) -> Arc<ManagedObject> {
     Arc::new(ManagedObject { creation_time: time(), last_updated: time(), ..object })
 }
 
-/// An event of an input stream that a client set off.
+/// Returns an event of an input stream that a client caused.
 pub(crate) fn told(event: hub::Event) -> StreamEvent {
     let (mode, source) = (ProcessingMode::Persistent, ManagedObjectId(7));
     StreamEvent::Input(Arc::new(Input::new(Occurrence::Told(event), source, mode, Depth::default())))
@@ -90,7 +90,7 @@ pub(crate) fn response() -> StreamEvent {
     StreamEvent::Input(Arc::new(Input::new(occurrence, source, mode, Depth { statements: 0, writes: 1 })))
 }
 
-/// A row of these columns.
+/// Returns a row with these columns.
 pub(crate) fn row(columns: &[(&str, Value)]) -> StreamEvent {
     let names = Columns(columns.iter().map(|(name, _)| ((*name).into(), Type::Any)).collect());
     let values = columns.iter().map(|(_, value)| value.clone()).collect();
@@ -109,14 +109,14 @@ pub(crate) fn literal(value: Value) -> Expression {
     Expression::Literal(value)
 }
 
-/// `of.a.b`, the first name a property.
+/// Returns the expression for a path such as `of.a.b`, whose first name is a property.
 pub(crate) fn path(property: Property, members: &[&str]) -> Expression {
     members.iter().fold(Expression::Property(FIRST, property), |of, name| {
         Expression::Member(Box::new(of), (*name).into())
     })
 }
 
-/// Gives its arguments back; fails without any.
+/// Returns its arguments; fails if there are none.
 pub(crate) struct Echo;
 
 impl LookUps for Echo {
@@ -128,7 +128,7 @@ impl LookUps for Echo {
     }
 }
 
-/// What an expression gives for these sources, with so many evaluations to spend; and how many it spent.
+/// Evaluates an expression on these sources with a budget of evaluations; also returns how many were used.
 pub(crate) fn evaluate_within(
     evaluations: u64,
     expression: &Expression,
@@ -143,13 +143,13 @@ pub(crate) fn evaluate_within(
     (expression.evaluate(&scope), evaluations - left.get())
 }
 
-/// What an expression gives for one source.
+/// Evaluates an expression on one source.
 pub(crate) fn evaluate(expression: &Expression, source: &StreamEvent) -> Value {
     let (value, _) = evaluate_within(10_000, expression, &[source]);
     value.unwrap_or_else(|fault| panic!("{expression:?}: {fault}"))
 }
 
-/// The value as JSON with its type before it: `i:1`, `d:1`, `s:"x"`.
+/// Returns the value as JSON with its type as a prefix: `i:1`, `d:1`, `s:"x"`.
 pub(crate) fn shown(value: &Value) -> String {
     let type_ = match value {
         Value::Null => return "null".into(),

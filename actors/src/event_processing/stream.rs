@@ -1,4 +1,5 @@
-//! Streams and what flows through them: what happens in the tenant, what statements insert, and rows of their own.
+//! Streams and their events: changes in the tenant, rows for output streams, and rows of the
+//! modules' own streams.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::model::timestamp::Timestamp;
 
 use super::value::{Type, Value};
 
-/// The streams of what happens in the tenant.
+/// The built-in streams that carry changes in the tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum InputStream {
     ManagedObjectCreated,
@@ -27,7 +28,7 @@ pub(crate) enum InputStream {
     ResponseReceived,
 }
 
-/// A set of them.
+/// A set of input streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct InputStreams(u16);
 
@@ -54,7 +55,7 @@ impl InputStreams {
 }
 
 impl InputStream {
-    /// All, by the order of their numbers.
+    /// All input streams in the order of their numbers.
     pub(crate) const ALL: [Self; 13] = [
         Self::ManagedObjectCreated,
         Self::ManagedObjectUpdated,
@@ -71,7 +72,7 @@ impl InputStream {
         Self::ResponseReceived,
     ];
 
-    /// Its name, and its `_type`.
+    /// Returns the stream's name and the `_type` of its events.
     pub(crate) fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::ManagedObjectCreated => ("ManagedObjectCreated", "MANAGED_OBJECT_CREATE"),
@@ -94,7 +95,7 @@ impl InputStream {
         Self::ALL.into_iter().find(|stream| stream.words().0 == name)
     }
 
-    /// Where an event told by the hub belongs; deletions of alarms and operations belong nowhere.
+    /// Returns the stream of a hub event. Deletions of alarms and operations belong to no stream.
     pub(crate) fn of(event: &hub::Event) -> Option<Self> {
         Some(match event {
             hub::Event::AlarmCreated(_) => Self::AlarmCreated,
@@ -114,7 +115,7 @@ impl InputStream {
     }
 }
 
-/// The streams that act on the platform, or on the world.
+/// The streams whose rows change the platform or reach external systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum OutputStream {
     CreateManagedObject,
@@ -138,22 +139,23 @@ pub(crate) enum OutputStream {
     SendDashboard,
 }
 
-/// Something that happened in the tenant, or an answer that came. Shared by all modules and all that retain it.
+/// A change in the tenant or a response that arrived. It is shared by all modules and everything that retains
+/// it.
 #[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) occurrence: Occurrence,
     pub(crate) mode: ProcessingMode,
-    /// How much of it is the doing of modules; beyond zero writes `_origin` is "cep".
+    /// How far modules caused the change. If the number of writes is above zero, `_origin` is "cep".
     pub(crate) depth: Depth,
-    /// About how many bytes it holds: what a module that retains it uses up.
+    /// The approximate size in bytes, which counts against the memory limit of a module that retains it.
     pub(crate) weight: u32,
 }
 
 impl Input {
-    /// The stream it belongs to.
+    /// Returns the stream of the input.
     ///
     /// # Panics
-    /// For what belongs to none; see [`InputStream::of`].
+    /// Panics if the input belongs to no stream; see [`InputStream::of`].
     pub(crate) fn stream(&self) -> InputStream {
         match &self.occurrence {
             Occurrence::Told(event) => InputStream::of(event),
@@ -164,46 +166,46 @@ impl Input {
     }
 }
 
-/// Two words, for a module may retain many.
+/// The content of an input. It takes only two words, because a module may retain many.
 #[derive(Debug)]
 pub(crate) enum Occurrence {
-    /// With the object, which says what it is about.
+    /// An event of the hub that contains the object.
     Told(hub::Event),
-    /// [`Input::new`] makes it of a deletion that is told.
+    /// A deletion; [`Input::new`] converts the hub's event to it.
     Deleted(Box<Deletion>),
     Response(Arc<Response>),
 }
 
-/// Only ids are known of what is gone.
+/// A deletion, of which only ids are known.
 #[derive(Debug)]
 pub(crate) struct Deletion {
     pub(crate) event: hub::Event,
-    /// The managed object it is about.
+    /// The managed object that the deleted object concerned.
     pub(crate) source: ManagedObjectId,
 }
 
-/// What became of a `SendRequest`.
+/// The result of a `SendRequest`.
 #[derive(Debug, Clone)]
 pub(crate) struct Response {
-    /// Of the answer; 0 when there was none, then the body says why.
+    /// The status of the response. If it is 0, there was no response and the body contains the reason.
     pub(crate) status: u16,
     pub(crate) body: Arc<str>,
     pub(crate) creation_time: Timestamp,
-    /// As the request named it.
+    /// The managed object that the request named.
     pub(crate) source: Option<ManagedObjectId>,
 }
 
-/// How far something is from what clients did, so that endless chains end.
+/// The distance of an event from the client request that caused it, which limits endless chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Depth {
-    /// Statements, one feeding the other.
+    /// The number of statements in the chain, each feeding the next.
     pub(crate) statements: u8,
-    /// Writes of modules, one causing the other.
+    /// The number of module writes in the chain, each causing the next.
     pub(crate) writes: u8,
 }
 
 impl Depth {
-    /// The deeper in each respect: of what was made of several.
+    /// Returns the maximum of both numbers, for something that is made from several events.
     pub(crate) fn max(self, other: Self) -> Self {
         Self { statements: self.statements.max(other.statements), writes: self.writes.max(other.writes) }
     }
@@ -219,38 +221,38 @@ impl Columns {
     }
 }
 
-/// One row that a statement made.
+/// A row that a statement produced.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) columns: Arc<Columns>,
     pub(crate) values: Box<[Value]>,
     pub(crate) depth: Depth,
-    /// See [`Input::weight`].
+    /// The approximate size in bytes; see [`Input::weight`].
     pub(crate) weight: u32,
-    /// How deep its values are nested, so that no chain of rows in rows grows without end.
+    /// The nesting depth of its values, which is limited so that rows nested in rows cannot grow endlessly.
     pub(crate) nesting: u8,
 }
 
-/// What flows through streams; cheap to clone.
+/// An event of a stream, which is cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) enum StreamEvent {
     Input(Arc<Input>),
     Row(Arc<Row>),
-    /// What a pattern found: an event for each tag, as far as it was met.
+    /// A pattern match: an event for each tag that has been matched.
     Match(Arc<Match>),
 }
 
-/// Shared by a thin pointer, so that all events are small.
+/// The matched events. A thin pointer keeps [`StreamEvent`] small.
 #[derive(Debug, Clone)]
 pub(crate) struct Match(pub(crate) Box<[Option<StreamEvent>]>);
 
 impl Match {
-    /// The event of a tag, if it was met.
+    /// Returns the event of a tag, if the tag has been matched.
     pub(crate) fn get(&self, tag: u16) -> Option<&StreamEvent> {
         self.0.get(usize::from(tag))?.as_ref()
     }
 
-    /// What was met.
+    /// Returns the matched events.
     pub(crate) fn events(&self) -> impl Iterator<Item = &StreamEvent> {
         self.0.iter().flatten()
     }
@@ -266,7 +268,7 @@ impl StreamEvent {
     }
 }
 
-/// What the events of a stream look like.
+/// The type of the events of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum StreamType {
     Input(InputStream),

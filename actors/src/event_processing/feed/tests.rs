@@ -25,7 +25,7 @@ fn reads(inputs: &[InputStream]) -> Appetite {
     appetite
 }
 
-/// A module that reads deletions of measurements, and how often it was woken.
+/// Returns the feed of a module that reads deletions of measurements, with a counter of its wake-ups.
 fn reader(feeds: &Feeds, capacity: usize) -> (Feed, Arc<AtomicUsize>) {
     let woken = Arc::new(AtomicUsize::new(0));
     let counted = woken.clone();
@@ -39,7 +39,7 @@ fn row(weight: u32) -> Arc<Row> {
     Arc::new(Row { columns, values: Box::default(), depth: Depth::default(), weight, nesting: 0 })
 }
 
-/// The sources of what was taken.
+/// Returns the sources of the elements that were taken.
 fn sources(taken: Taken) -> Vec<i64> {
     let Taken::Some(fed) = taken else { panic!("overflowed") };
     let source = |fed: &Fed| match fed {
@@ -214,7 +214,7 @@ fn inputs_of_many_threads_all_arrive_each_thread_s_in_order() {
             scope.spawn(move || (0..EACH).for_each(|n| feeds.feed(measured(n * 4 + thread))));
         }
         while last.iter().any(|last| *last < EACH - 1) {
-            // A wake-up that got lost would end the test by its time limit, not by luck.
+            // A lost wake-up makes the test fail at this timeout.
             woken.recv_timeout(std::time::Duration::from_secs(10)).expect("woken for what came");
             loop {
                 let taken = sources(feed.take(7, Without::Rests));

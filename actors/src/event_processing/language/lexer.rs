@@ -1,11 +1,11 @@
-//! Cuts the text of a module into words, numbers, texts and symbols. What is no such thing is a piece as well, so that mistakes
-//! are told in the order of the text.
+//! Splits the text of a module into tokens: words, numbers, texts and symbols. Invalid input also becomes a
+//! token, so that mistakes are reported in the order of the text.
 
 use super::Mistake;
 use super::shown::BYTE_ORDER_MARK;
 use super::syntax::Span;
 
-/// A piece of the text.
+/// A token of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -14,20 +14,20 @@ pub(super) struct Token {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A keyword or a name, by the place it stands at.
+    /// A keyword or a name, depending on its position.
     Word,
-    /// A name in backticks: never a keyword.
+    /// A name in backticks, which is never a keyword.
     Escaped,
-    /// An integer or a decimal, its suffix included.
+    /// An integer or a decimal, including its suffix.
     Number,
-    /// A text with its quotes.
+    /// A text, including its quotes.
     Text,
     Symbol(&'static str),
     End,
     Wrong(Wrong),
 }
 
-/// What is no piece of a module.
+/// Why a token is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrong {
     Character(char),
@@ -61,13 +61,13 @@ impl Wrong {
     }
 }
 
-/// The longer before their beginnings.
+/// The symbols. A longer symbol comes before its prefixes.
 const SYMBOLS: [&str; 26] = [
     "->", "||", "!=", "<>", "<=", ">=", "(", ")", "[", "]", "{", "}", ",", ";", ".", ":", "@", "=", "<", ">",
     "+", "-", "*", "/", "%", "?",
 ];
 
-/// The text and how far it is read.
+/// The text and the position up to which it was read.
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
     text: &'a str,
@@ -79,7 +79,8 @@ impl<'a> Lexer<'a> {
         Self { text, at: if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 } }
     }
 
-    /// The next piece; at the end, and after what is wrong, the same one again and again.
+    /// Returns the next token. At the end of the text and after an invalid token it returns the same token
+    /// every time.
     pub(super) fn next(&mut self) -> Token {
         if let Some(open) = self.skip_blanks() {
             return Token { kind: Kind::Wrong(Wrong::OpenComment), span: open };
@@ -111,7 +112,7 @@ impl<'a> Lexer<'a> {
         &self.text[self.at..]
     }
 
-    /// Skips blanks and comments; gives where a comment begins that has no end.
+    /// Skips blanks and comments; returns the start of a comment that is not closed.
     fn skip_blanks(&mut self) -> Option<Span> {
         loop {
             self.at += self.length_while(|next| matches!(next, ' ' | '\t' | '\r' | '\n' | '\x0c'));
@@ -133,7 +134,7 @@ impl<'a> Lexer<'a> {
         rest.find(|next| !belongs(next)).unwrap_or(rest.len())
     }
 
-    /// A text up to its quote; a doubled quote and what follows a backslash do not end it.
+    /// Reads a text up to its closing quote. Doubled quotes and escaped characters do not end it.
     fn quoted(&self, quote: char) -> (Kind, usize) {
         let mut characters = self.rest().char_indices().skip(1).peekable();
         while let Some((at, character)) = characters.next() {
@@ -155,13 +156,13 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Whether `.5` stands here.
+    /// Returns whether the text continues with a fraction such as `.5`.
     fn starts_fraction(&self) -> bool {
         let mut bytes = self.rest().bytes();
         bytes.next() == Some(b'.') && bytes.next().is_some_and(|next| next.is_ascii_digit())
     }
 
-    /// `12`, `1.5`, `.5`, `1e-3`, with `L`, `f` or `d` behind it.
+    /// Returns the length of a number: `12`, `1.5`, `.5` or `1e-3`, with an optional suffix `L`, `f` or `d`.
     fn number(&self) -> usize {
         let bytes = self.rest().as_bytes();
         let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -185,7 +186,7 @@ fn starts_word(character: char) -> bool {
     character.is_alphabetic() || matches!(character, '_' | '$')
 }
 
-/// A text has at most [`MAX_TEXT`](super::MAX_TEXT) bytes.
+/// Creates a span. The positions fit because a text has at most [`MAX_TEXT`](super::MAX_TEXT) bytes.
 fn span(start: usize, end: usize) -> Span {
     let position = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     Span { start: position(start), end: position(end) }

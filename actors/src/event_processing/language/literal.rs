@@ -1,9 +1,9 @@
-//! What numbers and texts of a module stand for.
+//! Converts number and text literals to their values.
 
 use super::Mistake;
 use super::syntax::{ExpressionKind, Span};
 
-/// An integer where it is written as one and fits, else a double.
+/// Parses a number: an integer if it is written as one and fits into 64 bits, otherwise a double.
 pub(super) fn number(written: &str, span: Span) -> Result<ExpressionKind, Mistake> {
     let digits = written.trim_end_matches(['l', 'L', 'f', 'F', 'd', 'D']);
     if digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -18,7 +18,7 @@ pub(super) fn number(written: &str, span: Span) -> Result<ExpressionKind, Mistak
     }
 }
 
-/// The text between its quotes.
+/// Returns the content of a quoted text, with escapes replaced.
 pub(super) fn text(written: &str, span: Span) -> Result<String, Mistake> {
     let quote = written.chars().next().unwrap_or('\'');
     let inner = written.get(1..written.len().saturating_sub(1)).unwrap_or_default();
@@ -29,7 +29,7 @@ pub(super) fn text(written: &str, span: Span) -> Result<String, Mistake> {
             '\\' => escape(rest, &mut text).ok_or_else(|| wrong_escape(written, rest, span))?,
             _ => {
                 text.push(character);
-                // A quote inside is there twice.
+                // A quote within the text is doubled.
                 character.len_utf8() * if character == quote { 2 } else { 1 }
             }
         };
@@ -38,7 +38,7 @@ pub(super) fn text(written: &str, span: Span) -> Result<String, Mistake> {
     Ok(text)
 }
 
-/// Appends what a backslash and its followers stand for; how many bytes that were.
+/// Appends the character that an escape sequence stands for; returns the length of the sequence in bytes.
 fn escape(rest: &str, text: &mut String) -> Option<usize> {
     let character = match rest.as_bytes().get(1)? {
         b'n' => '\n',
@@ -54,7 +54,7 @@ fn escape(rest: &str, text: &mut String) -> Option<usize> {
     Some(2)
 }
 
-/// `\u0041`, or two of them for a character beyond the first 65536.
+/// Decodes `\u0041`, or a surrogate pair of two such sequences for a character above U+FFFF.
 fn unicode(rest: &str, text: &mut String) -> Option<usize> {
     let first = code_unit(rest)?;
     if let Some(character) = char::from_u32(first) {

@@ -1,11 +1,12 @@
-//! From the text of a module to its tree: the subset of EPL of.
+//! Parses the text of a module into its syntax tree: the subset of EPL that define.
 //!
-//! The parser knows the forms of statements and nothing of what names stand for; that is [`plan`](super::plan)'s.
+//! The parser knows the syntax of statements but not the meaning of names, which [`plan`](super::plan)
+//! resolves.
 //!
 //! # Reading order
 //!
-//! [`syntax`] is the tree; [`lexer`] cuts the text into words, numbers, texts and symbols, [`literal`] says what they stand for;
-//! [`parser`] makes the tree; [`shown`] is how its author is told of a mistake.
+//! [`syntax`] defines the tree; [`lexer`] splits the text into tokens, and [`literal`] evaluates number and
+//! text tokens; [`parser`] builds the tree; [`shown`] formats a mistake for the author.
 
 #[cfg(test)]
 mod fuzz;
@@ -21,24 +22,24 @@ mod tests;
 
 use syntax::Span;
 
-/// Bytes of a text at most.
+/// The maximum length of a text in bytes.
 pub(crate) const MAX_TEXT: usize = 1 << 20;
-/// Statements of a module at most.
+/// The maximum number of statements of a module.
 pub(crate) const MAX_STATEMENTS: usize = 1000;
-/// How deep parentheses, arguments, `not`, `every` and their like may be inside each other.
+/// The maximum nesting depth of parentheses, arguments, `not`, `every` and similar constructs.
 pub(crate) const MAX_NESTING: usize = 64;
-/// How high the tree of an expression may be: `a + b + c` grows by one with each operator, though nothing is nested. What walks
-/// a tree may thus call itself.
+/// The maximum height of an expression tree: `a + b + c` grows by one with each operator although nothing is
+/// nested. The limit makes it safe to traverse a tree recursively.
 pub(crate) const MAX_HEIGHT: usize = 200;
-/// Characters of a name at most.
+/// The maximum length of a name in characters.
 pub(crate) const MAX_NAME: usize = 254;
 
-/// Why a text is no module: what is wrong, and where.
+/// The reason why a text is not a valid module, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mistake {
-    /// What is wrong and what is allowed; one sentence without the place.
+    /// What is wrong and what is allowed: one sentence without the position.
     pub(crate) message: String,
-    /// Where it stands.
+    /// The position of the mistake in the text.
     pub(crate) span: Span,
 }
 
@@ -48,10 +49,10 @@ impl Mistake {
     }
 }
 
-/// Reads a module.
+/// Parses a module.
 ///
 /// # Errors
-/// The first mistake.
+/// Returns the first mistake.
 pub(crate) fn parse(text: &str) -> Result<syntax::Module, Mistake> {
     if text.len() > MAX_TEXT {
         return Err(Mistake::new(Span::default(), format!("the text is longer than {MAX_TEXT} bytes")));

@@ -1,26 +1,26 @@
-//! How the author of a module is told of a mistake: with the line it is in and a caret below the place.
+//! Formats a mistake for the author of a module: with its line and a caret below the position.
 
 use std::fmt;
 
 use super::Mistake;
 
-/// Characters of a line that are shown at most.
+/// The maximum number of characters of a line that are shown.
 const WIDTH: usize = 100;
-/// Characters before the place that are shown of a longer line.
+/// The number of characters shown before the position if the line is longer.
 const BEFORE: usize = 60;
-/// Stands for what is left out.
+/// Marks a part of the line that is left out.
 const CUT: char = '…';
 
-/// A mistake as its author is shown it: message, line and column (counted from 1, in characters), the line, and a caret below the
-/// place.
+/// A mistake as its author sees it: the message, line and column (counted from 1, in characters), the text of
+/// the line, and a caret below the position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShownMistake {
     pub(crate) message: String,
     pub(crate) line: usize,
     pub(crate) column: usize,
-    /// The line of the text, shortened around the place when it is long.
+    /// The line of the text; a long line is shortened around the position.
     pub(crate) excerpt: String,
-    /// How many characters of the excerpt stand before the caret.
+    /// The number of characters of the excerpt before the caret.
     pub(crate) caret: usize,
 }
 
@@ -32,12 +32,12 @@ impl fmt::Display for ShownMistake {
 }
 
 impl Mistake {
-    /// The mistake with the line it is in.
+    /// Returns the mistake with the line in which it occurs.
     pub(crate) fn shown(&self, text: &str) -> ShownMistake {
         let place = text.floor_char_boundary((self.span.start as usize).min(text.len()));
         let start = text[..place].rfind('\n').map_or(0, |end| end + 1);
         let end = text[place..].find('\n').map_or(text.len(), |length| place + length);
-        // A byte order mark is no character of the line.
+        // A byte order mark does not count as a character of the line.
         let before = text[start..place].trim_start_matches(BYTE_ORDER_MARK).chars().count();
         let line = text[start..end].trim_start_matches(BYTE_ORDER_MARK).trim_end_matches('\r');
         let (excerpt, caret) = shorten(line, before);
@@ -51,10 +51,10 @@ impl Mistake {
     }
 }
 
-/// What some editors write before the first character.
+/// The byte order mark that some editors write at the start of a file.
 pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// What is shown of a line, and how many characters of it stand before the place.
+/// Shortens a line; also returns the number of remaining characters before the position.
 fn shorten(line: &str, place: usize) -> (String, usize) {
     let length = line.chars().count();
     if length <= WIDTH {
@@ -71,7 +71,7 @@ fn shorten(line: &str, place: usize) -> (String, usize) {
     (shown.into_iter().collect(), place - from)
 }
 
-/// A tab would move the caret, a control character the terminal.
+/// Replaces tabs, which would misplace the caret, and control characters, which would affect the terminal.
 fn visible(character: char) -> char {
     if character.is_control() { ' ' } else { character }
 }

@@ -1,15 +1,15 @@
-//! The tree of a module: what its text says, with the place of everything that a mistake may be told of.
+//! The syntax tree of a module, with the position of every element that a mistake can refer to.
 
 use std::sync::Arc;
 
-/// Bytes of the text, from and up to.
+/// A range of bytes of the text; the end is exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Span {
     pub(crate) start: u32,
     pub(crate) end: u32,
 }
 
-/// A name and where it stands. Names are told apart by case; keywords are not.
+/// A name with its position. Names are case-sensitive, keywords are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Name {
     pub(crate) text: Arc<str>,
@@ -19,7 +19,7 @@ pub(crate) struct Name {
 /// A module.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Module {
-    /// From `module <name>;`, dots included.
+    /// The name in `module <name>;`, including dots.
     pub(crate) name: Name,
     pub(crate) statements: Vec<Statement>,
 }
@@ -27,14 +27,14 @@ pub(crate) struct Module {
 /// One statement.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Statement {
-    /// From `@Name`, else `statement_<n>`.
+    /// The name in `@Name`, otherwise `statement_<n>`.
     pub(crate) name: Name,
-    /// The statement without its annotations.
+    /// The position of the statement without its annotations.
     pub(crate) span: Span,
     pub(crate) kind: StatementKind,
 }
 
-/// The forms of Q-09.
+/// The kinds of statements that Q-09 defines.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum StatementKind {
     /// `[context C] [insert into S] select … from …`.
@@ -45,9 +45,10 @@ pub(crate) enum StatementKind {
     CreateContext { name: Name, partitions: Vec<Partition> },
     /// `create [constant] variable type name [= expr]`.
     CreateVariable { kind: VariableKind, type_: TypeName, name: Name, value: Option<Expression> },
-    /// `create window first.win:length(n) as second`: which of the two names is the window's the plan finds out.
+    /// `create window first.win:length(n) as second`. The plan determines which of the two names is the
+    /// window's.
     CreateWindow { first: Name, view: View, second: Name },
-    /// `create expression [type] name(args) [ body ]`. With `js:` it is a mistake of the parser.
+    /// `create expression [type] name(args) [ body ]`. The parser rejects `js:` scripts.
     CreateExpression { type_: Option<TypeName>, name: Name, parameters: Vec<Name>, body: Expression },
     /// `on Stream [alias] set var = expr, …`.
     OnSet { trigger: StreamSource, assignments: Vec<(Name, Expression)> },
@@ -55,25 +56,26 @@ pub(crate) enum StatementKind {
     OnDelete { trigger: StreamSource, window: Name, alias: Option<Name>, condition: Option<Expression> },
 }
 
-/// Whether a variable may be set.
+/// Whether a variable can be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VariableKind {
     Variable,
     Constant,
 }
 
-/// `string`, `java.lang.String`, `com.example.Alarm`, `double[]`: as written, case kept; the plan takes the last segment.
+/// A type name as written, with its case: `string`, `java.lang.String`, `com.example.Alarm` or `double[]`. The
+/// plan uses the last segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TypeName {
     pub(crate) name: Name,
     pub(crate) is_list: bool,
 }
 
-/// One part of a context: by which keys events of a stream are told apart.
+/// A part of a context: a stream and the keys that partition its events.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Partition {
     pub(crate) keys: Vec<Expression>,
-    /// Stream with an optional filter.
+    /// The stream with an optional filter.
     pub(crate) stream: StreamSource,
 }
 
@@ -82,7 +84,7 @@ pub(crate) struct Select {
     pub(crate) context: Option<Name>,
     pub(crate) into: Option<Name>,
     pub(crate) columns: Vec<Column>,
-    /// One or two.
+    /// One or two sources.
     pub(crate) sources: Vec<Source>,
     pub(crate) condition: Option<Expression>,
     pub(crate) group_by: Vec<Expression>,
@@ -90,7 +92,7 @@ pub(crate) struct Select {
     pub(crate) output: Option<Output>,
 }
 
-/// What is selected.
+/// An element of the select list.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Column {
     /// `*`.
@@ -101,7 +103,7 @@ pub(crate) enum Column {
     Expression { expression: Expression, name: Option<Name> },
 }
 
-/// What a statement reads.
+/// A source that a statement reads.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Source {
     pub(crate) kind: SourceKind,
@@ -125,11 +127,11 @@ pub(crate) struct StreamSource {
     pub(crate) alias: Option<Name>,
 }
 
-/// Whether a join is also made from this side.
+/// Whether events of this source alone, or of both sources, produce rows of a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Both,
-    /// `unidirectional`: only events of this source make rows.
+    /// `unidirectional`: only events of this source produce rows.
     Only,
 }
 
@@ -139,7 +141,7 @@ pub(crate) struct View {
     pub(crate) span: Span,
 }
 
-/// What is retained of a stream.
+/// The events of a stream that a view retains.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ViewKind {
     /// `.win:time(period)`.
@@ -158,21 +160,21 @@ pub(crate) enum ViewKind {
     Unique(Vec<Expression>),
 }
 
-/// `1 hour 30 minutes`, or a bare number of seconds: whole milliseconds.
+/// A period in whole milliseconds, written as `1 hour 30 minutes` or as a bare number of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Period {
     pub(crate) millis: u64,
     pub(crate) span: Span,
 }
 
-/// A pattern. Binding, from tight to loose: `every` and `not`, `and`, `or`, `->`.
+/// A pattern. The precedence from high to low is: `every` and `not`, `and`, `or`, `->`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Pattern {
     Every(Box<Pattern>),
     Not(Box<Pattern>, Span),
     And(Vec<Pattern>),
     Or(Vec<Pattern>),
-    /// One after the other.
+    /// Patterns that must match one after another.
     FollowedBy(Vec<Pattern>),
     /// `[tag=]Stream[(filter)]`.
     Event {
@@ -186,8 +188,9 @@ pub(crate) enum Pattern {
     At(Box<Schedule>, Span),
 }
 
-/// When a timer of a calendar goes off, in UTC. Each field holds the values that are allowed, in ascending order; empty stands for `*`.
-/// Days of the week count from Sunday, 0. The seconds are `[0]` where they were left out.
+/// The times in UTC at which a calendar timer fires. Each field holds its allowed values in ascending order; an
+/// empty list stands for `*`. Days of the week count from Sunday, which is 0. The seconds are `[0]` if they are
+/// omitted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Schedule {
     pub(crate) minutes: Vec<u8>,
@@ -208,7 +211,7 @@ pub(crate) struct Output {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OutputKind {
-    /// No word.
+    /// No keyword.
     Default,
     All,
     Last,
@@ -228,7 +231,7 @@ pub(crate) struct Expression {
     pub(crate) span: Span,
 }
 
-/// Expressions. `a.b[0].c()` is a chain around the name `a`.
+/// The kinds of expressions. `a.b[0].c()` is a chain that starts with the name `a`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ExpressionKind {
     Null,
@@ -243,7 +246,7 @@ pub(crate) enum ExpressionKind {
     Index(Box<Expression>, Box<Expression>),
     /// `receiver.name(…)`.
     Method(Box<Expression>, Name, Vec<Expression>),
-    /// `name(…)`: a function, an aggregate, a declared expression.
+    /// `name(…)`: a call of a function, an aggregate or a declared expression.
     Call {
         name: Name,
         quantifier: Quantifier,
@@ -291,21 +294,21 @@ pub(crate) enum ExpressionKind {
     Braces(Vec<Expression>),
 }
 
-/// Which values an aggregate takes.
+/// The values that an aggregate includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quantifier {
     All,
-    /// Each value once.
+    /// Each distinct value once.
     Distinct,
 }
 
-/// How tight something binds, from loose to tight.
+/// The precedence of operators, from low to high.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Binding {
     Or,
     And,
     Not,
-    /// And `is`, `in`, `between`, `like`.
+    /// Comparison operators, and `is`, `in`, `between` and `like`.
     Comparison,
     Concatenate,
     Add,
@@ -314,7 +317,7 @@ pub(crate) enum Binding {
     Operand,
 }
 
-/// Operators with two sides.
+/// Binary operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operator {
     Or,
@@ -334,7 +337,7 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    /// How it is written.
+    /// Returns the operator as it is written in the text.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Or => "or",

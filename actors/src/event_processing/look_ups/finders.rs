@@ -1,6 +1,7 @@
-//! Finders by filters: `findOneAlarmBySourceAndStatusAndType` and its kin, on the lists that clients read.
+//! Finders with filters, such as `findOneAlarmBySourceAndStatusAndType`, run the same list queries as clients
+//!
 //!
-//! What is asked for with null, or with a text that is no id, is not there.
+//! If an argument is null or is text that is not an id, nothing matches.
 
 use std::sync::Arc;
 
@@ -25,12 +26,13 @@ use crate::store::measurement_collection::list_measurements;
 use crate::store::operation_collection::list_operations;
 use crate::store::{Database, links};
 
-/// So many are given at most.
+/// The maximum number of objects that a finder returns.
 const MOST: u32 = 1000;
 const BY_ROLE: Authority = Authority::Role;
 
 impl Filter {
-    /// Whether objects of a kind can be found by it: what the lists of the API can be asked for.
+    /// Returns whether objects of a kind can be filtered by this: exactly the filters that the API's lists
+    /// support.
     pub(crate) fn applies_to(self, kind: ObjectKind) -> bool {
         match self {
             Self::Type => kind != ObjectKind::Operation,
@@ -41,8 +43,8 @@ impl Filter {
         }
     }
 
-    /// Whether two filters ask for the same, so that only one of them can be met: the source of an operation is its device, and
-    /// its time is that of its creation.
+    /// Returns whether two filters concern the same property, so that they cannot be combined: the source of an
+    /// operation is its device, and its time is its creation time.
     pub(crate) fn asks_for_the_same(self, other: Self) -> bool {
         let of_operations = |filter| match filter {
             Self::Source => Self::Device,
@@ -66,10 +68,11 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Reads the arguments, in the order of the filters; none when nothing can match them.
+    /// Reads the arguments in the order of the filters; returns `None` if nothing can match them.
     ///
     /// # Errors
-    /// `Invalid` for an argument that its filter cannot mean, and a filter that the kind does not have.
+    /// Returns `Invalid` if an argument has the wrong type for its filter, or if the kind does not support a
+    /// filter.
     pub(super) fn of(kind: ObjectKind, filters: &[Filter], arguments: &[Value]) -> Result<Option<Self>> {
         let mut wanted = Self::default();
         let mut arguments = arguments.iter();
@@ -105,7 +108,7 @@ impl Wanted {
     }
 }
 
-/// A date, its text, or milliseconds since 1970.
+/// Reads a time: a date, its text, or milliseconds since 1970.
 fn time(value: &Value) -> Result<Timestamp> {
     let wrong = || Error::invalid_value("time", value.as_text().unwrap_or_default(), "a date");
     match value {
@@ -115,10 +118,11 @@ fn time(value: &Value) -> Result<Timestamp> {
     }
 }
 
-/// Finds what matches all filters.
+/// Finds the objects that match all filters.
 ///
 /// # Errors
-/// `Invalid` when `One` finds none or several, and for arguments that are none; `Timeout`, `Unavailable` or `Database`.
+/// Returns `Invalid` if `One` finds no object or more than one, or if an argument is invalid; otherwise
+/// `Timeout`, `Unavailable` or `Database`.
 pub(super) async fn find(
     at: (&Database, &TenantId),
     (kind, take): (ObjectKind, Take),
@@ -132,7 +136,7 @@ pub(super) async fn find(
     taken(take, found)
 }
 
-/// What a finder gives of what was found.
+/// Converts the list of matches to the result of the finder.
 pub(super) fn taken(take: Take, mut found: Vec<Value>) -> Result<Value> {
     match (take, found.len()) {
         (Take::All, _) => Ok(Value::List(found.into())),
@@ -143,7 +147,8 @@ pub(super) fn taken(take: Take, mut found: Vec<Value>) -> Result<Value> {
     }
 }
 
-/// Newest first, but managed objects by ascending id, as the inventory lists them.
+/// Lists the matches newest first, except that managed objects are in ascending order of id, as in the
+/// inventory.
 async fn list(
     (database, tenant): (&Database, &TenantId),
     kind: ObjectKind,

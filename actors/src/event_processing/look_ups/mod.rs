@@ -1,7 +1,7 @@
-//! Look-ups of modules: the one bounded path from expressions to the store.
+//! Look-ups of modules: the only path by which expressions query the store, with limits.
 //!
-//! It has connections of its own, so that modules take none from clients or devices, and waits for them in order. A look-up that
-//! takes too long is a fault.
+//! Look-ups use a connection pool of their own, so that modules take no connections from clients or devices,
+//! and wait for a connection in order of arrival. A look-up that exceeds its deadline is a fault.
 
 mod finders;
 mod placeholders;
@@ -23,14 +23,14 @@ use crate::model::managed_object::ManagedObject;
 use crate::model::reference::{WantedParents, WantedReferences};
 use crate::store::{Database, alarms, availability, events, managed_objects, measurement_rows, operations};
 
-/// Look-ups of all modules of a process at a time, each by a connection.
+/// The maximum number of concurrent look-ups of all modules of a process. Each uses a connection.
 const AT_ONCE: usize = 8;
-/// How long a look-up may take, with waiting for its turn.
+/// The deadline of a look-up, including the time it waits for a connection.
 const LONGEST: Duration = Duration::from_secs(5);
-/// Modules see the parents of an object too.
+/// Modules also see the parents of an object.
 const WANTED: WantedReferences = WantedReferences { children: true, parents: WantedParents::Named };
 
-/// The way to the store that the modules of a process share. Cheap to clone.
+/// The connection pool for look-ups, which all modules of a process share. It is cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct LookUpPath {
     database: Database,
@@ -39,19 +39,20 @@ pub(crate) struct LookUpPath {
 
 impl LookUpPath {
     /// # Errors
-    /// None for an address that was read before.
+    /// Returns no error if the database address was parsed before.
     pub(crate) fn new(database: &Database) -> Result<Self> {
         let database = database.apart(AT_ONCE, LONGEST)?;
         Ok(Self { database, turns: Arc::new(Semaphore::new(AT_ONCE)) })
     }
 
-    /// The database, by the connections of this path.
+    /// Returns the database that uses the connections of this pool.
     pub(crate) fn database(&self) -> &Database {
         &self.database
     }
 }
 
-/// What modules of one tenant look things up by. It waits, so it must be called where that is allowed: by `spawn_blocking`.
+/// The look-ups of the modules of one tenant. It blocks, so it must be called on a thread that may block
+/// (`spawn_blocking`).
 #[derive(Debug, Clone)]
 pub(crate) struct StoreLookUps {
     path: LookUpPath,
@@ -86,7 +87,7 @@ impl StoreLookUps {
         }
     }
 
-    /// The object of this id; null where there is none, and for what is no id.
+    /// Returns the object with this id, or null if there is none or if the argument is not an id.
     async fn find_by_id(&self, kind: ObjectKind, id: &Value) -> Result<Value> {
         let (database, tenant) = (&self.path.database, &self.tenant);
         let found = match kind {
@@ -129,7 +130,7 @@ impl LookUps for StoreLookUps {
     }
 }
 
-/// What an argument names, as it is read; none of what does not exist, and of what is no id.
+/// Returns what an argument refers to; `None` if it does not exist or if the argument is not an id.
 async fn known<I, T, F: Future<Output = Result<T>>>(
     argument: &Value,
     parse: impl Fn(&str) -> Result<I>,
@@ -143,10 +144,10 @@ async fn known<I, T, F: Future<Output = Result<T>>>(
     }
 }
 
-/// An id as an argument has it; none of null and of a text that is no id, which names nothing.
+/// Returns the id in an argument; `None` for null and for text that is not an id.
 ///
 /// # Errors
-/// `Invalid` for what cannot be meant as an id.
+/// Returns `Invalid` if the type of the argument cannot represent an id.
 fn known_id<I>(argument: &Value, parse: impl Fn(&str) -> Result<I>) -> Result<Option<I>> {
     match argument {
         Value::Null => Ok(None),

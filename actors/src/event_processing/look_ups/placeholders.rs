@@ -1,5 +1,6 @@
-//! `replaceAllPlaceholders(text, object)`: `#{path}` is read from the object as clients are shown it, `#{source.path}` from the
-//! device it is of, and `#{source}` is the device's id. What there is not is an empty text.
+//! `replaceAllPlaceholders(text, object)` replaces `#{path}` by a value of the object in its client
+//! representation, `#{source.path}` by a value of the object's device, and `#{source}` by the device's id. A
+//! placeholder without a value becomes an empty text.
 
 use serde_json::Value as Json;
 
@@ -8,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::event_processing::value::Value;
 use crate::model::links::{Links, encode};
 
-/// Bytes of the text that comes out.
+/// The maximum length of the resulting text in bytes.
 const LONGEST: usize = 64 << 10;
 
 /// A part of a text.
@@ -18,7 +19,7 @@ pub(super) enum Part<'t> {
     Placeholder(&'t str),
 }
 
-/// Takes a text apart. What is not closed is text.
+/// Splits a text into literal parts and placeholders. A placeholder that is not closed is literal text.
 pub(super) fn parts(mut text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     while let Some((before, rest)) = text.split_once("#{") {
@@ -35,12 +36,12 @@ pub(super) fn parts(mut text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// The path within the device, where a placeholder is about that.
+/// Returns the path within the device if the placeholder refers to the device.
 fn of_device(path: &str) -> Option<&str> {
     path.strip_prefix("source.").or_else(|| path.strip_prefix("deviceId."))
 }
 
-/// What a path leads to, as text; empty where it leads nowhere.
+/// Returns the value at a path as text, or an empty text if there is none.
 fn shown(json: &Json, path: &str) -> String {
     let found = path.split('.').try_fold(json, |json, name| match json {
         Json::Object(members) => members.get(name),
@@ -54,7 +55,7 @@ fn shown(json: &Json, path: &str) -> String {
     }
 }
 
-/// The id of the device that an object is of.
+/// Returns the id of the object's device.
 fn source(object: &Json) -> Option<String> {
     let source = object.get("source").or_else(|| object.get("deviceId"))?;
     let id = match source {
@@ -68,10 +69,10 @@ fn source(object: &Json) -> Option<String> {
     }
 }
 
-/// Puts the text together again, of the object and its device.
+/// Joins the parts, with the placeholders replaced by values of the object and its device.
 ///
 /// # Errors
-/// `Invalid` when it grows too long.
+/// Returns `Invalid` if the result is too long.
 pub(super) fn replaced(parts: &[Part<'_>], object: &Json, device: &Json) -> Result<String> {
     let mut text = String::new();
     for part in parts {
@@ -91,7 +92,8 @@ pub(super) fn replaced(parts: &[Part<'_>], object: &Json, device: &Json) -> Resu
 }
 
 impl StoreLookUps {
-    /// Replaces the placeholders of a text. The device is read once, and only when the text asks for it.
+    /// Replaces the placeholders of a text. The device is read at most once, and only if a placeholder refers
+    /// to it.
     pub(super) async fn replace_placeholders(&self, text: &str, object: &Value) -> Result<Value> {
         let parts = parts(text);
         let json = match object {

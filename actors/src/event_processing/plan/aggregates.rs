@@ -1,4 +1,5 @@
-//! Aggregates: what a statement counts, sums and averages over what it retains.
+//! Resolves aggregates: the counts, sums and averages that a statement computes over the events it retains
+//!
 
 use super::expression::{Aggregate, AggregateKind, Expression};
 use super::resolve::{Resolver, Typed};
@@ -7,16 +8,16 @@ use crate::event_processing::language::Mistake;
 use crate::event_processing::language::syntax::{self, Name, Quantifier, Span};
 use crate::event_processing::value::Type;
 
-/// Whether a clause may have aggregates, and those it has.
+/// Whether a clause may contain aggregates, and the aggregates found in it so far.
 #[derive(Debug)]
 pub(super) enum Aggregates {
-    /// Not in this clause.
+    /// The named clause may not contain aggregates.
     Refused(&'static str),
-    /// Of `select` and `having`, by their places.
+    /// The aggregates of `select` and `having`; expressions refer to them by index.
     Collected(Vec<Aggregate>),
 }
 
-/// The aggregate of a name; in any case, as keywords are.
+/// Returns the aggregate with this name. Case does not matter, as for keywords.
 pub(super) fn of_name(name: &str) -> Option<AggregateKind> {
     const NAMES: [(&str, AggregateKind); 9] = [
         ("count", AggregateKind::Count),
@@ -33,13 +34,13 @@ pub(super) fn of_name(name: &str) -> Option<AggregateKind> {
 }
 
 impl Resolver<'_, '_> {
-    /// `count(*)`.
+    /// Resolves `count(*)`.
     pub(super) fn count_all(&mut self, span: Span) -> Result<Typed, Mistake> {
         let aggregate = Aggregate { kind: AggregateKind::Count, argument: None, quantifier: Quantifier::All };
         self.collect(aggregate, Type::Integer, span)
     }
 
-    /// An aggregate of one argument.
+    /// Resolves an aggregate with one argument.
     pub(super) fn aggregate(
         &mut self,
         kind: AggregateKind,

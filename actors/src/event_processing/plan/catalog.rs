@@ -1,4 +1,4 @@
-//! Schemas and streams that modules declare: what a name of a stream stands for beyond the fixed ones.
+//! The catalog holds the schemas and streams that modules declare, in addition to the built-in streams.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,34 +8,35 @@ use crate::event_processing::language::syntax::Span;
 use crate::event_processing::stream::{Columns, StreamType};
 use crate::event_processing::value::Type;
 
-/// By their names. A stream that several modules insert into is declared by each of them alike.
+/// The declarations by stream name. Modules that insert into the same stream declare it identically.
 pub(crate) type Catalog = BTreeMap<Arc<str>, Declared>;
 
-/// What a module said of a stream.
+/// The declaration of a stream by a module.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Declared {
     pub(crate) columns: Arc<Columns>,
     pub(crate) manner: Manner,
-    /// The module that said so.
+    /// The module that declared the stream.
     pub(crate) module: Arc<str>,
 }
 
-/// How a stream came by its columns.
+/// How a stream got its columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// By `create schema`: what is inserted may leave columns out, which are null then.
+    /// The stream was declared by `create schema`. An insert may omit columns, which are then null.
     Schema,
-    /// By the first insert: others insert the same columns.
+    /// The first insert defined the columns. All other inserts must have the same columns.
     Insert,
 }
 
-/// Columns of a stream, a schema or a select list at most.
+/// The maximum number of columns of a stream, a schema or a select list.
 const MAX_COLUMNS: usize = 500;
 
-/// Columns of columns, counted through: what a row may hold at most, so that types stay quick to compare.
+/// The maximum number of columns of a row, including the columns of nested events. It keeps type comparison
+/// fast.
 const MAX_TYPES: usize = 4096;
 
-/// Whether the columns, with those of the events they hold, are few enough to be compared quickly.
+/// Returns whether the columns, including those of nested events, stay within [`MAX_TYPES`].
 pub(super) fn is_small(columns: &Columns) -> bool {
     let mut left = MAX_TYPES;
     count(columns, &mut left)
@@ -56,7 +57,7 @@ fn count(columns: &Columns, left: &mut usize) -> bool {
 }
 
 /// # Errors
-/// More columns than a stream may have.
+/// Returns a mistake if there are more columns than a stream may have.
 pub(super) fn check_columns(columns: usize, span: Span) -> Result<(), Mistake> {
     match columns > MAX_COLUMNS {
         true => Err(Mistake::new(span, format!("at most {MAX_COLUMNS} columns, here are {columns}"))),
@@ -64,13 +65,13 @@ pub(super) fn check_columns(columns: usize, span: Span) -> Result<(), Mistake> {
     }
 }
 
-/// Whether two declarations say the same, in whatever order.
+/// Returns whether two declarations have the same columns, in any order.
 pub(super) fn agree(one: &Columns, other: &Columns) -> bool {
     let by_name = |columns: &Columns| columns.0.iter().cloned().collect::<std::collections::BTreeMap<_, _>>();
     one.0.len() == other.0.len() && by_name(one) == by_name(other)
 }
 
-/// `a, b and c` for a message; of many the first.
+/// Formats names as `a, b and c` for a message. A long list is cut off.
 pub(super) fn enumerate<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     const SHOWN: usize = 20;
     let names: Vec<T> = names.into_iter().take(SHOWN + 1).collect();

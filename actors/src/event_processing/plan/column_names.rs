@@ -1,17 +1,18 @@
-//! How columns without a name are called: by the expression itself, as in Esper. A path stays as it is; everything else has single
-//! spaces, texts in single quotes, and parentheses where they are needed.
+//! Derives the name of a column that has no alias from its expression, as Esper does. A path is kept as
+//! written; any other expression is printed with single spaces, single-quoted strings and only the necessary
+//! parentheses.
 
 use std::fmt::{self, Write};
 
 use crate::event_processing::language::syntax::{Binding, Expression, ExpressionKind, Quantifier};
 
-/// The expression as text; `None` when it is longer than so many bytes.
+/// Returns the expression as text, or `None` if the text is longer than `most` bytes.
 pub(super) fn written(expression: &Expression, most: usize) -> Option<String> {
     let mut short = Short { text: String::new(), most };
     write_expression(&mut short, expression, 0).ok().map(|()| short.text)
 }
 
-/// Text that stops when it grows too long.
+/// A text buffer that rejects further input once it exceeds its limit.
 struct Short {
     text: String,
     most: usize,
@@ -27,7 +28,7 @@ impl Write for Short {
     }
 }
 
-/// How tightly an expression binds.
+/// Returns the precedence of an expression.
 fn binding(kind: &ExpressionKind) -> u8 {
     let binding = match kind {
         ExpressionKind::Binary(operator, ..) => operator.binding(),

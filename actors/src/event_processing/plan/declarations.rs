@@ -1,4 +1,5 @@
-//! What a module declares: schemas, contexts, variables, windows and expressions.
+//! Plans the declarations of a module: schemas, contexts, variables, named windows and expressions (Q-09,
+//!
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,7 +17,8 @@ use crate::event_processing::value::Type;
 
 impl<'a> Planner<'a> {
     /// # Errors
-    /// Another type than another module declares; a type that is none; a column twice.
+    /// Returns a mistake if another module declares the schema with other types, if a type is unknown or if a
+    /// column occurs twice.
     pub(super) fn create_schema(&mut self, name: &Name, columns: &[(Name, TypeName)]) -> Result<(), Mistake> {
         self.check_free(name)?;
         check_columns(columns.len(), name.span)?;
@@ -49,7 +51,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Names of streams and schemas first, then the words of EPL.
+    /// Looks up a type name, first among streams and schemas, then among the type names of EPL.
     fn type_of(&mut self, type_: &TypeName) -> Result<Type, Mistake> {
         if !type_.is_list
             && let Some((stream, _)) = self.known_type(&type_.name)?
@@ -67,7 +69,7 @@ impl<'a> Planner<'a> {
     }
 
     /// # Errors
-    /// As many keys for each stream, each stream once.
+    /// Returns a mistake if the streams have different numbers of keys or if a stream occurs twice.
     pub(super) fn create_context(&mut self, name: &Name, partitions: &[Partition]) -> Result<(), Mistake> {
         if self.context_places.contains_key(&name.text) {
             return Err(Mistake::new(name.span, format!("there is a context '{}' already", name.text)));
@@ -100,7 +102,7 @@ impl<'a> Planner<'a> {
     }
 
     /// # Errors
-    /// A first value of another type, or one that is read from the store.
+    /// Returns a mistake if the initial value has the wrong type or queries the store.
     pub(super) fn create_variable(
         &mut self,
         kind: VariableKind,
@@ -130,10 +132,11 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// `create window A.view as B`: one of them is known, the other one is the window.
+    /// Plans `create window A.view as B`. One of the two names is known already; the other one becomes the
+    /// window.
     ///
     /// # Errors
-    /// Both are known, or neither.
+    /// Returns a mistake if both names are known or neither is.
     pub(super) fn create_window(&mut self, first: &Name, view: &View, second: &Name) -> Result<(), Mistake> {
         for name in [first, second] {
             if self.window(&name.text).is_some() {
@@ -164,10 +167,12 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Whether its body is good is found out here, with parameters of which nothing is known; and again wherever it is used.
+    /// Plans a declared expression. Its body is checked here with parameters of unknown type, and again at each
+    /// use.
     ///
     /// # Errors
-    /// A name that is taken, a parameter twice, a body that is wrong whatever its arguments.
+    /// Returns a mistake if the name is taken, if a parameter occurs twice or if the body is invalid for any
+    /// arguments.
     pub(super) fn create_expression(
         &mut self,
         type_: Option<&TypeName>,

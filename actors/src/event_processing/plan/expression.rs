@@ -1,36 +1,36 @@
-//! Expressions with every name resolved.
+//! Expressions in which every name is resolved.
 
 use std::sync::Arc;
 
 use crate::event_processing::language::syntax::{Operator, Quantifier};
 use crate::event_processing::value::{ObjectKind, Value};
 
-/// Where an event that an expression reads is found.
+/// Where an expression finds an event that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Number of the source: 0 or 1.
+    /// The number of the source: 0 or 1.
     pub(crate) source: u8,
-    /// Of a match: the number of the tag.
+    /// The number of the tag, if the source is a pattern match.
     pub(crate) tag: Option<u16>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) enum Expression {
     Literal(Value),
-    /// An event as a whole.
+    /// A whole event.
     Event(Place),
     /// A column of an event that is a row.
     Column(Place, usize),
-    /// A property of an event that is an input.
+    /// A property of an input event.
     Property(Place, Property),
-    /// A member of what the expression gives; null where it has none, and of null.
+    /// A member of the value of an expression. It is null if the value is null or has no such member.
     Member(Box<Expression>, Arc<str>),
-    /// An element, counted from 0; null where there is none.
+    /// An element of a list, counted from 0. It is null if there is no such element.
     Index(Box<Expression>, Box<Expression>),
     Variable(usize),
-    /// `context.key1` is 0.
+    /// A key of the context; `context.key1` has the number 0.
     ContextKey(usize),
-    /// Place among the aggregates of the statement.
+    /// An index into the aggregates of the statement.
     Aggregate(usize),
     Not(Box<Expression>),
     Negate(Box<Expression>),
@@ -56,41 +56,44 @@ pub(crate) enum Expression {
         escape: Option<char>,
         negated: bool,
     },
-    /// Pairs of condition and value; with an operand it is compared already.
+    /// Pairs of a condition and a value. If the `case` has an operand, the condition already compares it.
     Case {
         branches: Vec<(Expression, Expression)>,
         otherwise: Option<Box<Expression>>,
     },
     Cast(Box<Expression>, Scalar),
     Call(Function, Vec<Expression>),
-    /// Reads the store.
+    /// A query to the store.
     LookUp(Finder, Vec<Expression>),
     List(Vec<Expression>),
-    /// Pairs of a path and a value; a path is evaluated to text, its dots nest.
+    /// Pairs of a path and a value. The path is evaluated to text, and each dot in it adds a level of nesting
+    ///
     Fragments(Vec<(Expression, Expression)>),
 }
 
-/// What can be asked of an event of an input stream. Members of its object are then [`Expression::Member`]s of `Object`.
+/// The properties of an event of an input stream. A member of its object is an [`Expression::Member`] of
+/// `Object`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Property {
-    /// `_type`.
+    /// The property `_type`.
     Type,
-    /// `_mode`.
+    /// The property `_mode`.
     Mode,
-    /// `_origin`.
+    /// The property `_origin`.
     Origin,
-    /// The object as clients are shown it, a map.
+    /// The object in its client representation, as a map.
     Payload,
-    /// `managedObject`, `event`, `measurement`, `operation` or `alarm`; of a deletion an object that has only its id, a map.
+    /// The property `managedObject`, `event`, `measurement`, `operation` or `alarm`. For a deletion it is a map
+    /// that contains only the id.
     Object,
-    /// Of `ResponseReceived`.
+    /// The status of a `ResponseReceived`.
     Status,
     Body,
     CreationTime,
     Source,
 }
 
-/// What `cast` makes.
+/// The target type of a `cast`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scalar {
     Boolean,
@@ -98,37 +101,38 @@ pub(crate) enum Scalar {
     Double,
     Text,
     Time,
-    /// A class name that says nothing: the value stays.
+    /// A class name that does not constrain the type: the value is unchanged.
     Same,
 }
 
-/// Functions that read nothing but their arguments and the clock.
+/// Functions that depend only on their arguments and the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Function {
-    /// `getObject(event, path[, default])` and its kin.
+    /// `getObject(event, path[, default])` and its variants for other types.
     GetObject,
     GetString,
     GetNumber,
     GetBoolean,
     GetDate,
     GetList,
-    /// Milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     CurrentTimestamp,
-    /// Of milliseconds or text.
+    /// Converts milliseconds or text to a date.
     ToDate,
-    /// Of a date or milliseconds.
+    /// Converts a date to milliseconds; milliseconds are unchanged.
     ToMillisec,
     ToDouble,
-    /// `.value`, `.getValue()`: of an id its text.
+    /// `.value` and `.getValue()`: return the text of an id.
     IdValue,
     ToJson,
     ToNumberSetParameter,
 }
 
-/// What reads the store. Arguments: one for each filter, two for a range of time, in the order of the name.
+/// A function that queries the store. It takes one argument per filter (two for a time range), in the
+/// order of the filters in its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Finder {
-    /// `find…ById`.
+    /// A finder whose name has the form `find…ById`.
     ById(ObjectKind),
     By {
         kind: ObjectKind,
@@ -139,14 +143,14 @@ pub(crate) enum Finder {
     ReplaceAllPlaceholders,
 }
 
-/// How many a finder gives.
+/// How many objects a finder returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Take {
-    /// Exactly one; it fails on none and on several.
+    /// Exactly one object. The finder fails if there is none or more than one.
     One,
-    /// The newest; null when there is none.
+    /// The newest object, or null if there is none.
     First,
-    /// A list, newest first.
+    /// A list of all objects, newest first.
     All,
 }
 
@@ -162,11 +166,11 @@ pub(crate) enum Filter {
     Device,
 }
 
-/// One aggregate of a statement.
+/// An aggregate of a statement.
 #[derive(Debug, Clone)]
 pub(crate) struct Aggregate {
     pub(crate) kind: AggregateKind,
-    /// `None` for `count(*)`.
+    /// The argument; `None` for `count(*)`.
     pub(crate) argument: Option<Expression>,
     pub(crate) quantifier: Quantifier,
 }

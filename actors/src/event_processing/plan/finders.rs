@@ -1,7 +1,7 @@
-//! Finders: functions that read the store, by their names.
+//! Finders are functions that query the store; their names say what they query.
 //!
-//! `find<Noun>ById`, and `find(One|First|All)<Noun>By<Filter>(And<Filter>)*` with the filters that the noun has. No two
-//! of them ask for the same.
+//! The names are `find<Noun>ById` and `find(One|First|All)<Noun>By<Filter>(And<Filter>)*`, with the filters
+//! that the noun supports. A filter occurs at most once in a name.
 
 use super::catalog::enumerate;
 use super::expression::{Filter, Finder, Take};
@@ -11,14 +11,14 @@ use crate::event_processing::language::Mistake;
 use crate::event_processing::language::syntax::{self, ExpressionKind};
 use crate::event_processing::value::{ObjectKind, Type};
 
-/// A finder, and what it gives.
+/// A finder and the type of its result.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) finder: Finder,
     pub(super) result: Type,
 }
 
-/// Filters by their words; none is the beginning of another that stands behind it.
+/// The filters by name. A name must not be a prefix of one that comes after it.
 const FILTERS: [(&str, Filter); 8] = [
     ("CreationTimeBetween", Filter::CreationTimeBetween),
     ("FragmentType", Filter::FragmentType),
@@ -30,13 +30,14 @@ const FILTERS: [(&str, Filter); 8] = [
     ("Device", Filter::Device),
 ];
 
-/// Finders whose names are not made of filters.
+/// The finders whose names do not consist of filters.
 pub(super) const FIXED: [(&str, Finder, Type); 2] = [
     ("inMaintenanceMode", Finder::InMaintenanceMode, Type::Boolean),
     ("replaceAllPlaceholders", Finder::ReplaceAllPlaceholders, Type::Text),
 ];
 
-/// The finder of a name: `None` when it is none, the message when it almost is one.
+/// Returns the finder with this name, `None` if the name is not a finder's, or an error message if it resembles
+/// one.
 pub(super) fn of_name(name: &str) -> Option<Result<Found, String>> {
     if let Some((_, finder, result)) = FIXED.into_iter().find(|(known, ..)| *known == name) {
         return Some(Ok(Found { finder, result }));
@@ -88,13 +89,13 @@ fn filters(kind: ObjectKind, by: &str) -> Result<Vec<Filter>, String> {
     }
 }
 
-/// How a filter is written.
+/// Returns the name of a filter.
 fn word(filter: Filter) -> &'static str {
     FILTERS.iter().find(|(_, known)| *known == filter).map_or("", |(word, _)| word)
 }
 
 impl Found {
-    /// What it takes: one for each filter, two for a range of time.
+    /// Returns the parameters: one per filter, two for a time range.
     pub(super) fn parameters(&self) -> Vec<Accepts> {
         match &self.finder {
             Finder::ById(_) | Finder::InMaintenanceMode => vec![Accepts::Id],
@@ -105,7 +106,7 @@ impl Found {
         }
     }
 
-    /// A status that is written out must be one.
+    /// Checks that a status given as a literal is a valid one.
     pub(super) fn check(&self, arguments: &[syntax::Expression]) -> Result<(), Mistake> {
         let Finder::By { kind, filters, .. } = &self.finder else { return Ok(()) };
         let words = if *kind == ObjectKind::Alarm { ALARM_STATUSES } else { OPERATION_STATUSES };

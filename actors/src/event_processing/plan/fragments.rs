@@ -1,4 +1,4 @@
-//! Braces: pairs of a path and a value, or a list.
+//! Resolves braces, which contain either pairs of a path and a value, or a list.
 
 use super::expression::Expression;
 use super::resolve::{Resolver, Typed};
@@ -8,10 +8,10 @@ use crate::event_processing::language::syntax::{self, ExpressionKind, Span};
 use crate::event_processing::value::Type;
 
 impl Resolver<'_, '_> {
-    /// `{ "path", value, … } as fragments`.
+    /// Resolves `{ "path", value, … } as fragments`.
     ///
     /// # Errors
-    /// An odd number of elements; a path that is no text, or has empty parts.
+    /// Returns a mistake if the number of elements is odd, or if a path is not text or has empty segments.
     pub(super) fn fragments(
         &mut self,
         elements: &[syntax::Expression],
@@ -42,7 +42,7 @@ impl Resolver<'_, '_> {
         Ok(Typed::new(Expression::Fragments(pairs), Type::Map))
     }
 
-    /// Braces that are a value: `{}` is the empty object, all else a list.
+    /// Resolves braces that are a value: `{}` is the empty object, anything else a list.
     pub(super) fn list(&mut self, elements: &[syntax::Expression]) -> Result<Typed, Mistake> {
         if elements.is_empty() {
             return Ok(Typed::new(Expression::Fragments(Vec::new()), Type::Map));

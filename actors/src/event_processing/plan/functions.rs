@@ -1,4 +1,4 @@
-//! Functions, and expressions that the module declares.
+//! Resolves calls of built-in functions and of expressions that the module declares.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,16 @@ use crate::event_processing::language::syntax::{self, Name, Quantifier, Span};
 use crate::event_processing::stream::StreamType;
 use crate::event_processing::value::Type;
 
-/// What a parameter takes.
+/// The values that a parameter accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Accepts {
     Anything,
-    /// What a path can look into: an event, an object, a map.
+    /// A value that a path can select from: an event, an object or a map.
     Content,
     Text,
-    /// An id, its text or number, or the object that has it.
+    /// An id, its text or number, or the object with that id.
     Id,
-    /// A date, its text, or milliseconds since 1970.
+    /// A date, its text or milliseconds since 1970.
     Moment,
 }
 
@@ -48,7 +48,7 @@ impl Accepts {
     }
 }
 
-/// A function: what it takes, how many of that at least, and what it gives.
+/// The signature of a function: its parameters, how many of them are required, and its result.
 struct Signature {
     name: &'static str,
     function: Function,
@@ -63,7 +63,7 @@ const fn getter(name: &'static str, function: Function, result: Type) -> Signatu
     Signature { name, function, parameters: PATH, least: 2, result }
 }
 
-/// Those that read nothing but their arguments and the clock.
+/// The functions that depend only on their arguments and the clock.
 static FUNCTIONS: [Signature; 9] = [
     getter("getObject", Function::GetObject, Type::Any),
     getter("getString", Function::GetString, Type::Text),
@@ -100,7 +100,7 @@ fn find(name: &str) -> Option<&'static Signature> {
         .find(|known| known.name == name || known.least == 0 && known.name.eq_ignore_ascii_case(name))
 }
 
-/// Whether a name stands for something already, so that no expression may be declared by it.
+/// Returns whether the name is a function already, so that no expression can be declared with it.
 pub(super) fn is_function(name: &str) -> bool {
     name == "cast"
         || find(name).is_some()
@@ -109,7 +109,7 @@ pub(super) fn is_function(name: &str) -> bool {
 }
 
 impl Resolver<'_, '_> {
-    /// `name(…)`.
+    /// Resolves a call `name(…)`.
     pub(super) fn call(
         &mut self,
         span: Span,
@@ -148,7 +148,8 @@ impl Resolver<'_, '_> {
     }
 
     fn function(&self, signature: &Signature, mut arguments: Vec<Typed>) -> Typed {
-        // Of rows that were made of inputs by `select *` the payload is meant, as it is of the inputs themselves.
+        // For a row made by `select *` from an input, the path refers to the payload, as it does for the input
+        // itself.
         if let (PATH, Some(content)) = (signature.parameters, arguments.first_mut())
             && let Type::Event(event) = &content.type_
             && matches!(event.as_ref(), StreamType::Rows(_))
@@ -192,7 +193,7 @@ impl Resolver<'_, '_> {
         arguments.iter().zip(parameters).map(one).collect()
     }
 
-    /// An expression of the module: its body, with the arguments in the places of its parameters.
+    /// Expands a declared expression: returns its body with the parameters replaced by the arguments.
     pub(super) fn declared(
         &mut self,
         span: Span,
@@ -207,7 +208,7 @@ impl Resolver<'_, '_> {
         let outer = self.parameters.replace(names.zip(resolved).collect::<HashMap<_, _>>());
         let body = self.resolve(declared.body);
         self.parameters = outer;
-        // The mistake is in how it is used here: its body alone was found good where it is declared.
+        // The body was checked at its declaration, so the mistake lies in the arguments of this call.
         let body = body.map_err(|mistake| {
             Mistake::new(span, format!("in '{}', as it is used here: {}", name.text, mistake.message))
         })?;

@@ -1,4 +1,4 @@
-//! Which rows a statement makes, by what it selects and what it groups by (as in Esper).
+//! Determines which rows a statement produces, from its select list and its `group by`, as Esper does.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,7 +7,8 @@ use super::Rows;
 use super::expression::{Aggregate, Expression};
 use super::targets::Selected;
 
-/// Whether a row stands for a group: every property outside of aggregates must be part of what is grouped by.
+/// Returns when rows are produced. There is one row per group if every property outside of aggregates is part
+/// of `group by`.
 pub(super) fn rows(
     selected: &[Selected],
     having: Option<&Expression>,
@@ -26,7 +27,8 @@ pub(super) fn rows(
     }
 }
 
-/// A print of an expression, the same for the same expressions; and whether it is the same for all events of a group.
+/// Returns a hash of the expression, which is equal for equal expressions, and whether the expression has the
+/// same value for all events of a group.
 fn inspect(expression: &Expression, groups: &HashSet<u64>) -> (u64, bool) {
     let mut print = DefaultHasher::new();
     std::mem::discriminant(expression).hash(&mut print);

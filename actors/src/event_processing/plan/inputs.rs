@@ -1,4 +1,4 @@
-//! What can be asked of the events of input streams, and of the objects of the platform.
+//! The properties of the events of input streams and the members of platform objects.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::event_processing::stream::InputStream;
 use crate::event_processing::value::{ObjectKind, Type};
 
 impl InputStream {
-    /// Properties of its events by their names, in the order rows show them.
+    /// Returns the properties of the stream's events with their names, in the order in which rows contain them.
     pub(crate) fn properties(self) -> Vec<(&'static str, Property, Type)> {
         let mut properties = vec![
             ("_type", Property::Type, Type::Text),
@@ -27,13 +27,14 @@ impl InputStream {
         properties
     }
 
-    /// One property.
+    /// Returns the property with this name.
     pub(crate) fn property(self, name: &str) -> Option<(Property, Type)> {
         let mut properties = self.properties().into_iter();
         properties.find(|(known, ..)| *known == name).map(|(_, property, type_)| (property, type_))
     }
 
-    /// The member that holds the object; of a deletion a map, because nothing but ids is left of it.
+    /// Returns the property that holds the object. For a deletion it is a map, because only ids are left of the
+    /// object.
     fn object(self) -> Option<(&'static str, Type)> {
         Some(match self {
             Self::ManagedObjectCreated | Self::ManagedObjectUpdated => {
@@ -53,13 +54,13 @@ impl InputStream {
     }
 }
 
-/// The columns of `select *`.
+/// Returns the column names of `select *`.
 pub(super) fn names(stream: InputStream) -> Vec<Arc<str>> {
     stream.properties().into_iter().map(|(name, ..)| Arc::from(name)).collect()
 }
 
 impl ObjectKind {
-    /// All, by the nouns that stand in the names of finders and classes.
+    /// All kinds of objects with the nouns that the names of finders and classes use.
     pub(crate) const NOUNS: [(&'static str, Self); 5] = [
         ("ManagedObject", Self::ManagedObject),
         ("Event", Self::Event),
@@ -68,7 +69,7 @@ impl ObjectKind {
         ("Alarm", Self::Alarm),
     ];
 
-    /// The members of Q-06.
+    /// Returns the members that Q-06 defines.
     pub(super) fn members(self) -> &'static [&'static str] {
         match self {
             Self::ManagedObject => &[
@@ -91,7 +92,7 @@ impl ObjectKind {
         }
     }
 
-    /// The type of a member; what is no member of Q-06 is a fragment, of which nothing is known.
+    /// Returns the type of a member. A member that Q-06 does not define is a fragment of unknown type.
     pub(super) fn member(self, name: &str) -> Type {
         match (self, name) {
             (_, "id") => Type::Id,

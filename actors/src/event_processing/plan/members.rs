@@ -1,4 +1,4 @@
-//! Members of values, and the methods that values have.
+//! Resolves members of values and the methods that values have.
 
 use super::catalog::enumerate;
 use super::expression::{Expression, Function};
@@ -9,11 +9,11 @@ use crate::event_processing::language::syntax::{self, Name};
 use crate::event_processing::stream::{Columns, InputStream, StreamType};
 use crate::event_processing::value::Type;
 
-/// Methods that are known, all without arguments.
+/// The supported methods. None of them has parameters.
 const METHODS: &str = ".getValue(), .getId(), .toDate(), .toMillisec() and .doubleValue()";
 
 impl Resolver<'_, '_> {
-    /// `receiver.name`.
+    /// Resolves `receiver.name`.
     pub(super) fn member(&self, receiver: Typed, name: &Name) -> Result<Typed, Mistake> {
         let Typed { expression, type_ } = receiver;
         let typed = match &type_ {
@@ -61,7 +61,7 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// A property or column of an event.
+    /// Returns a property or column of an event.
     pub(super) fn property(&self, event: &Typed, name: &str) -> Option<Typed> {
         let Type::Event(type_) = &event.type_ else { return None };
         let by_name = || Expression::Member(Box::new(event.expression.clone()), name.into());
@@ -78,7 +78,7 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// A column of an event that is a row.
+    /// Returns a column of an event that is a row.
     pub(super) fn column_at(&self, event: &Typed, at: usize, name: &str, type_: &Type) -> Typed {
         let column = match &event.expression {
             Expression::Event(place) if self.access(&event.expression) == Access::ByPlace => {
@@ -95,7 +95,7 @@ impl Resolver<'_, '_> {
         known.map_or(Access::ByName, |event| event.access)
     }
 
-    /// `receiver[index]`.
+    /// Resolves `receiver[index]`.
     pub(super) fn index(
         &mut self,
         list: &syntax::Expression,
@@ -115,7 +115,8 @@ impl Resolver<'_, '_> {
         Ok(Typed::new(element, Type::Any))
     }
 
-    /// `receiver.name()`: accessors that Java would need, and that change nothing or what a value is shown as.
+    /// Resolves `receiver.name()`. The methods are the accessors that Java requires: they return the value
+    /// unchanged, or convert its representation.
     pub(super) fn method(
         &mut self,
         receiver: Typed,
@@ -162,7 +163,7 @@ impl Resolver<'_, '_> {
     }
 }
 
-/// The names of what events of a type have.
+/// Returns the names of the members that events of a type have.
 pub(super) fn member_names(type_: &StreamType) -> Vec<String> {
     let of_rows = |columns: &Columns| columns.0.iter().map(|(name, _)| name.to_string()).collect();
     let of_input =

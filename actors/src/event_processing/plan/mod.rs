@@ -1,12 +1,14 @@
-//! From the tree of a module to its plan: names resolved, types checked, everything a statement needs at its place.
+//! Turns the syntax tree of a module into its plan, in which names are resolved to indexes and types are
+//! checked.
 //!
 //! A plan is made against the [`Catalog`]: the schemas and streams of the tenant's other modules.
 //!
 //! # Reading order
 //!
-//! This file, [`expression`] and [`pattern`] say what a plan is. [`module`] makes one, statement by statement: what it declares
-//! ([`declarations`]), what it selects ([`select`], from [`sources`] and [`patterns`], into [`targets`]), what it sets going
-//! ([`triggers`]). [`resolve`] makes expressions of expressions. [`tenant`] plans all modules of a tenant against each other.
+//! This file, [`expression`] and [`pattern`] define what a plan is. [`module`] makes one, statement by
+//! statement: its declarations ([`declarations`]), its selects ([`select`], which read [`sources`] and
+//! [`patterns`] and write to [`targets`]) and its triggers ([`triggers`]). [`resolve`] turns parsed expressions
+//! into resolved ones. [`tenant`] plans all modules of a tenant against each other.
 
 mod aggregates;
 mod catalog;
@@ -49,35 +51,35 @@ use pattern::PatternPlan;
 pub(crate) use catalog::{Catalog, Declared};
 pub(crate) use module::plan;
 
-/// Everything that is known of a module before it runs.
+/// Everything that is known about a module before it runs.
 #[derive(Debug)]
 pub(crate) struct ModulePlan {
     pub(crate) statements: Vec<StatementPlan>,
     pub(crate) variables: Vec<VariablePlan>,
     pub(crate) windows: Vec<WindowPlan>,
     pub(crate) contexts: Vec<ContextPlan>,
-    /// All streams that its statements read; they name them by their place here.
+    /// All streams that the statements read. Statements refer to them by index.
     pub(crate) streams: Vec<Stream>,
-    /// Which of what happens in the tenant it needs to be fed with.
+    /// The input streams that the module must receive.
     pub(crate) inputs: InputStreams,
-    /// Schemas it creates and streams it inserts into, the fixed ones excepted.
+    /// The schemas that the module creates and the streams it inserts into, except the built-in ones.
     pub(crate) declares: Catalog,
-    /// What it needs of other modules: streams and schemas it names and does not declare anywhere in its text.
+    /// The streams and schemas of other modules that this module names but does not declare itself.
     pub(crate) uses: Catalog,
-    /// What looks like a slip; see [`warnings`](Self::warnings).
+    /// Likely slips in the text; see [`warnings`](Self::warnings).
     warnings: Vec<warnings::Warning>,
-    /// Whether an expression of it reads the store, so that it must not run where nobody may wait.
+    /// Whether any expression queries the store. Such a module must not run on a thread that must not block.
     pub(crate) looks_up: bool,
 }
 
-/// What a statement reads.
+/// A stream that a statement reads.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Stream {
-    /// What happens in the tenant.
+    /// An input stream, which carries what happens in the tenant.
     Input(super::stream::InputStream),
-    /// What statements of any module of the tenant insert; output streams too may be read.
+    /// A stream that statements of any module of the tenant insert into. Output streams can be read as well.
     Named(Arc<str>, Arc<Columns>),
-    /// What is inserted into a named window of this module, by its place.
+    /// The rows inserted into a named window of this module, given by index.
     Window(usize),
 }
 
@@ -90,59 +92,60 @@ pub(crate) struct StatementPlan {
 #[derive(Debug)]
 pub(crate) enum StatementKind {
     Select(Box<SelectPlan>),
-    /// `on Stream set …`: variables by their place.
+    /// `on Stream set …`. Variables are given by index.
     Set {
         trigger: TriggerPlan,
         assignments: Vec<(usize, Expression)>,
     },
-    /// `on Stream delete from W`: the trigger is source 0 of the condition, the row of the window source 1.
+    /// `on Stream delete from W`. In the condition, the trigger is source 0 and the row of the window is source
+    /// 1.
     Delete {
         trigger: TriggerPlan,
         window: usize,
         condition: Option<Expression>,
     },
-    /// Nothing to do when it runs: schemas, contexts, variables, windows, expressions.
+    /// A statement that does nothing at run time: a schema, context, variable, window or expression.
     Declaration,
 }
 
-/// Which events of a stream a statement is about.
+/// The events of a stream that trigger a statement.
 #[derive(Debug)]
 pub(crate) struct TriggerPlan {
-    /// Place among [`ModulePlan::streams`].
+    /// An index into [`ModulePlan::streams`].
     pub(crate) stream: usize,
-    /// The event is source 0.
+    /// The filter. The event is source 0.
     pub(crate) filter: Option<Expression>,
 }
 
 #[derive(Debug)]
 pub(crate) struct VariablePlan {
     pub(crate) name: Arc<str>,
-    /// The statement that creates it, by its place.
+    /// The index of the statement that creates the variable.
     pub(crate) statement: usize,
     pub(crate) type_: Type,
-    /// Null without.
+    /// The initial value; null if there is none.
     pub(crate) initial: Option<Expression>,
 }
 
-/// A named window: rows inserted into it stay as its view says.
+/// A named window, which retains the rows inserted into it according to its view.
 #[derive(Debug)]
 pub(crate) struct WindowPlan {
     pub(crate) name: Arc<str>,
-    /// The statement that creates it, by its place.
+    /// The index of the statement that creates the window.
     pub(crate) statement: usize,
-    /// Of what is inserted: rows of these columns, or events of an input stream as they are.
+    /// The type of what is inserted: rows with these columns, or events of an input stream unchanged.
     pub(crate) type_: StreamType,
     pub(crate) view: ViewPlan,
 }
 
-/// A context: keys by which the events of its streams are told apart.
+/// A context: the keys that partition the events of its streams.
 #[derive(Debug)]
 pub(crate) struct ContextPlan {
     pub(crate) name: Arc<str>,
-    /// The statement that creates it, by its place.
+    /// The index of the statement that creates the context.
     pub(crate) statement: usize,
-    /// For each stream (place among [`ModulePlan::streams`]) its filter and its keys, of which all have the same number. The event is
-    /// source 0. Events of streams that are not here belong to no partition.
+    /// The filter and keys for each stream (an index into [`ModulePlan::streams`]). All streams have the same
+    /// number of keys. The event is source 0. Events of other streams belong to no partition.
     pub(crate) partitions: Vec<PartitionPlan>,
 }
 
@@ -155,23 +158,24 @@ pub(crate) struct PartitionPlan {
 
 #[derive(Debug)]
 pub(crate) struct SelectPlan {
-    /// Place among [`ModulePlan::contexts`].
+    /// An index into [`ModulePlan::contexts`].
     pub(crate) context: Option<usize>,
-    /// Where rows go besides being told.
+    /// Where rows are inserted, in addition to being published as statement output.
     pub(crate) into: Option<Target>,
     pub(crate) from: From,
-    /// `where`.
+    /// The condition of `where`.
     pub(crate) condition: Option<Expression>,
     pub(crate) rows: Rows,
     pub(crate) group_by: Vec<Expression>,
-    /// Of select list and `having`; expressions name them by their place here.
+    /// The aggregates of the select list and `having`. Expressions refer to them by index.
     pub(crate) aggregates: Vec<Aggregate>,
     pub(crate) having: Option<Expression>,
     pub(crate) output: Option<OutputPlan>,
     pub(crate) columns: Arc<Columns>,
-    /// One for each column.
+    /// One expression for each column.
     pub(crate) select: Vec<Expression>,
-    /// Of `select *` from one source that is inserted into a window or stream of the same type: the event goes on as it is.
+    /// Whether events are forwarded unchanged: this holds for `select *` from one source inserted into a window
+    /// or stream of the same type.
     pub(crate) passes_on: bool,
 }
 
@@ -183,26 +187,28 @@ pub(crate) enum Target {
     Window(usize),
 }
 
-/// What a statement reads. Sources of expressions are numbered in this order, from 0.
+/// The sources that a statement reads. Expressions number them in this order, from 0.
 #[derive(Debug)]
 pub(crate) enum From {
-    /// One stream, or the contents of a window as they come.
+    /// One stream, or the rows of a window as they are inserted.
     One(SourcePlan),
-    /// Two of them. A row is made for each pair that `condition` lets through when one of the pair is new.
+    /// A join of two sources. A row is produced for each pair that satisfies `condition` and of which one event
+    /// is new.
     Join(Box<[SourcePlan; 2]>),
-    /// What a pattern finds, source 0 ([`StreamEvent::Match`](super::stream::StreamEvent)).
+    /// The matches of a pattern, as source 0 ([`StreamEvent::Match`](super::stream::StreamEvent)).
     Pattern { pattern: PatternPlan, view: Option<ViewPlan> },
 }
 
 #[derive(Debug)]
 pub(crate) struct SourcePlan {
-    /// Place among [`ModulePlan::streams`].
+    /// An index into [`ModulePlan::streams`].
     pub(crate) stream: usize,
-    /// The event is source 0 here, whichever number the source has.
+    /// The filter. In it the event is source 0, whatever the number of the source is.
     pub(crate) filter: Option<Expression>,
-    /// `None`: nothing is retained (in a join: only the event itself while it is processed). Of a named window without: its contents.
+    /// The view that retains events. With `None`, nothing is retained (a join keeps the event only while
+    /// processing it); a named window without a view contributes its contents.
     pub(crate) view: Option<ViewPlan>,
-    /// `unidirectional`: the other source's events make no rows.
+    /// `unidirectional`: events of the other source do not produce rows.
     pub(crate) unidirectional: bool,
 }
 
@@ -214,21 +220,22 @@ pub(crate) enum ViewPlan {
     LengthBatch(usize),
     KeepAll,
     LastEvent,
-    /// The last event of each key; the event is source 0.
+    /// Retains the last event of each key. The event is source 0.
     Unique(Vec<Expression>),
 }
 
-/// Which rows a statement makes, by what it selects (as in Esper).
+/// When a statement produces rows, derived from its select list as in Esper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
-    /// No aggregates: a row for each new event.
+    /// There are no aggregates: one row for each new event.
     PerEvent,
-    /// Aggregates, and columns that are none and not grouped by: a row for each new event, with the aggregates as they stand (of its
-    /// group, with `group by`).
+    /// There are aggregates and also columns outside of `group by`: one row for each new event, with the
+    /// current aggregates (of its group, if there is a `group by`).
     PerEventWithAggregates,
-    /// Nothing but aggregates, without `group by`: one row whenever something came or went.
+    /// There are only aggregates and no `group by`: one row whenever an event enters or leaves.
     ForAll,
-    /// `group by`, and nothing selected but aggregates and what is grouped by: one row for each group in which something came or went.
+    /// Only aggregates and `group by` expressions are selected: one row for each group that an event enters or
+    /// leaves.
     PerGroup,
 }
 

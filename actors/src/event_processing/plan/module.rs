@@ -1,4 +1,4 @@
-//! A module, statement by statement. Each sees what stands above it.
+//! Plans a module, statement by statement. Each statement sees the declarations above it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -12,8 +12,8 @@ use crate::event_processing::language::Mistake;
 use crate::event_processing::language::syntax::{self, Module, Name, Span, VariableKind};
 use crate::event_processing::stream::{Columns, InputStream, InputStreams, OutputStream, StreamType};
 
-/// Parts of expressions that a module may have, with declared expressions put in wherever they are used: each takes memory as long as
-/// the module runs.
+/// The maximum number of expression nodes of a module, counting a declared expression again at each use,
+/// because every node occupies memory as long as the module runs.
 const MAX_PARTS: usize = 100_000;
 
 /// An expression that the module declares.
@@ -24,14 +24,15 @@ pub(super) struct Declaration<'a> {
     pub(super) body: &'a syntax::Expression,
 }
 
-/// What is known of a module so far.
+/// What is known about a module so far.
 #[derive(Debug)]
 pub(super) struct Planner<'a> {
     pub(super) name: Arc<str>,
-    /// The statement that is being planned, by its place.
+    /// The index of the statement that is being planned.
     pub(super) at: usize,
     pub(super) catalog: &'a Catalog,
-    /// Streams that it declares somewhere in its text; its own are meant by them, not those of other modules.
+    /// The streams that the module declares anywhere in its text. They take precedence over the streams of
+    /// other modules.
     own: HashSet<Arc<str>>,
     pub(super) declares: Catalog,
     uses: Catalog,
@@ -51,19 +52,20 @@ pub(super) struct Planner<'a> {
     parts: Cell<usize>,
 }
 
-/// A stream that is read.
+/// A stream that a statement reads.
 #[derive(Debug, Clone)]
 pub(super) struct ReadStream {
-    /// Place among the module's streams.
+    /// An index into the module's streams.
     pub(super) place: usize,
     pub(super) type_: StreamType,
     pub(super) access: Access,
 }
 
-/// Makes the plan of a module, beside the other modules of its tenant.
+/// Plans a module against the catalog of the tenant's other modules.
 ///
 /// # Errors
-/// The first mistake: a name that stands for nothing, values that do not go together, a stream declared otherwise by another module.
+/// Returns the first mistake: an unknown name, incompatible types, or a stream that another module declares
+/// differently.
 pub(crate) fn plan(module: &Module, catalog: &Catalog) -> Result<ModulePlan, Mistake> {
     let mut planner = Planner::new(module, catalog);
     let mut statements = Vec::with_capacity(module.statements.len());
@@ -86,7 +88,8 @@ pub(crate) fn plan(module: &Module, catalog: &Catalog) -> Result<ModulePlan, Mis
     })
 }
 
-/// The streams that a module declares: schemas, and what it inserts into that is no window or stream of the platform.
+/// Returns the streams that a module declares: its schemas, and the streams it inserts into that are neither
+/// windows nor built-in streams.
 pub(super) fn declared_by(module: &Module) -> HashSet<Arc<str>> {
     let declared = module.statements.iter().filter_map(|statement| match &statement.kind {
         syntax::StatementKind::CreateSchema { name, .. } => Some(name),
@@ -143,7 +146,7 @@ impl<'a> Planner<'a> {
         Ok(StatementKind::Declaration)
     }
 
-    /// Counts parts of expressions.
+    /// Counts expression nodes against the limit.
     pub(super) fn spend(&self, parts: usize, span: Span) -> Result<(), Mistake> {
         let left = self.parts.get().checked_sub(parts).ok_or_else(|| {
             Mistake::new(
@@ -190,7 +193,7 @@ impl<'a> Planner<'a> {
         self.expressions.get(name).cloned()
     }
 
-    /// The place of a stream that is read, among the streams of the module.
+    /// Returns the index of a stream among the streams of the module, and adds it if necessary.
     pub(super) fn read(&mut self, name: &Name) -> Result<ReadStream, Mistake> {
         let (stream, type_, access) = match self.window(&name.text) {
             Some(window) => (Stream::Window(window), self.windows[window].type_.clone(), Access::ByPlace),
@@ -213,13 +216,13 @@ impl<'a> Planner<'a> {
         Ok(ReadStream { place, type_, access })
     }
 
-    /// What a window can be made of.
+    /// Returns the type that a window can be created from.
     pub(super) fn declared_type(&mut self, name: &Name) -> Option<StreamType> {
         let is_open = self.own.contains(&name.text) && !self.declares.contains_key(&name.text);
         if is_open { None } else { self.known_type(name).ok().flatten().map(|(type_, _)| type_) }
     }
 
-    /// What events of a stream or schema look like; named windows are none.
+    /// Returns the event type of a stream or schema. Named windows are neither.
     pub(super) fn known_type(&mut self, name: &Name) -> Result<Option<(StreamType, Access)>, Mistake> {
         if let Some(input) = InputStream::of_name(&name.text) {
             return Ok(Some((StreamType::Input(input), Access::ByPlace)));
@@ -246,7 +249,7 @@ impl<'a> Planner<'a> {
         }))
     }
 
-    /// Whether a name may be given to a stream or window.
+    /// Checks that a name is free for a stream or window.
     pub(super) fn check_free(&self, name: &Name) -> Result<(), Mistake> {
         let taken =
             if InputStream::of_name(&name.text).is_some() || OutputStream::of_name(&name.text).is_some() {

@@ -1,8 +1,9 @@
-//! What a name stands for.
+//! Resolves names.
 //!
-//! In this order: a parameter of the declared expression it stands in; an alias, a tag, or the name of a stream without alias; the
-//! keys of the context; a variable; a property or column of what is read, if only one source has it; a declared expression without
-//! parameters; `current_timestamp`; a word of the enumerations of the platform, whatever class path stands before.
+//! A name is looked up in this order: a parameter of the enclosing declared expression; an alias, a tag, or the
+//! name of a stream without alias; the keys of the context; a variable; a property or column of a source, if
+//! only one source has it; a declared expression without parameters; `current_timestamp`; a word of the
+//! platform's enumerations, with any class path before it.
 
 use super::catalog::enumerate;
 use super::expression::{Expression, Function};
@@ -12,7 +13,7 @@ use crate::event_processing::language::Mistake;
 use crate::event_processing::language::syntax::{self, ExpressionKind, Name, Span};
 use crate::event_processing::value::Type;
 
-/// The enumerations of the platform; each word stands for its text.
+/// The enumerations of the platform. Each word is a constant with its own text as value.
 const ENUMERATIONS: [(&str, &[&str]); 3] = [
     ("OperationStatus", OPERATION_STATUSES),
     ("PlatformSeverities", SEVERITIES),
@@ -24,7 +25,7 @@ pub(super) const SEVERITIES: &[&str] = &["CRITICAL", "MAJOR", "MINOR", "WARNING"
 pub(super) const ALARM_STATUSES: &[&str] = &["ACTIVE", "ACKNOWLEDGED", "CLEARED"];
 
 impl Resolver<'_, '_> {
-    /// `a.b.c`, or members of another expression.
+    /// Resolves `a.b.c` or members of another expression.
     pub(super) fn path(&mut self, tree: &syntax::Expression) -> Result<Typed, Mistake> {
         let (mut members, mut base) = (Vec::new(), tree);
         while let ExpressionKind::Member(receiver, name) = &base.kind {
@@ -42,7 +43,7 @@ impl Resolver<'_, '_> {
         Ok(typed)
     }
 
-    /// What the first name of a path stands for, and how many of the next it took.
+    /// Resolves the first name of a path; also returns how many of the following names were consumed.
     fn root(&mut self, name: &str, span: Span, members: &[&Name]) -> Result<(Typed, usize), Mistake> {
         if let Some(argument) = self.parameters.as_ref().and_then(|parameters| parameters.get(name)) {
             return Ok((self.copy(argument, span)?, 0));
@@ -76,7 +77,7 @@ impl Resolver<'_, '_> {
         self.enumerated(name, members).unwrap_or_else(|| Err(self.unknown(name, span)))
     }
 
-    /// The events in sight; a declared expression sees its arguments only.
+    /// Returns the visible events. A declared expression sees only its arguments.
     fn events(&self) -> &[Visible] {
         if self.parameters.is_some() { &[] } else { self.sight.events }
     }
@@ -162,7 +163,7 @@ impl Resolver<'_, '_> {
     }
 }
 
-/// The event itself.
+/// Returns the event as a whole.
 pub(super) fn whole(event: &Visible) -> Typed {
     Typed::new(Expression::Event(event.place), Type::Event(Box::new(event.type_.clone())))
 }

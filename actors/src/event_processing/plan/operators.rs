@@ -1,4 +1,4 @@
-//! Operators, and which types go together.
+//! Resolves operators and checks the types of their operands.
 
 use super::expression::Expression;
 use super::resolve::{Resolver, Typed};
@@ -8,7 +8,7 @@ use crate::event_processing::language::syntax::{self, ExpressionKind, Operator, 
 use crate::event_processing::value::Type;
 
 impl Resolver<'_, '_> {
-    /// What has operands.
+    /// Resolves an operator expression.
     pub(super) fn operator(&mut self, tree: &syntax::Expression) -> Result<Typed, Mistake> {
         let boolean = |expression| Ok(Typed::new(expression, Type::Boolean));
         match &tree.kind {
@@ -79,7 +79,7 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// `case`: with an operand each branch is compared with it.
+    /// Resolves `case`. If it has an operand, each branch is compared with the operand.
     pub(super) fn case(
         &mut self,
         operand: Option<&syntax::Expression>,
@@ -113,7 +113,7 @@ impl Resolver<'_, '_> {
         Ok(Typed::new(Expression::Case { branches: resolved, otherwise }, type_))
     }
 
-    /// `cast(value, type)`.
+    /// Resolves `cast(value, type)`.
     pub(super) fn cast(&mut self, tree: &syntax::Expression, to: &TypeName) -> Result<Typed, Mistake> {
         let Typed { expression, type_ } = self.resolve(tree)?;
         let wanted = types::of_word(to).unwrap_or(Type::Any);
@@ -123,13 +123,14 @@ impl Resolver<'_, '_> {
             let message = format!("{} cannot be made {}", describe(&type_), describe(&wanted));
             return Err(Mistake::new(tree.span, message));
         }
-        // A class name says nothing that the value does not say better itself.
+        // A class name that stands for any type adds nothing, so the type of the value is kept.
         let type_ = if wanted == Type::Any { type_ } else { wanted };
         Ok(Typed::new(Expression::Cast(Box::new(expression), scalar), type_))
     }
 }
 
-/// Null is of every type, so it does not make a difference.
+/// Returns the common type of the branches so far and the next one. Null belongs to every type, so it changes
+/// nothing.
 fn unite(so_far: Option<Type>, next: &Typed) -> Option<Type> {
     use crate::event_processing::value::Value;
     if matches!(next.expression, Expression::Literal(Value::Null)) {
@@ -138,7 +139,7 @@ fn unite(so_far: Option<Type>, next: &Typed) -> Option<Type> {
     Some(so_far.map_or_else(|| next.type_.clone(), |type_| types::either(type_, next.type_.clone())))
 }
 
-/// Whether two types go with an operator, and what comes of it.
+/// Returns whether an operator accepts the two types, and the type of the result.
 fn result(operator: Operator, one: &Type, other: &Type) -> (bool, Type) {
     let numbers = types::is_number(one) && types::is_number(other);
     match operator {

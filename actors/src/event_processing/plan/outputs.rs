@@ -1,4 +1,4 @@
-//! The streams that act on the platform, or on the world: their columns.
+//! The columns of the output streams, whose rows change the platform or reach external systems.
 
 use super::catalog::enumerate;
 use super::expression::Expression;
@@ -18,7 +18,7 @@ pub(crate) struct OutputColumn {
     pub(crate) demand: Demand,
 }
 
-/// Whether a column must be there.
+/// Whether a column is required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Demand {
     Mandatory,
@@ -134,7 +134,7 @@ static SEND_EXPORT: [OutputColumn; 4] = [
 ];
 
 impl OutputStream {
-    /// All, by their names.
+    /// All output streams by name.
     pub(crate) const NAMES: [(&'static str, Self); 19] = [
         ("CreateManagedObject", Self::CreateManagedObject),
         ("UpdateManagedObject", Self::UpdateManagedObject),
@@ -169,7 +169,8 @@ impl OutputStream {
         Self::NAMES.into_iter().find(|(_, known)| *known == self).map_or("", |(name, _)| name)
     }
 
-    /// Its columns; none of `SendDashboard`, which takes any because nothing is written of it.
+    /// Returns the columns of the stream. `SendDashboard` has none: it accepts any columns because nothing of
+    /// it is written.
     pub(crate) fn columns(self) -> &'static [OutputColumn] {
         match self {
             Self::CreateManagedObject => &CREATE_MANAGED_OBJECT,
@@ -196,7 +197,7 @@ impl OutputStream {
         self.columns().iter().find(|column| column.name == name)
     }
 
-    /// The words a column may hold, where there is a choice.
+    /// Returns the permitted words of a column that has a fixed set of them.
     fn words(self, column: &str) -> &'static [&'static str] {
         match (self, column) {
             (Self::CreateAlarm | Self::UpdateAlarm, "severity") => SEVERITIES,
@@ -207,10 +208,11 @@ impl OutputStream {
     }
 }
 
-/// Whether what is selected can be inserted.
+/// Checks that the selected columns can be inserted into the stream.
 ///
 /// # Errors
-/// A name that is no column, a value that does not fit, a column that is missing.
+/// Returns a mistake if a name is not a column, if a value has the wrong type, or if a required column is
+/// missing.
 pub(super) fn check(stream: OutputStream, into: &Name, selected: &[Selected]) -> Result<(), Mistake> {
     if stream == OutputStream::SendDashboard {
         return Ok(());
@@ -242,8 +244,9 @@ pub(super) fn check(stream: OutputStream, into: &Name, selected: &[Selected]) ->
     }
 }
 
-/// What the write makes of a value: a date of its text or milliseconds, an id of its text or number or the object that has it, a
-/// list of ids of one; headers may be lines, a body text.
+/// Returns whether the write can convert a value to the column's type: a date from text or milliseconds; an id
+/// from its text, its number or the object with that id; a list of ids from a single id. Headers may be given
+/// as lines, and a body as text.
 fn fits(column: &OutputColumn, value: &Type) -> bool {
     match (&column.type_, value) {
         (Type::Any, _) | (_, Type::Any) => true,
@@ -255,7 +258,7 @@ fn fits(column: &OutputColumn, value: &Type) -> bool {
     }
 }
 
-/// The first text that is written out and none of the words.
+/// Checks literal texts and returns the first one that is not among the words as an error.
 fn check_words<'e>(expression: &'e Expression, words: &[&str]) -> Result<(), &'e str> {
     match expression {
         Expression::Literal(Value::Text(text)) if !words.is_empty() && !words.contains(&&**text) => Err(text),

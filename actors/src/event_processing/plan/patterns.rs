@@ -1,4 +1,4 @@
-//! Patterns: their tags, their filters, and what would never end.
+//! Plans patterns: resolves their tags and filters, and rejects patterns that would never end.
 
 use super::expression::Place;
 use super::module::{Planner, ReadStream};
@@ -9,26 +9,26 @@ use crate::event_processing::language::Mistake;
 use crate::event_processing::language::syntax::{self, Name, Pattern, Span};
 use crate::event_processing::stream::StreamType;
 
-/// Tags of a pattern at most: a match holds an event for each.
+/// The maximum number of tags of a pattern. A match holds an event for each tag.
 const MAX_TAGS: u16 = 100;
 
-/// What was found of a pattern so far.
+/// The state while a pattern is planned from left to right.
 struct Walk {
-    /// The tags that stand before, as filters see them.
+    /// The tags to the left, as filters see them.
     tags: Vec<Visible>,
     streams: Vec<(usize, Name)>,
     keys: usize,
 }
 
-/// What others see of a pattern.
+/// A planned pattern as the enclosing statement sees it.
 #[derive(Debug)]
 pub(super) struct Tagged {
     pub(super) tags: Vec<Visible>,
-    /// The streams it reads, each with where it is named.
+    /// The streams that the pattern reads, each with the name under which it occurs in the text.
     pub(super) streams: Vec<(usize, Name)>,
 }
 
-/// Whether a timer goes off again and again.
+/// Whether a timer fires once or repeatedly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Times {
     Once,
@@ -36,7 +36,7 @@ enum Times {
 }
 
 impl Planner<'_> {
-    /// The plan of a pattern, and its tags as they are seen in `select`.
+    /// Plans a pattern and returns its tags as `select` sees them.
     pub(super) fn pattern(
         &mut self,
         pattern: &Pattern,
@@ -101,7 +101,8 @@ impl Planner<'_> {
         let place = Place { source: 1, tag: None };
         let called = tag.unwrap_or(name).text.clone();
         let event = Visible { name: called, place, type_: type_.clone(), access, reach: Reach::Unqualified };
-        // The event itself comes first: its own tag means it, not what an earlier branch kept by the tag.
+        // The event itself comes first: within its own filter, the tag refers to this event and not to one that
+        // an earlier branch stored under the tag.
         let filter = match filter {
             None => None,
             Some(filter) => {
@@ -114,7 +115,7 @@ impl Planner<'_> {
     }
 }
 
-/// The number of a tag. One tag may stand in several branches for events of one stream.
+/// Returns the number of a tag. A tag may occur in several branches if the events are of the same stream.
 fn keep(tag: &Name, type_: StreamType, access: Access, walk: &mut Walk) -> Result<u16, Mistake> {
     let known = walk.tags.iter().position(|known| known.name == tag.text);
     if let Some(at) = known {
@@ -140,7 +141,7 @@ fn lonely(span: Span) -> Mistake {
     )
 }
 
-/// About where a pattern stands.
+/// Returns an approximate text position of a pattern.
 fn span(pattern: &Pattern) -> Span {
     match pattern {
         Pattern::Not(_, span) | Pattern::At(_, span) => *span,

@@ -1,4 +1,4 @@
-//! Expressions: from the tree to what can be evaluated, with its type.
+//! Resolves expressions: turns parsed expressions into ones that can be evaluated, and determines their types.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,10 +12,11 @@ use crate::event_processing::language::syntax::{self, ExpressionKind, Span};
 use crate::event_processing::stream::StreamType;
 use crate::event_processing::value::{Type, Value};
 
-/// How deep an expression may be nested once declared expressions are put in: the evaluator walks it by recursion.
+/// The maximum nesting depth of an expression after declared expressions are expanded, because the evaluator is
+/// recursive.
 const MAX_DEPTH: usize = 256;
 
-/// An expression, and what is known of its values.
+/// A resolved expression and its type.
 #[derive(Debug, Clone)]
 pub(super) struct Typed {
     pub(super) expression: Expression,
@@ -36,10 +37,10 @@ impl Typed {
     }
 }
 
-/// An event that an expression can name.
+/// An event that an expression can refer to.
 #[derive(Debug, Clone)]
 pub(super) struct Visible {
-    /// Its alias, its tag, or the name of its stream.
+    /// The alias, the tag or the name of the stream.
     pub(super) name: Arc<str>,
     pub(super) place: Place,
     pub(super) type_: StreamType,
@@ -47,30 +48,30 @@ pub(super) struct Visible {
     pub(super) reach: Reach,
 }
 
-/// How columns of a row are found.
+/// How the columns of a row are accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Rows of the stream have the same columns.
+    /// By index: all rows of the stream have the same columns.
     ByPlace,
-    /// Rows of output streams have some of its columns.
+    /// By name: rows of output streams have only some of the columns.
     ByName,
 }
 
-/// Whether properties can be named without saying whose they are.
+/// Whether properties of the event can be used without qualification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     Unqualified,
-    /// Events of patterns are named by their tags.
+    /// Only with qualification: events of patterns are referred to by their tags.
     ByNameOnly,
 }
 
-/// All that an expression can see.
+/// Everything that is in scope for an expression.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sight<'p> {
     pub(super) events: &'p [Visible],
-    /// The alias of a pattern: `p.a` is the event of tag `a`.
+    /// The alias of a pattern: `p.a` is the event with tag `a`.
     pub(super) match_alias: Option<&'p str>,
-    /// How many keys the context of the statement has; 0 without.
+    /// The number of keys of the statement's context; 0 if there is no context.
     pub(super) keys: usize,
 }
 
@@ -80,27 +81,28 @@ impl<'p> Sight<'p> {
     }
 }
 
-/// Resolves the expressions of one clause after the other.
+/// Resolves the expressions of one clause after another.
 pub(super) struct Resolver<'p, 'a> {
     pub(super) planner: &'p Planner<'a>,
     pub(super) sight: Sight<'p>,
     pub(super) aggregates: Aggregates,
-    /// Arguments of the declared expression that is being put in, where there is one.
+    /// The arguments of the declared expression that is being expanded, if there is one.
     pub(super) parameters: Option<HashMap<Arc<str>, Typed>>,
-    /// The name of the declared expression whose body this is: it may not use itself.
+    /// The name of the declared expression whose body is being resolved. It must not refer to itself.
     pub(super) declaring: Option<Arc<str>>,
     depth: usize,
 }
 
 impl<'p, 'a> Resolver<'p, 'a> {
-    /// `clause` is where the expressions stand, and where aggregates are then refused.
+    /// Creates a resolver. Messages name the `clause` in which the expressions occur if aggregates are not
+    /// allowed there.
     pub(super) fn new(planner: &'p Planner<'a>, sight: Sight<'p>, clause: &'static str) -> Self {
         let aggregates = Aggregates::Refused(clause);
         Self { planner, sight, aggregates, parameters: None, declaring: None, depth: 0 }
     }
 
     /// # Errors
-    /// The first mistake: a name that stands for nothing, values that do not go together.
+    /// Returns the first mistake: an unknown name or incompatible types.
     pub(super) fn resolve(&mut self, tree: &syntax::Expression) -> Result<Typed, Mistake> {
         self.planner.spend(1, tree.span)?;
         self.depth += 1;
@@ -110,7 +112,7 @@ impl<'p, 'a> Resolver<'p, 'a> {
         Ok(resolved)
     }
 
-    /// An expression that must be true or false.
+    /// Resolves an expression that must be boolean.
     pub(super) fn condition(
         &mut self,
         tree: &syntax::Expression,
@@ -126,7 +128,7 @@ impl<'p, 'a> Resolver<'p, 'a> {
         }
     }
 
-    /// Expressions by which events are told apart.
+    /// Resolves the expressions that are used as keys.
     pub(super) fn keys(
         &mut self,
         trees: &[syntax::Expression],
@@ -148,7 +150,7 @@ impl<'p, 'a> Resolver<'p, 'a> {
         trees.iter().map(key).collect()
     }
 
-    /// Counts a copy of what is resolved already, and how deep it stands now.
+    /// Copies a resolved expression; counts its nodes and checks its nesting depth at the new position.
     pub(super) fn copy(&self, typed: &Typed, span: Span) -> Result<Typed, Mistake> {
         let (size, depth) = typed.expression.extent();
         self.planner.spend(size, span)?;

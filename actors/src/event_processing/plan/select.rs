@@ -1,4 +1,4 @@
-//! `select`: what a statement reads, which rows it makes of it, and where they go.
+//! Plans `select`: what a statement reads, which rows it produces and where they are inserted.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use crate::event_processing::language::syntax::{self, Column, Every, ExpressionK
 use crate::event_processing::stream::StreamType;
 use crate::event_processing::value::Type;
 
-/// Characters of a column's name; a longer expression needs a name.
+/// The maximum length of a column name in characters. A longer expression needs an alias.
 const MAX_NAME: usize = 254;
 
 impl Planner<'_> {
     /// # Errors
-    /// The first mistake.
+    /// Returns the first mistake.
     pub(super) fn select(&mut self, select: &Select) -> Result<SelectPlan, Mistake> {
         let context = select.context.as_ref().map(|name| self.context(name)).transpose()?;
         let keys =
@@ -93,7 +93,7 @@ fn output(output: syntax::Output) -> Result<OutputPlan, Mistake> {
 }
 
 impl Resolver<'_, '_> {
-    /// From now on aggregates are allowed, and kept.
+    /// Permits aggregates from now on and collects them.
     pub(super) fn collect_aggregates(&mut self) {
         self.aggregates = Aggregates::Collected(Vec::new());
     }
@@ -153,7 +153,7 @@ impl Resolver<'_, '_> {
         Ok(selected)
     }
 
-    /// The columns of an event.
+    /// Returns the columns of an event.
     fn everything(&self, event: &Visible, span: Span) -> Result<Vec<Selected>, Mistake> {
         let all = whole(event);
         let typed: Vec<(Arc<str>, Typed)> = match &event.type_ {

@@ -1,4 +1,4 @@
-//! What statements read: streams with filters and views, joins, patterns.
+//! Plans the sources of statements: streams with filters and views, joins, and patterns.
 
 use std::time::Duration;
 
@@ -13,25 +13,25 @@ use crate::event_processing::language::syntax::{
 };
 use crate::event_processing::stream::StreamType;
 
-/// What is repeated is repeated no more often than this.
+/// The shortest period of anything that repeats.
 pub(super) const SHORTEST: Duration = Duration::from_millis(100);
 
-/// What a statement reads, and what its expressions see of it.
+/// The source of a statement and what its expressions can see of it.
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) from: From,
     pub(super) visible: Vec<Visible>,
     pub(super) match_alias: Option<std::sync::Arc<str>>,
-    /// The streams by their places, each with where it is named.
+    /// The indexes of the streams, each with the name under which it occurs in the text.
     pub(super) streams: Vec<(usize, Name)>,
 }
 
-/// A period as a plan has it.
+/// Converts a period of the syntax tree to a duration.
 pub(super) fn duration(period: Period) -> Duration {
     Duration::from_millis(period.millis)
 }
 
-/// A period after which something happens again.
+/// Converts a period that repeats; it must not be shorter than [`SHORTEST`].
 pub(super) fn repeated(period: Period) -> Result<Duration, Mistake> {
     let duration = duration(period);
     match duration < SHORTEST {
@@ -122,7 +122,7 @@ impl Planner<'_> {
         Ok((SourcePlan { stream, filter, view, unidirectional }, event))
     }
 
-    /// `Stream [alias]`, `Stream(filter) [alias]` outside of `from`.
+    /// Plans `Stream [alias]` or `Stream(filter) [alias]` outside of `from`.
     pub(super) fn trigger(
         &mut self,
         source: &StreamSource,
@@ -130,7 +130,7 @@ impl Planner<'_> {
         self.filtered(&source.name, source.alias.as_ref(), source.filter.as_ref(), 0)
     }
 
-    /// The place of a stream, its filter, and its event as the filter sees it.
+    /// Returns the index of a stream, its filter, and its event as the filter sees it.
     fn filtered(
         &mut self,
         stream: &Name,
@@ -155,7 +155,7 @@ impl Planner<'_> {
         Resolver::new(self, sight, "a filter").condition(filter, "a filter")
     }
 
-    /// The view of a named window.
+    /// Plans the view of a named window.
     pub(super) fn view(&self, view: &View, type_: &StreamType, name: &str) -> Result<ViewPlan, Mistake> {
         let place = Place { source: 0, tag: None };
         let (type_, access) = (type_.clone(), super::resolve::Access::ByPlace);

@@ -1,4 +1,4 @@
-//! Where rows are inserted, and whether they fit there.
+//! Determines where rows are inserted and whether they fit there.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::event_processing::language::syntax::{Name, Span};
 use crate::event_processing::stream::{Columns, InputStream, OutputStream, StreamType};
 use crate::event_processing::value::Type;
 
-/// A column that is selected.
+/// A selected column.
 #[derive(Debug)]
 pub(super) struct Selected {
     pub(super) name: Arc<str>,
@@ -23,18 +23,18 @@ pub(super) struct Selected {
     pub(super) typed: Typed,
 }
 
-/// What the rows of a statement look like, and where they go.
+/// The columns of a statement's rows and the target of the rows.
 #[derive(Debug)]
 pub(super) struct Aim {
     pub(super) into: Option<Target>,
     pub(super) columns: Arc<Columns>,
     pub(super) select: Vec<Expression>,
-    /// Events of the one source go on as they are.
+    /// Whether the events of the only source are forwarded unchanged.
     pub(super) passes_on: bool,
 }
 
 impl Planner<'_> {
-    /// What is known of a column before anything is inserted into it.
+    /// Returns the type that a target column is known to have before the insert is planned.
     pub(super) fn wanted(&self, into: &Name, column: &str) -> Option<Type> {
         let of_rows = |columns: &Columns| Some(columns.0[columns.position(column)?].1.clone());
         if let Some(output) = OutputStream::of_name(&into.text) {
@@ -49,7 +49,7 @@ impl Planner<'_> {
         of_rows(&self.declares.get(&into.text).or_else(|| self.catalog.get(&into.text))?.columns)
     }
 
-    /// `whole` is what is selected as a whole: the type of the one source of `select *`.
+    /// Determines the target. `whole` is the type of the only source if the statement is `select *`.
     pub(super) fn aim(
         &mut self,
         into: Option<&Name>,
@@ -98,7 +98,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A stream gets its columns from the first insert, here or in another module.
+    /// Declares a stream with the columns of the first insert, which may be in this or in another module.
     fn declare_by_insert(&mut self, into: &Name, selected: &[Selected]) -> Result<Declared, Mistake> {
         if let Some(declared) = self.declares.get(&into.text) {
             return Ok(declared.clone());
@@ -131,7 +131,8 @@ fn columns_of(selected: &[Selected]) -> Arc<Columns> {
     Arc::new(Columns(selected.iter().map(|one| (one.name.clone(), one.typed.type_.clone())).collect()))
 }
 
-/// Rows that are put in the order of the target's columns; events that have these columns go on as they are.
+/// Returns the rows with the columns in the order of the target. Events that have these columns already are
+/// forwarded unchanged.
 fn arranged(
     target: Target,
     declared: Declared,
@@ -144,7 +145,8 @@ fn arranged(
     Ok(Aim { into: Some(target), columns: declared.columns, select, passes_on })
 }
 
-/// What is selected in the order of the stream's columns; what was left out is null where that is allowed.
+/// Arranges the selected columns in the order of the stream's columns. Omitted columns are null where that is
+/// allowed.
 fn arrange(declared: &Declared, into: &Name, selected: Vec<Selected>) -> Result<Vec<Expression>, Mistake> {
     let Declared { columns, manner, module } = declared;
     let mut arranged: Vec<Option<Expression>> = columns.0.iter().map(|_| None).collect();

@@ -1,8 +1,8 @@
-//! All modules of a tenant, planned against each other.
+//! Plans all modules of a tenant against each other.
 //!
-//! A module is planned when everything it needs is declared; so their order does not matter, but for streams that two of them
-//! declare otherwise: then the one that stands first wins. Schemas are known before anything is planned, so that two modules that
-//! read from each other can be planned as long as schemas say what they read.
+//! A module is planned when everything it needs is declared, so the order of the modules does not matter. The
+//! exception is a stream that two modules declare differently: the first of them wins. Schemas are collected
+//! before anything is planned, so two modules can read from each other if schemas declare what they read.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -18,33 +18,34 @@ use crate::event_processing::language::{Mistake, parse};
 use crate::event_processing::stream::{InputStream, OutputStream};
 use crate::model::id::ModuleId;
 
-/// What became of modules that were planned together.
+/// The result of planning the modules of a tenant together.
 #[derive(Debug, Default)]
 pub(crate) struct Planned {
     pub(crate) plans: HashMap<ModuleId, Arc<ModulePlan>>,
-    /// Those that are wrong, or do not go together with the others; and why, as their author is shown it.
+    /// The modules that are invalid or conflict with others, with the message for their author.
     pub(crate) refused: HashMap<ModuleId, String>,
 }
 
 impl Planned {
-    /// What looks like a slip in a module of this text, beside the others.
+    /// Returns warnings about likely slips in a module with this text, given the other modules.
     pub(crate) fn warnings(&self, id: ModuleId, text: &str) -> Vec<String> {
         self.plans.get(&id).map_or_else(Vec::new, |plan| plan.warnings(text, self.plans.values()))
     }
 }
 
-/// One of them.
+/// A module that is to be planned.
 struct Candidate<'a> {
     id: ModuleId,
     text: &'a str,
     module: Module,
-    /// Streams that must be declared before it can be planned; of each group one is enough.
+    /// Streams that must be declared before the module can be planned. One stream of each group suffices.
     needs: Vec<Vec<Arc<str>>>,
-    /// All streams it names: what becomes of it depends on these alone.
+    /// All streams that the module names. The result of planning depends only on these.
     mentions: HashSet<Arc<str>>,
-    /// Those after which it is planned, because they stand before it and want another type of one of its streams.
+    /// The modules that must be planned before this one: they come earlier and declare one of its streams
+    /// differently.
     after: HashSet<usize>,
-    /// What came of it last, and what was declared then of what it mentions.
+    /// The last result, with the declarations at that time of the streams that the module mentions.
     last: RefCell<Option<(Catalog, Outcome)>>,
 }
 
@@ -56,7 +57,7 @@ impl<'a> Candidate<'a> {
         Self { id, text, module, needs, mentions, after: HashSet::new(), last: RefCell::new(None) }
     }
 
-    /// Plans it, unless nothing changed since.
+    /// Plans the module, unless nothing it depends on has changed since the last time.
     fn plan(&self, catalog: &Catalog) -> Outcome {
         let mentioned = |name: &Arc<str>| Some((name.clone(), catalog.get(name)?.clone()));
         let seen: Catalog = self.mentions.iter().filter_map(mentioned).collect();
@@ -72,11 +73,12 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// How often the work may begin anew because of two that contradict each other; then whoever is planned first is right.
+/// The maximum number of restarts because of conflicting modules. After that, the module that is planned first
+/// wins.
 const MAX_ROUNDS: usize = 32;
 
-/// Plans all modules of a tenant: id, name in force and text of each. Where two contradict each other the one that stands first in
-/// the slice wins.
+/// Plans all modules of a tenant, given as id, effective name and text. If two modules conflict, the earlier
+/// one in the slice wins.
 pub(crate) fn plan_all(texts: &[(ModuleId, Arc<str>, Arc<str>)]) -> Planned {
     let mut planned = Planned::default();
     let mut candidates = Vec::new();
@@ -100,7 +102,7 @@ pub(crate) fn plan_all(texts: &[(ModuleId, Arc<str>, Arc<str>)]) -> Planned {
                 candidates[later].after.insert(first);
             }
             Attempt::Contradicted { first, .. } => {
-                // Their contradictions have no end: the one that was not planned is told so.
+                // The conflicts cannot be resolved, so the module that was not planned is rejected.
                 let candidate = &candidates[first];
                 let message = "it contradicts another module, and needs one that contradicts it";
                 left_out.insert(first, Mistake::new(candidate.module.name.span, message));
@@ -114,13 +116,13 @@ pub(crate) fn plan_all(texts: &[(ModuleId, Arc<str>, Arc<str>)]) -> Planned {
     planned
 }
 
-/// What came of planning all that are left.
+/// The result of an attempt to plan all remaining modules.
 enum Attempt {
-    /// All of them.
+    /// All modules are planned.
     Planned(BTreeMap<usize, Arc<ModulePlan>>),
-    /// These cannot be planned; what they declared must be forgotten by all others.
+    /// These modules cannot be planned. The others must be planned again without their declarations.
     LeftOut(HashMap<usize, Mistake>),
-    /// `later` declared its streams before `first`, which does not go together with them.
+    /// The module `later` declared its streams before `first`, which conflicts with them.
     Contradicted { first: usize, later: usize },
 }
 
@@ -134,9 +136,9 @@ fn attempt(candidates: &[Candidate<'_>], left_out: &HashMap<usize, Mistake>) -> 
         };
         let is_its_turn = |at: &usize| candidates[*at].after.iter().all(|first| !waiting.contains(first));
         let ready = waiting.iter().copied().filter(is_ready);
-        // If all that is ready waits for what is not, turns are no more kept.
+        // If every ready module waits for one that is not ready, the order is ignored.
         let next = ready.clone().find(is_its_turn).or_else(|| ready.clone().next());
-        // What is never ready is tried too: so its mistake is found.
+        // Modules that never become ready are planned too, to find their mistakes.
         let tried: Vec<usize> = next.map_or_else(|| waiting.clone(), |next| vec![next]);
         if tried.is_empty() {
             break;
@@ -166,7 +168,8 @@ fn attempt(candidates: &[Candidate<'_>], left_out: &HashMap<usize, Mistake>) -> 
     if wrong.is_empty() { Attempt::Planned(plans) } else { Attempt::LeftOut(wrong) }
 }
 
-/// A module that stands later and declared its streams already, without which this one could be.
+/// Returns a module that comes later, has already declared its streams and prevents this one from being
+/// planned.
 fn contradicted(
     candidate: &Candidate<'_>,
     at: usize,
@@ -181,12 +184,12 @@ fn contradicted(
     own.iter().filter(|name| is_of_later(name)).filter_map(|name| owners.get(name).copied()).min()
 }
 
-/// The schemas that can be known before anything is planned, and whose they are.
+/// Returns the schemas that can be known before anything is planned, with the module that owns each.
 fn schemas(candidates: &[Candidate<'_>], among: &[usize]) -> (Catalog, HashMap<Arc<str>, usize>) {
     let (mut catalog, mut owners) = (Catalog::new(), HashMap::new());
     loop {
         let before = catalog.len();
-        // Whoever waits for its turn declares nothing before.
+        // A module that must wait for others declares nothing yet.
         for at in among.iter().filter(|at| candidates[**at].after.is_empty()) {
             for (name, declared) in schemas_of(&candidates[*at].module, &catalog) {
                 owners.entry(name.clone()).or_insert(*at);
@@ -199,19 +202,21 @@ fn schemas(candidates: &[Candidate<'_>], among: &[usize]) -> (Catalog, HashMap<A
     }
 }
 
-/// The schemas of a module whose types are known.
+/// Returns the schemas of a module whose types are known.
 fn schemas_of(module: &Module, catalog: &Catalog) -> Catalog {
     let mut planner = Planner::new(module, catalog);
     for statement in &module.statements {
         if let StatementKind::CreateSchema { name, columns } = &statement.kind {
-            // One that cannot be made now is a mistake of its module, told when that is planned.
+            // A schema that cannot be created is a mistake of its module, which is reported when the module is
+            // planned.
             let _ = planner.create_schema(name, columns);
         }
     }
     planner.declares
 }
 
-/// What a module names and neither declares itself nor finds in the platform. What it could do without is none.
+/// Returns the streams that a module names but that neither it nor the platform declares. Streams that it does
+/// not strictly need are excluded.
 fn needs(module: &Module) -> Vec<Vec<Arc<str>>> {
     let own = declared_by(module);
     let is_fixed = |name: &str| InputStream::of_name(name).is_some() || OutputStream::of_name(name).is_some();
@@ -226,7 +231,7 @@ fn needs(module: &Module) -> Vec<Vec<Arc<str>>> {
     let is_of_window = |name: &Arc<str>| windows.iter().any(|window| window.contains(name));
     let alone = names(module).filter(|name| !own.contains(name) && !is_fixed(name) && !is_of_window(name));
     let alone: HashSet<_> = alone.collect();
-    // One of the two names is the window's own, into which something is inserted as into a stream.
+    // One of the two names is the window itself, into which rows are inserted as into a stream.
     let is_known = |window: &&Vec<Arc<str>>| {
         window.iter().any(|name| is_fixed(name) || is_schema(name))
             || window.iter().all(|name| own.contains(name))
@@ -235,12 +240,12 @@ fn needs(module: &Module) -> Vec<Vec<Arc<str>>> {
     alone.into_iter().map(|name| vec![name]).chain(open).collect()
 }
 
-/// All streams that a module names.
+/// Returns all streams that a module names.
 fn mentions(module: &Module) -> HashSet<Arc<str>> {
     names(module).chain(declared_by(module)).chain(windows(module).into_iter().flatten()).collect()
 }
 
-/// Both names of each named window.
+/// Returns both names of each named window.
 fn windows(module: &Module) -> Vec<Vec<Arc<str>>> {
     let names = |statement: &Statement| match &statement.kind {
         StatementKind::CreateWindow { first, second, .. } => {
@@ -251,7 +256,7 @@ fn windows(module: &Module) -> Vec<Vec<Arc<str>>> {
     module.statements.iter().filter_map(names).collect()
 }
 
-/// What a module reads, and what its types are called.
+/// Returns the names of the streams that a module reads and of its types.
 fn names(module: &Module) -> impl Iterator<Item = Arc<str>> {
     let mut read = Vec::<&Name>::new();
     for statement in &module.statements {
@@ -277,7 +282,7 @@ fn names(module: &Module) -> impl Iterator<Item = Arc<str>> {
     read.into_iter().map(|name| name.text.clone())
 }
 
-/// The stream that a type means: what is no word of EPL.
+/// Returns the stream that a type name refers to, if it is not a built-in type of EPL.
 fn stream_of(type_: &TypeName) -> Option<&Name> {
     (!type_.is_list && types::of_word(type_).is_none()).then_some(&type_.name)
 }

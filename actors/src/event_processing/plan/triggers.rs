@@ -1,4 +1,4 @@
-//! `on Stream set …` and `on Stream delete from W`.
+//! Plans `on Stream set …` and `on Stream delete from W`.
 
 use super::expression::Place;
 use super::module::Planner;
@@ -10,7 +10,8 @@ use crate::event_processing::language::syntax::{self, Name, StreamSource, Variab
 
 impl Planner<'_> {
     /// # Errors
-    /// A name that is no variable, or a constant; a value of another type.
+    /// Returns a mistake if a name is not a variable, if the variable is a constant, or if a value has the
+    /// wrong type.
     pub(super) fn set(
         &mut self,
         trigger: &StreamSource,
@@ -38,7 +39,7 @@ impl Planner<'_> {
     }
 
     /// # Errors
-    /// A name that is no window of this module.
+    /// Returns a mistake if the name is not a window of this module.
     pub(super) fn delete(
         &mut self,
         trigger: &StreamSource,

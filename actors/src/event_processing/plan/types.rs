@@ -1,4 +1,4 @@
-//! Types: how they are called, which of them a word stands for, and what goes where.
+//! Names, compatibility and conversion of types.
 
 use crate::event_processing::language::syntax::TypeName;
 use crate::event_processing::stream::StreamType;
@@ -7,7 +7,7 @@ use crate::event_processing::value::{ObjectKind, Type};
 use super::expression::{Expression, Function, Scalar};
 use super::resolve::Typed;
 
-/// The types that words stand for, in any case.
+/// The type names. Case does not matter.
 const WORDS: [(&str, Type); 21] = [
     ("string", Type::Text),
     ("charsequence", Type::Text),
@@ -32,13 +32,14 @@ const WORDS: [(&str, Type); 21] = [
     ("object", Type::Any),
 ];
 
-/// The last part of a name with dots.
+/// Returns the last segment of a dotted name.
 pub(super) fn last_segment(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// What a word of `create schema`, `create variable` or `cast` stands for: the types of EPL by their names in any case, the objects
-/// of the platform by their nouns, and `[]` for a list. A class name that says nothing is anything; another word is no type.
+/// Returns the type that a word in `create schema`, `create variable` or `cast` stands for: an EPL type (in any
+/// case), a platform object by its noun, or a list with `[]`. An unspecific class name means any type. Other
+/// words are not types.
 pub(super) fn of_word(type_: &TypeName) -> Option<Type> {
     if type_.is_list {
         return Some(Type::List);
@@ -52,7 +53,7 @@ pub(super) fn of_word(type_: &TypeName) -> Option<Type> {
     known.map(|(_, type_)| type_.clone()).or_else(|| written.contains('.').then_some(Type::Any))
 }
 
-/// What `cast` makes.
+/// Returns the target type of a `cast`.
 pub(super) fn scalar(type_: &Type) -> Scalar {
     match type_ {
         Type::Boolean => Scalar::Boolean,
@@ -64,7 +65,7 @@ pub(super) fn scalar(type_: &Type) -> Scalar {
     }
 }
 
-/// A type as mistakes call it.
+/// Returns the name of a type for messages.
 pub(super) fn describe(type_: &Type) -> String {
     let word = match type_ {
         Type::Any => "anything",
@@ -101,25 +102,25 @@ pub(super) fn is_condition(type_: &Type) -> bool {
     matches!(type_, Type::Boolean | Type::Any)
 }
 
-/// Whether events can be told apart by it: in `group by`, `partition by`, `std:unique` and `distinct`.
+/// Returns whether values of the type can be keys in `group by`, `partition by`, `std:unique` and `distinct`.
 pub(super) fn is_key(type_: &Type) -> bool {
     !matches!(type_, Type::List | Type::Map | Type::Object(_) | Type::Event(_))
 }
 
-/// Whether two values may be equal.
+/// Returns whether values of the two types can be equal.
 pub(super) fn may_equal(one: &Type, other: &Type) -> bool {
     matches!((one, other), (Type::Any, _) | (_, Type::Any) | (Type::Text, Type::Id) | (Type::Id, Type::Text))
         || is_number(one) && is_number(other)
         || one == other && is_key(one)
 }
 
-/// Whether one may be less than the other.
+/// Returns whether values of the two types can be ordered.
 pub(super) fn may_order(one: &Type, other: &Type) -> bool {
     let has_order = |type_: &Type| is_number(type_) || matches!(type_, Type::Text | Type::Time);
     has_order(one) && has_order(other) && may_equal(one, other)
 }
 
-/// The type of what is either.
+/// Returns the type of a value that has one of the two types.
 pub(super) fn either(one: Type, other: Type) -> Type {
     match (one, other) {
         (one, other) if one == other => one,
@@ -128,8 +129,8 @@ pub(super) fn either(one: Type, other: Type) -> Type {
     }
 }
 
-/// The value, made fit for a column or variable; `None` when it is of another type. An Integer goes where a Double is wanted, an id
-/// where text is, as the text of its value, and the other way round.
+/// Converts an expression to the type of a column or variable; returns `None` if the types are incompatible. An
+/// Integer is accepted as a Double. An id is accepted as text (its value), and text as an id.
 pub(super) fn fit(value: Typed, wanted: &Type) -> Option<Expression> {
     let Typed { expression, type_ } = value;
     match (wanted, type_) {

@@ -1,9 +1,9 @@
-//! Walking through expressions that are resolved.
+//! Traverses resolved expressions.
 
 use super::expression::Expression;
 
 impl Expression {
-    /// What it is made of, directly.
+    /// Calls `visit` for each direct child of the expression.
     pub(super) fn for_each_part<'e>(&'e self, visit: &mut dyn FnMut(&'e Self)) {
         match self {
             Self::Literal(_)
@@ -41,7 +41,7 @@ impl Expression {
         }
     }
 
-    /// How many parts it has in all, and how deep they are nested.
+    /// Returns the number of nodes of the expression and its nesting depth.
     pub(super) fn extent(&self) -> (usize, usize) {
         let (mut size, mut depth) = (0usize, 0usize);
         self.for_each_part(&mut |part| {

@@ -1,4 +1,4 @@
-//! What may be meant and probably is not (NE19): a module runs with it, and its author is told.
+//! Warnings about likely slips (NE19). A module with warnings runs; its author sees them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,19 +10,20 @@ use crate::event_processing::language::syntax::{Name, Span};
 use crate::event_processing::stream::OutputStream;
 use crate::event_processing::value::ObjectKind;
 
-/// So many are shown of a module.
+/// The maximum number of warnings shown for a module.
 const SHOWN: usize = 20;
 
-/// Something of a module that looks like a slip.
+/// A likely slip in a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Warning {
     mistake: Mistake,
-    /// It is one only while no module reads this stream.
+    /// The warning applies only while no module reads this stream.
     unless_read: Option<Arc<str>>,
 }
 
 impl Planner<'_> {
-    /// A member that is none of the platform's is a fragment; one that is nearly called like one may be meant to be it.
+    /// Warns about a member that is not a platform member (and therefore a fragment) but has nearly the name of
+    /// one.
     pub(super) fn warn_of_member(&self, kind: ObjectKind, name: &Name) {
         if let Some(meant) = nearest(&name.text, kind.members().iter().copied()) {
             let message = format!("'{}' is read as a fragment; is '{meant}' meant?", name.text);
@@ -30,7 +31,8 @@ impl Planner<'_> {
         }
     }
 
-    /// A stream of one's own that is nearly called like one of the platform's writes nothing there.
+    /// Warns about a stream of the module's own whose name resembles an output stream: an insert into it writes
+    /// nothing to the platform.
     pub(super) fn warn_of_stream(&self, into: &Name) {
         let meant = nearest(&into.text, OutputStream::names());
         let question = match (&meant, sounds_like_output(&into.text)) {
@@ -53,7 +55,7 @@ impl Planner<'_> {
 }
 
 impl ModulePlan {
-    /// What looks like a slip in its text, with the place, while it runs beside these modules and itself.
+    /// Returns the warnings with their positions that apply while the module runs beside the given modules.
     pub(crate) fn warnings<'p>(
         &self,
         text: &str,
@@ -83,7 +85,8 @@ fn named(stream: &Stream) -> Option<&str> {
     }
 }
 
-/// The known name that a word differs from by a slip: its case, one letter or two that are swapped; two such of a long one.
+/// Returns the known name that differs from the word only by a slip: by case, by one letter or by two swapped
+/// letters. A long name may have two slips.
 fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let lower = word.to_ascii_lowercase();
     let distance = |known: &str| strsim::osa_distance(&lower, &known.to_ascii_lowercase());
@@ -91,14 +94,14 @@ fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k s
     known.filter(is_near).min_by_key(|known| distance(known))
 }
 
-/// Whether a name is made as those of output streams are, such as `SendAlarm`.
+/// Returns whether a name has the form of an output stream's name, such as `SendAlarm`.
 fn sounds_like_output(name: &str) -> bool {
     let parts: Vec<_> = OutputStream::names().filter_map(verb_and_noun).collect();
     let is_noun = |rest: &str| parts.iter().any(|(_, noun)| *noun == rest);
     parts.iter().any(|(verb, _)| name.strip_prefix(verb).is_some_and(is_noun))
 }
 
-/// `Create` and `Alarm`.
+/// Splits a name such as `CreateAlarm` into `Create` and `Alarm`.
 fn verb_and_noun(name: &'static str) -> Option<(&'static str, &'static str)> {
     let second = name.char_indices().skip(1).find(|(_, letter)| letter.is_ascii_uppercase())?.0;
     Some(name.split_at(second))

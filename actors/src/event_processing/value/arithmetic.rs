@@ -1,4 +1,4 @@
-//! Reckoning with values: whole numbers stay whole where they can, and nothing panics.
+//! Arithmetic with values: integers stay integers where possible, and nothing panics.
 
 use time::OffsetDateTime;
 
@@ -6,7 +6,7 @@ use super::Value;
 use crate::event_processing::language::syntax::Operator;
 use crate::model::timestamp::Timestamp;
 
-/// A number of an expression.
+/// A number in an expression.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Number {
     Integer(i64),
@@ -21,7 +21,7 @@ impl Number {
         }
     }
 
-    /// The number without its fraction; `None` beyond 64 bits.
+    /// Returns the number truncated to an integer, or `None` if it does not fit into 64 bits.
     pub(crate) fn whole(self) -> Option<i64> {
         match self {
             Self::Integer(number) => Some(number),
@@ -39,23 +39,25 @@ impl From<Number> for Value {
     }
 }
 
-/// The 64-bit number that is exactly this.
+/// Returns the 64-bit integer that equals the number exactly.
 pub(super) fn whole(number: f64) -> Option<i64> {
-    /// 2 to the 63rd, the first that is too large; its negative is the last that fits.
+    /// 2 to the power of 63 is the first number that is too large; its negative is the smallest that fits.
     const END: f64 = 9_223_372_036_854_775_808.0;
     (number.fract() == 0.0 && (-END..END).contains(&number)).then_some(number as i64)
 }
 
-/// The result of an arithmetic operator; `None`, which is null, for a division by zero and for other operators.
+/// Computes an arithmetic operator. Returns `None`, which means null, for a division by zero and for other
+/// operators.
 ///
-/// Two whole numbers give a whole number, but `/` always gives a double; so does what 64 bits cannot hold.
+/// Two integers give an integer, except that `/` always gives a double and that a result beyond 64 bits is a
+/// double.
 pub(crate) fn reckon(operator: Operator, left: Number, right: Number) -> Option<Number> {
     if let (Number::Integer(left), Number::Integer(right)) = (left, right) {
         let exact = match operator {
             Operator::Add => left.checked_add(right),
             Operator::Subtract => left.checked_sub(right),
             Operator::Multiply => left.checked_mul(right),
-            // The smallest number modulo -1 overflows in the machine; it is 0.
+            // The smallest integer modulo -1 overflows in hardware; the result is 0.
             Operator::Modulo if right != 0 => Some(left.wrapping_rem(right)),
             _ => None,
         };
@@ -75,7 +77,7 @@ pub(crate) fn reckon(operator: Operator, left: Number, right: Number) -> Option<
     Some(Number::Double(result))
 }
 
-/// The number with the other sign.
+/// Negates the number.
 pub(crate) fn negate(number: Number) -> Number {
     match number {
         Number::Integer(number) => {
@@ -85,7 +87,7 @@ pub(crate) fn negate(number: Number) -> Number {
     }
 }
 
-/// The time so many milliseconds after 1970, in UTC; of the years a timestamp may have.
+/// Returns the UTC time that is this many milliseconds after 1970, if its year is valid for a timestamp.
 pub(crate) fn time_of(milliseconds: i64) -> Option<Timestamp> {
     let nanoseconds = i128::from(milliseconds).checked_mul(1_000_000)?;
     let instant = OffsetDateTime::from_unix_timestamp_nanos(nanoseconds).ok()?;

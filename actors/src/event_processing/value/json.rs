@@ -1,4 +1,4 @@
-//! Values, rows and events as JSON (B-05).
+//! Serializes values, rows and events as JSON (B-05).
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
@@ -7,20 +7,21 @@ use crate::event_processing::stream::{Input, InputStream, Row, StreamEvent};
 use crate::model::measurement::Number;
 
 impl Value {
-    /// The value as JSON. Doubles without a fraction are written without one, those that are no number are `null`.
+    /// Returns the value as JSON. A double that is a whole number is written without a fraction; NaN and
+    /// infinities are written as `null`.
     pub(crate) fn to_json(&self) -> String {
         compact(json(self))
     }
 }
 
 impl Row {
-    /// The row as a JSON object of its columns.
+    /// Returns the row as a JSON object of its columns.
     pub(crate) fn to_json(&self) -> String {
         json(self)
     }
 }
 
-/// JSON without blanks between its parts, which those have that were stored as they came.
+/// Removes the whitespace between tokens, which JSON that is stored as received can contain.
 fn compact(mut json: String) -> String {
     let (mut in_text, mut escaped) = (false, false);
     json.retain(|c| {
@@ -81,7 +82,7 @@ impl Serialize for Row {
     }
 }
 
-/// An input is an object of its properties, what a pattern found a list of events.
+/// Serializes an input as an object of its properties, and a pattern match as a list of events.
 impl Serialize for StreamEvent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -113,7 +114,7 @@ impl Serialize for Input {
 }
 
 impl<'a> Seen<'a> {
-    /// The value as JSON; see [`Value::to_json`].
+    /// Returns the value as JSON; see [`Value::to_json`].
     pub(crate) fn to_json(&self) -> String {
         match self {
             Self::Json(text) => compact((*text).to_owned()),

@@ -1,4 +1,4 @@
-//! Values as keys: of groups, of partitions, of what is distinct. Every value equals itself here, null too.
+//! Values as keys of groups, partitions and distinct sets. As a key, every value equals itself, including null.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -8,10 +8,11 @@ use super::order::Plain;
 use super::{Object, Value};
 use crate::event_processing::stream::StreamEvent;
 
-/// Values by which events are told apart.
+/// The values of a key.
 ///
-/// Numbers are equal by what they amount to (1 and 1.0, -0 and 0, NaN and itself), ids and texts by their text, times by their
-/// instant, lists and maps by what is in them in its order, objects of the platform by their id, events when they are the same.
+/// Numbers are equal by numeric value (1 and 1.0, -0 and 0, NaN and itself), ids and texts by their text, times
+/// by their instant, lists and maps by their elements in order, platform objects by their id, and events by
+/// identity.
 #[derive(Debug, Clone)]
 pub(crate) struct Key(pub(crate) Vec<Value>);
 
@@ -93,7 +94,7 @@ fn hash_plain<H: Hasher>(plain: Plain<'_>, state: &mut H) {
     }
 }
 
-/// A double that amounts to a whole number of 64 bits is hashed like it.
+/// Hashes a double that equals a 64-bit integer like that integer.
 fn hash_number<H: Hasher>(number: Number, state: &mut H) {
     match number {
         Number::Integer(number) => number.hash(state),
@@ -106,7 +107,8 @@ fn hash_number<H: Hasher>(number: Number, state: &mut H) {
 }
 
 impl Object {
-    /// By its kind and id; what was not stored has none and is known by its place in memory.
+    /// Returns the kind and id of an object. An object that is not stored has no id and is identified by its
+    /// memory address.
     fn identity(&self) -> (u8, Result<i64, usize>) {
         fn place<T>(shared: &Arc<T>) -> usize {
             Arc::as_ptr(shared).cast::<()>() as usize
@@ -121,7 +123,7 @@ impl Object {
     }
 }
 
-/// Where an event is in memory, which is how one is told from another.
+/// Returns the memory address of an event, which is its identity.
 fn address(event: &StreamEvent) -> usize {
     match event {
         StreamEvent::Input(input) => Arc::as_ptr(input).cast::<()>() as usize,

@@ -1,7 +1,8 @@
-//! Values of expressions, and their types.
+//! The values of expressions, and their types.
 //!
-//! [`seen`] looks at values without making them, which is how filters stay cheap; [`order`] compares, [`key`] groups, [`arithmetic`]
-//! reckons; [`json`] writes and [`parse`] reads JSON; [`weight`] tells what memory something takes.
+//! [`seen`] reads values without constructing them, which keeps filters cheap; [`order`] compares, [`key`]
+//! groups and [`arithmetic`] computes; [`json`] writes and [`parse`] reads JSON; [`weight`] estimates memory
+//! use.
 
 mod arithmetic;
 mod json;
@@ -31,7 +32,7 @@ pub(crate) use object::ObjectSeen;
 pub(crate) use order::Plain;
 pub(crate) use seen::{IdSeen, Seen};
 
-/// A value; cheap to clone.
+/// A value, which is cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Null,
@@ -39,47 +40,48 @@ pub(crate) enum Value {
     Integer(i64),
     Double(f64),
     Text(Arc<str>),
-    /// A date.
+    /// A date with time.
     Time(Timestamp),
     Id(Arc<Id>),
     /// A JSON array.
     List(Arc<[Value]>),
     /// A JSON object, in the order of its members.
     Map(Arc<Map>),
-    /// An object of the platform.
+    /// A platform object, such as an alarm.
     Object(Object),
-    /// An event of a stream as a whole.
+    /// A whole event of a stream.
     Event(StreamEvent),
 }
 
-/// Members of a JSON object, in order; names are unique.
+/// The members of a JSON object in order; names are unique.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Map(pub(crate) Vec<(Arc<str>, Value)>);
 
-/// The id of an object: of a source, a device, or the object itself. Equal to the text of its value.
+/// The id of a source, a device or the object itself. It equals the text of its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Id {
     pub(crate) value: Arc<str>,
-    /// Type and name of the managed object, where they are known.
+    /// The type of the managed object, if known.
     pub(crate) type_: Option<Arc<str>>,
+    /// The name of the managed object, if known.
     pub(crate) name: Option<Arc<str>>,
 }
 
 impl Id {
-    /// The id of something of which nothing else is known.
+    /// Returns an id about which nothing else is known.
     pub(crate) fn of(value: impl std::fmt::Display) -> Self {
         Self { value: value.to_string().into(), type_: None, name: None }
     }
 }
 
 impl Map {
-    /// The value of a member.
+    /// Returns the value of a member.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(known, _)| **known == *name).map(|(_, value)| value)
     }
 }
 
-/// Objects of the platform, shared with whoever else holds them.
+/// A platform object, shared with its other holders.
 #[allow(clippy::enum_variant_names)] // The document calls one of them an object.
 #[derive(Debug, Clone)]
 pub(crate) enum Object {
@@ -99,10 +101,10 @@ pub(crate) enum ObjectKind {
     Alarm,
 }
 
-/// What is known of a value before it is there. Null is of every type.
+/// The static type of an expression. Null belongs to every type.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Type {
-    /// Nothing: what JSON holds.
+    /// An unknown type: any JSON value.
     Any,
     Boolean,
     Integer,

@@ -1,4 +1,4 @@
-//! What modules see of the platform's objects: members that are known by name, and any fragment.
+//! Platform objects as modules see them: members that Q-06 names, and arbitrary fragments.
 
 use std::sync::{Arc, LazyLock};
 
@@ -16,10 +16,10 @@ use crate::model::measurement::Measurement;
 use crate::model::operation::Operation;
 use crate::model::reference::{LinkKind, Reference};
 
-/// Modules are at no address: links in what they see are paths.
+/// Builds links as paths only, because modules have no base address.
 pub(super) static PATHS: LazyLock<Links> = LazyLock::new(|| Links::new(""));
 
-/// An object where it is.
+/// A borrowed platform object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ObjectSeen<'a> {
     ManagedObject(&'a Arc<ManagedObject>),
@@ -50,7 +50,7 @@ impl<'a> ObjectSeen<'a> {
         }
     }
 
-    /// How many fragments are looked through for a member.
+    /// Returns the number of fragments that a search for a member examines.
     pub(super) fn fragments(self) -> usize {
         match self {
             Self::ManagedObject(object) => object.fragments.len(),
@@ -64,7 +64,7 @@ impl<'a> ObjectSeen<'a> {
         }
     }
 
-    /// A member: those of Q-06, then fragments; null where there is none.
+    /// Returns a member: one that Q-06 defines, otherwise a fragment; null if there is neither.
     pub(crate) fn member(self, name: &str) -> Seen<'a> {
         match self {
             Self::ManagedObject(object) => managed_object(object, name),
@@ -115,10 +115,11 @@ impl<'a> ObjectSeen<'a> {
         }
     }
 
-    /// A member as clients are shown it. What is asked for often is found at once; for the rest the object is written out.
+    /// Returns a member in its client representation. Frequently used members are found directly; for others
+    /// the object is serialized.
     ///
     /// # Errors
-    /// When the step used up what it may.
+    /// Returns a fault if the step exceeds its budget.
     pub(crate) fn shown_member(self, name: &str, world: &World<'_>) -> Result<Seen<'a>, Fault> {
         match self.member(name) {
             Seen::Id(id) if name == "source" => Ok(Seen::Source(id)),
@@ -133,7 +134,7 @@ impl<'a> ObjectSeen<'a> {
         }
     }
 
-    /// The object as clients are shown it; its links are paths.
+    /// Returns the object in its client representation, with links as paths.
     pub(crate) fn shown(self) -> String {
         let bytes = match self {
             Self::ManagedObject(object) => encode(&**object, &PATHS),
@@ -186,7 +187,7 @@ fn fragment<'a>(fragments: &'a Fragments, name: &str) -> Seen<'a> {
     fragments.get(name).map_or(Seen::Null, |raw| parse::seen(raw.get()))
 }
 
-/// A fragment of a measurement, of its shape and numbers where that is all there is of it.
+/// Returns a fragment of a measurement, built from the shape and the numbers if these are all that is stored.
 fn measured<'a>(measurement: &'a Measurement, name: &str) -> Seen<'a> {
     if let Some(fragments) = &measurement.verbatim {
         return fragment(fragments, name);
@@ -201,7 +202,7 @@ fn measured<'a>(measurement: &'a Measurement, name: &str) -> Seen<'a> {
     Seen::Null
 }
 
-/// Writes the object as clients are shown it; its links are paths.
+/// Serializes the object in its client representation, with links as paths.
 impl serde::Serialize for Object {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let links = &*PATHS;

@@ -1,7 +1,7 @@
-//! Which values are equal, and which is less.
+//! Equality and order of values.
 //!
-//! Operators compare what goes together and give null otherwise; [`Value::order`] has a place for everything, for minimum, maximum and
-//! median.
+//! Operators compare compatible values and give null for others; [`Value::order`] is a total order, which
+//! minimum, maximum and median use.
 
 use std::cmp::Ordering;
 
@@ -10,22 +10,22 @@ use super::text::cmp_digits;
 use super::{Key, Seen, Value};
 use crate::model::timestamp::Timestamp;
 
-/// What a comparison sees of a value. An id is the text of its value here.
+/// A value reduced to what comparisons need. An id is represented by the text of its value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Plain<'a> {
     Null,
     Boolean(bool),
     Number(Number),
     Text(&'a str),
-    /// The text of this number: an id nobody made a text of.
+    /// The decimal text of this number: an id that was not converted to text.
     Digits(i64),
     Time(Timestamp),
-    /// A list, a map, an object, an event.
+    /// A list, a map, an object or an event.
     Composite,
 }
 
 impl Value {
-    /// What a comparison sees of it.
+    /// Returns the value reduced to what comparisons need.
     pub(crate) fn plain(&self) -> Plain<'_> {
         match self {
             Self::Null => Plain::Null,
@@ -39,7 +39,8 @@ impl Value {
         }
     }
 
-    /// A total order: null, booleans, numbers, texts and ids, times, everything else (all alike). NaN is the largest number.
+    /// Compares in a total order: null, booleans, numbers, texts and ids, times, then everything else, which is
+    /// all equal. NaN is the largest number.
     pub(crate) fn order(&self, other: &Self) -> Ordering {
         let (left, right) = (self.plain(), other.plain());
         left.rank().cmp(&right.rank()).then_with(|| match (left, right) {
@@ -50,7 +51,7 @@ impl Value {
 }
 
 impl Plain<'_> {
-    /// Which is less; `None`, which is null, where there is no order between them.
+    /// Compares the values; returns `None`, which means null, if they are not comparable.
     pub(crate) fn compare(self, other: Plain<'_>) -> Option<Ordering> {
         Some(match (self, other) {
             (Self::Number(left), Plain::Number(right)) => compare_numbers(left, right),
@@ -77,7 +78,7 @@ impl Plain<'_> {
 }
 
 impl Seen<'_> {
-    /// How many bytes a comparison with it may look at.
+    /// Returns the maximum number of bytes that a comparison with this value reads.
     pub(crate) fn length(&self) -> usize {
         match self.plain() {
             Plain::Text(text) => text.len(),
@@ -90,7 +91,8 @@ impl Seen<'_> {
         }
     }
 
-    /// Whether the values are equal; `None`, which is null, where one is null or they do not go together. Lists, maps, objects and events are equal as they are as [`Key`]s.
+    /// Returns whether the values are equal, or `None`, which means null, if one of them is null or they are
+    /// not comparable. Lists, maps, objects and events are compared as [`Key`]s.
     pub(crate) fn equals(&self, other: &Seen<'_>) -> Option<bool> {
         match (self.plain(), other.plain()) {
             (Plain::Null, _) | (_, Plain::Null) => None,
@@ -105,7 +107,8 @@ impl Seen<'_> {
     }
 }
 
-/// Exact, also where a double cannot hold the whole number; -0 is 0, NaN equals itself and is larger than everything.
+/// Compares exactly, even if a double cannot represent the integer. -0 equals 0; NaN equals itself and is
+/// larger than every other number.
 pub(super) fn compare_numbers(left: Number, right: Number) -> Ordering {
     match (left, right) {
         (Number::Integer(left), Number::Integer(right)) => left.cmp(&right),
@@ -122,7 +125,7 @@ fn compare_mixed(left: i64, right: f64) -> Ordering {
         return Ordering::Less;
     }
     match whole(right.floor()) {
-        // Between `floor` and the number is less than one, so a whole number is above it exactly when it is above `floor`.
+        // The number is less than `floor` plus one, so an integer is above it exactly if it is above `floor`.
         Some(floor) => {
             left.cmp(&floor).then(if right.fract() == 0.0 { Ordering::Equal } else { Ordering::Less })
         }

@@ -1,4 +1,4 @@
-//! From JSON to values: as a whole within bounds, or a single member without the rest.
+//! Reads values from JSON: either a whole value within limits, or a single member without parsing the rest.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -15,16 +15,16 @@ use super::weight::MAX_NESTING;
 use super::{Map, Seen, Value};
 use crate::event_processing::runtime::Fault;
 
-/// Numbers, texts, lists and maps of one value.
+/// The maximum number of numbers, texts, lists and maps in one value.
 const MAX_PARTS: usize = 100_000;
-/// So many names are compared with each other; more are looked up.
+/// Up to this number of names, duplicates are found by pairwise comparison; beyond it, by hashing.
 const FEW: usize = 16;
 
 impl Value {
-    /// Reads JSON.
+    /// Parses JSON.
     ///
     /// # Errors
-    /// What is no JSON, nested deeper than 64, or of more than 100 000 parts.
+    /// Returns a fault if the text is not JSON, is nested deeper than 64 levels or has more than 100 000 parts.
     pub(crate) fn of_json(text: &str) -> Result<Self, Fault> {
         let left = Cell::new(MAX_PARTS);
         let mut reader = serde_json::Deserializer::from_str(text);
@@ -35,7 +35,7 @@ impl Value {
     }
 }
 
-/// What a JSON text is, as far as that is known without going into it.
+/// Returns the value of a JSON text without parsing the content of an object or array.
 pub(super) fn seen(text: &str) -> Seen<'_> {
     match text.as_bytes() {
         [b'{' | b'[', ..] => Seen::Json(text),
@@ -54,7 +54,7 @@ pub(super) fn seen(text: &str) -> Seen<'_> {
     }
 }
 
-/// A member of the object that a JSON text is; of doubled ones the last. Null where there is none.
+/// Returns a member of a JSON object; of duplicates the last. The result is null if there is no such member.
 pub(super) fn member<'a>(text: &'a str, name: &str) -> Seen<'a> {
     struct Member<'n>(&'n str);
     impl<'de> Visitor<'de> for Member<'_> {
@@ -79,7 +79,7 @@ pub(super) fn member<'a>(text: &'a str, name: &str) -> Seen<'a> {
     found.ok().flatten().map_or(Seen::Null, |raw| seen(raw.get()))
 }
 
-/// An element of the array that a JSON text is, counted from 0; null where there is none.
+/// Returns an element of a JSON array, counted from 0; null if there is no such element.
 pub(super) fn element(text: &str, at: usize) -> Seen<'_> {
     struct Element(usize);
     impl<'de> Visitor<'de> for Element {
@@ -107,17 +107,17 @@ pub(super) fn element(text: &str, at: usize) -> Seen<'_> {
     found.ok().flatten().map_or(Seen::Null, |raw| seen(raw.get()))
 }
 
-/// A map of members whose names differ; one whose value cannot be made is left out.
+/// Builds a map of members with distinct names. A member whose value cannot be constructed is left out.
 pub(super) fn map<'a>(members: impl IntoIterator<Item = (&'a str, Result<Value, Fault>)>) -> Value {
     let members = members.into_iter().filter_map(|(name, value)| Some((name.into(), value.ok()?)));
     Value::Map(Arc::new(Map(members.collect())))
 }
 
-/// A name, borrowed unless it holds an escape.
+/// A name, borrowed unless it contains an escape.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Reads one part of a value, and those in it.
+/// Deserializes one part of a value, with the parts nested in it.
 #[derive(Clone, Copy)]
 struct Part<'l> {
     depth: u8,

@@ -1,7 +1,7 @@
-//! Values as expressions see them on their way: borrowed from the event, not yet made.
+//! Intermediate values of expressions, borrowed from the event instead of constructed.
 //!
-//! Most of what filters look at is compared and dropped. So members of objects are found here without a copy, and fragments are read
-//! from their JSON only as far as they are asked for.
+//! Most of what a filter reads is compared and dropped. Members of objects are therefore found without a copy,
+//! and fragments are parsed from their JSON only as far as needed.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::event_processing::stream::StreamEvent;
 use crate::model::measurement::Measurement;
 use crate::model::timestamp::Timestamp;
 
-/// What it takes to look at a member, in bytes that could be read meanwhile.
+/// The cost of examining a member, expressed as the number of bytes that could be read in the same time.
 const MEMBER: usize = 8;
-/// What it takes to write an object out and read it, likewise.
+/// The cost of serializing an object and reading the result, in the same unit.
 const PAYLOAD: usize = 4096;
 
-/// A value, made or still where it came from.
+/// A value that is either constructed or still borrowed from its origin.
 #[derive(Debug)]
 pub(crate) enum Seen<'a> {
     Null,
@@ -24,26 +24,26 @@ pub(crate) enum Seen<'a> {
     Number(Number),
     Time(Timestamp),
     Text(&'a str),
-    /// The text of an id.
+    /// The decimal text of an id.
     Digits(i64),
     Id(IdSeen<'a>),
     Object(ObjectSeen<'a>),
-    /// An object as clients are shown it.
+    /// An object in its client representation.
     Payload(ObjectSeen<'a>),
     /// The member `source` of a payload.
     Source(IdSeen<'a>),
-    /// A fragment of a measurement: its place in the shape, and that of its first number.
+    /// A fragment of a measurement: the index of the fragment in the shape and the index of its first number.
     Fragment(&'a Measurement, usize, usize),
-    /// One series of it.
+    /// One series of such a fragment: its value and its unit.
     Reading(f64, Option<&'a str>),
-    /// The text of an object or array.
+    /// The JSON text of an object or array.
     Json(&'a str),
     Event(&'a StreamEvent),
     Kept(&'a Value),
     Made(Value),
 }
 
-/// The id of an object, and what is known of the managed object it names.
+/// The id of an object, with what is known about the managed object that it refers to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IdSeen<'a> {
     pub(crate) number: i64,
@@ -52,12 +52,12 @@ pub(crate) struct IdSeen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// A text, or null.
+    /// Returns a text, or null for `None`.
     pub(crate) fn optional_text(text: Option<&'a str>) -> Self {
         text.map_or(Self::Null, Self::Text)
     }
 
-    /// What a comparison sees of it.
+    /// Returns the value reduced to what comparisons need.
     pub(crate) fn plain(&self) -> Plain<'_> {
         match self {
             Self::Null => Plain::Null,
@@ -76,7 +76,7 @@ impl<'a> Seen<'a> {
         matches!(self.plain(), Plain::Null)
     }
 
-    /// The value of a condition; `None` is unknown.
+    /// Returns the value of a condition; `None` means unknown.
     pub(crate) fn truth(&self) -> Option<bool> {
         match self.plain() {
             Plain::Boolean(value) => Some(value),
@@ -84,10 +84,11 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Makes the value.
+    /// Constructs the value.
     ///
     /// # Errors
-    /// JSON that is nested too deep or has too many parts; events in events in events.
+    /// Returns a fault if JSON is nested too deep or has too many parts, or if events are nested in events too
+    /// deep.
     pub(crate) fn into_value(self) -> Result<Value, Fault> {
         match self {
             Self::Made(value) => Ok(value),
@@ -95,7 +96,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Makes the value, and leaves what it was made of.
+    /// Constructs the value without consuming its origin.
     ///
     /// # Errors
     /// See [`into_value`](Self::into_value).
@@ -130,7 +131,7 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// How many members are looked through for one.
+    /// Returns the number of members that a search examines.
     fn breadth(&self) -> usize {
         match self {
             Self::Object(object) | Self::Payload(object) => object.fragments(),
@@ -141,7 +142,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// What it takes to make the value, about, in bytes.
+    /// Returns the approximate cost of constructing the value, in bytes.
     pub(crate) fn cost(&self) -> usize {
         match self {
             Self::Json(text) => text.len().saturating_mul(4),
@@ -151,10 +152,10 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// A member by its name; null where there is none. Looking through JSON counts by its length.
+    /// Returns a member by name; null if there is none. A search through JSON costs its length.
     ///
     /// # Errors
-    /// When the step used up what it may.
+    /// Returns a fault if the step exceeds its budget.
     pub(crate) fn member(self, name: &str, world: &World<'_>) -> Result<Self, Fault> {
         world.spend_for(self.breadth().saturating_mul(MEMBER))?;
         Ok(match self {
@@ -189,16 +190,16 @@ impl<'a> Seen<'a> {
                 Value::Event(event) => event.member(name),
                 _ => Self::Null,
             },
-            // What was made here is not kept: so what is found in it is made too.
+            // The constructed value is dropped here, so the member is constructed as well.
             Self::Made(ref value) => Self::Made(Seen::Kept(value).member(name, world)?.into_value()?),
             _ => Self::Null,
         })
     }
 
-    /// An element of a list, counted from 0; null where there is none.
+    /// Returns an element of a list, counted from 0; null if there is none.
     ///
     /// # Errors
-    /// When the step used up what it may.
+    /// Returns a fault if the step exceeds its budget.
     pub(crate) fn element(self, at: usize, world: &World<'_>) -> Result<Self, Fault> {
         Ok(match self {
             Self::Json(text) => {
@@ -216,7 +217,7 @@ impl<'a> Seen<'a> {
 
 impl Id {
     fn member(&self, name: &str) -> Seen<'_> {
-        // Texts are shared, so they are handed on instead of copied.
+        // Texts are shared, so this clones the reference instead of the text.
         let text = match name {
             "value" => Some(&self.value),
             "type" => self.type_.as_ref(),
@@ -241,7 +242,7 @@ impl<'a> IdSeen<'a> {
         }
     }
 
-    /// What clients are shown as `source`.
+    /// Returns the members of `source` in the client representation.
     fn source_members(self) -> impl Iterator<Item = (&'static str, Seen<'a>)> {
         let members = ["id", "self", "name", "type"].map(|name| (name, self.source_member(name)));
         members.into_iter().filter(|(_, seen)| !seen.is_null())

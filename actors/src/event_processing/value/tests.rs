@@ -256,7 +256,7 @@ fn what_holds_more_weighs_more_and_rows_in_rows_end() {
     }
     assert!(nested.within_limits().expect_err("deep").0.contains("nested"));
 
-    // What doubles each time is soon too large, though it is one and the same in memory.
+    // A value that doubles each time soon exceeds the limit, although its parts share memory.
     let mut doubled = row(&[("a", text("x"))]);
     for _ in 0..40 {
         doubled = row(&[("a", Value::Event(doubled.clone())), ("b", Value::Event(doubled))]);
@@ -266,7 +266,7 @@ fn what_holds_more_weighs_more_and_rows_in_rows_end() {
     assert!(found.weight() > doubled.weight());
 }
 
-/// Any value, nested a little.
+/// Generates any value with little nesting.
 fn any_value() -> impl Strategy<Value = Value> {
     let number = prop_oneof![
         any::<i64>().prop_map(Value::Integer),

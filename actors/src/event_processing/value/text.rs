@@ -1,4 +1,4 @@
-//! Values as text: in `||`, in `cast`, wherever a text is wanted.
+//! Converts values to text, for `||`, `cast` and everything else that needs text.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -8,7 +8,8 @@ use super::{Plain, Seen, Value};
 use crate::model::measurement;
 
 impl Value {
-    /// The value as text; `None` of null. An id is the text of its value, a time ISO 8601, what is no single value JSON.
+    /// Returns the value as text, or `None` for null. An id is the text of its value, a time is ISO 8601, and a
+    /// composite value is JSON.
     pub(crate) fn as_text(&self) -> Option<Cow<'_, str>> {
         match self.plain() {
             Plain::Composite => Some(self.to_json().into()),
@@ -18,7 +19,7 @@ impl Value {
 }
 
 impl Seen<'_> {
-    /// See [`Value::as_text`].
+    /// Converts to text; see [`Value::as_text`].
     pub(crate) fn as_text(&self) -> Option<Cow<'_, str>> {
         match self.plain() {
             Plain::Composite => self.value().ok()?.as_text().map(|text| text.into_owned().into()),
@@ -28,7 +29,7 @@ impl Seen<'_> {
 }
 
 impl<'a> Plain<'a> {
-    /// The text of a single value; `None` of others.
+    /// Returns the text of a scalar value, or `None` for other values.
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
         match self {
             Self::Null | Self::Composite => None,
@@ -41,7 +42,7 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// As in JSON, `20` and not `20.0`; and what JSON has no number for.
+/// Formats a double as JSON does (`20`, not `20.0`), and also the values for which JSON has no number.
 fn double(number: f64) -> String {
     match number {
         _ if number.is_finite() => serde_json::to_string(&measurement::Number(number)).unwrap_or_default(),
@@ -51,7 +52,7 @@ fn double(number: f64) -> String {
     }
 }
 
-/// Compares the text of a number with another text, without a place in memory for it.
+/// Compares the decimal text of a number with a text without an allocation.
 pub(super) fn cmp_digits(number: i64, text: &str) -> Ordering {
     let mut digits = [0; 20];
     let mut start = digits.len();

@@ -1,6 +1,7 @@
-//! What memory values and events take, about; and how deep they are nested.
+//! Estimates the memory that values and events occupy, and how deep they are nested.
 //!
-//! Both are bounded, so that a module that puts its own output into its next output ends at a fault and not at the end of memory.
+//! Both are limited, so that a module that feeds its output back into its input ends with a fault instead of
+//! exhausting memory.
 
 use std::sync::Arc;
 
@@ -15,16 +16,16 @@ use crate::model::id::ManagedObjectId;
 use crate::model::origin::ProcessingMode;
 use crate::model::reference::LinkKind;
 
-/// Levels of lists, maps and events in each other.
+/// The maximum nesting depth of lists, maps and events.
 pub(crate) const MAX_NESTING: u8 = 64;
-/// Bytes of one value.
+/// The maximum size of a value in bytes.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
-/// What an allocation takes beside its content.
+/// The bytes that an allocation occupies in addition to its content.
 const SHARED: usize = 32;
-/// An object of the platform without texts and fragments.
+/// The bytes of a platform object without texts and fragments.
 const OBJECT: usize = 300;
 
-/// Bytes and levels.
+/// A size in bytes with a nesting depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Size {
     pub(crate) bytes: usize,
@@ -32,20 +33,20 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// Of several things together.
+    /// Combines the sizes of siblings.
     fn and(self, other: Self) -> Self {
         Self { bytes: self.bytes.saturating_add(other.bytes), nesting: self.nesting.max(other.nesting) }
     }
 
-    /// Of what holds it.
+    /// Returns the size of a container of this content.
     fn inside(self, bytes: usize) -> Self {
         Self { bytes: self.bytes.saturating_add(bytes), nesting: self.nesting.saturating_add(1) }
     }
 
-    /// The limits every value keeps.
+    /// Checks the limits that apply to every value.
     ///
     /// # Errors
-    /// Says which is passed.
+    /// Returns a fault that names the exceeded limit.
     pub(crate) fn within_limits(self) -> Result<Self, Fault> {
         if self.nesting > MAX_NESTING {
             return Err(Fault::new(format!("a value is nested deeper than {MAX_NESTING} levels")));
@@ -85,7 +86,8 @@ impl Value {
 }
 
 impl StreamEvent {
-    /// About how many bytes it holds: what a module that retains it uses up.
+    /// Returns the approximate size in bytes, which counts against the memory limit of a module that retains
+    /// the value.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Input(input) => input.weight as usize,
@@ -107,10 +109,10 @@ impl StreamEvent {
         }
     }
 
-    /// The event, where it may become part of a value.
+    /// Returns the event if it may become part of a value.
     ///
     /// # Errors
-    /// When it is too large or nested too deep.
+    /// Returns a fault if the event is too large or nested too deep.
     pub(crate) fn within_limits(&self) -> Result<&Self, Fault> {
         Size { bytes: self.weight(), nesting: self.nesting() }.within_limits().map(|_| self)
     }
@@ -125,7 +127,7 @@ impl Row {
 }
 
 impl Input {
-    /// `source` is the managed object it is about.
+    /// Creates the input. `source` is the managed object that it concerns.
     pub(crate) fn new(
         occurrence: Occurrence,
         source: ManagedObjectId,
@@ -150,7 +152,7 @@ impl Input {
 }
 
 impl<'a> ObjectSeen<'a> {
-    /// What an event of the hub tells of; none of a deletion, which tells an id.
+    /// Returns the object that an event of the hub carries; `None` for a deletion, which carries only an id.
     pub(crate) fn told(event: &'a hub::Event) -> Option<Self> {
         use hub::Event::{
             AlarmCreated, AlarmDeleted, AlarmUpdated, EventCreated, EventDeleted, EventUpdated,
@@ -196,7 +198,7 @@ impl<'a> ObjectSeen<'a> {
                     });
                     let readings = size_of_val(&*measurement.readings);
                     let verbatim = measurement.verbatim.as_ref().map_or(0, of);
-                    // Most share their shape with all others of their kind.
+                    // Most measurements share their shape with others of their kind, so only an unshared shape counts.
                     let names = match Arc::strong_count(shape) {
                         1 => shape.type_.len() + names.sum::<usize>(),
                         _ => 0,

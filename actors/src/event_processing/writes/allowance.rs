@@ -1,4 +1,4 @@
-//! How much modules may ask for: writes per second of a tenant, and what may wait of one module.
+//! Limits how much modules write: the rate of writes per tenant, and the backlog of each module.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-/// What all modules of a tenant may ask for: so many at once, and so many a second again. Two modules that double each other's rows
-/// by way of timers, where no depth grows, end here.
+/// The rate limit for all modules of a tenant: a token bucket with a burst size and a refill rate per second.
+/// It stops two modules that multiply each other's rows by means of timers, where the depth does not grow.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     per_second: f64,
@@ -21,7 +21,7 @@ impl Allowance {
         Self { per_second, at_once, left: Mutex::new((at_once, now)) }
     }
 
-    /// Takes one; says whether there was one.
+    /// Takes a token; returns whether one was left.
     pub(super) fn take(&self, now: Instant) -> bool {
         let (left, since) = &mut *self.left.lock();
         let passed = now.saturating_duration_since(*since).as_secs_f64();
@@ -35,14 +35,14 @@ impl Allowance {
     }
 }
 
-/// What one module asked for and is not done yet.
+/// The rows of one module that are requested but not yet written.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     rows: AtomicUsize,
     bytes: AtomicUsize,
 }
 
-/// The place of one row in it, until it is done.
+/// The space that one row occupies in the backlog until it is written.
 #[derive(Debug)]
 pub(super) struct Place {
     backlog: Arc<Backlog>,
@@ -50,11 +50,12 @@ pub(super) struct Place {
 }
 
 impl Backlog {
-    /// A place for a row of so many bytes; none when so many rows or bytes wait already.
+    /// Reserves space for a row of this size in bytes; returns `None` if the backlog would exceed its limit of
+    /// rows or bytes.
     pub(super) fn place(self: &Arc<Self>, bytes: usize, most: (usize, usize)) -> Option<Place> {
         let rows = self.rows.fetch_add(1, Ordering::Relaxed) + 1;
         let waiting = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        // Taken first and given back at once when it is too much.
+        // The space is reserved first and released again if it exceeds the limit.
         let place = Place { backlog: self.clone(), bytes };
         (rows <= most.0 && waiting <= most.1).then_some(place)
     }

@@ -1,4 +1,4 @@
-//! From the row of an output stream to the body of the request that a client would send.
+//! Converts the row of an output stream to the request body that a client would send.
 
 use super::cells::Cells;
 use crate::error::Result;
@@ -6,12 +6,12 @@ use crate::event_processing::stream::OutputStream;
 use crate::event_processing::value::Value;
 use crate::model::body::Body;
 
-/// What a column becomes in a body.
+/// How a column is represented in a body.
 #[derive(Clone, Copy)]
 enum Member {
     Text(&'static str),
     Time(&'static str),
-    /// An id that is told by itself.
+    /// An id as a value of its own.
     Id(&'static str),
     /// An id within an object.
     Source(&'static str),
@@ -26,11 +26,11 @@ const OPERATION: &[Member] = &[Id("deviceId"), Text("status")];
 const ALARM: &[Member] =
     &[Text("type"), Time("time"), Text("text"), Source("source"), Text("status"), Text("severity")];
 
-/// The body that a row is. A column stands before a fragment of the same name; null columns are absent. In fragments null stays: it
-/// removes on an update (C-10).
+/// Returns the request body for a row. A column takes precedence over a fragment with the same name. Null
+/// columns are omitted; within fragments null is kept, because it removes a member on an update (C-10).
 ///
 /// # Errors
-/// `Invalid` for a column that holds something else than its name says, or what no body may hold.
+/// Returns `Invalid` if a column has the wrong type or if a body must not contain the value.
 pub(super) fn body(stream: OutputStream, row: Cells<'_>) -> Result<Body> {
     Body::parse(json(stream, row)?.as_bytes())
 }
@@ -65,7 +65,7 @@ pub(super) fn json(stream: OutputStream, row: Cells<'_>) -> Result<String> {
     Ok(json.finish())
 }
 
-/// The JSON of a value in which ids are the text of their value, as everywhere in the API.
+/// Serializes a value as JSON, with ids as plain text as everywhere in the API.
 fn bare(value: &Value) -> String {
     match value {
         Value::Id(id) => quoted(&id.value),

@@ -1,4 +1,4 @@
-//! Writes as they are made: by the functions that requests of clients end in.
+//! Executes writes by calling the same functions as the requests of clients.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,16 +19,17 @@ use crate::model::origin::Origin;
 use crate::platform::Tenant;
 use crate::store::{alarms, events, measurement_rows, operations};
 
-/// What cannot be made now is tried again for so long.
+/// How long a write is retried that cannot be made at present.
 const PATIENCE: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 
 impl TenantWrites {
-    /// The managed object that a write concerns: its lane. `None` for an object that is yet to be created.
+    /// Returns the managed object that a write concerns, which determines its lane; `None` for an object that
+    /// does not exist yet.
     ///
     /// # Errors
-    /// `NotFound`; `Unavailable` or `Database`.
+    /// Returns `NotFound`, `Unavailable` or `Database`.
     pub(super) async fn device_of(&self, deed: &Deed) -> Result<Option<ManagedObjectId>> {
         let (database, tenant) = (&self.reads, &self.tenant);
         Ok(Some(match deed {
@@ -56,10 +57,12 @@ impl TenantWrites {
         }))
     }
 
-    /// Makes a write. What is changed is read anew: what stood before in its lane may have changed it.
+    /// Executes a write. It reads the current state of what it changes, because earlier writes in its lane may
+    /// have changed it.
     ///
     /// # Errors
-    /// As the request of a client would fail; `Conflict` also when this process does not hold the tenant's modules any more.
+    /// Returns the error that a client's request would receive, and `Conflict` if this process no longer holds
+    /// the tenant's modules.
     pub(super) async fn carry_out(&self, deed: &Deed, origin: &Arc<Origin>) -> Result<()> {
         let (database, tenant, origin) = (&self.reads, &self.tenant, origin.clone());
         match deed {
@@ -142,7 +145,7 @@ impl TenantWrites {
         Ok(())
     }
 
-    /// Asks the actor of a device, again while it cannot do it now.
+    /// Sends a message to a device's actor, and retries while the actor cannot process it.
     async fn ask<M, T>(&self, device: ManagedObjectId, message: M) -> Result<T>
     where
         M: Message<Result = Result<T>> + Clone + Send + 'static,
@@ -152,15 +155,16 @@ impl TenantWrites {
         self.patiently(async || self.living()?.ask_device(device, message.clone()).await).await
     }
 
-    /// The tenant, whose actors may have been started anew.
+    /// Returns the current instance of the tenant, whose actors may have been restarted.
     fn living(&self) -> Result<Arc<Tenant>> {
         let platform = self.platform.upgrade().ok_or_else(|| Error::unavailable("the server stops"))?;
         Ok(platform.tenant(&self.tenant))
     }
 
-    /// Tries again what cannot be done now, after growing pauses. How long the database is away, or its disk full, does not count: nobody
-    /// is to blame, and nothing new is stored meanwhile. A write that was made without the answer coming through is made twice, like that of a
-    /// client that repeats its request.
+    /// Retries work that cannot be done at present, with growing pauses. Time during which the database is
+    /// unreachable or its disk is full does not count against the limit: the module is not at fault, and
+    /// nothing new is stored meanwhile. A write that succeeded without its confirmation arriving is made twice,
+    /// like that of a client that repeats its request.
     async fn patiently<T>(&self, work: impl AsyncFn() -> Result<T>) -> Result<T> {
         let (mut tried_since, mut pause) = (Instant::now(), FIRST_PAUSE);
         loop {

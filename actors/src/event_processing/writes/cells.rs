@@ -1,54 +1,55 @@
-//! What stands in the columns of a row, as the bodies of requests and the streams that send want it.
+//! Reads the columns of a row in the formats that request bodies and sending streams need.
 
 use crate::error::{Error, Result};
 use crate::event_processing::stream::Row;
 use crate::event_processing::value::{Map, Number, Object, Value, time_of};
 use crate::model::body::MAX_SHORT_TEXT;
 
-/// The columns of a row by their names. Null is as good as absent (C-10).
+/// The columns of a row by name. A null column counts as absent (C-10).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cells<'r>(pub(super) &'r Row);
 
 impl<'r> Cells<'r> {
-    /// What stands in a column; none for null.
+    /// Returns the value of a column; `None` for null.
     pub(super) fn get(self, name: &str) -> Option<&'r Value> {
         let value = self.0.values.get(self.0.columns.position(name)?)?;
         (!matches!(value, Value::Null)).then_some(value)
     }
 
-    /// A column as text, whatever it holds.
+    /// Returns a column of any type as text.
     pub(super) fn text(self, name: &str) -> Option<String> {
         Some(self.get(name)?.as_text()?.into_owned())
     }
 
-    /// A column that must be there, as text.
+    /// Returns a required column as text.
     ///
     /// # Errors
-    /// `Invalid` names it.
+    /// Returns `Invalid` with the column's name if it is absent.
     pub(super) fn mandatory_text(self, name: &str) -> Result<String> {
         self.text(name).ok_or_else(|| absent(name))
     }
 
-    /// A column as an id: of an [`Id`](crate::event_processing::value::Id) its value, of an object its own id.
+    /// Returns a column as an id: the value of an [`Id`](crate::event_processing::value::Id), or the id of an
+    /// object.
     ///
     /// # Errors
-    /// `Invalid` for what is no id.
+    /// Returns `Invalid` if the value is not an id.
     pub(super) fn id(self, name: &str) -> Result<Option<String>> {
         self.get(name).map(|value| id_of(name, value)).transpose()
     }
 
-    /// A column that must be there, as an id.
+    /// Returns a required column as an id.
     ///
     /// # Errors
-    /// `Invalid` names it.
+    /// Returns `Invalid` with the column's name if it is absent.
     pub(super) fn mandatory_id(self, name: &str) -> Result<String> {
         self.id(name)?.ok_or_else(|| absent(name))
     }
 
-    /// A column as ids: a list, or a single one.
+    /// Returns a column as a list of ids; a single id gives a list of one.
     ///
     /// # Errors
-    /// `Invalid` for what is no id.
+    /// Returns `Invalid` if a value is not an id.
     pub(super) fn ids(self, name: &str) -> Result<Vec<String>> {
         match self.get(name) {
             None => Ok(Vec::new()),
@@ -57,10 +58,10 @@ impl<'r> Cells<'r> {
         }
     }
 
-    /// A column as a time: a date, its text, or milliseconds since 1970.
+    /// Returns a column as a time. It can hold a date, its text, or milliseconds since 1970.
     ///
     /// # Errors
-    /// `Invalid` for what is none of these.
+    /// Returns `Invalid` for any other value.
     pub(super) fn time(self, name: &str) -> Result<Option<String>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         Ok(Some(match milliseconds(value) {
@@ -71,10 +72,10 @@ impl<'r> Cells<'r> {
         }))
     }
 
-    /// A column as an object.
+    /// Returns a column as an object.
     ///
     /// # Errors
-    /// `Invalid` for anything else.
+    /// Returns `Invalid` for any other value.
     pub(super) fn map(self, name: &str) -> Result<Option<&'r Map>> {
         match self.get(name) {
             None => Ok(None),
@@ -84,15 +85,16 @@ impl<'r> Cells<'r> {
     }
 }
 
-/// What is said of a mandatory column that is null (E-01).
+/// Returns the error for a required column that is null (E-01).
 pub(super) fn absent(name: &str) -> Error {
     crate::model::body::missing(&[(name, true)])
 }
 
-/// The text of an id: of an `Id`, of what reads like one, of an object of the platform, of a map with a `value` or an `id`.
+/// Returns the text of an id. The value can be an `Id`, a text or number, a platform object, or a map with a
+/// `value` or an `id`.
 ///
 /// # Errors
-/// `Invalid` for anything else.
+/// Returns `Invalid` for any other value.
 pub(in crate::event_processing) fn id_of(name: &str, value: &Value) -> Result<String> {
     let id = match value {
         Value::Object(object) => own_id(object),
@@ -122,7 +124,7 @@ fn own_id(object: &Object) -> Option<String> {
     }
 }
 
-/// A number as milliseconds; none of what is no number, or beyond 64 bits.
+/// Returns a number as milliseconds; `None` if it is not a number or does not fit into 64 bits.
 pub(in crate::event_processing) fn milliseconds(value: &Value) -> Option<i64> {
     match value {
         Value::Integer(number) => Some(*number),

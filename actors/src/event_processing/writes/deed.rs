@@ -1,4 +1,4 @@
-//! What a row asks the platform for, read by the same rules as the bodies of requests.
+//! Converts a row to the write that it requests, by the same rules as request bodies.
 
 use std::sync::Arc;
 
@@ -15,39 +15,41 @@ use crate::model::measurement::NewMeasurement;
 use crate::model::operation::{NewOperation, OperationPatch};
 use crate::model::reference::LinkKind;
 
-/// One write.
+/// A write to the platform.
 #[derive(Debug)]
 pub(super) enum Deed {
     CreateManagedObject {
         object: NewManagedObject,
-        /// "cep" without.
+        /// The owner; "cep" if it is `None`.
         owner: Option<Arc<str>>,
         children: Children,
     },
-    /// What the row names changes; children are added to those there are, none is taken off.
+    /// Changes the fields that the row contains. Children are added to the existing ones; none are removed.
     UpdateManagedObject(ManagedObjectId, Arc<ManagedObjectPatch>, Children),
-    /// With its data and, of a group, its subgroups, as a request without `cascade` (I-10).
+    /// Deletes the object with its data and, for a group, its subgroups, like a request without `cascade`
+    /// (I-10).
     DeleteManagedObject(ManagedObjectId),
     CreateEvent(NewEvent),
     UpdateEvent(EventId, Arc<EventPatch>),
     DeleteEvent(EventId),
     CreateMeasurements(Vec<NewMeasurement>),
     DeleteMeasurement(MeasurementId),
-    /// Always PENDING, whatever its column `status` says (O-04).
+    /// Creates an operation. Its status is always PENDING, whatever the column `status` contains (O-04).
     CreateOperation(Arc<NewOperation>),
     UpdateOperation(OperationId, Arc<OperationPatch>),
     CreateAlarm(Arc<NewAlarm>),
     UpdateAlarm(AlarmId, Arc<AlarmPatch>),
 }
 
-/// Objects to be linked below another one, by the kind of their link.
+/// Objects that are to be linked below another one, by kind of link.
 pub(super) type Children = Vec<(LinkKind, Vec<ManagedObjectId>)>;
 
 impl Deed {
-    /// What a row of a stream asks for; none for a stream that sends and does not write.
+    /// Returns the write that a row requests; `None` for a stream that sends something instead of writing.
     ///
     /// # Errors
-    /// `Invalid` as the request would be answered, and for a mandatory id that is null; `NotFound` for an id that is none.
+    /// Returns `Invalid` as the API would, or if a required id is null; returns `NotFound` if an id is
+    /// malformed.
     pub(super) fn of(stream: OutputStream, row: &Row) -> Result<Option<Self>> {
         let row = Cells(row);
         let body = || body(stream, row);
@@ -97,7 +99,7 @@ impl Deed {
         }))
     }
 
-    /// Puts the measurements of another one to its own, where both are of one source.
+    /// Appends the measurements of another write, if both writes are for the same source.
     pub(super) fn take_along(&mut self, other: Self) {
         if let (Self::CreateMeasurements(own), Self::CreateMeasurements(more)) = (self, other) {
             own.extend(more);

@@ -1,17 +1,18 @@
-//! In which order writes are made: one after the other of one device, side by side of several.
+//! Orders writes: writes for the same device run one after another, writes for different devices run
+//! concurrently.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
 use crate::model::id::ManagedObjectId;
 
-/// Writes of one module that are under way at once.
+/// The maximum number of concurrent writes of one module.
 const UNDER_WAY: usize = 64;
 
-/// What waits for its turn, by device.
+/// The waiting writes, by device.
 #[derive(Debug)]
 pub(super) struct Lanes<T> {
-    /// What waits behind something of the same device that is ready or under way.
+    /// The writes that wait for another write of the same device that is ready or in progress.
     behind: HashMap<ManagedObjectId, VecDeque<T>>,
     ready: VecDeque<(Option<ManagedObjectId>, T)>,
     under_way: usize,
@@ -24,7 +25,7 @@ impl<T> Default for Lanes<T> {
 }
 
 impl<T> Lanes<T> {
-    /// Puts something at the end of its device's lane; what concerns no device waits for nothing.
+    /// Appends a write to its device's lane. A write that concerns no device is ready at once.
     pub(super) fn push(&mut self, device: Option<ManagedObjectId>, write: T) {
         let Some(id) = device else { return self.ready.push_back((None, write)) };
         match self.behind.entry(id) {
@@ -36,7 +37,7 @@ impl<T> Lanes<T> {
         }
     }
 
-    /// What is to be begun now. When it is done, [`done`](Self::done) must be told.
+    /// Returns the next write to start. When it is finished, the caller must call [`done`](Self::done).
     pub(super) fn begin(&mut self) -> Option<(Option<ManagedObjectId>, T)> {
         if self.under_way == UNDER_WAY {
             return None;
@@ -46,7 +47,8 @@ impl<T> Lanes<T> {
         Some(next)
     }
 
-    /// What waits right behind something of the device that was just begun, as long as it may go along with that, at most so many.
+    /// Returns the writes that come next in the device's lane after the one that was just started, as long as
+    /// they can be combined with it, up to a maximum number.
     pub(super) fn along_with(
         &mut self,
         device: Option<ManagedObjectId>,
@@ -59,7 +61,7 @@ impl<T> Lanes<T> {
         lane.drain(..count).collect()
     }
 
-    /// Something of the device was done: the next one of it is ready.
+    /// Records that a write of the device is finished; the next write of the device becomes ready.
     pub(super) fn done(&mut self, device: Option<ManagedObjectId>) {
         self.under_way -= 1;
         let Some(id) = device else { return };

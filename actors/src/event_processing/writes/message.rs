@@ -1,10 +1,10 @@
-//! Messages to people and what else is accepted but not delivered: mails, texts, calls, exports.
+//! Streams that are accepted but not delivered: mails, text messages, calls and exports.
 
 use super::cells::Cells;
 use crate::error::Result;
 use crate::event_processing::stream::{OutputStream, Row};
 
-/// What must not be null in a row of a stream that sends something; none for others.
+/// Returns the required columns of a stream that sends something; `None` for other streams.
 fn mandatory(stream: OutputStream) -> Option<&'static [&'static str]> {
     Some(match stream {
         OutputStream::SendEmail => &["receiver", "subject", "text", "replyTo"],
@@ -19,7 +19,7 @@ fn mandatory(stream: OutputStream) -> Option<&'static [&'static str]> {
     })
 }
 
-/// Whether a stream only tells somebody something.
+/// Returns whether a stream only sends a message.
 pub(super) fn is_message(stream: OutputStream) -> bool {
     mandatory(stream).is_some()
 }
@@ -27,7 +27,7 @@ pub(super) fn is_message(stream: OutputStream) -> bool {
 /// Checks a message.
 ///
 /// # Errors
-/// `Invalid` names all mandatory columns that are null.
+/// Returns `Invalid` with the names of all required columns that are null.
 pub(super) fn check(stream: OutputStream, row: &Row) -> Result<()> {
     let row = Cells(row);
     let columns: Vec<(&str, bool)> =

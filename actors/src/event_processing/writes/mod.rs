@@ -1,8 +1,9 @@
-//! What modules do to the platform and to the world: rows of output streams.
+//! Writes of modules: the rows that modules insert into output streams.
 //!
-//! A row is an order: it waits in the [`queue`] of its module, is read as the [`body`] of a request into a [`deed`], and is
-//! [carried out](carrying_out) by what requests of clients end in, so every rule of the API holds. Nothing here makes a module wait.
-//! What goes wrong is a fault of the statement, told to the module's actor afterwards.
+//! A row waits in the [`queue`] of its module, is converted to the [`body`] of a request and then to a
+//! [`deed`], and is [executed](carrying_out) by the functions that also serve client requests, so every rule of
+//! the API applies. A module never waits for its writes. An error is a fault of the statement, which is
+//! reported to the module's actor later.
 
 mod allowance;
 mod body;
@@ -36,20 +37,20 @@ use crate::store::Database;
 use allowance::{Allowance, Backlog};
 use queue::{Order, Queue};
 
-/// Writes of modules, one causing the other; what would come after that is a fault.
+/// The maximum number of module writes in a causal chain; a further write is a fault.
 const MAX_WRITES: u8 = 8;
-/// Rows and bytes of one module that may wait to be written.
+/// The maximum number of rows and of bytes that one module may have waiting.
 const WAITING: (usize, usize) = (10_000, 64 << 20);
-/// Requests to other servers that a tenant may have under way.
+/// The maximum number of concurrent requests of a tenant to other servers.
 const REQUESTS: usize = 8;
 
-/// What all modules of a tenant write through.
+/// The shared state of the writes of all modules of a tenant.
 pub(crate) struct TenantWrites {
     platform: Weak<Platform>,
     tenant: TenantId,
-    /// The number by which this process holds the modules of the tenant.
+    /// The fence number with which this process holds the tenant's modules.
     fence: i64,
-    /// By which objects are looked up that are changed; see [`Database::apart`].
+    /// The database through which a write reads the objects that it changes; see [`Database::apart`].
     reads: Database,
     links: Links,
     allowance: Allowance,
@@ -58,7 +59,7 @@ pub(crate) struct TenantWrites {
 }
 
 impl TenantWrites {
-    /// `requests` leads to whoever makes requests to other servers.
+    /// Creates the state. `requests` is the channel to the component that sends requests to other servers.
     pub(crate) fn new(
         platform: Weak<Platform>,
         (tenant, fence): (TenantId, i64),
@@ -74,19 +75,20 @@ impl TenantWrites {
     }
 }
 
-/// What one module writes. Dropped, it writes nothing any more: what waits is not made, what is under way may be.
+/// The writes of one module. When it is dropped, waiting writes are discarded; writes in progress may still
+/// complete.
 pub(crate) struct Writes {
     shared: Arc<TenantWrites>,
     backlog: Arc<Backlog>,
     orders: UnboundedSender<Order>,
     faults: Recipient<Faulted>,
     overflow: Recipient<TooManyWrites>,
-    /// It asked for too much, which is told once.
+    /// Whether the module exceeded its limit, which is reported only once.
     is_over: AtomicBool,
 }
 
 impl Writes {
-    /// Begins to write for a module, on the calling actor thread.
+    /// Starts the writes of a module on the calling actor thread.
     pub(crate) fn start(
         shared: Arc<TenantWrites>,
         module: ModuleId,
@@ -100,9 +102,9 @@ impl Writes {
         Self { shared, backlog, orders, faults, overflow, is_over }
     }
 
-    /// Has a row of a statement carried out, soon; never waits. The statement by its place in the module and its name, `depth` is that
-    /// of the row. Too many writes in a chain of causes are a fault of the statement; too many at a time, of the module or of its tenant,
-    /// end the module.
+    /// Enqueues a row of a statement for execution; never waits. The statement is given by its index in the
+    /// module and its name; `depth` is the depth of the row. Too many writes in a causal chain are a fault of
+    /// the statement. Too many writes at a time, by the module or by its tenant, stop the module.
     pub(crate) fn perform(
         &self,
         (statement, name): (usize, Arc<str>),
@@ -125,9 +127,9 @@ impl Writes {
             self.is_over.store(true, Ordering::Relaxed);
             return self.overflow.do_send(TooManyWrites);
         };
-        // What it causes begins a chain of statements anew.
+        // The events that the write causes start a new chain of statements.
         let depth = Depth { statements: 0, writes: depth.writes + 1 };
-        // Whoever receives ends with this sender, or with the thread.
+        // The receiver ends together with this sender or with the thread, so a failed send can be ignored.
         let _ = self.orders.send(Order { statement, name, stream, row, depth, place });
     }
 }

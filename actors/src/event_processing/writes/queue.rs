@@ -1,4 +1,5 @@
-//! The writes of one module on their way: rows come in, are sorted by the device they concern, and are made in its order.
+//! The queue of one module's writes: rows arrive, are assigned to the lane of their device, and are written in
+//! order.
 
 use std::sync::Arc;
 
@@ -20,12 +21,13 @@ use crate::metrics;
 use crate::model::id::{ManagedObjectId, ModuleId};
 use crate::model::origin::Origin;
 
-/// Rows whose device is looked up at the same time.
+/// The maximum number of rows whose device is looked up concurrently.
 const SORTED_AT_ONCE: usize = 32;
-/// Measurements of one device that are written together: their order is kept, and none waits for the commit of another.
+/// The maximum number of measurements of one device that are written together. This keeps their order, and none
+/// waits for the commit of another.
 const MEASUREMENTS_AT_ONCE: usize = 500;
 
-/// A row to be carried out.
+/// A row to be written.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) statement: usize,
@@ -33,22 +35,22 @@ pub(super) struct Order {
     pub(super) name: Arc<str>,
     pub(super) stream: OutputStream,
     pub(super) row: Arc<Row>,
-    /// Of what it causes.
+    /// The depth of the events that the write causes.
     pub(super) depth: Depth,
     pub(super) place: Place,
 }
 
-/// A write to be made.
+/// A write to be executed.
 #[derive(Debug)]
 struct Write {
     statement: usize,
     deed: Deed,
     depth: Depth,
-    /// Of all rows that it is made of.
+    /// The backlog space of all rows that the write consists of.
     places: Vec<Place>,
 }
 
-/// The one who makes the writes of one module.
+/// The task that executes the writes of one module.
 pub(super) struct Queue {
     pub(super) shared: Arc<TenantWrites>,
     pub(super) module: ModuleId,
@@ -56,7 +58,8 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Carries out what comes in, until nobody can send any more: then the module is over, and what waits is not made.
+    /// Executes the writes until the sending side is dropped. The module has then ended, and waiting writes are
+    /// discarded.
     pub(super) async fn run(self, mut orders: UnboundedReceiver<Order>) {
         let (mut sorting, mut lanes) = (FuturesOrdered::new(), Lanes::default());
         let (mut writing, mut requesting) = (FuturesUnordered::new(), FuturesUnordered::new());
@@ -84,7 +87,7 @@ impl Queue {
         }
     }
 
-    /// Reads what a row asks for; a message is over with that.
+    /// Converts a row to a write. A message needs no write and is finished here.
     fn read(&self, order: Order) -> Option<Write> {
         let Order { statement, name, stream, row, depth, place } = order;
         if message::is_message(stream) {
@@ -107,7 +110,7 @@ impl Queue {
         }
     }
 
-    /// Finds out in which lane a write goes.
+    /// Determines the lane of a write.
     async fn sort(&self, write: Write) -> Option<(Option<ManagedObjectId>, Write)> {
         match self.shared.device_of(&write.deed).await {
             Ok(device) => Some((device, write)),
@@ -143,8 +146,8 @@ impl Queue {
     }
 }
 
-/// Measurements that follow right behind measurements of their device go along, where they are of one statement and one depth, so
-/// that a fault is told of the right one.
+/// Combines a write with the measurements that directly follow it in the lane of its device, if they have the
+/// same statement and depth, so that a fault is reported for the right statement.
 fn along(mut write: Write, device: Option<ManagedObjectId>, lanes: &mut Lanes<Write>) -> Write {
     if !matches!(write.deed, Deed::CreateMeasurements(_)) {
         return write;

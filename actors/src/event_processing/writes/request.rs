@@ -1,4 +1,4 @@
-//! Requests to other servers: `SendRequest`, and its answer as an event of `ResponseReceived`.
+//! Requests to other servers: `SendRequest`, whose response becomes a `ResponseReceived` event.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use crate::model::id::ManagedObjectId;
 use crate::model::origin::ProcessingMode;
 use crate::model::timestamp::Timestamp;
 
-/// An answer is waited for so long at most; whoever makes the request gives up earlier.
+/// The longest time to wait for a response. The component that sends the request has a shorter timeout.
 const LONGEST: Duration = Duration::from_secs(120);
-/// Bytes of an address.
+/// The maximum length of a URL in bytes.
 const MAX_URL: usize = 8 << 10;
-/// Bytes of all other headers together, and how many they may be.
+/// The maximum size of all other headers in bytes, and their maximum number.
 const MAX_HEADERS: (usize, usize) = (16 << 10, 100);
 
-/// A request as its row tells it.
+/// A request as its row describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) url: String,
@@ -37,11 +37,12 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Reads the row. `headers` are lines of `Name: value`, or an object of names and values. A body that is no text is sent as JSON.
+    /// Reads the row. `headers` is either text with lines of the form `Name: value`, or an object of names and
+    /// values. A body that is not text is sent as JSON.
     ///
     /// # Errors
-    /// `Invalid` for a mandatory column that is null, for what would break out of its header, and for headers that are not a
-    /// module's to set.
+    /// Returns `Invalid` if a required column is null, if a value could inject a header, or if a header is
+    /// reserved.
     pub(super) fn of(row: &Row) -> Result<Self> {
         let row = Cells(row);
         let (url, method) = (row.mandatory_text("url")?, row.mandatory_text("method")?);
@@ -97,7 +98,7 @@ fn headers(value: &Value) -> Result<Vec<(String, String)>> {
     pairs.into_iter().map(check).collect()
 }
 
-/// A value that cannot end its header: what comes from devices must not make headers of its own.
+/// Checks that a value cannot end its header line: data from devices must not be able to add headers.
 fn checked(name: &str, value: String) -> Result<String> {
     match value.contains(|c: char| c.is_control() && c != '\t') {
         true => {
@@ -107,17 +108,17 @@ fn checked(name: &str, value: String) -> Result<String> {
     }
 }
 
-/// What names of headers and methods are made of (RFC 9110).
+/// Returns whether a text is a token, the syntax of header names and methods (RFC 9110).
 fn is_token(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     (1..=256).contains(&text.len()) && text.bytes().all(allowed)
 }
 
 impl TenantWrites {
-    /// Has a request made, when it is the tenant's turn, and feeds the tenant's modules with the answer.
+    /// Has a request sent when the tenant has a free slot, and feeds the response to the tenant's modules.
     ///
     /// # Errors
-    /// When nobody makes requests, too many wait, or no answer comes.
+    /// Returns a fault if nothing sends requests, if too many requests wait, or if no response arrives.
     pub(super) async fn request(&self, asked: Asked, depth: Depth) -> Result<(), Fault> {
         let turn = self.requests_under_way.acquire().await;
         let (answer, answered) = oneshot::channel();

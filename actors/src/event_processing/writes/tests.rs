@@ -1,4 +1,4 @@
-//! From rows to what they ask for.
+//! Tests of the conversion from rows to the writes that they request.
 
 use std::sync::Arc;
 

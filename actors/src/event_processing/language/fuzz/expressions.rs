@@ -1,10 +1,10 @@
-//! Expressions of every kind.
+//! Generates expressions of every kind.
 
 use proptest::prelude::*;
 
 use super::super::syntax::*;
 
-/// Words that are something else elsewhere among them.
+/// Names, including words that are keywords elsewhere.
 const NAMES: [&str; 16] = [
     "a", "b2", "_type", "source", "last", "from", "not", "count", "case", "every", "in", "Ä", "x y", "end",
     "timer", "select",
@@ -54,7 +54,7 @@ fn leaf() -> impl Strategy<Value = Expression> {
     kind.prop_map(of)
 }
 
-/// What `.member` may stand behind without parentheses.
+/// Returns whether `.member` can follow the expression without parentheses.
 fn is_chain(expression: &Expression) -> bool {
     use ExpressionKind::{Call, Cast, CountAll, Index, Member, Method};
     matches!(

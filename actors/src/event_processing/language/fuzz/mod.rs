@@ -1,7 +1,8 @@
-//! Properties of the parser over texts that nobody would write, and over everything that can be written.
+//! Property tests of the parser, with random texts and with random syntax trees.
 //!
-//! A few hundred cases each, so that the suite stays fast. To look for ten minutes, of which each property gets its share:
-//! `MODULE_FUZZ_SECONDS=600 cargo test -p platform-actors --lib language::fuzz -- --test-threads 1 --nocapture`.
+//! Each property runs a few hundred cases, so that the suite stays fast. The following command searches for ten
+//! minutes, divided among the properties: `MODULE_FUZZ_SECONDS=600 cargo test -p platform-actors --lib
+//! language::fuzz -- --test-threads 1 --nocapture`.
 
 mod expressions;
 mod patterns;
@@ -14,19 +15,19 @@ use std::time::{Duration, Instant};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, TestCaseResult, TestRunner};
 
-/// Cases of one round.
+/// The number of cases of one round.
 const CASES: u32 = 300;
-/// How many properties share the time.
+/// The number of properties that share the time.
 const PROPERTIES: u32 = 4;
 
-/// Looks for a case that contradicts a property: one round of cases, or as many rounds as its time allows.
+/// Searches for a case that violates a property, for one round or for as many rounds as the time allows.
 fn check<S: Strategy>(cases: &S, property: impl Fn(S::Value) -> TestCaseResult) {
     let seconds = std::env::var("MODULE_FUZZ_SECONDS").ok().map(|text| text.parse().expect("whole seconds"));
     let deadline = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds) / PROPERTIES);
     let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
     let ran = Cell::new(0_u64);
     loop {
-        // A runner counts its successes over all its runs, so that a second run of the same would do nothing.
+        // A runner counts its successes over all its runs, so a second run of the same runner would do nothing.
         let found = TestRunner::new(config.clone()).run(cases, |case| {
             ran.set(ran.get() + 1);
             property(case)

@@ -1,4 +1,4 @@
-//! Patterns of every kind.
+//! Generates patterns of every kind.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ pub(super) fn period() -> impl Strategy<Value = Period> {
     (0_u64..1_000_000_000_000).prop_map(|millis| Period { millis, span: Span::default() })
 }
 
-/// Some values of a field; none stands for all of them.
+/// Generates some values of a field; an empty list stands for all of them.
 fn field(low: u8, high: u8) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::btree_set(low..=high, 0..5).prop_map(|values| values.into_iter().collect())
 }

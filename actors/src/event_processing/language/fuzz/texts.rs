@@ -1,4 +1,4 @@
-//! Any text is a module or a mistake that can be shown.
+//! Any text gives a module or a mistake that can be shown.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -7,7 +7,7 @@ use super::super::syntax::Span;
 use super::super::{parse, printer};
 use super::{check, trees};
 
-/// What matters, so that it meets often.
+/// The significant tokens of the language, so that random texts contain them often.
 const PIECES: [&str; 84] = [
     "module m;",
     "select ",
@@ -95,7 +95,7 @@ const PIECES: [&str; 84] = [
     "\t",
 ];
 
-/// Whether what is told of a text can be told.
+/// Checks that all positions in the result of parsing lie within the text, and that a mistake can be shown.
 fn answers(text: &str) -> TestCaseResult {
     match parse(text) {
         Ok(module) => {

@@ -1,4 +1,4 @@
-//! What is written of a tree is read as the same tree.
+//! A tree that is printed and parsed again gives the same tree.
 
 use proptest::prelude::*;
 
@@ -81,7 +81,7 @@ fn select() -> impl Strategy<Value = StatementKind> {
 
 fn declaration() -> impl Strategy<Value = StatementKind> {
     let columns = prop::collection::vec((name(), type_name()), 1..4);
-    // Keys have `and` between them, so that they are names here.
+    // Keys are separated by `and`, so this test uses only names as keys.
     let key =
         name().prop_map(|name| Expression { kind: ExpressionKind::Name(name.text), span: Span::default() });
     let partition =
@@ -132,7 +132,7 @@ pub(super) fn module() -> impl Strategy<Value = Module> {
     })
 }
 
-/// A tree without the places in it.
+/// Formats a tree without its positions.
 fn shape(module: &Module) -> String {
     let debug = format!("{module:?}");
     let mut parts = debug.split("Span { start: ");

@@ -1,4 +1,4 @@
-//! What a module declares: schemas, contexts, variables, named windows and expressions.
+//! Parses declarations: schemas, contexts, variables, named windows and expressions.
 
 use super::super::Mistake;
 use super::super::lexer::Kind;
@@ -6,7 +6,7 @@ use super::super::syntax::{Binding, Name, Partition, StatementKind, VariableKind
 use super::Parser;
 
 impl Parser<'_> {
-    /// What follows `create`.
+    /// Parses the rest of a statement after `create`.
     pub(super) fn create(&mut self) -> Result<StatementKind, Mistake> {
         if self.accept("schema") {
             self.schema()
@@ -48,7 +48,7 @@ impl Parser<'_> {
         Ok(StatementKind::CreateContext { name, partitions })
     }
 
-    /// Keys with `and` between them.
+    /// Parses keys separated by `and`.
     fn keys(&mut self) -> Result<Vec<super::super::syntax::Expression>, Mistake> {
         let mut keys = vec![self.expression_binding(Binding::Comparison)?];
         while self.accept("and") {
@@ -90,7 +90,7 @@ impl Parser<'_> {
         Ok(StatementKind::CreateExpression { type_, name, parameters, body })
     }
 
-    /// `js:` and its like.
+    /// Rejects scripts such as `js:`.
     fn refuse_script(&self) -> Result<(), Mistake> {
         if self.current.kind != Kind::Word || self.next.kind != Kind::Symbol(":") {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Expressions by the binding of their operators.
+//! Parses expressions by operator precedence.
 
 use super::super::lexer::Kind;
 use super::super::literal;
@@ -6,11 +6,11 @@ use super::super::syntax::{Binding, Expression, ExpressionKind, Operator, Span};
 use super::super::{MAX_HEIGHT, Mistake};
 use super::Parser;
 
-/// A left side and its operator.
+/// A left operand and its operator, waiting for the right operand.
 #[derive(Debug)]
 struct Waiting {
     left: Expression,
-    /// Of the left side.
+    /// The height of the left operand.
     height: usize,
     operator: Operator,
 }
@@ -20,10 +20,10 @@ impl Parser<'_> {
         self.expression_binding(Binding::Or)
     }
 
-    /// An expression of operators that bind at least so tight.
+    /// Parses an expression whose operators have at least this precedence.
     ///
-    /// What waits for its right side is on a stack of its own, so that a nested expression costs one call and not one for each
-    /// kind of operator.
+    /// Left operands are kept on an explicit stack, so that a nested expression costs one recursive call
+    /// instead of one per precedence level.
     pub(super) fn expression_binding(&mut self, binding: Binding) -> Result<Expression, Mistake> {
         let mut waiting: Vec<Waiting> = Vec::new();
         let mut right = self.operand()?;
@@ -44,7 +44,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Gives what waits its right side, as far as it binds at least so tight.
+    /// Combines the waiting left operands with their right operand, as long as their operators have at least
+    /// this precedence.
     fn joined(
         &mut self,
         waiting: &mut Vec<Waiting>,
@@ -62,7 +63,7 @@ impl Parser<'_> {
         Ok(right)
     }
 
-    /// The height of what has something of this height in it.
+    /// Returns the height of a node above a child of this height, or a mistake if the tree is too high.
     pub(super) fn grown(&self, height: usize, start: Span) -> Result<usize, Mistake> {
         match height < MAX_HEIGHT {
             true => Ok(height + 1),
@@ -98,7 +99,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether `is`, `in`, `between` or `like` stands here, with or without `not`.
+    /// Returns whether the next tokens are `is`, `in`, `between` or `like`, with or without `not`.
     fn at_test(&self) -> bool {
         let negated = self.at_word("not");
         let word = if negated { self.next } else { self.current };
@@ -106,7 +107,7 @@ impl Parser<'_> {
             || ["in", "between", "like"].iter().any(|test| self.is_word(word, test))
     }
 
-    /// What a test makes of the value before it.
+    /// Parses a test that follows a value.
     fn test(&mut self, value: Expression) -> Result<Expression, Mistake> {
         let (start, height) = (value.span, self.height);
         self.height = 0;
@@ -142,7 +143,7 @@ impl Parser<'_> {
         Ok(ExpressionKind::Like { value, pattern, escape, negated })
     }
 
-    /// Expressions with commas between them; the height is that of the highest.
+    /// Parses expressions separated by commas; the resulting height is the maximum of theirs.
     pub(super) fn arguments(&mut self) -> Result<Vec<Expression>, Mistake> {
         let mut highest = 0;
         let arguments = self.listed(|parser| {

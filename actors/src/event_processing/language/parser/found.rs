@@ -1,14 +1,15 @@
-//! What a mistake says: what stands at the place, what is allowed there, and what was probably meant.
+//! Builds the message of a mistake: what the text contains at the position, what is allowed there, and what the
+//! author probably meant.
 
 use super::super::Mistake;
 use super::super::lexer::Kind;
 use super::Parser;
 
-/// Characters of a piece that are shown at most.
+/// The maximum number of characters of a token that a message shows.
 const SHOWN: usize = 40;
 
 impl Parser<'_> {
-    /// What stands here is none of what was tried.
+    /// Returns the mistake that the current token is none of the tokens that were tried.
     pub(super) fn found(&mut self) -> Mistake {
         if let Kind::Wrong(wrong) = self.current.kind {
             return wrong.at(self.current.span);
@@ -29,7 +30,8 @@ impl Parser<'_> {
         Mistake::new(self.current.span, message)
     }
 
-    /// What stands here is neither `what` nor what was tried; `what` is several words.
+    /// Returns the mistake that the current token is neither `what` (a description of several words) nor one of
+    /// the tokens that were tried.
     pub(super) fn found_instead_of(&mut self, what: &'static str) -> Mistake {
         self.tried.insert(0, what);
         self.found()
@@ -50,7 +52,7 @@ impl Parser<'_> {
     }
 }
 
-/// `a`, `a or b`, `a, b or c`.
+/// Formats `a`, `a or b`, or `a, b or c`.
 fn enumerate(allowed: &[String]) -> String {
     match allowed {
         [] => "nothing more".to_owned(),
@@ -59,13 +61,14 @@ fn enumerate(allowed: &[String]) -> String {
     }
 }
 
-/// The keyword that a word differs from by one slip.
+/// Returns the keyword that differs from a word by one slip.
 fn nearest<'a>(word: &str, allowed: &'a [String]) -> Option<&'a str> {
     let lower = word.to_ascii_lowercase();
     allowed.iter().map(String::as_str).find(|shown| is_near(&lower, shown.trim_matches('\'')))
 }
 
-/// Whether two words differ by one letter that is wrong, missing or too many, or by two that are swapped.
+/// Returns whether two words differ by one letter that is wrong, missing or superfluous, or by two swapped
+/// letters.
 pub(super) fn is_near(written: &str, keyword: &str) -> bool {
     if keyword.len() < 3 || !keyword.bytes().all(|byte| byte.is_ascii_alphabetic()) || !written.is_ascii() {
         return false;

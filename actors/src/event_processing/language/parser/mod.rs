@@ -1,6 +1,8 @@
-//! Makes the tree of a module of its pieces, by recursive descent: one file for each part of the grammar.
+//! Parses the tokens of a module into its tree by recursive descent, with one file for each part of the
+//! grammar.
 //!
-//! The parser looks one piece ahead. What it tried at a place and did not find is what a mistake there says is allowed.
+//! The parser looks one token ahead. A mistake lists as allowed the tokens that the parser tried at the
+//! position.
 
 mod create;
 mod expression;
@@ -19,22 +21,22 @@ use super::lexer::{Kind, Lexer, Token};
 use super::syntax::{Name, Span};
 use super::{MAX_NAME, MAX_NESTING, Mistake};
 
-/// The text, and the place that was reached.
+/// The text and the position of the parser in it.
 #[derive(Debug)]
 pub(super) struct Parser<'a> {
     text: &'a str,
     lexer: Lexer<'a>,
-    /// What stands at the place.
+    /// The current token.
     current: Token,
-    /// What follows it.
+    /// The token after the current one.
     next: Token,
-    /// Where the piece before ended.
+    /// The end of the previous token.
     end: u32,
-    /// What would have been allowed here.
+    /// The tokens that would have been allowed at the position.
     tried: Vec<&'static str>,
-    /// How many things the place is nested in.
+    /// The nesting depth at the position.
     nesting: usize,
-    /// The height of the expression that was read last.
+    /// The height of the expression that was parsed last.
     height: usize,
 }
 
@@ -58,17 +60,17 @@ impl<'a> Parser<'a> {
         self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
     }
 
-    /// From a place up to what was read last.
+    /// Returns the span from a start to the end of the previous token.
     fn since(&self, start: Span) -> Span {
         Span { start: start.start, end: self.end.max(start.start) }
     }
 
-    /// Whether a symbol stands here.
+    /// Returns whether the current token is this symbol.
     fn at(&self, symbol: &str) -> bool {
         matches!(self.current.kind, Kind::Symbol(stands) if stands == symbol)
     }
 
-    /// Whether a keyword stands here.
+    /// Returns whether the current token is this keyword.
     fn at_word(&self, word: &str) -> bool {
         self.is_word(self.current, word)
     }
@@ -77,7 +79,7 @@ impl<'a> Parser<'a> {
         token.kind == Kind::Word && self.written(token.span).eq_ignore_ascii_case(word)
     }
 
-    /// Passes a symbol or a keyword if it stands here.
+    /// Consumes a symbol or a keyword if it is the current token.
     fn accept(&mut self, expected: &'static str) -> bool {
         let stands = match expected.starts_with(|first: char| first.is_ascii_alphabetic()) {
             true => self.at_word(expected),
@@ -97,7 +99,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Passes a name; any word is one.
+    /// Consumes a name; any word is one.
     fn name(&mut self, what: &'static str) -> Result<Name, Mistake> {
         let Token { kind, span } = self.current;
         let text = match kind {
@@ -112,7 +114,7 @@ impl<'a> Parser<'a> {
         Ok(Name { text: text.into(), span })
     }
 
-    /// Reads something that stands inside of something else.
+    /// Parses something that is nested in the current construct, and counts the nesting depth.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Mistake>) -> Result<T, Mistake> {
         if self.nesting == MAX_NESTING {
             let message = format!("nested more than {MAX_NESTING} deep");
@@ -124,7 +126,7 @@ impl<'a> Parser<'a> {
         read
     }
 
-    /// Reads one or more, with commas between them.
+    /// Parses one or more items separated by commas.
     fn listed<T>(
         &mut self,
         mut read: impl FnMut(&mut Self) -> Result<T, Mistake>,

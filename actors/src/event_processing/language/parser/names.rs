@@ -1,4 +1,4 @@
-//! Names that something is called by without a word before them, and names of types.
+//! Parses aliases without `as`, and the names of types.
 
 use super::super::Mistake;
 use super::super::lexer::Kind;
@@ -6,7 +6,7 @@ use super::super::syntax::{Name, TypeName};
 use super::Parser;
 use super::found::is_near;
 
-/// Words that begin the next part of a statement: none of them is a name that has no `as` before it.
+/// Keywords that begin the next clause of a statement, and so cannot be an alias without `as`.
 const CLAUSES: [&str; 13] = [
     "from",
     "where",
@@ -24,7 +24,7 @@ const CLAUSES: [&str; 13] = [
 ];
 
 impl Parser<'_> {
-    /// `as name`, or the name alone.
+    /// Parses `as name`, or the name alone.
     pub(super) fn alias(&mut self) -> Result<Option<Name>, Mistake> {
         if self.accept("as") {
             return self.name("a name").map(Some);
@@ -44,7 +44,8 @@ impl Parser<'_> {
         CLAUSES.iter().any(|word| self.at_word(word))
     }
 
-    /// Whether `form Stream` or `wehre a` stands here: a word that is nearly one that goes on, and goes on like it.
+    /// Returns whether the text contains a misspelt keyword, such as `form Stream` or `wehre a`: the word
+    /// nearly matches an allowed keyword and the text continues as it would after that keyword.
     fn is_slip(&self) -> bool {
         let written = self.written(self.current.span).to_ascii_lowercase();
         let goes_on = match self.next.kind {
@@ -54,7 +55,7 @@ impl Parser<'_> {
         goes_on && CLAUSES.iter().any(|word| is_near(&written, word))
     }
 
-    /// `string`, `java.lang.String`, `double[]`.
+    /// Parses a type name: `string`, `java.lang.String` or `double[]`.
     pub(super) fn type_name(&mut self) -> Result<TypeName, Mistake> {
         let name = self.dotted_name("the name of a type")?;
         let is_list = self.accept("[");
@@ -64,7 +65,7 @@ impl Parser<'_> {
         Ok(TypeName { name, is_list })
     }
 
-    /// A name whose parts have dots between them.
+    /// Parses a name whose segments are separated by dots.
     pub(super) fn dotted_name(&mut self, what: &'static str) -> Result<Name, Mistake> {
         let first = self.name(what)?;
         if !self.at(".") {

@@ -1,11 +1,11 @@
-//! What an event sets off: variables are set, rows of a named window are deleted.
+//! Parses the statements that an event triggers: they set variables or delete rows of a named window.
 
 use super::super::Mistake;
 use super::super::syntax::StatementKind;
 use super::Parser;
 
 impl Parser<'_> {
-    /// What follows `on`.
+    /// Parses the rest of a statement after `on`.
     pub(super) fn on(&mut self) -> Result<StatementKind, Mistake> {
         let trigger = self.stream()?;
         if self.accept("set") {

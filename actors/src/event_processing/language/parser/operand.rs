@@ -1,4 +1,4 @@
-//! What operators stand between: literals, names, calls, chains of members, `case`, braces.
+//! Parses operands: literals, names, calls, member chains, `case` and braces.
 
 use super::super::Mistake;
 use super::super::lexer::Kind;
@@ -6,7 +6,8 @@ use super::super::literal;
 use super::super::syntax::{Binding, Expression, ExpressionKind, Name, Quantifier};
 use super::Parser;
 
-/// Words that no expression begins with unless they are in backticks: a name that is forgotten is told where it is missing.
+/// Words that cannot begin an expression unless they are in backticks, so that a missing name is reported at
+/// the position where it is missing.
 const RESERVED: [&str; 20] = [
     "and",
     "or",
@@ -31,7 +32,7 @@ const RESERVED: [&str; 20] = [
 ];
 
 impl Parser<'_> {
-    /// An operand with its sign, or `not` with what it denies.
+    /// Parses an operand with its sign, or `not` with its operand.
     pub(super) fn operand(&mut self) -> Result<Expression, Mistake> {
         let start = self.current.span;
         let is_not = self.at_word("not");
@@ -48,7 +49,7 @@ impl Parser<'_> {
         Ok(Expression { kind, span: self.since(start) })
     }
 
-    /// Something with `.member`, `.method(…)` and `[index]` behind it.
+    /// Parses an operand with the `.member`, `.method(…)` and `[index]` that follow it.
     fn chained(&mut self) -> Result<Expression, Mistake> {
         let start = self.current.span;
         self.height = 0;
@@ -123,7 +124,7 @@ impl Parser<'_> {
         self.found_instead_of("an expression")
     }
 
-    /// What has parts is one higher than the highest of them.
+    /// Returns a node whose height is one more than the maximum height of its parts.
     fn finished(
         &mut self,
         kind: ExpressionKind,
@@ -155,7 +156,7 @@ impl Parser<'_> {
         Ok(Expression { kind, span: self.since(start) })
     }
 
-    /// What follows the name.
+    /// Parses a call after its name.
     fn call(&mut self, name: Name, word: &str) -> Result<Expression, Mistake> {
         let start = name.span;
         self.advance();
@@ -184,7 +185,7 @@ impl Parser<'_> {
         self.finished(ExpressionKind::Call { name, quantifier, arguments }, start)
     }
 
-    /// `case [operand] when … then … [else …] end`.
+    /// Parses `case [operand] when … then … [else …] end`.
     fn case(&mut self) -> Result<Expression, Mistake> {
         let start = self.advance().span;
         let mut highest = 0;

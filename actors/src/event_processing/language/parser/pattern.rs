@@ -1,4 +1,4 @@
-//! Patterns. Binding, from tight to loose: `every` and `not`, `and`, `or`, `->`.
+//! Parses patterns. The precedence from high to low is: `every` and `not`, `and`, `or`, `->`.
 
 use super::super::Mistake;
 use super::super::lexer::Kind;
@@ -6,7 +6,7 @@ use super::super::syntax::Pattern;
 use super::Parser;
 
 impl Parser<'_> {
-    /// What is between the brackets, or between parentheses.
+    /// Parses a pattern within brackets or parentheses.
     pub(super) fn pattern(&mut self) -> Result<Pattern, Mistake> {
         self.chain("->", Pattern::FollowedBy, |parser| {
             parser.chain("or", Pattern::Or, |parser| parser.chain("and", Pattern::And, Self::pattern_part))
@@ -57,7 +57,7 @@ impl Parser<'_> {
         Ok(Pattern::Event { tag, stream, filter })
     }
 
-    /// What follows `timer:`.
+    /// Parses the rest of a timer after `timer:`.
     fn timer(&mut self) -> Result<Pattern, Mistake> {
         let start = self.current.span;
         if self.accept("interval") {

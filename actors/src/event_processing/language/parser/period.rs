@@ -1,4 +1,4 @@
-//! Periods: `1 hour 30 minutes`, or a bare number of seconds.
+//! Parses periods: `1 hour 30 minutes`, or a bare number of seconds.
 
 use super::super::Mistake;
 use super::super::lexer::Kind;
@@ -6,10 +6,11 @@ use super::super::literal;
 use super::super::syntax::{ExpressionKind, Period};
 use super::Parser;
 
-/// A period at most: a hundred years of 365 days. Times plus periods thus stay within what times can be.
+/// The longest period in milliseconds: a hundred years of 365 days. With this limit, a time plus a period stays
+/// within the range of times.
 const LONGEST: f64 = 100.0 * 365.0 * 24.0 * 60.0 * 60.0 * 1000.0;
 
-/// Units and their milliseconds.
+/// The units with their length in milliseconds.
 const UNITS: [(&str, f64); 13] = [
     ("milliseconds", 1.0),
     ("seconds", 1000.0),
@@ -35,7 +36,7 @@ impl Parser<'_> {
             let number = self.amount()?;
             match self.unit() {
                 Some(unit) => millis += number * unit,
-                // A number alone counts seconds.
+                // A number without a unit counts seconds.
                 None if parts == 0 && self.current.kind != Kind::Word => millis += number * 1000.0,
                 None => {
                     self.tried.extend(UNITS.map(|(word, _)| word).into_iter().take(5));
@@ -51,7 +52,7 @@ impl Parser<'_> {
         if millis > LONGEST {
             return Err(Mistake::new(span, "a period is at most 36500 days long"));
         }
-        // Between 0 and the longest one, so that nothing is lost.
+        // The cast loses nothing, because the value is between 0 and the longest period.
         Ok(Period { millis: millis.round() as u64, span })
     }
 
@@ -66,7 +67,7 @@ impl Parser<'_> {
         Ok(number)
     }
 
-    /// Passes a unit; its milliseconds.
+    /// Consumes a unit and returns its length in milliseconds.
     fn unit(&mut self) -> Option<f64> {
         let (_, millis) = UNITS.into_iter().find(|(word, _)| self.at_word(word))?;
         self.advance();

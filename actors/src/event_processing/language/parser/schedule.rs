@@ -1,4 +1,4 @@
-//! `timer:at(minute, hour, day of month, month, day of week[, second])`.
+//! Parses `timer:at(minute, hour, day of month, month, day of week[, second])`.
 
 use super::super::Mistake;
 use super::super::lexer::Kind;
@@ -6,7 +6,7 @@ use super::super::literal;
 use super::super::syntax::{ExpressionKind, Schedule, Span};
 use super::Parser;
 
-/// One of the fields: how mistakes call it, and the values it has.
+/// A field: its name in messages and its range of values.
 #[derive(Debug, Clone, Copy)]
 struct Field {
     name: &'static str,
@@ -18,12 +18,12 @@ const MINUTES: Field = Field { name: "minutes", low: 0, high: 59 };
 const HOURS: Field = Field { name: "hours", low: 0, high: 23 };
 const DAYS_OF_MONTH: Field = Field { name: "days of the month", low: 1, high: 31 };
 const MONTHS: Field = Field { name: "months", low: 1, high: 12 };
-/// Sunday is 0 and 7.
+/// Both 0 and 7 stand for Sunday.
 const DAYS_OF_WEEK: Field = Field { name: "days of the week", low: 0, high: 7 };
 const SECONDS: Field = Field { name: "seconds", low: 0, high: 59 };
 
 impl Parser<'_> {
-    /// The fields between the parentheses.
+    /// Parses the fields between the parentheses.
     pub(super) fn schedule(&mut self) -> Result<Schedule, Mistake> {
         let minutes = self.field(MINUTES)?;
         self.expect(",")?;
@@ -38,7 +38,7 @@ impl Parser<'_> {
         Ok(Schedule { minutes, hours, days_of_month, months, days_of_week, seconds })
     }
 
-    /// The values of a field in ascending order; none when all are allowed.
+    /// Returns the values of a field in ascending order; the list is empty if all values are allowed.
     fn field(&mut self, field: Field) -> Result<Vec<u8>, Mistake> {
         let mut values = Vec::new();
         let closing = if self.accept("[") {
@@ -65,7 +65,7 @@ impl Parser<'_> {
         Ok(if values.len() == all { Vec::new() } else { values })
     }
 
-    /// `*`, `*/10`, `5` or `1-7`.
+    /// Parses `*`, `*/10`, `5` or `1-7`.
     fn values(&mut self, field: Field, values: &mut Vec<u8>) -> Result<(), Mistake> {
         if self.accept("*") {
             let mut step = 1;
@@ -92,7 +92,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// From 1, and so that at least one value is met.
+    /// Parses a step. It is at least 1, and small enough for at least one value to match.
     fn step(&mut self, field: Field) -> Result<u8, Mistake> {
         self.number_between(1, field.high, field)
     }

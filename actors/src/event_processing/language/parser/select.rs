@@ -1,11 +1,11 @@
-//! `[context C] [insert into S] select … from … [where] [group by] [having] [output …]`.
+//! Parses `[context C] [insert into S] select … from … [where] [group by] [having] [output …]`.
 
 use super::super::Mistake;
 use super::super::lexer::Kind;
 use super::super::syntax::{Column, Every, Expression, ExpressionKind, Name, Output, OutputKind, Select};
 use super::Parser;
 
-/// Sources of a statement at most.
+/// The maximum number of sources of a statement.
 const MAX_SOURCES: usize = 2;
 
 impl Parser<'_> {
@@ -36,7 +36,7 @@ impl Parser<'_> {
         self.name("the name of a stream or a window")
     }
 
-    /// Esper's words for what leaves a window are no part of the language.
+    /// Rejects Esper's keywords for rows that leave a window, which this language does not support.
     fn refuse_removed(&self) -> Result<(), Mistake> {
         let is_column =
             matches!(self.next.kind, Kind::Symbol("," | "." | "(" | "[")) || self.is_word(self.next, "from");
@@ -65,7 +65,7 @@ impl Parser<'_> {
         Ok(Column::Expression { expression, name: self.alias()? })
     }
 
-    /// An expression behind its word.
+    /// Parses an expression that follows its keyword, if the keyword is present.
     pub(super) fn condition(&mut self, word: &'static str) -> Result<Option<Expression>, Mistake> {
         if self.accept(word) { self.expression().map(Some) } else { Ok(None) }
     }

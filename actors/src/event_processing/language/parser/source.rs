@@ -1,4 +1,4 @@
-//! What a statement reads: streams with filters, patterns, and views on them.
+//! Parses the sources of a statement: streams with filters, patterns, and their views.
 
 use super::super::Mistake;
 use super::super::lexer::Kind;
@@ -33,13 +33,13 @@ impl Parser<'_> {
         Ok(Source { kind, view, alias, direction, span: self.since(start) })
     }
 
-    /// `Stream [alias]` or `Stream(filter) [alias]`.
+    /// Parses `Stream [alias]` or `Stream(filter) [alias]`.
     pub(super) fn stream(&mut self) -> Result<StreamSource, Mistake> {
         let (name, filter) = self.filtered_stream()?;
         Ok(StreamSource { name, filter, alias: self.alias()? })
     }
 
-    /// A stream and what is in the parentheses behind it.
+    /// Parses a stream name and the filter in parentheses after it.
     pub(super) fn filtered_stream(&mut self) -> Result<(Name, Option<Expression>), Mistake> {
         let name = self.name("the name of a stream")?;
         if !self.accept("(") || self.accept(")") {
@@ -47,7 +47,7 @@ impl Parser<'_> {
         }
         let mut filter = self.nested(Self::expression)?;
         let mut height = self.height;
-        // Filters with commas between them must all be true.
+        // Filters separated by commas must all be true.
         while self.accept(",") {
             let other = self.nested(Self::expression)?;
             height = self.grown(height.max(self.height), filter.span)?;
@@ -59,7 +59,7 @@ impl Parser<'_> {
         Ok((name, Some(filter)))
     }
 
-    /// `.win:time(…)` and its like.
+    /// Parses a view such as `.win:time(…)`.
     pub(super) fn view(&mut self) -> Result<Option<View>, Mistake> {
         let start = self.current.span;
         if !self.accept(".") {
@@ -107,7 +107,7 @@ impl Parser<'_> {
         Ok(ViewKind::Unique(self.listed(Self::expression)?))
     }
 
-    /// A whole number from 1.
+    /// Parses an integer of at least 1.
     pub(super) fn count(&mut self, what: &'static str) -> Result<u32, Mistake> {
         if self.current.kind != Kind::Number {
             return Err(self.found_instead_of(what));

@@ -1,4 +1,4 @@
-//! A module: its name, and statements with their annotations.
+//! Parses a module: its name and its statements with their annotations.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::Parser;
 use crate::model::module::check_name;
 
 impl Parser<'_> {
-    /// The whole text.
+    /// Parses the whole text.
     pub(in super::super) fn module(&mut self) -> Result<Module, Mistake> {
         if !self.accept("module") {
             self.tried.clear();
@@ -67,7 +67,7 @@ impl Parser<'_> {
         Ok(Statement { name, span, kind })
     }
 
-    /// `@Name('x')` or `@Resilient`.
+    /// Parses `@Name('x')` or `@Resilient`.
     fn annotation(&mut self, name: &mut Option<Name>) -> Result<(), Mistake> {
         let at = self.advance().span;
         if self.accept("Resilient") {
@@ -115,7 +115,7 @@ impl Parser<'_> {
     }
 }
 
-/// A statement's name is the second part of its channel.
+/// Checks the name of a statement, which becomes the second segment of its channel.
 fn check_statement_name(name: &str, span: Span) -> Result<(), Mistake> {
     let length = name.chars().count();
     if length == 0 || length > MAX_NAME {

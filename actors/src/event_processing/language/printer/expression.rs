@@ -1,9 +1,9 @@
-//! Expressions with all their parentheses.
+//! Prints expressions with all their parentheses.
 
 use super::super::syntax::*;
 use super::{list, name, text, type_name};
 
-/// An expression without the parentheses around it.
+/// Prints an expression without parentheses around the whole of it.
 pub(in super::super) fn print(value: &Expression) -> String {
     let printed = expression(value);
     match printed.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {

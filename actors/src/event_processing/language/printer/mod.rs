@@ -1,4 +1,4 @@
-//! Writes trees as text, with parentheses wherever something has parts: for tests alone.
+//! Prints syntax trees as text, with parentheses around every compound part. Only tests use it.
 
 mod expression;
 
@@ -6,7 +6,7 @@ use super::syntax::*;
 use expression::expression;
 pub(super) use expression::print as print_expression;
 
-/// Words that are something else than a name somewhere.
+/// Words that are a keyword somewhere and therefore not printed as bare names.
 const KEYWORDS: &str = " all and as between by case cast constant context count create current_timestamp delete distinct else end \
      escape every expression false first from group having in insert into is last like not null on or output partition pattern \
      schema select set snapshot then timer true unidirectional variable when where window inner join limit order js irstream \

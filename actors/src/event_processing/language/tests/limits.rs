@@ -1,7 +1,7 @@
 use super::super::{MAX_TEXT, parse};
 use super::mistake;
 
-/// Reads on a small stack: what is nested must not need more.
+/// Parses on a small stack: nested texts must not need more.
 fn message(statements: String) -> String {
     let read = move || mistake(&statements).message;
     std::thread::Builder::new().stack_size(1 << 20).spawn(read).unwrap().join().expect("no overflow")

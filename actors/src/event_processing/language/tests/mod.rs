@@ -1,4 +1,4 @@
-//! What texts mean, and what authors are told when they mean nothing.
+//! Tests of the parser: the trees of valid texts, and the messages for invalid ones.
 
 mod expressions;
 mod limits;
@@ -8,14 +8,14 @@ mod statements;
 
 use super::{Mistake, parse, printer};
 
-/// The statements of a text, as they are understood.
+/// Parses the statements of a text and returns them as printed from their trees.
 fn understood(statements: &str) -> Vec<String> {
     let text = format!("module m; {statements}");
     let module = parse(&text).unwrap_or_else(|mistake| panic!("{}", mistake.shown(&text)));
     module.statements.iter().map(|statement| printer::statement(&statement.kind)).collect()
 }
 
-/// The mistake in the statements of a text.
+/// Returns the mistake in the statements of a text.
 fn mistake(statements: &str) -> Mistake {
     let text = format!("module m; {statements}");
     match parse(&text) {

@@ -1,10 +1,10 @@
-//! What of a filter says "a property of the event equals something that was matched before": with it those instances are found that
-//! an event can match, however many wait.
+//! Finds conditions of the form "a property of the event equals something matched earlier" in a filter. They
+//! serve as an index key, so that an event finds the instances it can match without testing all waiting ones.
 
 use crate::event_processing::language::syntax::Operator;
 use crate::event_processing::plan::expression::{Expression, Function, Place};
 
-/// Pairs that a filter wants equal, all of them: what is asked of the event, and what of the match.
+/// Pairs that must all be equal for the filter to match: an expression on the event and one on the match.
 #[derive(Debug, Default)]
 pub(crate) struct Equality {
     pub(crate) event: Vec<Expression>,
@@ -19,7 +19,7 @@ struct Sources {
 }
 
 impl Equality {
-    /// The pairs of a condition, if it has any.
+    /// Returns the equality pairs of a condition, if there are any.
     pub(super) fn of(condition: &Expression) -> Option<Self> {
         let mut found = Self::default();
         let mut rest = vec![condition];
@@ -45,7 +45,7 @@ impl Equality {
     }
 }
 
-/// What an expression reads, if it is the same whenever it is evaluated and cannot fail.
+/// Returns the sources that an expression reads, if it is deterministic and cannot fail.
 fn simple(expression: &Expression) -> Option<Sources> {
     let mut sources = Sources::default();
     let mut rest = vec![expression];
@@ -75,7 +75,7 @@ impl Sources {
     }
 }
 
-/// Whether the condition reads what was matched before.
+/// Returns whether the condition reads events that were matched earlier.
 pub(super) fn asks_about_match(condition: &Expression) -> bool {
     match condition {
         Expression::Event(place) | Expression::Column(place, _) | Expression::Property(place, _) => {

@@ -1,4 +1,4 @@
-//! Patterns with every name resolved.
+//! Patterns in which every name is resolved.
 
 mod equality;
 
@@ -11,7 +11,7 @@ use crate::event_processing::stream::Match;
 
 pub(crate) use equality::Equality;
 
-/// A pattern as its author wrote it.
+/// A node of a pattern, in the tree structure of the source text.
 #[derive(Debug)]
 pub(crate) enum PatternNode {
     Every(Box<PatternNode>),
@@ -20,35 +20,36 @@ pub(crate) enum PatternNode {
     Or(Vec<PatternNode>),
     FollowedBy(Vec<PatternNode>),
     Event {
-        /// Number of the tag under which the event is kept.
+        /// The number of the tag under which the event is kept.
         tag: Option<u16>,
-        /// Place among the module's streams.
+        /// An index into the module's streams.
         stream: usize,
-        /// What was matched so far is source 0, by its tags; the event in question is source 1.
+        /// The filter. The match so far is source 0, with an event per tag; the event being tested is source 1.
         filter: Option<Expression>,
     },
     Interval(Duration),
     At(Schedule),
 }
 
-/// A pattern as it runs: its nodes in one row, so that those that live name theirs by its place.
+/// A pattern in the form in which it runs: a flat list of nodes, so that running instances refer to a node by
+/// index.
 #[derive(Debug)]
 pub(crate) struct PatternPlan {
-    /// The root is the first; each stands before what is below it.
+    /// The nodes in preorder: the root is the first, and each node comes before its descendants.
     steps: Vec<Step>,
-    /// For each stream it reads the steps that wait for it; both in ascending order.
+    /// For each stream that the pattern reads, the steps that wait for its events. Both are in ascending order.
     waiting: Vec<(usize, Vec<u32>)>,
-    /// What every instance begins with.
+    /// The empty match, with which every instance starts.
     nothing: Arc<Match>,
 }
 
-/// One node of a pattern.
+/// A node of a pattern.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) kind: StepKind,
-    /// Its place among the children of the node above.
+    /// The index of this node among its siblings.
     pub(crate) position: u32,
-    /// Places of the nodes below.
+    /// The indexes of the child nodes.
     pub(crate) children: Vec<u32>,
 }
 
@@ -63,27 +64,28 @@ pub(crate) enum StepKind {
         tag: Option<u16>,
         filter: Option<Filter>,
     },
-    /// Milliseconds.
+    /// The interval in milliseconds.
     Interval(i64),
     At(Schedule),
 }
 
-/// Which events of its stream a step waits for.
+/// The filter for the events that a step waits for.
 #[derive(Debug)]
 pub(crate) struct Filter {
     pub(crate) condition: Expression,
-    /// Whether it is the same for all instances of the step, because it asks nothing of what was matched so far.
+    /// Whether the filter depends on the match so far. If it does not, it is the same for all instances of the
+    /// step.
     pub(crate) about: About,
-    /// By which instances that can match are found without asking each.
+    /// The equality pairs that serve to find the matching instances without testing each of them.
     pub(crate) equality: Option<Equality>,
 }
 
-/// What a filter asks about.
+/// What a filter depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum About {
     /// The event alone.
     Event,
-    /// The event and what was matched before.
+    /// The event and the match so far.
     Match,
 }
 
@@ -99,17 +101,17 @@ impl PatternPlan {
         &self.steps[place as usize]
     }
 
-    /// How many nodes it has.
+    /// Returns the number of nodes.
     pub(crate) fn size(&self) -> usize {
         self.steps.len()
     }
 
-    /// The streams it reads, by their place among the module's streams.
+    /// Returns the streams that the pattern reads, as indexes into the module's streams.
     pub(crate) fn streams(&self) -> impl Iterator<Item = usize> + '_ {
         self.waiting.iter().map(|(stream, _)| *stream)
     }
 
-    /// The steps that wait for events of a stream.
+    /// Returns the steps that wait for events of a stream.
     pub(crate) fn waiting_for(&self, stream: usize) -> &[u32] {
         match self.waiting.binary_search_by_key(&stream, |(known, _)| *known) {
             Ok(found) => &self.waiting[found].1,
@@ -117,12 +119,13 @@ impl PatternPlan {
         }
     }
 
-    /// A match of which nothing was met yet.
+    /// Returns the empty match.
     pub(crate) fn nothing(&self) -> &Arc<Match> {
         &self.nothing
     }
 
-    /// Appends a node and what is below it. As deep as the parser lets patterns nest.
+    /// Appends a node and its descendants and returns the node's index. The recursion depth is bounded by the
+    /// parser's limit for patterns.
     fn append(&mut self, node: PatternNode, position: u32) -> u32 {
         let place = u32::try_from(self.steps.len()).expect("a text has less than four billion nodes");
         let (kind, below) = match node {

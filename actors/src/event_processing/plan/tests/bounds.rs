@@ -1,4 +1,5 @@
-//! Hostile texts end soon, in a plan or a mistake. How soon nobody measures here: without their bounds they would not end at all.
+//! Planning terminates for hostile texts, with a plan or a mistake. The tests measure no time: without the
+//! limits, planning would not terminate at all.
 
 use super::examples::FORMS;
 use super::planned;
@@ -78,7 +79,8 @@ fn patterns_of_many_parts_are_planned() {
     soon(&format!("select 1 as x from pattern [{}];", parts.join(" -> "))).expect("a plan");
 }
 
-/// Words of the forms, put together anew: most is nonsense, and all of it ends in a plan or a mistake that can be shown.
+/// Words of the language in random order: most texts are nonsense, and each gives a plan or a mistake that can
+/// be shown.
 #[test]
 fn nonsense_ends_in_a_mistake() {
     let statements: Vec<Vec<&str>> = FORMS

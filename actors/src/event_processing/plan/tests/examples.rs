@@ -1,4 +1,4 @@
-//! What must plan: the acceptance examples of Q-15, and each form of.
+//! Texts that must be accepted: the acceptance examples of Q-15, and each form of.
 
 use super::super::{EveryPlan, From, Rows, Stream, Target};
 use super::{good, select};

@@ -1,4 +1,4 @@
-//! What is no module, and what its author is told.
+//! Texts that are not valid modules, with the message that the author sees.
 
 use super::planned;
 

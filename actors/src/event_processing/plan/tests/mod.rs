@@ -1,4 +1,4 @@
-//! Texts, and what becomes of them: the shape of a plan, or the mistake with its place.
+//! Tests of texts with the expected result: the shape of the plan, or the mistake with its position.
 
 mod bounds;
 mod examples;
@@ -10,7 +10,7 @@ mod warnings;
 use super::{Catalog, ModulePlan, SelectPlan, StatementKind, plan};
 use crate::event_processing::language::parse;
 
-/// The plan of statements, which begin in the second line of a module.
+/// Returns the plan of statements, which start in the second line of a module.
 fn planned(statements: &str) -> Result<ModulePlan, String> {
     let text = format!("module m;\n{statements}");
     let module = parse(&text).map_err(|mistake| format!("parser: {}", mistake.shown(&text)))?;
@@ -24,7 +24,7 @@ fn good(statements: &str) -> ModulePlan {
     planned(statements).unwrap_or_else(|mistake| panic!("{statements}\n{mistake}"))
 }
 
-/// The last statement, a select.
+/// Returns the last statement, which must be a select.
 fn select(plan: &ModulePlan) -> &SelectPlan {
     match &plan.statements.last().expect("a statement").kind {
         StatementKind::Select(select) => select,

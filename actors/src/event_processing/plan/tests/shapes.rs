@@ -1,4 +1,4 @@
-//! What plans look like: kinds of rows, places, columns.
+//! Tests of the shape of plans: kinds of rows, indexes, columns.
 
 use super::super::{From, Rows, Stream, Target};
 use super::{good, select};

@@ -1,11 +1,12 @@
-//! Modules of a tenant beside each other.
+//! Tests of the modules of a tenant that are planned against each other.
 
 use std::sync::Arc;
 
 use super::super::tenant::plan_all;
 use crate::model::id::ModuleId;
 
-/// Plans modules `m1`, `m2`, … in an order of precedence; those refused with the first line of why.
+/// Plans modules `m1`, `m2`, … in order of precedence; returns the rejected ones with the first line of the
+/// reason.
 fn refused(modules: &[&str]) -> Vec<(usize, String)> {
     let texts: Vec<(ModuleId, Arc<str>, Arc<str>)> = modules
         .iter()

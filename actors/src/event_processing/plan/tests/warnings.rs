@@ -1,11 +1,11 @@
-//! What is accepted and looks like a slip.
+//! Texts that are accepted but contain likely slips.
 
 use std::sync::Arc;
 
 use super::good;
 use crate::event_processing::value::{ObjectKind, Type};
 
-/// The warnings of a module that runs alone.
+/// Returns the warnings of a module that runs alone.
 fn warned(statements: &str) -> Vec<String> {
     let plan = Arc::new(good(statements));
     plan.warnings(&format!("module m;\n{statements}"), [&plan])
