@@ -1,6 +1,6 @@
 //! Follows the boundaries of requests on their way to actix-http, which does not report them.
 //!
-//! actix-http has three flaws that this module corrects. It executes bytes after the last request of a connection (RFC
+//! actix-http has three quirks that this module hides. It executes bytes after the last request of a connection (RFC
 //! 9112, 9.6), it closes the connection without a response at an invalid chunk, and its response to a target that is
 //! too long is not one of ours. This module follows the requests with the parsing rules of actix-http. It rejects
 //! nothing, and bytes pass unchanged, with these exceptions: nothing passes after a request that closes the connection;
