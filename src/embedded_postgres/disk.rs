@@ -43,7 +43,7 @@ impl Disk {
         }
         match self.free() {
             Ok(free) => self.judge(free),
-            Err(error) => tracing::warn!(%error, "the disk of the data directory cannot be looked at"),
+            Err(error) => tracing::warn!(%error, "the disk of the data directory cannot be checked"),
         }
         self.room
     }
@@ -104,7 +104,7 @@ impl Disk {
         if let Err(error) = self.set_apart() {
             self.reserves_nothing = true;
             self.give_reserve_away();
-            tracing::warn!(%error, file = %self.reserve.display(), "no reserve for a full disk can be made");
+            tracing::warn!(%error, file = %self.reserve.display(), "the reserve for a full disk cannot be created");
         }
     }
 

@@ -199,7 +199,7 @@ impl EmbeddedPostgres {
         }
         // A database that an operator started in place of this one is stopped, too.
         if let Err(error) = postmaster::end_leftover(&self.launch.cluster) {
-            tracing::error!(%error, "private postgresql stays");
+            tracing::error!(%error, "private postgresql cannot be stopped");
         }
     }
 

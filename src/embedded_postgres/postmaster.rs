@@ -247,7 +247,7 @@ pub(super) fn stop_child(child: &mut Child) {
     if end(pid, Signal::INT, FAST_SHUTDOWN, &mut gone) {
         return;
     }
-    tracing::warn!(process.pid = pid, "private postgresql does not end, stopping it at once");
+    tracing::warn!(process.pid = pid, "private postgresql does not end, sending an immediate shutdown");
     if !end(pid, Signal::QUIT, IMMEDIATE_SHUTDOWN, &mut gone) {
         child.kill().and_then(|()| child.wait()).ok();
     }

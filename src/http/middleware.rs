@@ -47,7 +47,7 @@ pub async fn around(
         path = response.request().path(),
         status = response.status().as_u16(),
         took = ?begun.elapsed(),
-        "request answered"
+        "request completed"
     );
     let mut response = held_bytes::count(without_body(response));
     delimit_by_closing(&mut response);
