@@ -24,7 +24,7 @@ pub(super) struct Disk {
     /// Writes are rejected while fewer bytes are free; 0 means never.
     least_free: u64,
     room: Room,
-    /// Whether the file system does not support preallocation of files.
+    /// Whether creating the reserve has failed, for example because the file system cannot preallocate files.
     reserves_nothing: bool,
 }
 

@@ -14,7 +14,7 @@ use crate::server::Edge;
 /// The path of hosted applications.
 const APPS: &str = "/apps";
 
-/// Marks a response with a file of an application to which its tenant is subscribed, under the tenant's own domain.
+/// Marks a response with a file of an application that its tenant uses, under the tenant's own domain.
 #[derive(Debug, Clone, Copy)]
 pub struct AtHome;
 
