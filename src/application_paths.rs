@@ -1,5 +1,5 @@
-//! Which application answers at a context path, for a tenant: remembered by this server until an application or a
-//! subscription changes anywhere.
+//! Maps a tenant and a context path to an application. The results are cached until an application or a subscription
+//! changes on any server.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use quick_cache::sync::Cache;
 
 use crate::http::error::{ApiError, Result};
 
-/// Pairs of tenant and context path that are remembered.
+/// The maximum number of cached pairs of tenant and context path.
 const REMEMBERED: usize = 10_000;
-/// No context path is longer (W-04).
+/// The maximum length of a context path (W-04).
 const LONGEST: usize = 255;
 
-/// See the module.
+/// See the module documentation.
 #[derive(Debug)]
 pub struct ApplicationPaths(Cache<(TenantId, Box<str>), Remembered>);
 
@@ -36,11 +36,11 @@ impl Default for ApplicationPaths {
 }
 
 impl ApplicationPaths {
-    /// The application of this kind that a tenant uses at a context path.
+    /// Looks up the application of this kind that a tenant uses at a context path.
     ///
     /// # Errors
-    /// `NotFound` for one it does not see, `Forbidden` for one of the market that it does not subscribe to; `Unavailable` or
-    /// `Database`.
+    /// `NotFound` for an application that the tenant cannot see, `Forbidden` for one of the market to which it is not
+    /// subscribed; `Unavailable` or `Database`.
     pub(crate) async fn used(
         &self,
         database: &Database,

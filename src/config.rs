@@ -1,8 +1,8 @@
 //! Every setting of the server: its flag, its `PLATFORM_…` variable, its default, its unit.
 //!
-//! [`Settings`] is the one table. The flag follows from the field's name (`body_bytes`, `--body-bytes`), the
-//! variable from the flag (`PLATFORM_BODY_BYTES`); a flag goes before its variable, that before the default. What is
-//! unknown or malformed is refused at start.
+//! [`Settings`] is the single table of settings. The flag follows from the field's name (`body_bytes`, `--body-bytes`),
+//! the variable from the flag (`PLATFORM_BODY_BYTES`). A flag takes precedence over its variable, and the variable over
+//! the default. Unknown and malformed settings are rejected at start.
 
 mod allowed_host;
 mod environment;
@@ -26,8 +26,8 @@ pub use values::{DatabaseUrl, LogFormat, Password, TrustedProxy};
 use values::{count, seconds};
 pub(crate) use values::{tenant_id, user_name};
 
-/// What pages of hosted applications may do: nothing in the name of who opens them, for without `allow-same-origin` they are
-/// of no origin. Under a tenant's own domain `sandbox` is left out (W-17).
+/// The default policy for pages of hosted applications. Without `allow-same-origin` the pages have no origin, so they
+/// can do nothing in the name of the user who opens them. Under a tenant's own domain `sandbox` is omitted (W-17).
 const HOSTED_CONTENT_SECURITY_POLICY: &str = "sandbox allow-scripts allow-forms allow-modals allow-popups allow-downloads; \
     default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
     font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'";
@@ -178,11 +178,11 @@ pub struct TlsSettings {
     #[arg(long = "tls-key", env = "PLATFORM_TLS_KEY", value_name = "FILE")]
     pub key: Option<PathBuf>,
 
-    /// How often the two files are looked at.
+    /// The interval at which the two files are checked for changes.
     #[arg(skip = Duration::from_secs(5))]
     pub check: Duration,
 
-    /// How long a handshake may take.
+    /// The timeout of a handshake.
     #[arg(skip = Duration::from_secs(10))]
     pub handshake: Duration,
 }
@@ -219,24 +219,24 @@ pub struct StoreSettings {
 }
 
 impl StoreSettings {
-    /// The file of the server's secret key: the configured one, else `secret.key` in the data directory.
+    /// Returns the file of the server's secret key: the configured one, else `secret.key` in the data directory.
     pub fn secret_key_file(&self) -> PathBuf {
         self.secret_key.clone().unwrap_or_else(|| self.data_dir.join("secret.key"))
     }
 }
 
 impl Settings {
-    /// The limits in force in this server.
+    /// Returns the active limits of this server.
     pub fn limits(&self) -> Limits {
         Limits::from(&self.limits)
     }
 
-    /// The vendor words of this server, to be installed once by `main`.
+    /// Returns the vendor words of this server, which `main` installs once.
     pub fn naming(&self) -> Naming {
         Naming::from(&self.naming)
     }
 
-    /// The table with what the environment sets and no flags.
+    /// Returns the settings according to the environment, without flags.
     ///
     /// # Errors
     /// clap's error for a malformed value.
@@ -249,7 +249,7 @@ impl Settings {
     }
 }
 
-/// The defaults of the table, whatever the environment says.
+/// The defaults of the table, independent of the environment.
 impl Default for Settings {
     fn default() -> Self {
         Self::from_environment(&Environment::new()).expect("every default of the table is valid")

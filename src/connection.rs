@@ -1,4 +1,4 @@
-//! Where connections arrive, and what serves them: the fast lane first, then actix-http over a [`line`].
+//! Accepts connections and serves them: first the fast lane, then actix-http over a [`line`].
 
 mod clock;
 mod framing;
@@ -43,12 +43,12 @@ use crate::service::ServiceConnections;
 use crate::telemetry;
 use crate::tls::Tls;
 
-/// Idle connections are kept for devices that come back within a minute.
+/// The time for which an idle connection is kept, long enough for devices that return every minute.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(75);
-/// A request head must have arrived within this time.
+/// The time within which a request head must have arrived.
 pub(crate) const REQUEST_HEAD: Duration = Duration::from_secs(20);
 
-/// Serves HTTP/1.1 on a listener, with TLS only or without.
+/// Serves HTTP/1.1 on a listener, either only with TLS or without it.
 ///
 /// # Errors
 /// When the listener cannot be used.
@@ -73,7 +73,7 @@ pub fn listen(
             .wrap(actix_web::middleware::from_fn(middleware::around))
             .into_factory()
             .map_err(|error: actix_web::Error| error.error_response());
-        // Made once for a worker, and shared by requests and upgrades.
+        // The routes are created once per worker and shared by requests and upgrades.
         let routes = Rc::new(OnceCell::new());
         let routes_of_upgrades = routes.clone();
         let app = Rc::new(map_config(app, |()| AppConfig::default()));
@@ -115,19 +115,19 @@ pub fn listen(
     })
 }
 
-/// By what way polls are held.
+/// The HTTP server that holds the polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
-    /// By [`lane`](crate::lane), as far as it goes.
+    /// The [`lane`](crate::lane) serves the requests that it supports.
     FastLane,
-    /// By actix-http, as everything else.
+    /// actix-http serves polls like all other requests.
     Common,
 }
 
-/// What speaks HTTP on a connection.
+/// The HTTP service of a connection.
 type Http = BoxService<(Connection, actix_http::Protocol, Option<SocketAddr>), (), DispatchError>;
 
-/// Where the connections of a worker arrive.
+/// The service that accepts the connections of a worker.
 struct Entrance {
     edge: web::Data<Edge>,
     clock: Rc<Clock>,
@@ -143,7 +143,7 @@ impl Service<TcpStream> for Entrance {
 
     always_ready!();
 
-    /// The future runs as a task of its own, so a slow handshake keeps nobody else waiting.
+    /// The future runs as a task of its own, so a slow TLS handshake delays no other connection.
     fn call(&self, stream: TcpStream) -> Self::Future {
         let (tls, lane, http) = (self.tls.clone(), self.lane.clone(), self.http.clone());
         let stop = self.edge.stop.clone();

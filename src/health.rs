@@ -1,4 +1,4 @@
-//! What the operator's own tools ask; open to everyone who reaches the port (C-03).
+//! Health and metrics endpoints for the operator's tools, open to everyone who can reach the port (C-03).
 
 use actix_web::{HttpResponse, web};
 use platform_actors::Error;
@@ -7,16 +7,17 @@ use serde_json::json;
 use crate::http::error::Result;
 use crate::server::Edge;
 
-/// `GET` and `HEAD` of `/health/live`: 200 while the process serves requests at all.
+/// Handles `GET` and `HEAD` of `/health/live`: 200 while the process serves requests.
 pub async fn live() -> HttpResponse {
     HttpResponse::Ok().json(json!({ "status": "UP" }))
 }
 
-/// `GET` and `HEAD` of `/health/ready`: 200 while requests can be carried out. With `"writes":"REFUSED"` while the disk is full:
-/// whoever sent its requests elsewhere then could not read and delete any more (SE7).
+/// Handles `GET` and `HEAD` of `/health/ready`: 200 while requests can be processed. The body contains
+/// `"writes":"REFUSED"` while the disk is full. The status remains 200 then, because a load balancer that stopped
+/// sending requests would also prevent reads and deletions (SE7).
 ///
 /// # Errors
-/// 503 while PostgreSQL is away.
+/// 503 while PostgreSQL is unavailable.
 pub async fn ready(edge: web::Data<Edge>) -> Result<HttpResponse> {
     let database = edge.platform.database();
     if !database.is_reachable() {
@@ -28,7 +29,7 @@ pub async fn ready(edge: web::Data<Edge>) -> Result<HttpResponse> {
     }))
 }
 
-/// `GET` and `HEAD` of `/metrics`: everything measured, in Prometheus' text format.
+/// Handles `GET` and `HEAD` of `/metrics`: all metrics in Prometheus' text format.
 pub async fn metrics() -> HttpResponse {
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(crate::telemetry::render())
 }

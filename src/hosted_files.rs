@@ -1,8 +1,8 @@
-//! Files of hosted applications, as far as this server keeps them in memory for all its threads.
+//! A cache of the files of hosted applications, shared by all threads of this server.
 //!
-//! What is kept are the rows of a binary, 256 KiB each, and what there is at a path. Both belong to one version, which never
-//! changes: another upload is another binary. So nothing is ever out of date, only forgotten; and who reads slowly holds one row,
-//! whatever the length of the file.
+//! The cache contains the rows of a binary, 256 KiB each, and the places that paths lead to. Both belong to one
+//! version, which never changes, because another upload is another binary. Entries are therefore never outdated, only
+//! evicted; and a slow reader holds one row, whatever the length of the file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use quick_cache::sync::Cache;
 
 use crate::server::Edge;
 
-/// The share of the memory that what there is at paths may take.
+/// The divisor of the cache size that gives the share of places.
 const SHARE_OF_PLACES: u64 = 16;
-/// A file that takes a larger share of the memory would push out many others.
+/// The divisor of the cache size that gives the longest cached file. A longer file would evict many others.
 const SHARE_OF_ONE_FILE: u64 = 4;
-/// What an entry takes beside its texts and bytes.
+/// The memory of an entry in addition to its texts and bytes.
 const OVERHEAD: u64 = 256;
-/// The file that is shown for a directory.
+/// The file that is served for a directory.
 const INDEX: &str = "index.html";
 
-/// A version of an application. Numbers of binaries are those of a tenant, numbers of applications of the deployment.
+/// A version of an application. Binary ids are unique within a tenant, application ids within the deployment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Version {
     application: ApplicationId,
@@ -38,32 +38,32 @@ pub struct Version {
 }
 
 impl Version {
-    /// The one in use; `None` before the first upload.
+    /// Returns the active version, or `None` before the first upload.
     pub fn in_use(application: &Application) -> Option<Self> {
         let binary = application.active_version?;
         Some(Self { application: application.id, binary, owner: application.owner.clone() })
     }
 }
 
-/// What there is at a path.
+/// The files at a path.
 #[derive(Debug)]
 pub struct Place {
-    /// The file as it is.
+    /// The uncompressed file.
     pub file: ApplicationFile,
-    /// Packed by `br`, if the application brings that.
+    /// The file compressed with `br`, if the application contains it.
     pub brotli: Option<ApplicationFile>,
-    /// Packed by `gzip`, if the application brings that.
+    /// The file compressed with `gzip`, if the application contains it.
     pub gzip: Option<ApplicationFile>,
-    /// Whether the path is a directory, of which this is the page.
+    /// Whether the path is a directory; the file is then its index page.
     pub is_directory: bool,
 }
 
-/// See the module.
+/// See the module documentation.
 #[derive(Debug)]
 pub struct HostedFiles {
     chunks: Cache<(Version, i32), Bytes, Weight>,
     places: Cache<(Version, Box<str>), Arc<Place>, Weight>,
-    /// Files that are longer are read from the database, chunk by chunk.
+    /// The longest cached file in bytes. Longer files are read from the database, chunk by chunk.
     longest: u64,
 }
 
@@ -85,7 +85,7 @@ impl Weighter<(Version, Box<str>), Arc<Place>> for Weight {
 }
 
 impl HostedFiles {
-    /// Keeps at most this many bytes.
+    /// Creates a cache of at most this many bytes.
     pub fn new(bytes: usize) -> Self {
         let bytes = bytes as u64;
         let (places, chunks) = (bytes / SHARE_OF_PLACES, bytes - bytes / SHARE_OF_PLACES);
@@ -96,8 +96,8 @@ impl HostedFiles {
         }
     }
 
-    /// What a version has at a path without slashes at its ends; of a directory its page. What there is not is not remembered,
-    /// for of that there is no end.
+    /// Looks up the files that a version has at a path without leading and trailing slashes; for a directory, its index
+    /// page. Missing paths are not cached, because their number is unlimited.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -126,16 +126,17 @@ impl HostedFiles {
         Ok(Some(place))
     }
 
-    /// A chunk of a version; of a file that is too long to be kept from the database. Of many that want one chunk one reads it.
+    /// Returns a chunk of a version. The chunks of files that are too long for the cache come from the database. When
+    /// several readers request the same chunk, only one of them reads it.
     ///
     /// # Errors
-    /// `NotFound` when the version is not in use any more; `Unavailable` or `Database`.
+    /// `NotFound` when the version is no longer active; `Unavailable` or `Database`.
     async fn chunk(&self, edge: &Edge, version: &Version, number: i32, length: i64) -> Result<Bytes> {
         let key = (version.clone(), number);
         if let Some(chunk) = self.chunks.get(&key) {
             return Ok(chunk);
         }
-        // On the heap, so that what is kept costs little.
+        // The future is boxed, so that a cached chunk costs little.
         let read = Box::pin(read_chunk(edge.platform.database(), &version.owner, version.binary, number));
         match length.unsigned_abs() > self.longest {
             true => read.await,
@@ -144,11 +145,11 @@ impl HostedFiles {
     }
 }
 
-/// Some bytes of a file, a slice of a chunk at a time: the next is looked for when the connection has taken the last. The first
-/// is looked for at once.
+/// Streams a range of a file, one slice of a chunk at a time. The next chunk is looked up when the connection has
+/// accepted the previous one; the first is looked up immediately.
 ///
 /// # Errors
-/// As the stream: `NotFound` when the version is not in use any more; `Unavailable` or `Database`.
+/// As the stream: `NotFound` when the version is no longer active; `Unavailable` or `Database`.
 pub async fn read(
     edge: web::Data<Edge>,
     version: Version,
@@ -168,14 +169,14 @@ pub async fn read(
     }))
 }
 
-/// How far somebody has come in a file.
+/// The progress of a reader in a file.
 struct Reading {
     edge: web::Data<Edge>,
     version: Version,
-    /// In the binary.
+    /// The position within the binary.
     at: u64,
     end: u64,
-    /// Of the whole file.
+    /// The length of the whole file.
     length: i64,
 }
 

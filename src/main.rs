@@ -22,10 +22,10 @@ use tokio::signal::unix::{SignalKind, signal};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// What ends the program early, told to the operator as it is.
+/// An error that ends the program and is printed for the operator.
 type Failure = Box<dyn std::error::Error>;
 
-/// How often the private PostgreSQL is looked after.
+/// The interval at which the private PostgreSQL is supervised.
 const SUPERVISION: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
@@ -57,12 +57,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// `platform serve`: runs until SIGTERM or Ctrl-C.
+/// Runs `platform serve` until SIGTERM or Ctrl-C.
 fn serve(settings: &Settings) -> Result<(), Failure> {
     telemetry::start_logging(settings)?;
     platform_actors::naming::install(settings.naming())
         .map_err(|_| "the vendor words were read before they were set")?;
-    // Before a database is made: what is refused here has changed nothing.
+    // The checks come before the database is created, so that a failed check has changed nothing.
     let prerequisites = Prerequisites::check(settings)?;
     let mut greeting = Greeting::begin(prerequisites.base())?;
     let mut postgres = private_postgres(settings)?;
@@ -73,7 +73,8 @@ fn serve(settings: &Settings) -> Result<(), Failure> {
         let server = Box::pin(Server::start(settings, prerequisites, &url, &mut tell)).await?;
         greeting.end()?;
         let database = server.database();
-        // On this thread: the private PostgreSQL must be started again by the thread that lives longest.
+        // Supervision runs on this thread, because the private PostgreSQL must be restarted by the thread that lives
+        // longest.
         tokio::select! {
             () = server.run(told_to_stop) => {}
             never = supervise(postgres.as_mut(), &database) => match never {},
@@ -86,7 +87,7 @@ fn serve(settings: &Settings) -> Result<(), Failure> {
     served
 }
 
-/// Without a database of its own choice the server runs one.
+/// Starts a private PostgreSQL if the settings name no other database.
 fn private_postgres(settings: &Settings) -> Result<Option<EmbeddedPostgres>, Failure> {
     if settings.store.database_url.is_some() {
         return Ok(None);
@@ -107,7 +108,7 @@ fn database_url(settings: &Settings, postgres: Option<&EmbeddedPostgres>) -> Str
 async fn supervise(postgres: Option<&mut EmbeddedPostgres>, database: &Database) -> std::convert::Infallible {
     let Some(postgres) = postgres else { return std::future::pending().await };
     loop {
-        // Before the start of one that ended: without room it would end again.
+        // The disk is checked before the database is restarted, because PostgreSQL would end again on a full disk.
         database.set_room(postgres.look_at_disk());
         if let Err(error) = postgres.supervise() {
             tracing::error!(%error, "private postgresql cannot be started again");
@@ -116,7 +117,8 @@ async fn supervise(postgres: Option<&mut EmbeddedPostgres>, database: &Database)
     }
 }
 
-/// Resolves at SIGTERM or Ctrl-C. Listens from the moment it is made: who reads `ready` may stop the server at once.
+/// Resolves at SIGTERM or Ctrl-C. The signal handlers are installed immediately, so that a script that reads `ready`
+/// may stop the server at once.
 fn told_to_stop() -> io::Result<impl Future<Output = ()>> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
@@ -132,13 +134,13 @@ struct Greeting {
 }
 
 impl Greeting {
-    /// Says where the server will be.
+    /// Prints the address of the server.
     fn begin(base: String) -> io::Result<Self> {
         writeln!(io::stdout(), "platform {} at {base}", env!("CARGO_PKG_VERSION"))?;
         Ok(Self { base, introduced: Vec::new() })
     }
 
-    /// Tells a user of the first start and its password.
+    /// Prints a user of the first start and its password.
     fn introduce(&mut self, user: NewUser) -> io::Result<()> {
         let mut out = io::stdout().lock();
         if self.introduced.is_empty() {
@@ -154,7 +156,8 @@ impl Greeting {
         out.flush()
     }
 
-    /// Says what to try after a first start, and that the server is ready: the last line is for scripts that wait for it.
+    /// Prints what to try after a first start, and that the server is ready. The last line is for scripts that wait for
+    /// it.
     fn end(&self) -> io::Result<()> {
         let (base, mut out) = (&self.base, io::stdout().lock());
         if let Some(admin) = self.introduced.iter().rev().find(|user| user.name.ends_with("/admin")) {
@@ -176,7 +179,7 @@ impl Greeting {
     }
 }
 
-/// Runs one of the administrator's commands, beside a running server or without one, and prints what it tells.
+/// Runs an administrator's command, with or without a running server, and prints its result.
 fn administer<T: std::fmt::Display>(
     settings: &Settings,
     command: impl AsyncFnOnce(&Database, &platform::auth::password::SecretKey) -> platform_actors::Result<T>,
@@ -204,7 +207,7 @@ fn administer<T: std::fmt::Display>(
     done
 }
 
-/// A command serves what a server made. Where none was, its `--data-dir` is mistaken.
+/// Returns the error for a command whose `--data-dir` contains no database that a server created.
 fn no_database_in(data_dir: &Path) -> String {
     let absolute = std::path::absolute(data_dir);
     format!(

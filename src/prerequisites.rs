@@ -1,7 +1,7 @@
-//! What a server needs of its machine: a certificate, a secret key, an address.
+//! The prerequisites of a server on its machine: a certificate, a secret key, an address.
 //!
-//! All of it is looked at before a database is made or changed, for most first starts that fail do so here: on a port that is
-//! in use, or on a file that cannot be read.
+//! All of them are checked before a database is created or changed, because most first starts that fail do so here: the
+//! port is in use, or a file cannot be read.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -15,25 +15,25 @@ use crate::secret_key;
 use crate::server::StartError;
 use crate::tls::Tls;
 
-/// TCP keep-alive finds peers that vanished behind a NAT without a word.
+/// The interval of TCP keep-alive, which detects peers that silently disappeared behind a NAT.
 const TCP_KEEP_ALIVE: Duration = Duration::from_secs(120);
-/// Connections that may wait to be accepted when a fleet reconnects.
+/// The number of connections that may wait to be accepted when a fleet reconnects.
 const BACKLOG: i32 = 8192;
 
-/// A machine on which this server can start.
+/// The checked prerequisites: this server can start on this machine.
 pub struct Prerequisites {
-    /// What connections are encrypted with.
+    /// The TLS configuration of connections.
     pub(crate) tls: Option<Arc<Tls>>,
-    /// The address, taken; nobody can connect yet.
+    /// The socket, which is bound; no client can connect yet.
     socket: Socket,
     address: SocketAddr,
 }
 
 impl Prerequisites {
-    /// Reads the certificate, looks at the secret key and takes the address.
+    /// Reads the certificate, checks the secret key and binds the address.
     ///
     /// # Errors
-    /// [`StartError`]; nothing was made or changed.
+    /// [`StartError`]; nothing has been created or changed.
     pub fn check(settings: &Settings) -> Result<Self, StartError> {
         let tls = Tls::load(&settings.tls).map_err(StartError::Tls)?;
         secret_key::load(&settings.store)?;
@@ -43,22 +43,22 @@ impl Prerequisites {
         Ok(Self { tls, socket, address })
     }
 
-    /// Where the server will listen; with port 0 the port the system chose.
+    /// Returns the address on which the server will listen. For port 0 it contains the port that the system selected.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// `https` or `http`: how the server will be spoken to.
+    /// Returns the scheme of the server: `https` or `http`.
     pub fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// Scheme, address and port.
+    /// Returns the scheme, address and port.
     pub fn base(&self) -> String {
         format!("{}://{}", self.scheme(), self.address)
     }
 
-    /// From here on connections wait to be accepted.
+    /// Starts to listen. From now on connections wait to be accepted.
     pub(crate) fn listen(self) -> Result<TcpListener, StartError> {
         let refused = |cause| StartError::Listen { address: self.address, cause };
         self.socket.listen(BACKLOG).map_err(refused)?;
@@ -69,7 +69,8 @@ impl Prerequisites {
 fn take(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
-    // Connections inherit both. A small answer must not wait for an acknowledgement; without either everything works, only later.
+    // Connections inherit both options. A small response must not wait for an acknowledgement. Errors are ignored,
+    // because the server also works without the options, only with delays.
     socket.set_tcp_nodelay(true).ok();
     socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(TCP_KEEP_ALIVE)).ok();
     socket.set_nonblocking(true)?;
@@ -77,7 +78,7 @@ fn take(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// What an operator can do about an address that is refused, as the end of a sentence.
+/// Returns what an operator can do about an address that cannot be used, as the end of a sentence.
 pub(crate) fn remedy(cause: &io::Error) -> &'static str {
     match cause.kind() {
         io::ErrorKind::AddrInUse => {

@@ -1,4 +1,5 @@
-//! The URL table: path, method, handler, one line each. The realtime paths come first, for they are called most.
+//! The route table: path, methods and handlers, one line each. The realtime paths come first, because they are
+//! requested most.
 
 use actix_web::guard::{GuardContext, fn_guard};
 use actix_web::http::Method;
@@ -23,19 +24,20 @@ use crate::server::Edge;
 use crate::service;
 use crate::telemetry::RouteDurations;
 
-/// Enters every path of the server.
+/// Registers every path of the server.
 pub fn table(app: &mut web::ServiceConfig) {
     enter(app, paths().into_iter().map(|path| path.resource));
 }
 
-/// Enters every path that rows of the CSV protocol may call; those that hold a connection, and `/s` itself, are refused (S-28).
+/// Registers every path that rows of the CSV protocol may call. Paths that hold a connection, and `/s` itself, are
+/// rejected (S-28).
 pub fn table_of_rows(app: &mut web::ServiceConfig) {
     let (reserved, free): (Vec<_>, Vec<_>) = paths().into_iter().partition(|path| path.reserved);
     let refuse = |path: Path| web::resource(path.pattern).default_service(web::to(refuse_rows));
-    // Whether there is such a path or not (S-28a).
+    // These paths are rejected whether or not they exist (S-28a).
     let notifications = web::resource(["/notification", "/notification/{path:.*}"]);
     let notifications = notifications.default_service(web::to(refuse_rows));
-    // Those that are called come first.
+    // The paths that rows may call come first.
     let free = free.into_iter().map(|path| path.resource);
     enter(app, free.chain(reserved.into_iter().map(refuse)).chain([notifications]));
 }
@@ -51,12 +53,12 @@ async fn refuse_rows(_: AnyCaller) -> Result<HttpResponse> {
     Err(ApiError::forbidden_because("rows of the CSV protocol may not call this path"))
 }
 
-/// Every path with the methods it takes, as in the `Allow` header: what a test must cover.
+/// Returns every path with the methods it supports, in the format of the `Allow` header. Tests must cover all of them.
 pub fn listed() -> Vec<(String, &'static str)> {
     paths().into_iter().map(|path| (path.pattern, path.allow)).collect()
 }
 
-/// Where Bayeux is spoken (B-01), on the old paths, too.
+/// The Bayeux endpoints (B-01), including the deprecated paths.
 const BAYEUX: [(&str, Endpoint); 5] = [
     ("/notification/realtime", Endpoint::Realtime),
     ("/cep/realtime", Endpoint::Realtime),
@@ -65,13 +67,13 @@ const BAYEUX: [(&str, Endpoint); 5] = [
     ("/devicecontrol/notifications", Endpoint::Operations),
 ];
 
-/// Clients of the reference implementation append the message type (B-19a).
+/// Returns the Bayeux paths with a message type appended, as clients of the reference implementation send them (B-19a).
 fn bayeux_with_message_types() -> impl Iterator<Item = (String, Endpoint)> {
     let types = ["connect", "handshake", "disconnect"].into_iter();
     types.flat_map(|word| BAYEUX.map(|(path, endpoint)| (format!("{path}/{word}"), endpoint)))
 }
 
-/// Every path that a long poll may be sent to, the usual ones first.
+/// Returns every path of long polls, the most frequent ones first.
 pub(crate) fn of_long_polls() -> impl Iterator<Item = (String, Endpoint)> {
     BAYEUX.map(|(path, endpoint)| (path.to_owned(), endpoint)).into_iter().chain(bayeux_with_message_types())
 }
@@ -95,7 +97,7 @@ fn paths() -> Vec<Path> {
         });
     }
 
-    // Where devices write comes before paths with variables, which take longer to compare.
+    // The paths to which devices write come before paths with variables, which take longer to match.
     paths.push(at("/measurement/measurements", "GET,POST,DELETE").get(measurements::list).delete(measurements::remove_many).without_room_too().post(measurements::create));
     paths.push(at("/alarm/alarms", "GET,POST,PUT,DELETE").get(alarms::list).put(alarms::update_many).delete(alarms::remove_many).without_room_too().post(alarms::create));
     paths.push(at("/event/events", "GET,POST,DELETE").get(events::list).delete(events::remove_many).without_room_too().post(events::create));
@@ -117,7 +119,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/inventory/managedObjects/{id}/supportedSeries", "GET").get(inventory::supported_series));
     paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}", "GET,POST").get(inventory_children::list).post(inventory_children::create));
     paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}/{child}", "GET,DELETE").get(inventory_children::get).delete(inventory_children::remove));
-    // The other end of a link is shown, not changed (I-03).
+    // The parents of a managed object can be read but not changed (I-03).
     paths.push(at("/inventory/managedObjects/{id}/{block:deviceParents|assetParents|additionParents}", ""));
     paths.push(at("/inventory/binaries", "GET,POST").get(inventory_binaries::list).post(inventory_binaries::create));
     paths.push(at("/inventory/binaries/{id}", "GET,PUT,DELETE").get(inventory_binaries::get).put(inventory_binaries::update).delete(inventory_binaries::remove));
@@ -185,36 +187,36 @@ fn paths() -> Vec<Path> {
     paths.push(at("/application/tokenClients", "GET,POST").get(token_clients::list).post(token_clients::create));
     paths.push(at("/application/tokenClients/{id}", "GET,DELETE").get(token_clients::get).delete(token_clients::remove));
 
-    // Open to everyone; what proves who asks stands elsewhere than in `Authorization` (C-03).
+    // These paths are open to everyone, because the proof of identity is not in `Authorization` (C-03).
     paths.push(open("/v1/oauth/accesstokens", "POST", Shape::TokenRequest).without_room_too().post(access_tokens::create).reserved());
     paths.push(open("/v2/{account}/limits", "GET", Shape::LimitsQuery).get(account_limits::get).reserved());
 
-    // What microservices answer; they have rules of their own for what is below their path.
+    // These requests are forwarded to microservices, which define their own rules for the paths below.
     for path in ["/service/{contextPath}", "/service/{contextPath}/{path:.*}"] {
         paths.push(at(path, service::METHODS).answered_by_service().reserved());
     }
     paths.push(at("/application/applications/{id}/binaries", "POST").post(application_binaries::create).reserved());
-    // What hosted applications are made of is for browsers.
+    // Files of hosted applications are for browsers.
     paths.push(at("/apps/{contextPath}", "GET,HEAD").get(hosted_applications::get_root).reserved());
     paths.push(at("/apps/{contextPath}/{path:.*}", "GET,HEAD").get(hosted_applications::get).reserved());
 
     paths.push(at("/docs/errors", "GET,HEAD").get(error_page::get));
-    // Balancers and uptime checkers ask by HEAD.
+    // Load balancers and uptime monitors send HEAD requests.
     paths.push(at("/health/live", "GET,HEAD").get(health::live));
     paths.push(at("/health/ready", "GET,HEAD").get(health::ready));
     paths.push(at("/metrics", "GET,HEAD").get(health::metrics));
     paths
 }
 
-/// A path that refuses every method it is not given (C-17), those too that store while there is no room for it, and tells
-/// browsers which those are (C-16).
+/// Creates a path that rejects every method without a handler (C-17), rejects methods that store data while the disk is
+/// full, and reports its methods to browsers (C-16).
 fn at(path: &str, allow: &'static str) -> Path {
     let refuse = move |request: HttpRequest| async move {
         if let Some(answer) = cors::preflight(&request, allow) {
             return Ok(answer);
         }
         if allow.split(',').any(|method| request.method() == method) {
-            // The bootstrap user, too: it has to come again.
+            // This includes the bootstrap user of devices, whose clients retry after a 503.
             AnyCaller::extract(&request).await?;
             return Err(Error::DiskFull.into());
         }
@@ -225,7 +227,7 @@ fn at(path: &str, allow: &'static str) -> Path {
     Path::new(path, allow, resource)
 }
 
-/// As [`at`], of an interface that asks for no credentials and says in a body of its own what is wrong (T-03, L-04).
+/// Creates a path like [`at`], for an interface that needs no credentials and has its own error format (T-03, L-04).
 fn open(path: &str, allow: &'static str, shape: Shape) -> Path {
     let refuse = move |request: HttpRequest| async move {
         match cors::preflight(&request, allow) {
@@ -240,13 +242,13 @@ struct Path {
     pattern: String,
     allow: &'static str,
     resource: Resource,
-    /// Whether rows of the CSV protocol may not call it.
+    /// Whether rows of the CSV protocol may not call the path.
     reserved: bool,
-    /// Whether POST and PUT that are entered from here on are taken without room on the disk, too.
+    /// Whether POST and PUT handlers added from here on are called even when the disk is full.
     without_room: bool,
 }
 
-/// Whether there is room on the disk to store something.
+/// Returns whether the disk has space to store data.
 fn has_room(request: &GuardContext<'_>) -> bool {
     request.app_data::<web::Data<Edge>>().is_none_or(|edge| edge.platform.database().has_room())
 }
@@ -275,7 +277,7 @@ impl Path {
         Self { pattern: path.to_owned(), allow, resource, reserved: false, without_room: false }
     }
 
-    /// HEAD is GET whose answer has no body (RFC 9110, 9.3.2).
+    /// Adds the handler of GET, which also handles HEAD. A response to HEAD has no body (RFC 9110, 9.3.2).
     fn get<F, Args>(self, handler: F) -> Self
     where
         F: actix_web::Handler<Args>,
@@ -290,13 +292,13 @@ impl Path {
     method!(put, true);
     method!(delete, false);
 
-    /// What is entered from here on is taken without room on the disk, too: it stores nothing, as a login, or the writers decide,
-    /// who know what a request in the mode TRANSIENT does not store.
+    /// Calls the handlers added from here on even when the disk is full. They either store nothing, such as a login, or
+    /// the writers below them decide, because they know what a request in TRANSIENT mode does not store.
     fn without_room_too(self) -> Self {
         Self { without_room: true, ..self }
     }
 
-    /// Every method it takes goes to a microservice.
+    /// Forwards all its methods to a microservice.
     fn answered_by_service(self) -> Self {
         let methods = self.allow.split(',').filter_map(|method| method.parse::<Method>().ok());
         let resource = methods
@@ -309,7 +311,8 @@ impl Path {
     }
 }
 
-/// 404, after authentication: who may not come in learns nothing of what there is (E-04, C-17).
+/// Returns a 404 after authentication, so that a client without credentials does not learn which paths exist (E-04,
+/// C-17).
 async fn no_such_path(_: Caller, request: HttpRequest) -> Result<HttpResponse> {
     Err(ApiError::NoSuchPath(request.path().chars().take(200).collect()))
 }

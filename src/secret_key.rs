@@ -1,4 +1,4 @@
-//! The secret key of a deployment: in a file beside the database, the same for all servers on it.
+//! The secret key of a deployment, in a file that all servers of a database share.
 
 use platform_actors::store::Database;
 
@@ -6,10 +6,10 @@ use crate::auth::password::SecretKey;
 use crate::config::StoreSettings;
 use crate::server::StartError;
 
-/// Under what name servers of one database agree on the key.
+/// The name under which the database stores the fingerprint of the key.
 const FINGERPRINT: &str = "secret key fingerprint";
 
-/// The key of the file; `None` where there is no file.
+/// Reads the key from its file; `None` if there is no file.
 ///
 /// # Errors
 /// `SecretKey` when the file cannot be used.
@@ -18,12 +18,12 @@ pub(crate) fn load(store: &StoreSettings) -> Result<Option<SecretKey>, StartErro
     SecretKey::load(&path).map_err(|e| StartError::SecretKey(format!("{}: {e}", path.display())))
 }
 
-/// The key of a deployment; made with its file when the database is new. Servers of one database must hash with one key, else
-/// devices that register at one cannot come in at another.
+/// Returns the key of a deployment, and creates it with its file when the database is new. All servers of a database
+/// must use the same key, because a device that registers with one server could otherwise not log in to another.
 ///
 /// # Errors
-/// `SecretKey` when the file cannot be used, or when the database was set up under another key or under one that is gone: a new
-/// one would take its place in the next backup. `Database` when it cannot be read.
+/// `SecretKey` when the file cannot be used, or when the database was set up with a key that differs or is missing: a
+/// new key would replace the original one in the next backup. `Database` when the database cannot be read.
 pub async fn open(store: &StoreSettings, database: &Database) -> Result<SecretKey, StartError> {
     let path = store.secret_key_file();
     let key = match (load(store)?, database.agreed(FINGERPRINT).await?) {

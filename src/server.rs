@@ -1,4 +1,4 @@
-//! Puts the parts together: database, platform, HTTP server; and takes them apart in order.
+//! Assembles the server from database, platform and HTTP server, and shuts it down in order.
 
 use std::future::Future;
 use std::io;
@@ -39,71 +39,72 @@ use crate::stop::{self, Stop};
 use crate::tls::{self, Tls};
 use crate::{connection, csv, outbound_requests, secret_key, telemetry};
 
-/// What every handler can reach.
+/// The state that every handler can access.
 pub struct Edge {
-    /// Actors and store.
+    /// The actors and the store.
     pub platform: Arc<Platform>,
-    /// Who asks.
+    /// Authenticates callers.
     pub authenticator: Authenticator,
-    /// Which other sites' pages may read answers.
+    /// The origins whose pages may read responses.
     pub cors: Cors,
-    /// Which application answers where.
+    /// Maps context paths to applications.
     pub applications: ApplicationPaths,
-    /// Microservices behind this server.
+    /// The microservices behind this server.
     pub services: Services,
-    /// Whether the server stops, to be asked and to be waited for.
+    /// The stop state of the server, which can be queried and awaited.
     pub stop: Arc<Stop>,
-    /// Turns to unpack an archive.
+    /// Permits to unpack an archive.
     pub archives: Semaphore,
-    /// Files of hosted applications that are kept in memory.
+    /// The cache of files of hosted applications.
     pub hosted_files: HostedFiles,
-    /// What pages of hosted applications may do.
+    /// The content security policies of hosted applications.
     pub hosted_policies: Policies,
-    /// Template sets of the CSV protocol.
+    /// The template sets of the CSV protocol.
     pub csv_templates: TemplateSets,
-    /// Devices that act by rows of it.
+    /// The devices on whose behalf rows of the CSV protocol act.
     pub csv_devices: ActingDevices,
-    /// Permits for rows of the CSV protocol that do not wait for the row before them.
+    /// Permits for rows of the CSV protocol that are processed concurrently with the row before them.
     pub csv_overlaps: Semaphore,
-    /// Hashes generated secrets and seals options.
+    /// The key that hashes generated secrets and encrypts options.
     pub secret_key: Arc<SecretKey>,
-    /// How often devices may ask for their credentials.
+    /// The rate limit for devices that request their credentials.
     pub credential_polls: RateLimit,
-    /// How often clients may ask for access tokens (T-07).
+    /// The rate limit for clients that request access tokens (T-07).
     pub token_requests: RateLimit,
-    /// What is in memory for clients that may take their time, by user and tenant.
+    /// The bytes in memory for slow clients, by user and tenant.
     pub held_bytes: Arc<HeldBytes>,
-    /// The deviations for existing clients, all together (C-20).
+    /// Whether all deviations for existing clients are active (C-20).
     pub client_compatibility: bool,
-    /// Whether error bodies carry the cause (E-03).
+    /// Whether error bodies contain the cause (E-03).
     pub debug_errors: bool,
-    /// `https` or `http`: how the server is spoken to.
+    /// The scheme of the server: `https` or `http`.
     pub scheme: &'static str,
-    /// Start of links where a request named no host.
+    /// The beginning of links for requests that name no host.
     pub fallback_base: String,
     trusted_proxies: Vec<TrustedProxy>,
     module_request_hosts: Vec<AllowedHost>,
 }
 
 impl Edge {
-    /// The limits in force.
+    /// Returns the active limits.
     pub fn limits(&self) -> &Limits {
         self.platform.limits()
     }
 
-    /// An application as the tenant that sees it may be shown it: the owner with its key, a microservice with how it is.
+    /// Returns an application in the form that a tenant may see: the owner sees the key, and a microservice has its
+    /// health.
     pub fn show_application(&self, seen: SeenApplication) -> ShownApplication {
         let shown = self.secret_key.show_application(seen);
         ShownApplication { health: self.services.health.of(&shown.application), ..shown }
     }
 
-    /// Whether forwarded headers of this peer are believed.
+    /// Returns whether the forwarded headers of this peer are trusted.
     pub fn trusts(&self, peer: IpAddr) -> bool {
         self.trusted_proxies.iter().any(|proxy| proxy.contains(peer))
     }
 }
 
-/// Why a server did not start; the text is for the operator.
+/// The reason why a server did not start, with a message for the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The database cannot be used.
@@ -115,23 +116,23 @@ pub enum StartError {
     /// The certificate cannot be used.
     #[error("{0}")]
     Tls(String),
-    /// The address cannot be listened on.
+    /// The server cannot listen on the address.
     #[error("cannot listen on {address}: {cause}{}", prerequisites::remedy(.cause))]
     Listen {
-        /// The address of the settings.
+        /// The configured address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the operating system.
         cause: io::Error,
     },
 }
 
-/// Released polls come back spread over this time.
+/// The time over which the clients of released polls spread their reconnects.
 const RELEASE_SPREAD: Duration = Duration::from_secs(5);
-/// How often polls are released while the server stops: some come in between.
+/// The interval at which polls are released while the server stops, because new ones arrive in between.
 const RELEASE_AGAIN: Duration = Duration::from_millis(250);
-/// Connections of one worker; the real bound is the limit of open files.
+/// The maximum number of connections per worker. The effective limit is the limit of open files.
 const CONNECTIONS_PER_WORKER: usize = 1_000_000;
-/// A server that listens.
+/// A server that accepts connections.
 pub struct Server {
     edge: web::Data<Edge>,
     http: actix_web::dev::Server,
@@ -141,11 +142,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Brings the schema up to date, listens, and creates what a first start creates; each user of that is told of by `tell`
-    /// as soon as it is there. Needs an actix system.
+    /// Migrates the schema, listens, and creates the users of a first start; `tell` is called for each of them as soon
+    /// as it exists. Must be called within an actix system.
     ///
     /// # Errors
-    /// [`StartError`] when database, secret key or address cannot be used.
+    /// [`StartError`] when the database, the secret key or the address cannot be used.
     pub async fn start(
         settings: &Settings,
         prerequisites: Prerequisites,
@@ -160,7 +161,8 @@ impl Server {
         database.migrate().await?;
         store::measurement_partitions::make_partitions(&database).await?;
         let secret_key = Arc::new(secret_key::open(&settings.store, &database).await?);
-        // Before there are users: a start that ends here can be repeated as if it had not been.
+        // The server listens before it creates users, so that a start that fails here has changed nothing and can be
+        // repeated.
         let listener = prerequisites.listen()?;
         administration::first_start(&database, &secret_key, settings, tell).await?;
         let default_tenant = TenantId::parse(&settings.default_tenant)?;
@@ -199,7 +201,7 @@ impl Server {
             trusted_proxies: settings.trusted_proxies.clone(),
             module_request_hosts: settings.module_request_hosts.clone(),
         });
-        // The edge has the platform, which must not keep the edge.
+        // The edge owns the platform, so the platform must hold only a weak reference to the edge.
         let remembering = Arc::downgrade(&edge);
         edge.platform.forget_by(move |changed| {
             if let Some(edge) = remembering.upgrade() {
@@ -207,7 +209,7 @@ impl Server {
                 edge.cors.forget(changed);
             }
         });
-        // Before anybody can write something that they would miss.
+        // Modules start before clients can write data that the modules would miss.
         edge.platform.start_modules(Links::new(edge.fallback_base.clone())).await?;
         let transport = if settings.fast_lane { Transport::FastLane } else { Transport::Common };
         let builder = actix_server::Server::build()
@@ -222,23 +224,23 @@ impl Server {
         Ok(Self { edge, http, tls, address, shutdown: settings.shutdown })
     }
 
-    /// Where the server listens; with port 0 the port the system chose.
+    /// Returns the address on which the server listens. For port 0 it contains the port that the system selected.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Scheme, address and port of the server.
+    /// Returns the scheme, address and port of the server.
     pub fn base(&self) -> String {
         format!("{}://{}", self.edge.scheme, self.address)
     }
 
-    /// The database, to be told what its operator sees of it.
+    /// Returns the database, so that its operator can report its state.
     pub fn database(&self) -> Database {
         self.edge.platform.database().clone()
     }
 
-    /// Serves until `stop` resolves. Then: accepts nothing new, finishes requests under way, answers held polls with
-    /// the advice to come back within a few seconds, and returns.
+    /// Serves until `stop` resolves. Then it accepts no new connections, finishes requests in progress, responds to
+    /// held polls with the advice to reconnect within a few seconds, and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let handle = self.http.handle();
         let watching = spawn(self.edge.platform.clone().watch());
@@ -246,7 +248,7 @@ impl Server {
         let serving = spawn(self.http);
         stop.await;
         stop_gracefully(&self.edge, &handle, self.shutdown).await;
-        // It ended: `stop` has returned.
+        // The task has ended, because `stop` has returned.
         drop(serving.await);
         watching.abort();
         upkeep.iter().for_each(JoinHandle::abort);
@@ -255,7 +257,7 @@ impl Server {
         self.edge.platform.stop();
     }
 
-    /// What goes on beside the requests, for as long as the server runs.
+    /// Starts the background tasks that run as long as the server.
     fn keep_up(&self) -> [JoinHandle<()>; 14] {
         let platform = || self.edge.platform.clone();
         let database = || self.edge.platform.database().clone();
@@ -279,7 +281,8 @@ impl Server {
     }
 }
 
-/// Whoever listens to more than its own machine without encryption, and without somebody in front who encrypts, hears of it.
+/// Logs a warning when the server listens on a non-loopback address without TLS and without a trusted proxy that could
+/// provide it.
 fn warn_of_exposure(settings: &Settings) {
     let encrypted = settings.tls.cert.is_some() || !settings.trusted_proxies.is_empty();
     if !encrypted && !settings.listen.ip().to_canonical().is_loopback() {
@@ -293,7 +296,7 @@ fn warn_of_exposure(settings: &Settings) {
 }
 
 async fn stop_gracefully(edge: &Edge, handle: &ServerHandle, shutdown: Duration) {
-    // Before polls are released, so that what they are answered says that the connection ends.
+    // The stop begins before polls are released, so that their responses announce the end of the connection.
     edge.stop.begin();
     let stopped = tokio::time::timeout(shutdown, handle.stop(true));
     let grace = async {

@@ -1,19 +1,19 @@
-//! The stop of the server, for whoever has something under way that would outlast it.
+//! The stop of the server, for tasks that would outlast it.
 //!
-//! A stop has two moments. When it begins, idle connections close, held polls are answered and sockets are told to go; requests
-//! that are worked on are finished. When the grace is over, nobody waits any longer for what a client may never send: the rest
-//! of a body, the end of a WebSocket.
+//! A stop has two stages. When it begins, idle connections are closed, held polls receive their responses and
+//! WebSockets are asked to close; requests in progress are completed. When the grace period ends, the server no longer
+//! waits for anything that a client may never send: the rest of a body, the close of a WebSocket.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
-/// From the beginning of a stop to the end of the grace. With the second at which the HTTP server looks whether its last
-/// connection is gone, this makes a stop of one or two seconds.
+/// The time from the beginning of a stop to the end of the grace period. The HTTP server checks once per second whether
+/// its last connection has ended, so a stop takes one or two seconds.
 pub(crate) const GRACE: Duration = Duration::from_millis(900);
 
-/// Whether the server stops. Shared by all threads.
+/// The stop state of the server, shared by all threads.
 #[derive(Debug, Default)]
 pub struct Stop {
     begun: Moment,
@@ -21,38 +21,38 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Says that the server stops.
+    /// Marks the beginning of the stop.
     pub(crate) fn begin(&self) {
         self.begun.come();
     }
 
-    /// Says that nobody waits for clients any longer.
+    /// Marks the end of the grace period for clients.
     pub(crate) fn end_grace(&self) {
         self.grace_over.come();
     }
 
-    /// Whether the server stops.
+    /// Returns whether the server is stopping.
     pub fn has_begun(&self) -> bool {
         self.begun.has_come()
     }
 
-    /// Resolves when the server stops, at once when it does already.
+    /// Resolves when the server stops, immediately if it is already stopping.
     pub async fn begun(&self) {
         self.begun.wait().await;
     }
 
-    /// Whether clients are waited for no longer.
+    /// Returns whether the grace period for clients is over.
     pub fn grace_is_over(&self) -> bool {
         self.grace_over.has_come()
     }
 
-    /// Resolves when clients are waited for no longer, at once when that is so already.
+    /// Resolves when the grace period for clients ends, immediately if it is already over.
     pub async fn grace_over(&self) {
         self.grace_over.wait().await;
     }
 }
 
-/// Something that happens once.
+/// An event that occurs once.
 #[derive(Debug, Default)]
 struct Moment {
     has_come: AtomicBool,
@@ -70,7 +70,7 @@ impl Moment {
     }
 
     async fn wait(&self) {
-        // Made before the look, so that it is woken also when the moment comes between the two.
+        // The future is created before the check, so that it also wakes when the event occurs between the two.
         let woken = self.waiting.notified();
         if !self.has_come() {
             woken.await;

@@ -19,38 +19,40 @@ use quota::Quotas;
 
 use crate::config::{LogFormat, Settings};
 
-/// Seconds from a request's head to its answer, by route; held polls count until their head goes out.
+/// The time in seconds from a request's head to its response, by route. For a held poll it ends when the response head
+/// is sent.
 const REQUEST_DURATION: &str = "platform_http_request_seconds";
 
-/// Verifications of passwords that were throttled, by what (account, source) and how (delayed, refused).
+/// The number of throttled password verifications, by subject (account, source) and effect (delayed, refused).
 const THROTTLED: &str = "platform_authentication_throttled_total";
 
-/// Handshakes of TLS, by how they ended (done, failed, slow, plain).
+/// The number of TLS handshakes, by result (done, failed, slow, plain).
 const HANDSHAKES: &str = "platform_tls_handshakes_total";
 
-/// Connections that ended by a fault of the peer, by what it was (malformed, slow, undeliverable, other).
+/// The number of connections that ended because of an error of the peer, by kind (malformed, slow, undeliverable,
+/// other).
 const FAULTY_CONNECTIONS: &str = "platform_http_faulty_connections_total";
 
-/// Bytes that are free on the disk of the private PostgreSQL.
+/// The number of free bytes on the disk of the private PostgreSQL.
 const FREE_DISK: &str = "platform_disk_free_bytes";
 
-/// The default log levels of libraries; `--log` may raise the level of each. `actix_http` logs malformed requests of strangers as
-/// errors, so they are counted instead. Statements of `tokio_postgres` are logged with their parameters, hashes of passwords among
-/// them, and its notices report no problems.
+/// The default log levels of libraries; `--log` may raise the level of each. `actix_http` logs malformed requests from
+/// anybody as errors, so they are counted instead. `tokio_postgres` logs statements with their parameters, including
+/// password hashes, and its notices report no problems.
 const LIBRARIES: &str =
     "actix_http=off,actix_server=warn,refinery_core=warn,rustls=error,tokio_postgres=warn";
 
-/// How often histograms are folded up; until then each request that was answered takes room.
+/// The interval at which histograms are aggregated. Until then each completed request takes memory.
 const UPKEEP: Duration = Duration::from_secs(1);
 
 static QUOTAS: LazyLock<Quotas> = LazyLock::new(Quotas::default);
 
 static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
 
-/// Sends log lines to standard error.
+/// Starts to log to standard error.
 ///
 /// # Errors
-/// When the filter cannot be read; the text says where.
+/// When the filter is invalid; the text contains the position.
 pub fn start_logging(settings: &Settings) -> Result<(), String> {
     let filter = EnvFilter::try_new(format!("{LIBRARIES},{}", settings.log))
         .map_err(|e| format!("--log {}: {e}", settings.log))?;
@@ -66,7 +68,7 @@ pub fn start_logging(settings: &Settings) -> Result<(), String> {
     started.map_err(|e| e.to_string())
 }
 
-/// Installs the recorder, once per process; further calls do nothing.
+/// Installs the metrics recorder once per process. Further calls do nothing.
 pub fn start_metrics() {
     RECORDER.get_or_init(|| {
         let seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -105,7 +107,7 @@ pub fn start_metrics() {
     });
 }
 
-/// Folds up histograms and renews the quotas of log lines for as long as it is polled.
+/// Aggregates histograms and renews the quotas of log lines for as long as it is polled.
 pub async fn keep_up() {
     loop {
         tokio::time::sleep(UPKEEP).await;
@@ -116,17 +118,17 @@ pub async fn keep_up() {
     }
 }
 
-/// Everything measured, in Prometheus' text format.
+/// Returns all metrics in Prometheus' text format.
 pub fn render() -> String {
     RECORDER.get().map(PrometheusHandle::render).unwrap_or_default()
 }
 
-/// For whose wrong passwords a verification is throttled.
+/// The subject whose wrong passwords caused the throttling of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Throttled {
-    /// The account's.
+    /// The account.
     Account,
-    /// The source's.
+    /// The address of the client.
     Source,
 }
 
@@ -139,20 +141,20 @@ pub fn count_throttled(by: Throttled, how: &'static str) {
     metrics::counter!(THROTTLED, "by" => by, "how" => how).increment(1);
 }
 
-/// How a handshake of TLS ended.
+/// The result of a TLS handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handshake {
-    /// There is a connection.
+    /// The connection is established.
     Done,
-    /// The client broke it off, or offered nothing that is served here.
+    /// The client aborted the handshake, or offered nothing that the server supports.
     Failed,
-    /// It took too long.
+    /// The handshake exceeded its timeout.
     Slow,
-    /// The client spoke HTTP without TLS.
+    /// The client sent HTTP without TLS.
     Plain,
 }
 
-/// Counts a handshake that ended.
+/// Counts a completed handshake.
 pub fn count_handshake(ended: Handshake) {
     let outcome = match ended {
         Handshake::Done => "done",
@@ -163,7 +165,7 @@ pub fn count_handshake(ended: Handshake) {
     metrics::counter!(HANDSHAKES, "outcome" => outcome).increment(1);
 }
 
-/// Counts a connection that ended by a fault of the peer. A peer that is simply gone is none.
+/// Counts a connection that ended because of an error of the peer. A peer that merely disconnected is not counted.
 pub(crate) fn count_faulty_connection(fault: &DispatchError) {
     let cause = match fault {
         DispatchError::Parse(_) => "malformed",
@@ -175,26 +177,27 @@ pub(crate) fn count_faulty_connection(fault: &DispatchError) {
     metrics::counter!(FAULTY_CONNECTIONS, "cause" => cause).increment(1);
 }
 
-/// Says how many bytes are free on the disk of the private PostgreSQL. The first look comes before the recorder, so the gauge is
-/// looked up each time.
+/// Sets the metric of the free bytes on the disk of the private PostgreSQL. The first measurement precedes the
+/// recorder, so the gauge is looked up each time.
 pub(crate) fn set_free_disk(bytes: u64) {
     metrics::gauge!(FREE_DISK).set(bytes as f64);
 }
 
-/// Durations of the requests of one route, by class of status. Handles are looked up once per route and class, so that a
-/// request costs an addition and paths of devices make no metric of their own; what nobody asks for makes none either.
+/// The durations of the requests of one route, by status class. The metric handles are looked up once per route and
+/// class, so that a request costs one addition, paths with device ids create no metrics of their own, and unused routes
+/// create none either.
 pub struct RouteDurations {
     route: String,
     classes: [OnceLock<Histogram>; 5],
 }
 
 impl RouteDurations {
-    /// `route` is the pattern, e.g. `/alarm/alarms/{id}`.
+    /// Creates the durations of a route. `route` is the pattern, e.g. `/alarm/alarms/{id}`.
     pub fn new(route: &str) -> Self {
         Self { route: route.to_owned(), classes: Default::default() }
     }
 
-    /// Counts a request that was answered.
+    /// Records the duration of a completed request.
     pub fn record(&self, status: StatusCode, duration: Duration) {
         const NAMES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
         let class = usize::from((status.as_u16() / 100).clamp(1, 5) - 1);

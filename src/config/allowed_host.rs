@@ -1,18 +1,18 @@
-//! Hosts that event-processing modules may send requests to.
+//! Hosts to which event-processing modules may send requests.
 
 use std::str::FromStr;
 
-/// A host as an operator names it: `hooks.example.com`, `10.0.0.7:8080`, `[fd00::7]:8080`.
+/// A host in an operator's notation: `hooks.example.com`, `10.0.0.7:8080`, `[fd00::7]:8080`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedHost {
-    /// In small letters; an IPv6 address in brackets.
+    /// The host in lower case; an IPv6 address is in brackets.
     host: String,
-    /// None: the default one of http and of https.
+    /// The port; `None` stands for the default ports of http and https.
     port: Option<u16>,
 }
 
 impl AllowedHost {
-    /// Whether a request may go there. `default_port` is that of its scheme.
+    /// Returns whether a request may be sent to this host and port. `default_port` is the default port of its scheme.
     pub fn allows(&self, host: &str, port: u16, default_port: u16) -> bool {
         self.host.eq_ignore_ascii_case(host) && port == self.port.unwrap_or(default_port)
     }

@@ -1,4 +1,4 @@
-//! The environment as a source of settings: read from what is handed in, so that tests have their own.
+//! The environment as a source of settings. It is passed as an argument, so that tests can have their own.
 
 use std::{
     collections::BTreeMap,
@@ -10,16 +10,16 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-/// What every variable of ours starts with.
+/// The prefix of all variables of this server.
 const PREFIX: &str = "PLATFORM_";
-/// Flags whose values are, or may hold, passwords.
+/// The flags whose values are, or may contain, passwords.
 const SECRETS: [&str; 4] = ["--password", "--admin-password", "--bootstrap-password", "--database-url"];
 
 /// Environment variables by name, of this process or of a test.
 pub type Environment = BTreeMap<String, OsString>;
 
-/// The command whose settings, in all its subcommands, default to what `environment` says and to nothing of this
-/// process' own environment.
+/// Returns the command with `environment` as the source of its defaults, including all subcommands. The environment of
+/// this process is not used.
 pub(crate) fn with_environment(command: Command, environment: &Environment) -> Command {
     command
         .mut_args(|argument| match variable_of(&argument).and_then(|variable| environment.get(&variable)) {
@@ -29,7 +29,7 @@ pub(crate) fn with_environment(command: Command, environment: &Environment) -> C
         .mut_subcommands(|subcommand| with_environment(subcommand, environment))
 }
 
-/// clap keeps texts for the life of the process; settings are read once, so no memory is lost over time.
+/// Leaks a text, because clap needs a `'static` value. Settings are parsed once, so the leaked memory does not grow.
 fn for_good(value: &OsStr) -> &'static OsStr {
     Box::leak(value.to_owned().into_boxed_os_str())
 }
@@ -38,10 +38,11 @@ fn variable_of(argument: &Arg) -> Option<String> {
     argument.get_env().map(|variable| variable.to_string_lossy().into_owned())
 }
 
-/// Refuses variables that look like settings and are none: a misspelt setting must not pass unnoticed.
+/// Rejects variables that have the prefix of settings but are unknown, because a misspelled setting must not be ignored
+/// silently.
 ///
 /// # Errors
-/// `UnknownArgument` with every such variable and the setting that comes nearest.
+/// `UnknownArgument` with every such variable and the setting with the most similar name.
 pub(crate) fn refuse_unknown(command: &Command, environment: &Environment) -> Result<(), Error> {
     let known: Vec<_> = command.get_arguments().filter_map(variable_of).collect();
     let complaints: Vec<_> = environment
@@ -59,13 +60,13 @@ pub(crate) fn refuse_unknown(command: &Command, environment: &Environment) -> Re
     Err(Error::raw(ErrorKind::UnknownArgument, message))
 }
 
-/// The known name that is so near that it was probably meant.
+/// Returns the known name that is so similar that it was probably meant.
 fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
     let distances = known.iter().map(|candidate| (distance(name, candidate), candidate));
     distances.min().filter(|(distance, _)| *distance <= 1 + name.len() / 6).map(|(_, candidate)| candidate)
 }
 
-/// Edit distance (Levenshtein): letters to insert, remove or replace.
+/// Returns the edit distance (Levenshtein): the number of letters to insert, remove or replace.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.bytes().enumerate() {
@@ -80,8 +81,8 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// clap's error about a value, naming the variable it came from, and without the value where that is a secret: the
-/// message ends in logs and on screens.
+/// Returns clap's error about a value with the name of its variable. Secret values are omitted, because the message is
+/// logged and displayed.
 pub(crate) fn in_our_words(
     mut error: Error,
     table: &Command,
@@ -89,7 +90,7 @@ pub(crate) fn in_our_words(
     arguments: &[OsString],
 ) -> Error {
     let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return error };
-    // Such as `--listen <ADDRESS:PORT>` or `--debug-errors[=<true|false>]`.
+    // The flag has a form such as `--listen <ADDRESS:PORT>` or `--debug-errors[=<true|false>]`.
     let flag = named.split([' ', '[', '=']).next().unwrap_or_default().to_owned();
     if error.get(ContextKind::InvalidValue).is_some() && SECRETS.contains(&flag.as_str()) {
         error.insert(ContextKind::InvalidValue, ContextValue::String("(hidden)".into()));

@@ -1,4 +1,4 @@
-//! The numbers that an operator may tune, as flags.
+//! The limits that an operator may set, as flags.
 
 use std::time::Duration;
 
@@ -171,11 +171,12 @@ pub struct LimitSettings {
           default_value = "60000", value_parser = milliseconds(1_000..=3_600_000))]
     pub presence_lease: Duration,
 
-    /// Measurements that make a source be rolled up; for tests.
+    /// The number of measurements from which a source is aggregated; configurable only for tests.
     #[arg(skip = Limits::default().rollup_rows)]
     pub rollup_rows: i64,
 
-    /// How old measurements must be to be rolled up; for tests, for it must not be short.
+    /// The minimum age of measurements that are aggregated; configurable only for tests, because a short value is not
+    /// safe.
     #[arg(skip = Limits::default().rollup_lag)]
     pub rollup_lag: Duration,
 

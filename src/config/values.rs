@@ -1,4 +1,4 @@
-//! The values of settings: construct through parsing, a value that exists is valid.
+//! The types of settings. They are constructed by parsing, so every value is valid.
 
 use std::{
     fmt,
@@ -10,12 +10,12 @@ use std::{
 
 use clap::{builder::TypedValueParser, value_parser};
 
-/// A password of a user: 6 to 32 Latin-1 characters (U-08). Never shown by `Debug`.
+/// A password of a user: 6 to 32 Latin-1 characters (U-08). `Debug` never shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 
 impl Password {
-    /// The password itself, to be hashed.
+    /// Returns the password, to be hashed.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -40,13 +40,13 @@ impl fmt::Debug for Password {
     }
 }
 
-/// How to reach a PostgreSQL, as its driver takes it: a URL or libpq's key/value form. May hold a password and is
-/// therefore never shown by `Debug`.
+/// The connection string of a PostgreSQL: a URL or libpq's key/value form. It may contain a password, so `Debug` never
+/// shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl(String);
 
 impl DatabaseUrl {
-    /// The text for the driver.
+    /// Returns the connection string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -74,7 +74,7 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// A proxy, or a network of proxies, whose `X-Forwarded-…` headers are believed.
+/// A proxy, or a network of proxies, whose `X-Forwarded-…` headers are trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrustedProxy {
     network: IpAddr,
@@ -82,17 +82,18 @@ pub struct TrustedProxy {
 }
 
 impl TrustedProxy {
-    /// Whether this address is (in) it. An IPv4 address inside IPv6 (`::ffff:10.0.0.1`) counts as IPv4.
+    /// Returns whether the network contains this address. An IPv4 address inside IPv6 (`::ffff:10.0.0.1`) counts as
+    /// IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         let (width, network) = bits(self.network);
         let (address_width, address) = bits(address.to_canonical());
-        // A shift by the full width is the one that overflows: with prefix 0 everything of the family is inside.
+        // The shift overflows only for prefix 0, which contains every address of the family.
         let shift = width - self.prefix;
         width == address_width && (network ^ address).checked_shr(shift).unwrap_or(0) == 0
     }
 }
 
-/// Bits of an address and its value.
+/// Returns the number of bits of an address, and its value.
 fn bits(address: IpAddr) -> (u32, u128) {
     match address {
         IpAddr::V4(v4) => (32, u128::from(v4.to_bits())),
@@ -125,33 +126,33 @@ pub enum LogFormat {
     Json,
 }
 
-/// A number of things or bytes, within bounds.
+/// Parses a number of items or bytes within bounds.
 pub(super) fn count(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = usize> {
-    // No bound is more than a 64-bit size holds.
+    // No bound exceeds a 64-bit size.
     value_parser!(u64).range(range).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// Bytes of a disk, within bounds.
+/// Parses a number of bytes on disk within bounds.
 pub(super) fn bytes(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = u64> {
     value_parser!(u64).range(range)
 }
 
-/// A time in whole seconds, within bounds.
+/// Parses a duration in whole seconds within bounds.
 pub(super) fn seconds(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = Duration> {
     value_parser!(u64).range(range).map(Duration::from_secs)
 }
 
-/// A time in milliseconds, within bounds.
+/// Parses a duration in milliseconds within bounds.
 pub(super) fn milliseconds(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = Duration> {
     value_parser!(u64).range(range).map(Duration::from_millis)
 }
 
-/// An address and a port to listen on.
+/// Parses an address and a port to listen on.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "expected an IP address and a port, such as 127.0.0.1:8080 or [::]:80".into())
 }
 
-/// A base of links: scheme and host, a path if need be, no slash at the end.
+/// Parses a base of links: scheme, host and an optional path, without a trailing slash.
 pub(super) fn public_url(text: &str) -> Result<String, String> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let graphic = text.bytes().all(|byte| byte.is_ascii_graphic()) && !text.contains(['?', '#', '@']);
@@ -163,7 +164,7 @@ pub(super) fn public_url(text: &str) -> Result<String, String> {
     }
 }
 
-/// The value of a header as it is sent.
+/// Parses a valid header value.
 pub(super) fn header_value(text: &str) -> Result<String, String> {
     match !text.trim().is_empty() && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         true => Ok(text.trim().into()),
@@ -171,7 +172,7 @@ pub(super) fn header_value(text: &str) -> Result<String, String> {
     }
 }
 
-/// An id of a tenant: at most 32 characters (Z-01) that need no escape in a URL or a user name.
+/// Parses a tenant id: at most 32 characters (Z-01) that need no escaping in a URL or a user name.
 pub(crate) fn tenant_id(text: &str) -> Result<String, String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     match (1..=32).contains(&text.len()) && text.bytes().all(allowed) {
@@ -180,7 +181,7 @@ pub(crate) fn tenant_id(text: &str) -> Result<String, String> {
     }
 }
 
-/// A user name: no blanks and none of `/ + $ :`, at most 1000 characters (U-08).
+/// Parses a user name: no whitespace and none of `/ + $ :`, at most 1000 characters (U-08).
 pub(crate) fn user_name(text: &str) -> Result<String, String> {
     let length = text.chars().count();
     let allowed = |c: char| !c.is_whitespace() && !c.is_control() && !"/+$:".contains(c);
@@ -190,7 +191,7 @@ pub(crate) fn user_name(text: &str) -> Result<String, String> {
     }
 }
 
-/// A label of a host name, in lower case.
+/// Parses a label of a host name, in lower case.
 pub(super) fn region(text: &str) -> Result<String, String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     match (1..=63).contains(&text.len()) && text.bytes().all(allowed) {
@@ -199,7 +200,7 @@ pub(super) fn region(text: &str) -> Result<String, String> {
     }
 }
 
-/// A word that may stand in a header name, a JSON member and a URL alike.
+/// Parses a word that is valid in a header name, a JSON member and a URL.
 pub(super) fn word(text: &str) -> Result<String, String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     match (1..=100).contains(&text.len()) && text.bytes().all(allowed) {
@@ -208,7 +209,7 @@ pub(super) fn word(text: &str) -> Result<String, String> {
     }
 }
 
-/// The start of a media type: `application/` and a word.
+/// Parses the beginning of a media type: `application/` and a word.
 pub(super) fn media_type_prefix(text: &str) -> Result<String, String> {
     match text.split_once('/') {
         Some(("application", rest)) if word(rest).is_ok() => Ok(text.into()),

@@ -1,5 +1,5 @@
-//! Until when the connections of a worker wait, whoever serves them: one timer for all of them. Most of the times that are set never come, so setting
-//! one costs a look at it and no more.
+//! The deadlines of all connections of a worker, which share one timer. Most deadlines never pass, so setting one costs
+//! only a comparison.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -14,22 +14,22 @@ use tokio::time::sleep_until;
 
 use crate::stop::Stop;
 
-/// Times are kept with this precision.
+/// The precision of deadlines.
 const TICK: Duration = Duration::from_millis(20);
-/// How long nothing is due at most.
+/// The longest sleep when no deadline is set.
 const LONG: Duration = Duration::from_secs(3600);
 
 /// The clock of a worker.
 #[derive(Debug)]
 pub(crate) struct Clock {
     waiting: RefCell<Slab<Waiting>>,
-    /// When it looks again.
+    /// The time at which the clock next checks the deadlines.
     next_look: Cell<Instant>,
-    /// Something is due earlier.
+    /// Notified when a deadline earlier than the next check is set.
     earlier: Notify,
 }
 
-/// A connection that waits.
+/// A connection with a deadline.
 #[derive(Debug)]
 struct Waiting {
     due: Instant,
@@ -38,7 +38,7 @@ struct Waiting {
 }
 
 impl Clock {
-    /// One that goes.
+    /// Creates a clock and starts it.
     pub(crate) fn start(stop: Arc<Stop>) -> Rc<Self> {
         let clock = Self::new();
         spawn(clock.clone().run(stop));
@@ -53,7 +53,8 @@ impl Clock {
         })
     }
 
-    /// Goes until the server stops, and beyond. Everybody is woken at the moments of the stop.
+    /// Runs the clock, even after the server stops. All waiting tasks are woken when the stop begins and when its grace
+    /// period ends.
     pub(super) async fn run(self: Rc<Self>, stop: Arc<Stop>) {
         let told = async {
             stop.begun().await;
@@ -74,7 +75,7 @@ impl Clock {
         tokio::join!(told, ticking);
     }
 
-    /// Wakes those who waited long enough; gives when to look again.
+    /// Wakes the tasks whose deadline has passed. Returns the time of the next check.
     fn look(&self) -> Instant {
         let now = Instant::now();
         let mut next = now + LONG;
@@ -101,7 +102,7 @@ impl Waiting {
     }
 }
 
-/// A connection's place at the clock.
+/// The registration of a connection with the clock.
 #[derive(Debug)]
 pub(crate) struct Place {
     clock: Rc<Clock>,
@@ -109,7 +110,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// One that waits no longer than this.
+    /// Registers a connection with a deadline after this time.
     pub(crate) fn take(clock: &Rc<Clock>, wait: Duration) -> Self {
         let key =
             clock.waiting.borrow_mut().insert(Waiting { due: Instant::now(), is_due: false, waker: None });
@@ -118,7 +119,7 @@ impl Place {
         place
     }
 
-    /// Waits this long from this moment on.
+    /// Sets the deadline to this time from now.
     pub(crate) fn set(&self, wait: Duration) {
         let due = Instant::now() + wait;
         let mut waiting = self.clock.waiting.borrow_mut();
@@ -130,7 +131,7 @@ impl Place {
         }
     }
 
-    /// Ready when it waited long enough. The task is woken then, and at the moments of a stop.
+    /// Ready when the deadline has passed. The task is woken then, and at both stages of a stop.
     pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<()> {
         let waiting = &mut self.clock.waiting.borrow_mut()[self.key];
         if waiting.is_due {

@@ -1,36 +1,36 @@
-//! Where requests end, followed on the way to actix-http, which tells nobody.
+//! Follows the boundaries of requests on their way to actix-http, which does not report them.
 //!
-//! Three things cannot be had from actix-http itself. It executes what stands behind the last request of a connection (RFC 9112,
-//! 9.6), it ends a connection without a word at a chunk that is none, and a target that is too long gets no answer of ours. So
-//! the requests are followed here, by the rules by which actix-http reads them. Nothing is judged: what comes passes as it came.
-//! But behind a request after which the connection closes nothing passes, and neither does a byte that may not stand in a chunk
-//! or what is behind it; for a request with a target that is too long another one passes, to [`OVERLONG`]. What cannot be followed
-//! passes, too: actix-http refuses it, and reads no further.
+//! actix-http has three quirks that this module hides. It executes bytes after the last request of a connection (RFC
+//! 9112, 9.6), it closes the connection without a response at an invalid chunk, and its response to a target that is
+//! too long is not one of ours. This module follows the requests with the parsing rules of actix-http. It rejects
+//! nothing, and bytes pass unchanged, with these exceptions: nothing passes after a request that closes the connection;
+//! an invalid byte within a chunk and everything after it do not pass; and a request whose target is too long is
+//! replaced by one to [`OVERLONG`]. Bytes that cannot be parsed pass, too: actix-http rejects them and stops reading.
 
 use std::mem::MaybeUninit;
 
-/// Where a request leads that was sent to a longer target than there can be. No client can mean this path.
+/// The path of the request that replaces one with a target that is too long. No client can send this path itself.
 pub(crate) const OVERLONG: &str = "/%overlong";
-/// The longest target that actix-http can read.
+/// The longest target that actix-http can parse, in bytes.
 const TARGET_BYTES: usize = u16::MAX as usize - 1;
-/// Behind so many bytes without an end actix-http gives a head up.
+/// The number of bytes after which actix-http rejects a head without an end.
 const HEAD_BYTES: usize = 128 << 10;
-/// actix-http gives a head with more up.
+/// The maximum number of headers that actix-http accepts.
 const HEADERS: usize = 96;
 
-/// The requests of a connection, as far as they came.
+/// The state of the requests of a connection.
 #[derive(Debug)]
 pub(super) struct Requests {
     place: Place,
-    /// A head that has not come whole. It passes when it has.
+    /// An incomplete head. It passes when it is complete.
     begun: Vec<u8>,
 }
 
-/// Where in a request the next byte stands.
+/// The position of the next byte within a request.
 #[derive(Debug)]
 enum Place {
     Head,
-    /// So many bytes before the end of a body.
+    /// Within a body with a length; `left` is the number of bytes that remain.
     Body {
         left: u64,
         is_last: bool,
@@ -39,20 +39,20 @@ enum Place {
         chunks: Chunks,
         is_last: bool,
     },
-    /// Beyond requests: in what a connection became, or in what is none.
+    /// After the requests: within an upgraded connection, or after bytes that are not a request.
     Beyond,
-    /// Behind the last request.
+    /// After the last request.
     End,
-    /// Behind what stood in a chunk and may not.
+    /// After an invalid byte within a chunk.
     Broken,
 }
 
-/// What passes of bytes that came.
+/// The bytes that pass instead of the received ones.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Passing {
-    /// The first of them, so many.
+    /// This number of bytes from the beginning.
     First(usize),
-    /// These in their place.
+    /// These bytes replace the received ones.
     Instead(Vec<u8>),
 }
 
@@ -61,12 +61,13 @@ impl Requests {
         Self { place: Place::Head, begun: Vec::new() }
     }
 
-    /// Whether the body of a request broke off: what follows is no part of it, and where the next request begins nobody knows.
+    /// Returns whether the body of a request was broken. The bytes after it are not part of the body, and the start of
+    /// the next request is unknown.
     pub(super) fn are_broken(&self) -> bool {
         matches!(self.place, Place::Broken)
     }
 
-    /// What passes of the next bytes.
+    /// Returns the bytes that pass for these received bytes.
     pub(super) fn follow(&mut self, bytes: &[u8]) -> Passing {
         if !self.begun.is_empty() {
             let mut both = std::mem::take(&mut self.begun);
@@ -82,7 +83,7 @@ impl Requests {
         }
     }
 
-    /// How many of the bytes pass, and what passes behind these.
+    /// Returns the number of bytes that pass, and the bytes that are passed after them.
     fn pass(&mut self, bytes: &[u8]) -> (usize, Option<Vec<u8>>) {
         let mut at = 0;
         while at < bytes.len() {
@@ -123,12 +124,12 @@ impl Requests {
 }
 
 impl Place {
-    /// Behind a request.
+    /// Returns the position after a request.
     fn behind(is_last: bool) -> Self {
         if is_last { Self::End } else { Self::Head }
     }
 
-    /// Behind the head of a request.
+    /// Returns the position after the head of a request.
     fn behind_head(request: &httparse::Request<'_, '_>) -> Self {
         let is_old = request.version == Some(0);
         let (mut is_chunked, mut is_socket, mut length) = (false, false, 0);
@@ -161,7 +162,7 @@ impl Place {
     }
 }
 
-/// What `Connection` wants behind the answer.
+/// The state of the connection after the response, according to the `Connection` header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum After {
     Close,
@@ -170,7 +171,7 @@ enum After {
 }
 
 impl After {
-    /// With one more of the words.
+    /// Combines the previous options with one more option of the header.
     fn and(before: Option<Self>, word: &str) -> Option<Self> {
         let is = |known: &str| word.eq_ignore_ascii_case(known);
         match before {
@@ -183,19 +184,19 @@ impl After {
     }
 }
 
-/// The value of a header that actix-http takes for text.
+/// Returns a header value as text, if actix-http accepts it as text.
 fn text(value: &[u8]) -> Option<&str> {
     let is_text = value.iter().all(|byte| (b' '..=b'~').contains(byte) || *byte == b'\t');
     is_text.then(|| str::from_utf8(value).ok())?.map(str::trim)
 }
 
-/// What bytes that begin with a head are.
+/// The result of parsing bytes that begin with a head.
 enum Look {
     Incomplete,
     Unreadable,
-    /// Its target is too long.
+    /// The target is too long.
     Overlong,
-    /// A head of so many bytes, and what is behind it.
+    /// A complete head: its length in bytes, and the position after it.
     Head(usize, Place),
 }
 
@@ -217,15 +218,15 @@ fn look(bytes: &[u8]) -> Look {
     }
 }
 
-/// A body in chunks.
+/// A body with chunked encoding.
 #[derive(Debug, Default)]
 struct Chunks {
     at: AtChunk,
-    /// The size as far as it was read, then what is left of the chunk.
+    /// The chunk size as read so far, then the number of bytes that remain of the chunk.
     size: u64,
 }
 
-/// Where in a chunk the next byte stands.
+/// The position of the next byte within a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum AtChunk {
     #[default]
@@ -244,13 +245,13 @@ enum AtChunk {
     End,
 }
 
-/// What bytes of chunks are.
+/// The result of following the bytes of a chunked body.
 enum Followed {
-    /// All within the body.
+    /// All bytes belong to the body.
     Within,
-    /// The body's to here.
+    /// The body ends before this index.
     To(usize),
-    /// What stands here may not.
+    /// The byte at this index is invalid.
     Broken(usize),
 }
 
@@ -275,7 +276,7 @@ impl Chunks {
         Followed::Within
     }
 
-    /// Where the byte behind this one stands; `None` when this one may not stand there.
+    /// Returns the position after this byte, or `None` when the byte is invalid at the current position.
     fn step(&mut self, byte: u8) -> Option<AtChunk> {
         use AtChunk::*;
         let digit = char::from(byte).to_digit(16).map(u64::from);

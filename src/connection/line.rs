@@ -1,12 +1,13 @@
-//! The connection under actix-http: a stream that handlers can reach, to have a head wait for its body, and to learn whether the
-//! peer is still there.
+//! The connection under actix-http: a stream that handlers can access, to withhold a response head until its body
+//! begins and to detect whether the peer is still there.
 //!
-//! The answer to a held poll has its head ready long before its body. It waits here, so that both leave as one write, with the
-//! first space or with the answer (B-24).
+//! The response head of a held poll is ready long before its body. It is withheld here, so that both are sent in one
+//! write, with the first space or with the text (B-24).
 //!
-//! A peer that sends nothing more may still read: requests that came whole are answered (B-24). actix-http tells nobody of such an
-//! end, so whoever holds a poll asks here. And it takes a body for broken off when it hears of the end while it has yet to pass
-//! on what it read, so it hears of the end only when the body's reader has taken all that.
+//! A peer that sends nothing more may still read, so requests that arrived completely receive a response (B-24).
+//! actix-http does not report such an end of the input, so code that holds a poll asks this module. actix-http also
+//! treats a body as truncated when it sees the end of the input before it has passed on what it read. It therefore sees
+//! the end only after the reader of the body has taken everything.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::future::poll_fn;
@@ -27,27 +28,28 @@ use super::framing::{Passing, Requests};
 use super::patience::Taking;
 use crate::stop::Stop;
 
-/// No head of ours is larger; what is, is written at once.
+/// The maximum length of a withheld head in bytes. Heads of this server are shorter; a longer one is written
+/// immediately.
 const WITHHELD: usize = 1024;
-/// How long work goes on for a peer that sends nothing more. It may still read (B-24); more often it went away, and then nothing
-/// tells so before something is written to it.
+/// The time for which work continues for a peer that sends nothing more. Such a peer may still read (B-24). More often
+/// it went away, which cannot be detected before something is written to it.
 pub(crate) const FOR_A_SILENT_PEER: Duration = Duration::from_secs(3);
-/// What ends a head.
+/// The bytes that end a head.
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
-/// A stream that its handlers can reach as a [`Line`].
+/// A stream that handlers can access as a [`Line`].
 pub(super) struct Connection {
     line: Line,
     requests: Requests,
-    /// What passes on to actix-http of what was read.
+    /// The bytes that were read and are to be passed on to actix-http.
     passing: Bytes,
     taking: Taking,
     stop: Arc<Stop>,
-    /// Resolves when the server waits for clients no longer; made when its stop begins.
+    /// Resolves when the grace period for clients ends; created when the stop of the server begins.
     grace_over: Option<LocalBoxFuture<'static, ()>>,
 }
 
-/// The way from a handler to its connection: `HttpRequest::conn_data::<Line>()`.
+/// A handler's access to its connection: `HttpRequest::conn_data::<Line>()`.
 #[derive(Debug, Clone)]
 pub(crate) struct Line(Rc<LineState>);
 
@@ -57,28 +59,28 @@ struct LineState {
     clock: Rc<Clock>,
     head: Head,
     peer_ended: Cell<bool>,
-    /// Whether it was read from, and whether something came, since [`Line::expect_read`].
+    /// Whether the connection was read since [`Line::expect_read`]. `came` says whether bytes arrived since then.
     read: Cell<bool>,
     came: Cell<bool>,
     body: Cell<BodyIs>,
-    /// Who is to be told of the end of the peer, when the body allows that.
+    /// The waker of the task that waits to pass the end of the input to actix-http, once the body permits that.
     end_waits: RefCell<Option<Waker>>,
-    /// Whether the peer is not listened to any longer.
+    /// Whether the server has stopped reading from the peer.
     given_up: Cell<bool>,
 }
 
-/// Where the body of a request is.
+/// The location of the request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyIs {
-    /// Nowhere, or nobody reads it.
+    /// There is no body, or nobody reads it.
     Nothing,
-    /// On its way to its reader, as far as it came.
+    /// Bytes of the body have been received that its reader has not taken.
     Underway,
-    /// With its reader, who waits for more.
+    /// The reader has taken all received bytes and waits for more.
     Taken,
 }
 
-/// The head of an answer that waits for its body.
+/// The response head, which may be withheld until the body begins.
 #[derive(Debug, Default)]
 struct Head {
     withhold: Cell<bool>,
@@ -101,46 +103,46 @@ impl Line {
         }))
     }
 
-    /// The clock of the worker.
+    /// Returns the clock of the worker.
     pub(crate) fn clock(&self) -> &Rc<Clock> {
         &self.0.clock
     }
 
-    /// Listens to the peer no longer: to actix-http that is the end of what comes, so that the connection ends behind the answer.
+    /// Stops reading from the peer. actix-http sees the end of the input, so the connection closes after the response.
     pub(crate) fn give_up(&self, cx: &Context<'_>) {
         self.0.given_up.set(true);
         cx.waker().wake_by_ref();
     }
 
-    /// Withholds the head of the answer that is given next, until the first byte of its body, or its end.
+    /// Withholds the head of the next response until the first byte of its body, or until its end.
     pub(crate) fn withhold_head(&self) {
         self.0.head.withhold.set(true);
     }
 
-    /// Has a head that is still withheld say that the connection closes behind the answer.
+    /// Adds `connection: close` to a head that is still withheld.
     pub(crate) fn close_behind_answer(&self) {
         self.0.head.say_close();
     }
 
-    /// Whether the peer sends nothing more: it closed the connection, or its half of it. The task of the connection is woken by
-    /// that, and with it whoever it polls: a handler, or the body of an answer.
+    /// Returns whether the peer sends nothing more, because it closed the connection or its half of it. This event
+    /// wakes the task of the connection, and thereby the handler or response body that the task polls.
     pub(crate) fn peer_has_ended(&self) -> bool {
         self.0.peer_ended.get()
     }
 
-    /// Resolves when the peer sends nothing more. Awaited in the task of the connection.
+    /// Resolves when the peer sends nothing more. It must be awaited in the task of the connection.
     pub(crate) async fn peer_ends(&self) {
         poll_fn(|_| if self.peer_has_ended() { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
-    /// Whether the end of the peer can still be seen. actix-http reads each time before it polls the body of an answer, but no more
-    /// behind bytes that are no request, and behind too many of them.
+    /// Returns whether the end of the peer can still be detected. actix-http reads each time before it polls a response
+    /// body, but it stops reading after bytes that are not a request, and after too many bytes.
     pub(crate) fn is_read(&self) -> bool {
         self.0.read.get()
     }
 
-    /// Called by a body that waits: when it is polled next, [`is_read`](Self::is_read) tells whether the connection was read from.
-    /// It is polled once more when something came, which may be the last that is read.
+    /// Called by a body that waits. On the next poll, [`is_read`](Self::is_read) returns whether the connection was
+    /// read since. If bytes arrived, the body is polled once more, because that read may have been the last one.
     pub(crate) fn expect_read(&self, cx: &Context<'_>) {
         self.0.read.set(false);
         if self.0.came.take() {
@@ -153,7 +155,7 @@ impl Line {
         self.0.stream.borrow().bound_send_buffer();
     }
 
-    /// Tells where the body of the request is.
+    /// Sets the location of the request body.
     pub(crate) fn body_is(&self, body: BodyIs) {
         self.0.body.set(body);
         if body != BodyIs::Underway
@@ -170,7 +172,8 @@ impl Line {
         }
     }
 
-    /// The peer sends nothing more, or nothing that could be read: ready when actix-http may hear of it.
+    /// Records that the peer sends nothing more, or nothing that could be read. Ready when actix-http may see the end
+    /// of the input.
     fn poll_end(&self, cx: &Context<'_>) -> Poll<()> {
         self.0.peer_ended.set(true);
         if self.0.body.get() == BodyIs::Underway {
@@ -216,15 +219,16 @@ impl Line {
         Pin::new(&mut *stream).poll_shutdown(cx)
     }
 
-    /// Whether the peer closed or reset the connection, as far as the system knows at this moment: the worker may not
-    /// have come to notice it. Asked while the connection is polled.
+    /// Returns whether the peer has closed or reset the connection, according to the operating system: the worker may
+    /// not have noticed it yet. It must be called while the connection is polled.
     pub(crate) fn peer_is_gone(&self, cx: &Context<'_>) -> bool {
         self.0.stream.borrow_mut().peer_is_gone(cx)
     }
 }
 
 impl Head {
-    /// Keeps what is written when it is a head and nothing else: an answer to a pipelined request must not wait.
+    /// Keeps the written bytes if they are exactly one head. Bytes with anything after the head are written at once,
+    /// because the response to a pipelined request must not wait.
     fn takes(&self, written: &[u8]) -> bool {
         if !self.withhold.take() {
             return false;
@@ -254,7 +258,7 @@ fn end_of_head(written: &[u8]) -> Option<usize> {
 }
 
 impl Connection {
-    /// `unread`: what was read of it already.
+    /// Creates a connection. `unread` contains the bytes that were already read from it.
     pub(super) fn new(stream: Stream, unread: &[u8], stop: Arc<Stop>, taking: Taking) -> Self {
         let (line, mut requests) = (Line::new(stream, taking.clock().clone()), Requests::new());
         let passing = match requests.follow(unread) {
@@ -276,8 +280,8 @@ impl Connection {
         self.taking.unless_over(cx, &mut self.line.0.stream.borrow_mut(), written)
     }
 
-    /// Ready when what the peer may still send is not waited for any longer: the server stops, and the grace is over. To
-    /// actix-http that is the end of what comes.
+    /// Ready when the server is stopping and the grace period for clients is over. actix-http then sees the end of the
+    /// input.
     fn poll_grace(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if !self.stop.has_begun() {
             return Poll::Pending;
@@ -349,7 +353,8 @@ impl AsyncWrite for Connection {
         this.unless_over(cx, flushed)
     }
 
-    /// The head of an answer whose body stayed empty, and whose end is the end of the connection, waits until now.
+    /// Writes a head that is still withheld, because the response body was empty and the end of the response is the end
+    /// of the connection.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let shut = this.line.poll_shutdown(cx);

@@ -1,4 +1,4 @@
-//! How long a connection waits for its peer: to take what is written, and to send a body.
+//! The time limits within which a peer must accept written bytes and send a request body.
 
 use std::io;
 use std::rc::Rc;
@@ -10,13 +10,13 @@ use platform_actors::limits::Limits;
 use super::Stream;
 use super::clock::{Clock, Place};
 
-/// Looks whether a peer takes what is written to it.
+/// Detects a peer that does not accept the bytes written to it.
 #[derive(Debug)]
 pub(super) struct Taking {
     clock: Rc<Clock>,
-    /// A peer that takes nothing for this long is gone.
+    /// A peer that accepts nothing for this time counts as gone.
     longest: Duration,
-    /// Since there was no room.
+    /// The timer of a write that found no space in the send buffer.
     stuck: Option<Place>,
 }
 
@@ -29,7 +29,7 @@ impl Taking {
         &self.clock
     }
 
-    /// What became of writing; that the time is over when nothing of it was taken for too long.
+    /// Returns the result of a write, or a timeout error when the peer has accepted nothing for too long.
     pub(super) fn unless_over<T>(
         &mut self,
         cx: &Context<'_>,
@@ -47,14 +47,14 @@ impl Taking {
     }
 }
 
-/// How slowly a body may come: it may pause, and each byte gives back some of the time that pauses took. So what comes steadily may
-/// take hours, and what comes by drops ends.
+/// Limits how slowly a body may arrive. The client may pause, and each byte that arrives restores part of the time that
+/// pauses used up. A body that arrives steadily may take hours; one that arrives byte by byte is aborted.
 #[derive(Debug)]
 pub(crate) struct Pace {
     bytes_per_second: u32,
     longest_pause: Duration,
     left: Duration,
-    /// Since when bytes are waited for, if they are.
+    /// The time since which the server has been waiting for bytes, if it is waiting.
     since: Option<Instant>,
 }
 
@@ -69,13 +69,13 @@ impl Pace {
         }
     }
 
-    /// The next byte is waited for from this moment on; gives for how long.
+    /// Starts to wait for the next byte, and returns the longest wait.
     pub(crate) fn wait(&mut self) -> Duration {
         self.since = Some(Instant::now());
         self.left
     }
 
-    /// So many bytes came, whether they were waited for or not.
+    /// Records that this number of bytes arrived, whether or not the server was waiting for them.
     pub(crate) fn came(&mut self, bytes: usize) {
         let waited = self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
         self.came_after(waited, bytes);

@@ -1,4 +1,4 @@
-//! What carries the bytes of a connection: TCP, as it is or encrypted.
+//! The byte stream of a connection: TCP, plain or encrypted.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -14,22 +14,22 @@ use tokio_rustls::server::TlsStream;
 
 use crate::tls::{self, Tls};
 
-/// Bytes that the system keeps of what is written to a connection with a bound. Enough for 2.5 MB/s over a way of 100 ms.
+/// The bound of the send buffer in bytes. It is enough for 2.5 MB/s at a round-trip time of 100 ms.
 const SEND_BUFFER: usize = 256 << 10;
-/// Bytes that the system takes beyond those that are on their way to the client. Each time half of them left, it takes more: so who
-/// reads slowly is told from who does not read.
+/// The number of unsent bytes that the operating system accepts. It accepts more each time half of them were sent, so
+/// that a client that reads slowly can be distinguished from one that does not read.
 const UNSENT: u32 = 32 << 10;
 
-/// What carries the bytes.
+/// The byte stream of a connection.
 #[derive(Debug)]
 pub(crate) enum Stream {
     Plain(TcpStream),
-    /// On the heap, so that a plain connection stays small.
+    /// This variant is boxed, so that a plain connection stays small.
     Tls(Box<TlsStream<Socket>>),
 }
 
-/// The socket below an encrypted connection, which tells whether the system takes what is written. Above it nobody sees that:
-/// some is written when it is encrypted, and leaves later.
+/// The socket below an encrypted connection. Only the socket shows whether the operating system accepts bytes; the TLS
+/// layer accepts bytes when it encrypts them and sends them later.
 #[derive(Debug)]
 pub(crate) struct Socket {
     tcp: TcpStream,
@@ -47,7 +47,7 @@ impl Socket {
 }
 
 impl Stream {
-    /// Of a connection that was accepted; with TLS after the handshake, which the stop of the server cuts short.
+    /// Wraps an accepted connection. With TLS, the handshake is performed first; the stop of the server aborts it.
     ///
     /// # Errors
     /// The handshake failed.
@@ -57,7 +57,7 @@ impl Stream {
     ) -> io::Result<Self> {
         bound_unsent(&stream);
         let Some((tls, stopping)) = tls else { return Ok(Self::Plain(stream)) };
-        // On the heap, so that tasks of plain connections have no room for it.
+        // This future is boxed, so that the tasks of plain connections reserve no memory for it.
         let connected = Box::pin(async move {
             tokio::select! {
                 connected = tls.accept(stream) => connected,
@@ -67,19 +67,20 @@ impl Stream {
         Ok(Self::Tls(connected.await?))
     }
 
-    /// Bounds what the system keeps of what is written. Left to itself it keeps some megabytes, which a slow client reads for many
-    /// seconds after the last byte was written; but the end of writing must tell when the client has nearly read it all (B-10a).
+    /// Bounds the send buffer of the operating system. Its default of some megabytes takes a slow client many seconds
+    /// to read after the last write; but the last write must complete only when the client has read nearly everything
+    /// (B-10a).
     pub(crate) fn bound_send_buffer(&self) {
         let tcp = match self {
             Self::Plain(tcp) => tcp,
             Self::Tls(stream) => stream.get_ref().0.tcp(),
         };
-        // A connection that is gone needs none.
+        // The bound does not matter for a connection that is gone.
         SockRef::from(tcp).set_send_buffer_size(SEND_BUFFER).ok();
     }
 
-    /// Whether the system took some of what was written since this was asked before, though whoever writes was told that there is no
-    /// room.
+    /// Returns whether the operating system has accepted bytes since the last call, although the writer was told that
+    /// there is no space.
     pub(crate) fn took_some(&mut self) -> bool {
         match self {
             Self::Plain(_) => false,
@@ -106,10 +107,10 @@ impl Stream {
     }
 }
 
-/// Has the system take no more than it can send soon. Left to itself it takes megabytes of an answer at once, and no more before a
-/// third of them was read, which takes a slow client minutes.
+/// Limits the unsent bytes that the operating system accepts. By default it accepts megabytes of a response at once,
+/// and then nothing until a third of them was read, which takes a slow client minutes.
 pub(super) fn bound_unsent(tcp: &TcpStream) {
-    // Where the system knows no such bound, or the connection is gone, that is all there is to it.
+    // Operating systems without this option keep their default, and an error means that the connection is gone.
     #[cfg(any(target_os = "android", target_os = "linux"))]
     SockRef::from(tcp).set_tcp_notsent_lowat(UNSENT).ok();
 }
@@ -123,7 +124,7 @@ impl AsyncRead for Stream {
         match self.get_mut() {
             Self::Plain(tcp) => Pin::new(tcp).poll_read(cx, buffer),
             Self::Tls(stream) => match ready!(Pin::new(stream).poll_read(cx, buffer)) {
-                // Who hangs up without a farewell cuts nothing short: HTTP says how long a request is.
+                // A close without a TLS close alert truncates nothing, because HTTP requests carry their length.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(())),
                 read => Poll::Ready(read),
             },
@@ -139,7 +140,7 @@ impl AsyncWrite for Stream {
         }
     }
 
-    /// Over TLS both slices make one record.
+    /// With TLS, both slices form one record.
     fn poll_write_vectored(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

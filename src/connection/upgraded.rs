@@ -1,8 +1,8 @@
-//! A connection whose request asks for an upgrade: bytes both ways, and no buffer while nothing passes.
+//! A connection after an upgrade request: bytes in both directions, without a buffer while nothing is transferred.
 //!
-//! For requests actix-http keeps 8 kB to read into and 8 kB to write from as long as a connection lives. A WebSocket
-//! idles for hours, so its bytes are read into room on the stack, and what is written is freed when it has left. To the
-//! routes nothing differs: they are given a request with a payload, and their answer's body is what is written.
+//! actix-http keeps a read buffer and a write buffer of 8 kB each as long as a connection lives. A WebSocket is idle
+//! for hours, so this module reads its bytes into a buffer on the stack and frees the written bytes after they were
+//! sent. Routes see no difference: they receive a request with a payload, and the body of their response is written.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -25,14 +25,15 @@ use bytes::{Buf, Bytes, BytesMut};
 use futures_util::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Bytes that are read at once.
+/// The maximum number of bytes that one read returns.
 const AT_ONCE: usize = 8 << 10;
-/// Bytes of the peer that may wait for whoever takes them; then the peer waits.
+/// The maximum number of received bytes that wait for the route. When it is reached, nothing more is read from the
+/// peer.
 const WAITING: usize = 32 << 10;
 
-/// Answers the request and carries bytes until the peer or the answer's body ends, or until `grace_over`, when the server stops
-/// and waits for nobody. An answer that upgrades to nothing is the last one of its connection. When the connection or the body
-/// breaks, nobody is left to be told.
+/// Calls the route and transfers bytes until the peer or the response body ends, or until `grace_over` resolves,
+/// because a server that is stopping does not wait for upgraded connections. A response that does not upgrade the
+/// connection is its last one. If the connection or the body breaks, nobody remains to be notified.
 pub(super) fn serve<T, S, B>(
     service: Rc<S>,
     request: Request,
@@ -50,7 +51,8 @@ where
     let payload: BoxedPayloadStream = Box::pin(payload);
     let (request, _) = request.replace_payload(payload.into());
     async move {
-        // On the heap and gone with the answer, so that the task has no room for the way there as long as the socket lives.
+        // This future is boxed and dropped with the response, so that the task reserves no memory for it while the
+        // socket lives.
         let call = Box::pin(async move {
             match service.call(request).await {
                 Ok(answer) => answer.into().map_into_boxed_body(),
@@ -78,12 +80,12 @@ struct Upgraded<T> {
     io: T,
     codec: Codec,
     incoming: Rc<RefCell<Incoming>>,
-    /// What the connection did not take yet.
+    /// The bytes that the connection has not accepted yet.
     unwritten: BytesMut,
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Upgraded<T> {
-    /// Takes a connection over, without the buffers it had for requests.
+    /// Takes over a connection without its buffers for requests.
     fn of(connection: Framed<T, Codec>) -> (Self, FromPeer) {
         let parts = connection.into_parts();
         let incoming = Rc::new(RefCell::new(Incoming::default()));
@@ -106,8 +108,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Upgraded<T> {
         poll_fn(|cx| Pin::new(&mut self.io).poll_shutdown(cx)).await
     }
 
-    /// Ready when either way has ended. The body is asked for more only when all before was taken: so a peer that does not read
-    /// holds up whoever writes to it.
+    /// Ready when either direction has ended. The response body is polled again only when all previous bytes were
+    /// accepted, so a peer that does not read delays the writer.
     fn poll_both_ways(
         &mut self,
         mut body: Pin<&mut impl MessageBody>,
@@ -123,14 +125,15 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Upgraded<T> {
                     return Poll::Ready(Err(io::Error::other(cause.to_string())));
                 }
                 Poll::Ready(None) => return Poll::Ready(self.encode(Message::Chunk(None))),
-                // Whoever takes the payload knows by now that it ended, and had its word.
+                // The reader of the payload has been notified of the end by now and has had the opportunity to write
+                // its last bytes.
                 Poll::Pending if ended => return Poll::Ready(Ok(())),
                 Poll::Pending => return Poll::Pending,
             }
         }
     }
 
-    /// Takes what the peer sent, up to what may wait. Ready when the peer has ended.
+    /// Reads the bytes that the peer sent, up to the limit of waiting bytes. Ready when the peer has ended.
     fn poll_incoming(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let taken = Rc::strong_count(&self.incoming) > 1;
         let mut incoming = self.incoming.borrow_mut();
@@ -167,15 +170,15 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Upgraded<T> {
     }
 }
 
-/// What the peer sent and nobody took yet.
+/// The bytes that the peer sent and the route has not taken.
 #[derive(Default)]
 struct Incoming {
     parts: VecDeque<Bytes>,
     bytes: usize,
     ended: bool,
-    /// Waits for more.
+    /// The waker of the task that waits for more bytes.
     taker: Option<Waker>,
-    /// Waits until there is room again.
+    /// The waker of the task that waits for space.
     room: Option<Waker>,
 }
 
@@ -198,10 +201,10 @@ impl Incoming {
     }
 }
 
-/// The payload of the request.
+/// The payload of the upgraded request.
 struct FromPeer {
     incoming: Rc<RefCell<Incoming>>,
-    /// Whether its end was told.
+    /// Whether the end of the payload was returned.
     over: bool,
 }
 
@@ -212,7 +215,7 @@ impl Stream for FromPeer {
         let this = &mut *self;
         let mut incoming = this.incoming.borrow_mut();
         let Some(part) = incoming.parts.pop_front() else {
-            // The payload of an upgrade has no length: it does not end, it breaks off.
+            // The payload of an upgrade has no length, so its end is an error.
             if incoming.ended {
                 let told = std::mem::replace(&mut this.over, true);
                 return Poll::Ready((!told).then_some(Err(PayloadError::Incomplete(None))));

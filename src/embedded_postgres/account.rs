@@ -1,4 +1,4 @@
-//! The account PostgreSQL runs as: ours, or an unprivileged one when we are root.
+//! The account that runs PostgreSQL: the current one, or an unprivileged one when the current one is root.
 
 use std::{
     ffi::OsStr,
@@ -20,10 +20,11 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Whom PostgreSQL must run as: `None` is whoever runs this process, which is right for everyone but root.
+    /// Selects the account that must run PostgreSQL. `None` means the current account, which is correct for every
+    /// account except root.
     ///
-    /// Existing data decides for its owner, so that a `postgres` account that was installed later does not lock
-    /// `nobody` out of what it wrote.
+    /// Existing data determines the account by its owner, so that a `postgres` account that was installed later does
+    /// not prevent `nobody` from reading its own data.
     pub(super) fn choose(cluster: &Path) -> Result<Option<Self>, StartError> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
@@ -43,10 +44,10 @@ impl Account {
             .ok_or(StartError::NoAccount)
     }
 
-    /// Checks that this account can enter `directory` and everything above it.
+    /// Checks that this account can enter `directory` and all its parents.
     ///
     /// # Errors
-    /// `Impassable` with the first directory, from the root, whose x bit is missing.
+    /// `Impassable` with the first directory, starting at the root, whose x bit is missing.
     pub(super) fn check_passage(&self, directory: &Path) -> Result<(), StartError> {
         let mut ancestors: Vec<_> = directory.ancestors().collect();
         ancestors.reverse();
@@ -69,7 +70,7 @@ impl Account {
     }
 }
 
-/// The first account of a passwd file that is wanted; lines that are not accounts are passed over.
+/// Returns the first matching account of a passwd file; invalid lines are skipped.
 fn named(passwd: &str, wanted: impl Fn(&Account) -> bool) -> Option<Account> {
     let account = |line: &str| {
         let mut fields = line.split(':');
@@ -80,14 +81,14 @@ fn named(passwd: &str, wanted: impl Fn(&Account) -> bool) -> Option<Account> {
     passwd.lines().filter_map(account).find(wanted)
 }
 
-/// A command that runs as `account` with nothing of our environment but PATH: variables such as `PGDATA`,
-/// `PGOPTIONS` or a locale of the caller must not reach the database.
+/// Creates a command that runs as `account` with no environment variable except PATH. Variables of the caller such as
+/// `PGDATA`, `PGOPTIONS` or the locale must not affect the database.
 pub(super) fn command(program: &Path, account: Option<&Account>) -> Command {
     let mut command = Command::new(program);
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin").into());
     command.env_clear().env("PATH", path).env("LC_ALL", "C.UTF-8").current_dir("/").stdin(Stdio::null());
     if let Some(account) = account {
-        // The standard library clears the supplementary groups along with the user id.
+        // The standard library clears the supplementary groups when it sets the user id.
         command.uid(account.uid).gid(account.gid);
     }
     command

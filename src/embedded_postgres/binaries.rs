@@ -1,4 +1,4 @@
-//! Where PostgreSQL's programs are, and which of several installed versions to take.
+//! Finds the programs of PostgreSQL and selects one of several installed versions.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -11,13 +11,13 @@ use super::{
     account::{Account, command},
 };
 
-/// Oldest major version whose SQL the platform uses.
+/// The oldest major version that supports the SQL of the platform.
 const OLDEST: u32 = 14;
 
-/// What is started; some packages bring one without the other.
+/// The programs that are needed; some packages contain only one of them.
 const PROGRAMS: [&str; 2] = ["initdb", "postgres"];
 
-/// Where systems keep PostgreSQL's programs beside PATH; `*` stands for one part of a name.
+/// The directories outside PATH in which systems install PostgreSQL; `*` matches a part of one path component.
 const USUAL_PLACES: [&str; 7] = [
     "/usr/lib/postgresql/*/bin",
     "/usr/lib/postgresql*/bin",
@@ -28,7 +28,7 @@ const USUAL_PLACES: [&str; 7] = [
     "/Applications/Postgres.app/Contents/Versions/*/bin",
 ];
 
-/// A version of PostgreSQL; the order is that of the releases.
+/// A version of PostgreSQL, in the order of the releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Version {
     pub(super) major: u32,
@@ -42,7 +42,7 @@ impl fmt::Display for Version {
 }
 
 impl Version {
-    /// Reads `postgres (PostgreSQL) 15.18 (Debian …)`; what is no number (`17beta1`) counts as minor 0.
+    /// Parses `postgres (PostgreSQL) 15.18 (Debian …)`. A minor version that is not a number (`17beta1`) counts as 0.
     fn parse(text: &str) -> Option<Self> {
         let number = text.split_once("(PostgreSQL)")?.1.split_whitespace().next()?;
         let mut parts = number.split(|c: char| !c.is_ascii_digit());
@@ -52,7 +52,7 @@ impl Version {
     }
 }
 
-/// One installed PostgreSQL.
+/// An installation of PostgreSQL.
 #[derive(Debug, Clone)]
 pub(super) struct Binaries {
     pub(super) directory: PathBuf,
@@ -64,11 +64,11 @@ impl Binaries {
         self.directory.join(name)
     }
 
-    /// The version that reads data of major version `data`, for a fresh start the newest; the directory the
-    /// operator named is never passed over for another one.
+    /// Selects the version that can read data of major version `data`, or the newest one for a first start. If the
+    /// operator named a directory, no other one is selected.
     ///
     /// # Errors
-    /// `UnusableBinDir`, `NotFound`, or `OtherVersion` when none fits the data in `cluster`.
+    /// `UnusableBinDir`, `NotFound`, or `OtherVersion` when no version fits the data in `cluster`.
     pub(super) fn choose(
         bin_dir: Option<&Path>,
         data: Option<u32>,
@@ -77,7 +77,7 @@ impl Binaries {
     ) -> Result<Self, StartError> {
         let mut rejected = Vec::new();
         let mut found = Vec::new();
-        // Absolute, because the programs are started with another working directory.
+        // The path must be absolute, because the programs are started with another working directory.
         let named = bin_dir.map(|directory| std::path::absolute(directory).unwrap_or(directory.into()));
         for directory in named.map_or_else(places, |directory| vec![directory]) {
             match probe(directory, account) {
@@ -97,13 +97,14 @@ impl Binaries {
     }
 }
 
-/// The versions of these, each once, the oldest first.
+/// Returns the distinct versions, in ascending order.
 fn versions(found: &[Binaries]) -> String {
     let versions: BTreeSet<_> = found.iter().map(|one| one.version).collect();
     versions.iter().map(Version::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Of equal versions the first, so that PATH goes before the usual places.
+/// Returns the newest installation, and the first one among equal versions, so that PATH takes precedence over the
+/// usual directories.
 fn newest(found: &[Binaries], data: Option<u32>) -> Option<&Binaries> {
     found
         .iter()
@@ -111,7 +112,7 @@ fn newest(found: &[Binaries], data: Option<u32>) -> Option<&Binaries> {
         .reduce(|best, one| if one.version > best.version { one } else { best })
 }
 
-/// Every directory with a program of PostgreSQL in it: those of PATH, then the usual places.
+/// Returns every directory that contains a program of PostgreSQL: those of PATH, then the usual ones.
 fn places() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
@@ -120,12 +121,12 @@ fn places() -> Vec<PathBuf> {
     on_path
         .chain(usual)
         .filter(|directory| PROGRAMS.iter().any(|name| directory.join(name).is_file()))
-        // PATH often names a usual place, and one directory may have several names.
+        // PATH often contains a usual directory, and a directory may have several names.
         .filter(|directory| seen.insert(fs::canonicalize(directory).unwrap_or_else(|_| directory.clone())))
         .collect()
 }
 
-/// The directories that a pattern with one `*` in one of its parts stands for.
+/// Returns the directories that match a pattern with one `*` in one of its components.
 fn matching(pattern: &str) -> Vec<PathBuf> {
     let Some((before, after)) = pattern.split_once('*') else { return vec![pattern.into()] };
     let (parent, prefix) = before.rsplit_once('/').unwrap_or(("", before));
@@ -138,9 +139,10 @@ fn matching(pattern: &str) -> Vec<PathBuf> {
     names.iter().map(|name| format!("{parent}/{name}{after}").into()).collect()
 }
 
-/// What is installed in `directory`, or why that is no use.
+/// Checks the installation in `directory`, and returns it or the reason why it cannot be used.
 ///
-/// The version is asked as the account that will run it: programs it cannot reach are not installed for it.
+/// The version is queried under the account that will run PostgreSQL, because programs that this account cannot reach
+/// are of no use.
 fn probe(directory: PathBuf, account: Option<&Account>) -> Result<Binaries, String> {
     let here = directory.display();
     if let Some(missing) = PROGRAMS.iter().find(|name| !directory.join(name).is_file()) {
@@ -163,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory whose `postgres` says it is `version`.
+    /// Creates a directory whose `postgres` reports `version`.
     fn installed(version: &str) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         for program in PROGRAMS {

@@ -1,4 +1,4 @@
-//! The first start: a data directory that is whole or absent, and the database in it.
+//! The first start: creates the data directory and the database in it, either completely or not at all.
 
 use std::{
     fs,
@@ -14,10 +14,10 @@ use super::{
     data_dir::{DataDir, sync_directory},
 };
 
-/// Lines of a failed program's output that are shown.
+/// The number of output lines of a failed program that are shown.
 const SHOWN_LINES: usize = 12;
 
-/// Major version of the PostgreSQL that wrote the data, `None` before the first start.
+/// Returns the major version of the PostgreSQL that wrote the data, or `None` before the first start.
 ///
 /// # Errors
 /// `NotData` when something else is in its place.
@@ -36,8 +36,8 @@ pub(super) fn version_of_data(cluster: &Path) -> Result<Option<u32>, StartError>
     }
 }
 
-/// Creates the data directory with the database `platform`, beside its place, and then moves it there: a first
-/// start that is cut off at any point is simply done again.
+/// Creates the data directory with the database `platform` under a temporary name and then renames it. A first start
+/// that is interrupted at any point is simply repeated.
 pub(super) fn create(
     data_dir: &DataDir,
     binaries: &Binaries,
@@ -48,7 +48,7 @@ pub(super) fn create(
     let (unfinished, cluster) = (data_dir.create_unfinished_cluster(account)?, data_dir.cluster());
     initialize(&unfinished, binaries, account, durability)?;
     create_database(&unfinished, binaries, account, durability)?;
-    // Takes the place of an empty directory too.
+    // The rename also replaces an empty directory.
     fs::rename(&unfinished, &cluster).map_err(StartError::io("create", &cluster))?;
     sync_directory(data_dir.path()).map_err(StartError::io("write", data_dir.path()))
 }
@@ -63,7 +63,7 @@ fn initialize(
     let mut initdb = command(&program, account);
     initdb.arg("--pgdata").arg(directory).args(["--username", "platform"]);
     initdb.args(["--auth-local=trust", "--auth-host=reject", "--data-checksums"]);
-    // The C locale is fast, and the order of an index does not change with a system's C library.
+    // The C locale is fast, and its index order does not change with the C library of the system.
     initdb.args(["--encoding=UTF8", "--locale=C"]);
     if durability == Durability::Disposable {
         initdb.arg("--no-sync");
@@ -71,7 +71,7 @@ fn initialize(
     succeeded(&program, initdb.output().map_err(StartError::io("run", &program))?)
 }
 
-/// In single-user mode, so that the database is there before anybody can connect.
+/// Creates the database in single-user mode, so that it exists before any client can connect.
 fn create_database(
     directory: &Path,
     binaries: &Binaries,
@@ -89,11 +89,11 @@ fn create_database(
     succeeded(&program, output)
 }
 
-/// Runs a command to its end with `input` as its standard input.
+/// Runs a command to completion with `input` as its standard input.
 fn answer(mut command: Command, input: &[u8]) -> std::io::Result<Output> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that ended early says why in its output, not in this broken pipe.
+        // A program that ended early explains the reason in its output, so a broken pipe is ignored here.
         stdin.write_all(input).ok();
     }
     child.wait_with_output()
@@ -108,7 +108,7 @@ fn succeeded(program: &Path, output: Output) -> Result<(), StartError> {
     Err(StartError::Program { program: program.into(), status: output.status, output: output_tail })
 }
 
-/// The end of a log, where the reason of a failure stands.
+/// Returns the last lines of a log, which contain the reason of a failure.
 pub(super) fn last_lines(text: &str) -> String {
     let lines: Vec<_> = text.lines().collect();
     lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")

@@ -1,4 +1,4 @@
-//! The data directory: who holds it, what lies where in it, and where the socket fits.
+//! The data directory: its lock, its layout, and the location of the socket.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError},
@@ -10,27 +10,27 @@ use std::{
 
 use super::{StartError, account::Account};
 
-/// PostgreSQL's name for its socket at the default port; the port is only a part of that name here.
+/// The name of PostgreSQL's socket at the default port. The port has no other meaning here.
 pub(super) const SOCKET_NAME: &str = ".s.PGSQL.5432";
-/// Bytes of the longest path a socket may have.
+/// The maximum length of a socket path in bytes.
 const LONGEST_SOCKET_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
-/// Start of the names of directories in which first starts are prepared.
+/// The prefix of the directories in which first starts are prepared.
 const UNFINISHED: &str = "postgres.unfinished";
 
-/// How long programs of a first start that was killed may go on.
+/// The time for which programs of a killed first start may continue to run.
 const ORPHANS_LINGER: Duration = Duration::from_secs(30);
 
-/// How long a lock may outlive its holder.
+/// The time for which a lock may outlive its holder.
 const LOCK_LINGERS: Duration = Duration::from_secs(1);
 
-/// An existing data directory, absolute and without symbolic links.
+/// An existing data directory, as an absolute path without symbolic links.
 #[derive(Debug)]
 pub(super) struct DataDir(PathBuf);
 
 impl DataDir {
-    /// Creates the directory where there is none. Others may pass through when PostgreSQL runs as another
-    /// account, but not list it.
+    /// Creates the directory if it does not exist. When PostgreSQL runs under another account, other accounts may pass
+    /// through the directory, but not list it.
     pub(super) fn create(path: &Path) -> Result<Self, StartError> {
         let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
         DirBuilder::new().recursive(true).mode(mode).create(path).map_err(StartError::io("create", path))?;
@@ -41,13 +41,13 @@ impl DataDir {
         &self.0
     }
 
-    /// PostgreSQL's own directory.
+    /// Returns the data directory of PostgreSQL.
     pub(super) fn cluster(&self) -> PathBuf {
         cluster_of(&self.0)
     }
 
-    /// A new directory in which a first start is prepared, so that `cluster` is whole or absent. Each has its own: the programs
-    /// of one that was killed may still write.
+    /// Creates a directory in which a first start is prepared, so that `cluster` is either complete or absent. Each
+    /// first start has its own, because the programs of a killed one may still write.
     pub(super) fn create_unfinished_cluster(&self, account: Option<&Account>) -> Result<PathBuf, StartError> {
         let (prefix, private) = (format!("{UNFINISHED}."), Permissions::from_mode(0o700));
         let directory = tempfile::Builder::new().prefix(&prefix).permissions(private).tempdir_in(&self.0);
@@ -56,11 +56,11 @@ impl DataDir {
         Ok(directory)
     }
 
-    /// Removes what first starts left that were cut off. Programs of a server that was just killed may still write there; they
-    /// end when they find their files gone.
+    /// Removes the directories of interrupted first starts. Programs of a server that was just killed may still write
+    /// there; they end when their files are gone.
     ///
     /// # Errors
-    /// `Io` when something cannot be removed, also after a while.
+    /// `Io` when something still cannot be removed after repeated attempts.
     pub(super) fn remove_unfinished_clusters(&self) -> Result<(), StartError> {
         let begun = Instant::now();
         for entry in fs::read_dir(&self.0).map_err(StartError::io("read", &self.0))?.flatten() {
@@ -83,7 +83,7 @@ impl DataDir {
         Ok(())
     }
 
-    /// What is given away when the disk is full.
+    /// Returns the path of the reserve file, which is removed when the disk is full.
     pub(super) fn reserve(&self) -> PathBuf {
         self.0.join("reserve")
     }
@@ -92,10 +92,10 @@ impl DataDir {
         self.0.join("postgres.log")
     }
 
-    /// Takes the directory for this process; the system gives it back when the process ends in any way.
+    /// Locks the directory for this process. The operating system releases the lock when the process ends in any way.
     ///
     /// # Errors
-    /// `InUse` while another server has it.
+    /// `InUse` while another server holds the lock.
     pub(super) fn lock(&self) -> Result<File, StartError> {
         let path = self.0.join("lock");
         let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
@@ -104,7 +104,8 @@ impl DataDir {
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
-                // A child of the holder before keeps the file open for the moment between its fork and its exec.
+                // A child process of the previous holder keeps the file open for the moment between its fork and its
+                // exec.
                 Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_LINGERS => {
                     std::thread::sleep(LOCK_LINGERS / 20);
                 }
@@ -114,8 +115,9 @@ impl DataDir {
         }
     }
 
-    /// The directory of the socket, created: `run` here, else, where that path is too long for a socket or has
-    /// characters that mean something in a list of directories, one of our own among the temporary files.
+    /// Returns the directory of the socket and creates it. It is `run` in the data directory. If that path is too long
+    /// for a socket or contains characters that are special in a list of directories, it is a directory of this server
+    /// among the temporary files.
     pub(super) fn socket_dir(&self, account: Option<&Account>) -> Result<PathBuf, StartError> {
         let name = format!("platform-{}", fingerprint(&self.0));
         let candidates =
@@ -132,15 +134,15 @@ impl DataDir {
     }
 }
 
-/// Where PostgreSQL's directory is in a data directory.
+/// Returns the path of PostgreSQL's data directory within a data directory.
 pub(super) fn cluster_of(data_dir: &Path) -> PathBuf {
     data_dir.join("postgres")
 }
 
-/// Creates a directory that is the account's alone; one that is there must be so already.
+/// Creates a directory that only the account can access. An existing one must already be like that.
 ///
 /// # Errors
-/// `ForeignSocketDir` when somebody else made it, for he could listen there in our place.
+/// `ForeignSocketDir` when another account created it, because that account could listen in place of PostgreSQL.
 fn own_directory(directory: &Path, account: Option<&Account>) -> Result<(), StartError> {
     match create_private(directory, account) {
         Err(StartError::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {}
@@ -155,7 +157,7 @@ fn own_directory(directory: &Path, account: Option<&Account>) -> Result<(), Star
     hand_over(directory, account)
 }
 
-/// Creates a directory that only `account` can look into.
+/// Creates a directory that only `account` can read.
 fn create_private(directory: &Path, account: Option<&Account>) -> Result<(), StartError> {
     DirBuilder::new().mode(0o700).create(directory).map_err(StartError::io("create", directory))?;
     hand_over(directory, account)
@@ -166,7 +168,7 @@ fn hand_over(path: &Path, account: Option<&Account>) -> Result<(), StartError> {
     lchown(path, Some(account.uid), Some(account.gid)).map_err(StartError::io("change the owner of", path))
 }
 
-/// Removes a directory with all that is in it; none is fine.
+/// Removes a directory with its contents. It is no error if the directory does not exist.
 fn remove_tree(directory: &Path) -> Result<(), StartError> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(StartError::io("remove", directory)(error)),
@@ -174,7 +176,7 @@ fn remove_tree(directory: &Path) -> Result<(), StartError> {
     }
 }
 
-/// Makes the names in a directory survive a power failure.
+/// Syncs a directory, so that the file names in it survive a power failure.
 pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
@@ -184,18 +186,18 @@ fn fits_socket(directory: &Path) -> bool {
         && directory.join(SOCKET_NAME).as_os_str().len() <= LONGEST_SOCKET_PATH
 }
 
-/// Sixteen characters that differ for different paths.
+/// Returns sixteen characters that differ for different paths.
 fn fingerprint(path: &Path) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, path.as_os_str().as_encoded_bytes());
     digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// How the driver is told to connect through the socket in `directory`.
+/// Returns the connection string for the socket in `directory`.
 pub(super) fn database_url(directory: &str) -> String {
     format!("host={} user=platform dbname=platform", quoted(directory))
 }
 
-/// A value of a libpq key/value string.
+/// Quotes a value of a libpq key/value string.
 fn quoted(value: &str) -> String {
     if !value.contains(|c: char| c.is_whitespace() || c == '\'' || c == '\\') {
         return value.into();

@@ -1,8 +1,9 @@
-//! The room on the disk under the data (SE7).
+//! Monitors the free space on the disks under the data (SE7).
 //!
-//! PostgreSQL that finds no room for its log ends and does not start again, so that nobody can read or delete either. Therefore
-//! writes are refused while there is still some room. A quarter of it lies in a reserve: a file that is removed when others,
-//! such as the log of another program, go on filling the disk. It is made again when there is room.
+//! When PostgreSQL finds no space for its write-ahead log, it ends and does not start again, so that data can be
+//! neither read nor deleted. Writes are therefore rejected while some space is still free. A quarter of that space is
+//! in a reserve file, which is removed when others, such as the log of another program, continue to fill the disk. It
+//! is created again when there is enough space.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -14,27 +15,27 @@ use rustix::fs::{FallocateFlags, fallocate, statvfs};
 
 use crate::telemetry;
 
-/// The disk of a data directory.
+/// The disks of a data directory.
 #[derive(Debug)]
 pub(super) struct Disk {
-    /// Where PostgreSQL writes: an operator may have put its log on a disk of its own.
+    /// The directories to which PostgreSQL writes: an operator may have placed the write-ahead log on a separate disk.
     places: [PathBuf; 2],
     reserve: PathBuf,
-    /// Writes are refused while fewer bytes are free; 0 for never.
+    /// Writes are rejected while fewer bytes are free; 0 means never.
     least_free: u64,
     room: Room,
-    /// Whether the file system cannot set bytes apart.
+    /// Whether creating the reserve has failed, for example because the file system cannot preallocate files.
     reserves_nothing: bool,
 }
 
 impl Disk {
-    /// Of the data in `cluster`, with the file `reserve`.
+    /// Creates the monitor of the data in `cluster`, with the file `reserve`.
     pub(super) fn new(cluster: PathBuf, reserve: PathBuf, least_free: u64) -> Self {
         let places = [cluster.join("pg_wal"), cluster];
         Self { places, reserve, least_free, room: Room::Enough, reserves_nothing: false }
     }
 
-    /// Looks how much room there is, gives the reserve away or makes it again, and logs what changed.
+    /// Checks the free space, removes or recreates the reserve, and logs changes.
     pub(super) fn look(&mut self) -> Room {
         if self.least_free == 0 {
             self.give_reserve_away();
@@ -42,12 +43,12 @@ impl Disk {
         }
         match self.free() {
             Ok(free) => self.judge(free),
-            Err(error) => tracing::warn!(%error, "the disk of the data directory cannot be looked at"),
+            Err(error) => tracing::warn!(%error, "the disk of the data directory cannot be checked"),
         }
         self.room
     }
 
-    /// Free bytes of the fuller one of the disks, without those that are kept for the system's administrator.
+    /// Returns the free bytes of the fuller disk, without those that are reserved for root.
     fn free(&self) -> io::Result<u64> {
         let mut least = u64::MAX;
         for place in &self.places {
@@ -79,18 +80,18 @@ impl Disk {
             }
             _ => {}
         }
-        // It must not take what was just found to be enough.
+        // The reserve must not use the space that was just found to be enough.
         if self.room == Room::Enough && free >= enough_again(self.least_free) + self.share() {
             self.make_reserve();
         }
     }
 
-    /// Bytes of the reserve.
+    /// Returns the size of the reserve in bytes.
     fn share(&self) -> u64 {
         self.least_free / 4
     }
 
-    /// Says whether there was one.
+    /// Removes the reserve. Returns whether there was one.
     fn give_reserve_away(&self) -> bool {
         fs::remove_file(&self.reserve).is_ok()
     }
@@ -103,7 +104,7 @@ impl Disk {
         if let Err(error) = self.set_apart() {
             self.reserves_nothing = true;
             self.give_reserve_away();
-            tracing::warn!(%error, file = %self.reserve.display(), "no reserve for a full disk can be made");
+            tracing::warn!(%error, file = %self.reserve.display(), "the reserve for a full disk cannot be created");
         }
     }
 
@@ -114,7 +115,8 @@ impl Disk {
     }
 }
 
-/// Whether so many free bytes are room. A little more is needed to go on than to stop, so that it does not go to and fro.
+/// Returns whether this number of free bytes is enough. The threshold for accepting writes again is slightly higher
+/// than the one for rejecting them, so that the state does not alternate.
 fn room(before: Room, free: u64, least_free: u64) -> Room {
     let wanted = match before {
         Room::Enough => least_free,
@@ -133,7 +135,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// A disk that is said to be full below 80 MiB, so that its reserve has 20.
+    /// A disk that counts as full below 80 MiB, so that its reserve has 20 MiB.
     fn disk(directory: &tempfile::TempDir) -> Disk {
         let cluster = directory.path().join("postgres");
         fs::create_dir_all(cluster.join("pg_wal")).unwrap();
@@ -157,7 +159,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut disk = disk(&directory);
 
-        // With what is free: what the reserve then has.
+        // Each pair: the free bytes, and the expected size of the reserve.
         for (free, wanted) in [
             (109, None),
             (110, Some(20 * MIB)),

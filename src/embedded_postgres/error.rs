@@ -1,11 +1,11 @@
-//! Why the private PostgreSQL could not be started, in words for the operator.
+//! The errors of starting the private PostgreSQL, with messages for the operator.
 
 use std::{io, path::PathBuf, time::Duration};
 
-/// What stood in the way of the private PostgreSQL. Every message names the place and the remedy.
+/// The reason why the private PostgreSQL cannot be started. Every message names the file or directory and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// No directory holds both `initdb` and `postgres` of a usable version.
+    /// No directory contains both `initdb` and `postgres` of a supported version.
     #[error(
         "no PostgreSQL 14 or newer found (looked on PATH and in the usual places; both initdb and postgres are \
          needed){}\n  Debian, Ubuntu:  apt-get install postgresql\n  Fedora:          dnf install \
@@ -14,26 +14,26 @@ pub enum StartError {
         passed_over(rejected)
     )]
     NotFound {
-        /// Directories that were passed over, each with the reason.
+        /// The directories that were rejected, each with the reason.
         rejected: Vec<String>,
     },
     /// The directory named with `--postgres-bin-dir` cannot be used.
     #[error("--postgres-bin-dir: {reason}")]
     UnusableBinDir {
-        /// What is missing there.
+        /// The reason.
         reason: String,
     },
-    /// Another server holds the data directory.
+    /// Another server has locked the data directory.
     #[error(
         "another server is running on the data directory {} (its file `lock` is held); stop it, or choose \
          another --data-dir",
         .data_dir.display()
     )]
     InUse {
-        /// The directory both want.
+        /// The directory that both servers use.
         data_dir: PathBuf,
     },
-    /// PostgreSQL refuses to run as root and there is nobody else to run it as.
+    /// PostgreSQL refuses to run as root, and no other account exists to run it.
     #[error(
         "PostgreSQL refuses to run as root, and neither `postgres` nor `nobody` is an account in /etc/passwd; \
          create one, or start the server as an ordinary user"
@@ -46,49 +46,49 @@ pub enum StartError {
         .directory.display()
     )]
     Impassable {
-        /// Account that PostgreSQL is to run as.
+        /// The account that is to run PostgreSQL.
         account: String,
-        /// First directory on the way, from the root, that it may not enter.
+        /// The first directory on the path, starting at the root, that the account may not enter.
         directory: PathBuf,
-        /// Permission bits of that directory.
+        /// The permission bits of that directory.
         mode: u32,
     },
-    /// The directory for the socket belongs to somebody else, who could listen in our place.
+    /// The directory for the socket belongs to another account, which could listen in place of PostgreSQL.
     #[error(
         "{} belongs to user {owner} and is not trusted with the database's socket; remove it, or choose a shorter \
          --data-dir, whose path fits a socket",
         .directory.display()
     )]
     ForeignSocketDir {
-        /// The directory that was found there.
+        /// The existing directory.
         directory: PathBuf,
-        /// Its owner's user id.
+        /// The user id of its owner.
         owner: u32,
     },
-    /// The data was written by another major version than every installed one.
+    /// The data was written by a major version that is not installed.
     #[error(
         "the data in {} is of PostgreSQL {data}, installed is {installed}; install PostgreSQL {data}, or carry \
          the data over with pg_upgrade",
         .directory.display()
     )]
     OtherVersion {
-        /// The data.
+        /// The directory of the data.
         directory: PathBuf,
-        /// Major version that wrote it.
+        /// The major version that wrote the data.
         data: u32,
-        /// The versions that were found.
+        /// The installed versions.
         installed: String,
     },
-    /// Something that is not a PostgreSQL data directory is in its place.
+    /// The directory contains something other than PostgreSQL data.
     #[error(
         "{} is not empty and not a PostgreSQL data directory (it has no PG_VERSION); move it away",
         .directory.display()
     )]
     NotData {
-        /// The place of the data.
+        /// The directory of the data.
         directory: PathBuf,
     },
-    /// A predecessor's PostgreSQL did not end when told to.
+    /// The PostgreSQL of an earlier run did not end when it was signalled.
     #[error(
         "PostgreSQL process {pid}, left by an earlier run on this data directory, does not end; stop it by hand"
     )]
@@ -99,43 +99,43 @@ pub enum StartError {
     /// A program of PostgreSQL failed.
     #[error("{program} failed ({status}): {output}")]
     Program {
-        /// Which program.
+        /// The program.
         program: PathBuf,
-        /// How it ended.
+        /// Its exit status.
         status: std::process::ExitStatus,
-        /// The end of what it said.
+        /// The end of its output.
         output: String,
     },
     /// PostgreSQL ended, or was not ready in time.
     #[error("the private PostgreSQL {what}; the end of {}:\n{tail}", .log.display())]
     NotReady {
-        /// What happened instead.
+        /// What happened.
         what: String,
-        /// Its log.
+        /// The log file.
         log: PathBuf,
-        /// The last lines it logged during this start.
+        /// The last lines that were logged during this start.
         tail: String,
     },
-    /// The file system refused.
+    /// A file operation failed.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The operation, as a verb.
         action: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// The refusal.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
 impl StartError {
-    /// For `map_err`: gives a refusal of the file system its verb and its file.
+    /// Returns a function for `map_err` that adds the operation and the file to an I/O error.
     pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
     }
 
-    /// PostgreSQL was given its time and is still not ready.
+    /// Creates the error for a PostgreSQL that is not ready before its timeout.
     pub(super) fn late(patience: Duration, log: PathBuf, tail: String) -> Self {
         Self::NotReady { what: format!("was not ready within {} s", patience.as_secs()), log, tail }
     }

@@ -1,13 +1,14 @@
 //! The private PostgreSQL of the default start.
 //!
-//! Without `--database-url` the server runs a PostgreSQL of its own on `<data-dir>/postgres`, reachable through a
-//! Unix socket only and stopped with the server. Reading order: [`EmbeddedPostgres::start`] here, then `binaries`
-//! (which PostgreSQL), `account` (as whom), `data_dir` (what lies where, the lock), `cluster` (the first start),
-//! `postmaster` (the running process and what a crash leaves), `disk` (the room under it).
+//! Without `--database-url`, the server runs its own PostgreSQL on `<data-dir>/postgres`, which is reachable only
+//! through a Unix socket and is stopped with the server. Reading order: [`EmbeddedPostgres::start`] here, then
+//! `binaries` (which installation), `account` (under which account), `data_dir` (the layout of the directory, the
+//! lock), `cluster` (the first start), `postmaster` (the running process and what a crash leaves), `disk` (the free
+//! space under it).
 //!
-//! Three things end the database with the server: [`EmbeddedPostgres::stop`] in an orderly end; a signal from the
-//! kernel when the server dies in any other way (where `setpriv` of util-linux is installed); and the next start,
-//! which stops what the former two missed before it goes on.
+//! Three mechanisms end the database together with the server: [`EmbeddedPostgres::stop`] in an orderly shutdown; a
+//! signal from the kernel when the server dies in any other way (where `setpriv` of util-linux is installed); and the
+//! next start, which first stops a database that the other two missed.
 
 mod account;
 mod binaries;
@@ -35,51 +36,52 @@ use disk::Disk;
 use platform_actors::store::Room;
 use postmaster::{Launch, PidFile};
 
-/// First pause before an ended server is started again: `pg_ctl stop` sees that it ended, and `pg_ctl restart` may
-/// start it instead.
+/// The first delay before an ended PostgreSQL is restarted. It lets `pg_ctl stop` see that PostgreSQL ended, and lets
+/// `pg_ctl restart` start it instead.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Longest pause between attempts: with the half second between two calls and the start itself the server is back
-/// within 5 s of that being possible.
+/// The longest delay between attempts. Together with the half second between two calls and the start itself, PostgreSQL
+/// runs again within 5 s after that becomes possible.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
-/// A server that ran this long is sound: the pause before its next restart is the first one again.
+/// A PostgreSQL that ran for this time counts as stable, and its next restart uses the first delay again.
 const PROVEN: Duration = Duration::from_secs(60);
 
-/// What the private PostgreSQL is started with.
+/// The options of the private PostgreSQL.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Directory of all that the server keeps (`--data-dir`); created where it is missing. A start as root needs
-    /// every directory above it to be enterable by the account `postgres` (else `nobody`).
+    /// The directory for everything that the server stores (`--data-dir`); created if it does not exist. For a start as
+    /// root, the account `postgres` (else `nobody`) must be able to enter all its parent directories.
     pub data_dir: PathBuf,
-    /// Directory of PostgreSQL's programs (`--postgres-bin-dir`); `None` looks on PATH and in the usual places.
+    /// The directory of PostgreSQL's programs (`--postgres-bin-dir`); `None` searches PATH and the usual directories.
     pub bin_dir: Option<PathBuf>,
-    /// What survives a power failure.
+    /// The durability of commits.
     pub durability: Durability,
-    /// Bytes that stay free on the disk (`--least-free-bytes`): while fewer are, there is no room to store anything; 0 for none.
+    /// The number of bytes that stay free on the disk (`--least-free-bytes`). While fewer are free, nothing can be
+    /// stored; 0 disables the check.
     pub least_free: u64,
 }
 
-/// What a commit is worth.
+/// The guarantee that a commit gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// Committed means on disk: what a 2xx answer promises (design, section 1).
+    /// Committed data is on disk, as a 2xx response promises (design, section 1).
     Durable,
-    /// Committed means in memory, and four times the connections: for tests, whose data nobody misses.
+    /// Committed data is in memory, and four times as many connections are allowed. For tests, whose data may be lost.
     Disposable,
 }
 
-/// What [`EmbeddedPostgres::supervise`] found.
+/// The result of [`EmbeddedPostgres::supervise`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Supervision {
-    /// The database runs.
+    /// The database is running.
     Running,
-    /// It had ended and runs again; connections to it are gone.
+    /// The database had ended and is running again; connections to it are lost.
     Restarted,
-    /// It has ended; the next attempt is due later, or somebody else runs a PostgreSQL on the data right now
-    /// (`pg_ctl restart` by an operator), which is left alone until it ends.
+    /// The database has ended. The next attempt is due later, or an operator currently runs a PostgreSQL on the data
+    /// (`pg_ctl restart`), which is left alone until it ends.
     Waiting,
 }
 
-/// A running PostgreSQL that belongs to this process; dropping it stops it.
+/// A running PostgreSQL that this process owns. Dropping it stops it.
 #[derive(Debug)]
 pub struct EmbeddedPostgres {
     launch: Launch,
@@ -88,20 +90,20 @@ pub struct EmbeddedPostgres {
     started: Instant,
     next_attempt: Instant,
     pause: Duration,
-    /// Held from before the first look at the data until after the end of the database.
+    /// The lock is held from before the first access to the data until after the end of the database.
     _lock: File,
 }
 
 impl EmbeddedPostgres {
-    /// Starts the database, on the first start also creates it, and waits until it takes connections: about a
-    /// second for the first start, a tenth for later ones, at most two minutes when a crash must be recovered from.
-    /// A server that a crashed predecessor left on the same data is stopped first.
+    /// Starts the database, creates it on the first start, and waits until it accepts connections. This takes about a
+    /// second for the first start, a tenth of a second for later ones, and at most two minutes when a crash must be
+    /// recovered from. A database that a crashed server left on the same data is stopped first.
     ///
-    /// Blocks. Call it on a thread that lives as long as the database is needed, such as the main thread: the
-    /// kernel's signal that ends the database with its parent is sent when the starting *thread* ends.
+    /// This function blocks. Call it on a thread that lives as long as the database is needed, such as the main thread:
+    /// the kernel's signal that ends the database with its parent is sent when the starting *thread* ends.
     ///
     /// # Errors
-    /// [`StartError`]; nothing is left running then.
+    /// [`StartError`]; no process is left running in that case.
     pub fn start(options: Options) -> Result<Self, StartError> {
         let data_dir = DataDir::create(&options.data_dir)?;
         let lock = data_dir.lock()?;
@@ -126,7 +128,7 @@ impl EmbeddedPostgres {
         };
         postmaster::end_leftover(&launch.cluster)?;
         let mut disk = Disk::new(launch.cluster.clone(), data_dir.reserve(), options.least_free);
-        // A full disk needs its reserve for the start already.
+        // On a full disk, the start already needs the space of the reserve.
         disk.look();
         let now = Instant::now();
         let mut postgres = Self {
@@ -142,26 +144,26 @@ impl EmbeddedPostgres {
         Ok(postgres)
     }
 
-    /// How to connect, as the superuser `platform` of the database `platform`: `host=<socket directory>
+    /// Returns the connection string for the superuser `platform` and the database `platform`: `host=<socket directory>
     /// user=platform dbname=platform`, libpq's key/value form.
     pub fn database_url(&self) -> String {
         data_dir::database_url(&self.socket_dir().to_string_lossy())
     }
 
-    /// The directory of the socket; only the account of the database (and root) may enter it.
+    /// Returns the directory of the socket. Only the account of the database (and root) may enter it.
     pub fn socket_dir(&self) -> &Path {
         &self.launch.socket_dir
     }
 
-    /// Looks whether there is room on the disk to store something (SE7). Called about twice a second: in between others may
-    /// fill it, too.
+    /// Checks whether the disk has space to store data (SE7). Called about twice a second, because other programs may
+    /// fill the disk.
     pub fn look_at_disk(&mut self) -> Room {
         self.disk.look()
     }
 
-    /// Starts the database again when it ended by itself or was stopped by an operator, after a second and then
-    /// with pauses that grow to three. Called about twice a second on the thread that called
-    /// [`start`](Self::start); returns at once unless it starts.
+    /// Restarts the database when it ended by itself or was stopped by an operator, after a delay of one second that
+    /// grows to three. Called about twice a second on the thread that called [`start`](Self::start); returns
+    /// immediately unless it starts the database.
     ///
     /// # Errors
     /// [`StartError`] of a failed attempt; later calls try again.
@@ -187,16 +189,17 @@ impl EmbeddedPostgres {
         attempt.map(|()| Supervision::Restarted)
     }
 
-    /// Stops the database: clients are disconnected, what is in memory is written, all within 20 s or else at once
-    /// (the next start then recovers from the log). Nothing happens when it is stopped already.
+    /// Stops the database: clients are disconnected and a checkpoint is written, within 20 s; after that an immediate
+    /// shutdown follows, and the next start recovers from the write-ahead log. It does nothing if the database is
+    /// already stopped.
     pub fn stop(&mut self) {
         if let Some(mut child) = self.child.take() {
             postmaster::stop_child(&mut child);
             tracing::info!(process.pid = child.id(), "private postgresql stopped");
         }
-        // One that an operator started in the place of ours goes with the server as well.
+        // A database that an operator started in place of this one is stopped, too.
         if let Err(error) = postmaster::end_leftover(&self.launch.cluster) {
-            tracing::error!(%error, "private postgresql stays");
+            tracing::error!(%error, "private postgresql cannot be stopped");
         }
     }
 
@@ -220,11 +223,11 @@ impl EmbeddedPostgres {
         Ok(())
     }
 
-    /// Removes the socket of a server that is gone, with its lock file, whose process number may be somebody
-    /// else's by now. The directory is ours alone and no server runs on the data.
+    /// Removes the socket of a database that has ended, and its lock file, whose process id may have been reused.
+    /// Nobody else uses the directory, and no server runs on the data.
     fn clear_socket(&self) {
         for name in [data_dir::SOCKET_NAME.to_owned(), format!("{}.lock", data_dir::SOCKET_NAME)] {
-            // What cannot be removed PostgreSQL will name in its log.
+            // PostgreSQL reports in its log what cannot be removed.
             fs::remove_file(self.launch.socket_dir.join(name)).ok();
         }
     }
@@ -236,16 +239,16 @@ impl Drop for EmbeddedPostgres {
     }
 }
 
-/// How to connect to the private PostgreSQL that a server runs on this data directory right now, so that commands
-/// such as `platform user create` work beside it; `None` when none runs there, and the caller may
-/// [`start`](EmbeddedPostgres::start) one.
+/// Returns the connection string of the private PostgreSQL that a server is currently running on this data directory,
+/// so that commands such as `platform user create` work at the same time. Returns `None` when none is running; the
+/// caller may then [`start`](EmbeddedPostgres::start) one.
 pub fn running_database_url(data_dir: &Path) -> Option<String> {
     let cluster = data_dir::cluster_of(&fs::canonicalize(data_dir).ok()?);
     let file = PidFile::live(&cluster).filter(|file| file.ready)?;
     Some(data_dir::database_url(&file.socket_dir))
 }
 
-/// Whether a server has made its private PostgreSQL in this data directory, running or not.
+/// Returns whether a server has created its private PostgreSQL in this data directory, running or not.
 pub fn holds_database(data_dir: &Path) -> bool {
     matches!(cluster::version_of_data(&data_dir::cluster_of(data_dir)), Ok(Some(_)))
 }

@@ -1,4 +1,4 @@
-//! The running PostgreSQL: what its pid file says, starting it, and ending one that a predecessor left.
+//! The running PostgreSQL: reads its pid file, starts it, and stops one that an earlier run left.
 
 use std::{
     fs::{self, OpenOptions},
@@ -19,16 +19,16 @@ use super::{
     cluster::last_lines,
 };
 
-/// How long a start may take, recovery after a crash included.
+/// The timeout of a start, including recovery after a crash.
 const START_PATIENCE: Duration = Duration::from_secs(120);
-/// How long a fast shutdown may take: it writes what is in memory.
+/// The timeout of a fast shutdown, which writes a checkpoint.
 pub(super) const FAST_SHUTDOWN: Duration = Duration::from_secs(20);
-/// How long an immediate shutdown may take; the next start then recovers from the log.
+/// The timeout of an immediate shutdown. The next start then recovers from the write-ahead log.
 pub(super) const IMMEDIATE_SHUTDOWN: Duration = Duration::from_secs(6);
-/// How often a process is looked at while it starts or ends.
+/// The interval at which a starting or ending process is polled.
 const GLANCE: Duration = Duration::from_millis(10);
 
-/// What `postmaster.pid` says about the server on a data directory.
+/// The contents of `postmaster.pid`, which describes the server on a data directory.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PidFile {
     pub(super) pid: i32,
@@ -41,7 +41,7 @@ impl PidFile {
         cluster.join("postmaster.pid")
     }
 
-    /// `None` when there is none, or when it is still being written.
+    /// Reads the file. Returns `None` when it does not exist or is still being written.
     pub(super) fn read(cluster: &Path) -> Option<Self> {
         Self::parse(&fs::read_to_string(Self::path(cluster)).ok()?)
     }
@@ -55,14 +55,14 @@ impl PidFile {
         })
     }
 
-    /// The server this file names, when it lives.
+    /// Reads the file. Returns `None` unless the process that it names is a live server on this data.
     pub(super) fn live(cluster: &Path) -> Option<Self> {
         Self::read(cluster).filter(|file| runs_on(file.pid, cluster))
     }
 }
 
-/// Whether this process is a PostgreSQL server on this data: after a crash the number may long be somebody
-/// else's. A process that ended but was never collected by its parent has no command line and does not count.
+/// Returns whether this process is a PostgreSQL server on this data, because after a crash the process id may have been
+/// reused. A zombie process has no command line and does not count.
 fn runs_on(pid: i32, cluster: &Path) -> bool {
     let process = Path::new("/proc").join(pid.to_string());
     if !Path::new("/proc/self/cmdline").exists() {
@@ -78,7 +78,7 @@ fn runs_on(pid: i32, cluster: &Path) -> bool {
             || fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == cluster))
 }
 
-/// The same where there is no `/proc`.
+/// Returns the same as [`runs_on`] on systems without `/proc`.
 fn listed_by_ps(pid: i32, cluster: &Path) -> bool {
     let output = Command::new("ps").args(["-ww", "-o", "command=", "-p"]).arg(pid.to_string()).output();
     output.is_ok_and(|output| {
@@ -87,8 +87,8 @@ fn listed_by_ps(pid: i32, cluster: &Path) -> bool {
     })
 }
 
-/// Ends a server that outlived the process that started it, and makes what a crash left harmless. The caller
-/// holds the lock of the data directory, so nobody else's server can be meant.
+/// Stops a server that outlived the process that started it, and cleans up after a crash. The caller holds the lock of
+/// the data directory, so it cannot be the server of another process.
 ///
 /// # Errors
 /// `OrphanStays` when it survives a fast and an immediate shutdown.
@@ -103,9 +103,10 @@ pub(super) fn end_leftover(cluster: &Path) -> Result<(), StartError> {
     disown_pid_file(cluster)
 }
 
-/// PostgreSQL refuses to start while the process in a stale pid file lives, although the number may be somebody
-/// else's by now. It takes its own parent's number for stale, so that stands there from here on. The file must
-/// stay: its line on shared memory keeps a new server off while processes of a killed one still write.
+/// Overwrites the process id in a stale pid file. PostgreSQL refuses to start while that process lives, although the id
+/// may have been reused. PostgreSQL treats the id of its own parent as stale, so that id is written. The file must not
+/// be removed: its line on shared memory prevents the start of a new server while processes of a killed one still
+/// write.
 fn disown_pid_file(cluster: &Path) -> Result<(), StartError> {
     let path = PidFile::path(cluster);
     let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
@@ -113,10 +114,10 @@ fn disown_pid_file(cluster: &Path) -> Result<(), StartError> {
     fs::write(&path, format!("{}\n{rest}", std::process::id())).map_err(StartError::io("write", path))
 }
 
-/// Signals a process and waits at most `patience` for its end; whether it ended.
+/// Signals a process and waits up to `patience` for its end. Returns whether it ended.
 pub(super) fn end(pid: i32, signal: Signal, patience: Duration, mut gone: impl FnMut() -> bool) -> bool {
     if let Some(pid) = Pid::from_raw(pid) {
-        // It may have ended by itself meanwhile.
+        // The process may have ended meanwhile.
         kill_process(pid, signal).ok();
     }
     let deadline = Instant::now() + patience;
@@ -129,7 +130,7 @@ pub(super) fn end(pid: i32, signal: Signal, patience: Duration, mut gone: impl F
     gone()
 }
 
-/// All that is needed to start the server, once or again.
+/// The parameters with which the server is started and restarted.
 #[derive(Debug)]
 pub(super) struct Launch {
     pub(super) binaries: Binaries,
@@ -141,7 +142,7 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    /// Starts the server and waits until it takes connections.
+    /// Starts the server and waits until it accepts connections.
     ///
     /// # Errors
     /// `NotReady` with the end of its log when it ends or takes longer than two minutes.
@@ -164,7 +165,8 @@ impl Launch {
         Ok(child)
     }
 
-    /// The server, wrapped in `setpriv` where that can tie its life to ours.
+    /// Returns the command of the server, wrapped in `setpriv` where that can end the server together with this
+    /// process.
     fn command(&self) -> Command {
         let postgres = self.binaries.program("postgres");
         let mut command = match self.setpriv() {
@@ -180,12 +182,13 @@ impl Launch {
             command.args(["-c", setting]);
         }
         command.args(["-c", &format!("shared_buffers={}MB", shared_buffers(memory()))]);
-        // Its own group: Ctrl-C reaches us alone, and we stop the database after the last write.
+        // The server has a process group of its own, so that Ctrl-C reaches only this process, which stops the database
+        // after the last write.
         command.process_group(0);
         command
     }
 
-    /// A `setpriv` (util-linux) that can have a process signalled when its parent dies; not every one can.
+    /// Returns a `setpriv` (util-linux) that supports signalling a process when its parent dies; old versions do not.
     pub(super) fn setpriv(&self) -> Option<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let usual = [PathBuf::from("/usr/bin"), PathBuf::from("/bin")];
@@ -220,20 +223,21 @@ impl Launch {
         if let Ok(mut log) = fs::File::open(&self.log)
             && log.seek(SeekFrom::Start(position)).is_ok()
         {
-            // What can be read is better than nothing; this is already an error's text.
+            // A read error is ignored, because this is already the text of an error.
             log.read_to_end(&mut logged).ok();
         }
         last_lines(&String::from_utf8_lossy(&logged))
     }
 }
 
-/// Why a start did not come to its end.
+/// The reason why a start failed.
 enum Trouble {
     Ended(std::process::ExitStatus),
     Late,
 }
 
-/// Fast shutdown, then immediate, then by force; bounded, and the child is collected in every case.
+/// Stops the server with a fast shutdown, then an immediate one, then SIGKILL. Each step has a timeout, and the child
+/// is reaped in every case.
 pub(super) fn stop_child(child: &mut Child) {
     let Ok(pid) = i32::try_from(child.id()) else { return };
     if !matches!(child.try_wait(), Ok(None)) {
@@ -243,16 +247,17 @@ pub(super) fn stop_child(child: &mut Child) {
     if end(pid, Signal::INT, FAST_SHUTDOWN, &mut gone) {
         return;
     }
-    tracing::warn!(process.pid = pid, "private postgresql does not end, stopping it at once");
+    tracing::warn!(process.pid = pid, "private postgresql does not end, sending an immediate shutdown");
     if !end(pid, Signal::QUIT, IMMEDIATE_SHUTDOWN, &mut gone) {
         child.kill().and_then(|()| child.wait()).ok();
     }
 }
 
-/// SIGINT when the parent dies: a fast shutdown. (SIGTERM would wait for clients to leave.)
+/// The server receives SIGINT when its parent dies, which is a fast shutdown. (SIGTERM would wait for clients to
+/// disconnect.)
 const TIED: [&str; 3] = ["--pdeathsig", "INT", "--"];
 
-/// Given on the command line, so that they hold whatever stands in `postgresql.conf`.
+/// These settings are passed on the command line, so that they override `postgresql.conf`.
 const COMMON: [&str; 6] = [
     "listen_addresses=",
     "unix_socket_permissions=0700",
@@ -262,12 +267,13 @@ const COMMON: [&str; 6] = [
     "log_timezone=UTC",
 ];
 
-/// Mebibytes for pages that PostgreSQL keeps: an eighth of the memory, from 128 to 1024. The server lives beside it.
+/// Returns the size of PostgreSQL's shared buffers in mebibytes: an eighth of the memory, between 128 and 1024. The
+/// server runs on the same machine.
 fn shared_buffers(memory: Option<u64>) -> u64 {
     memory.map_or(128, |kibibytes| (kibibytes / 1024 / 8).clamp(128, 1024))
 }
 
-/// Memory of this machine in kibibytes; `None` where the system does not tell it this way.
+/// Returns the memory of this machine in kibibytes, or `None` on systems without `/proc/meminfo`.
 fn memory() -> Option<u64> {
     let table = fs::read_to_string("/proc/meminfo").ok()?;
     table.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.parse().ok())
@@ -279,7 +285,7 @@ impl Durability {
             Self::Durable => {
                 &["max_connections=100", "fsync=on", "synchronous_commit=on", "full_page_writes=on"]
             }
-            // Many test servers share one of these.
+            // Many test servers share one of these databases.
             Self::Disposable => {
                 &["max_connections=400", "fsync=off", "synchronous_commit=off", "full_page_writes=off"]
             }

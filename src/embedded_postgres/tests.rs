@@ -1,4 +1,4 @@
-//! The private PostgreSQL on real programs of the machine, as root or not.
+//! Tests the private PostgreSQL with the installed programs, as root or as another account.
 
 use std::{
     io::{BufRead, BufReader},
@@ -12,12 +12,12 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
 
-/// Longest wait for something that takes a fraction of it.
+/// The longest wait for an event that usually takes a fraction of this time.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Tells the helper process which directory to start on.
+/// The variable that tells the helper process its data directory.
 const HELPER_DATA_DIR: &str = "EMBEDDED_POSTGRES_TEST_DATA_DIR";
 
-/// A directory that the account of the database can enter also when root made it.
+/// Creates a directory that the account of the database can enter even if root created it.
 fn scratch() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o711)).unwrap();
@@ -44,7 +44,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Runs a statement in single-user mode on a stopped database: the machine may have no client program.
+/// Runs a statement in single-user mode on a stopped database, because the machine may have no client program.
 fn databases(postgres: &Launch) -> String {
     let mut single = account::command(&postgres.binaries.program("postgres"), postgres.account.as_ref());
     single.arg("--single").arg("-D").arg(&postgres.cluster).arg("platform").stdin(Stdio::piped());
@@ -94,7 +94,7 @@ fn first_start_waits_for_the_programs_of_one_that_was_killed() {
     let unfinished = directory.path().join("postgres.unfinished");
     fs::create_dir_all(unfinished.join("base")).unwrap();
     let orphan = thread::spawn(move || {
-        // As initdb: it goes on writing, and ends when its directory is gone.
+        // This loop imitates initdb, which continues to write and ends when its directory is gone.
         let written = (0..).take_while(|n| {
             thread::sleep(Duration::from_millis(5));
             fs::write(unfinished.join(format!("base/{n}")), "x").is_ok()
@@ -164,7 +164,7 @@ fn pid_file_whose_number_went_to_another_process_does_not_stop_a_start() {
     let mut postgres = EmbeddedPostgres::start(options(directory.path())).unwrap();
     let pid_file = fs::read_to_string(PidFile::path(&postgres.launch.cluster)).unwrap();
     signal(server_of(directory.path()).unwrap(), Signal::QUIT);
-    // Its PID file goes a moment before the process does.
+    // PostgreSQL removes its pid file slightly before its process ends.
     wait_until("the end of the server", || postgres.child.as_mut().unwrap().try_wait().unwrap().is_some());
     let launch = &postgres.launch;
     let mut sleeper =
@@ -194,7 +194,7 @@ fn ended_server_is_started_again() {
         let killed = server_of(directory.path()).unwrap();
         signal(killed, cause);
         let since = Instant::now();
-        // An attempt may come too early, while processes of a killed server still end.
+        // An attempt may come too early, while processes of a killed server are still ending.
         wait_until("the restart", || matches!(postgres.supervise(), Ok(Supervision::Restarted)));
 
         assert!(since.elapsed() < Duration::from_secs(5), "{cause:?} took {:?}", since.elapsed());

@@ -1,4 +1,5 @@
-//! The addresses of a request: where the client sent it, which links begin with, and where it came from (C-01, C-15).
+//! The addresses of a request: the address the client used, with which links begin, and the address the request came
+//! from (C-01, C-15).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -8,7 +9,8 @@ use platform_actors::Error;
 use super::error::Result;
 use super::head::{Head, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO, text};
 
-/// Scheme and authority of the address the client used; forwarded ones count from trusted proxies only (C-15).
+/// Returns the scheme and authority of the address the client used. Forwarded values count only from trusted proxies
+/// (C-15).
 pub fn base(head: &impl Head) -> String {
     let edge = head.edge();
     let scheme = match forwarded(head, &X_FORWARDED_PROTO) {
@@ -22,8 +24,9 @@ pub fn base(head: &impl Head) -> String {
     }
 }
 
-/// Host and port of the address the client used; `None` when it named none that could stand in a link. An address in the request
-/// line goes before `Host` (RFC 9112, 3.2.2). What a proxy forwards and is no address counts as not forwarded.
+/// Returns the host and port of the address the client used, or `None` when the client named none that is valid in a
+/// link. An address in the request line takes precedence over `Host` (RFC 9112, 3.2.2). A forwarded value that is not
+/// an address is ignored.
 pub fn authority(head: &impl Head) -> Option<&str> {
     forwarded(head, &X_FORWARDED_HOST)
         .filter(|authority| is_authority(authority))
@@ -32,10 +35,10 @@ pub fn authority(head: &impl Head) -> Option<&str> {
         .filter(|authority| is_authority(authority))
 }
 
-/// Refuses a request that names an address that is none: proxies on the way may read it otherwise than this server.
+/// Rejects a request that names an invalid address, because proxies might interpret it differently from this server.
 ///
 /// # Errors
-/// 400, which does not repeat what was named.
+/// 400, without repeating the address.
 pub(crate) fn check(head: &impl Head) -> Result<()> {
     let is_address = |value: &[u8]| text(value).map(str::trim).is_some_and(is_authority);
     let mut named = head.values(&HOST).chain(head.target_authority().map(str::as_bytes));
@@ -45,15 +48,16 @@ pub(crate) fn check(head: &impl Head) -> Result<()> {
     }
 }
 
-/// What the nearest proxy says, if it is trusted. Of several values the last counts: a proxy that appends writes behind what
-/// came to it, and that anybody may have written. In a chain of proxies the outermost sets the value and the others keep it.
+/// Returns the value that the nearest proxy sent, if the proxy is trusted. Of several values the last one counts: a
+/// proxy appends its value to those it received, which anybody may have written. In a chain of proxies, the outermost
+/// one sets the value and the others keep it.
 fn forwarded<'h>(head: &'h impl Head, name: &'h HeaderName) -> Option<&'h str> {
     let value = head.values(name).next_back()?;
     let trusted = head.peer().is_some_and(|peer| head.edge().trusts(peer));
     trusted.then(|| text(value))?.and_then(|value| value.rsplit(',').next()).map(str::trim)
 }
 
-/// Whether this is a host name or an address, with or without a port, and nothing more.
+/// Returns whether the text is exactly a host name or an IP address, with or without a port.
 pub(crate) fn is_authority(text: &str) -> bool {
     let port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok();
     if let Some((address, rest)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
@@ -66,8 +70,8 @@ pub(crate) fn is_authority(text: &str) -> bool {
         && named_port.is_none_or(port)
 }
 
-/// The address a request came from: the peer's; behind trusted proxies the last one in `X-Forwarded-For` that is none of
-/// them, for what stands before it anybody may have written.
+/// Returns the address of the client: the peer's address or, behind trusted proxies, the last address in
+/// `X-Forwarded-For` that is not one of them. Anybody may have written the values before it.
 pub fn client_address(head: &impl Head) -> IpAddr {
     let Some(peer) = head.peer() else { return Ipv4Addr::UNSPECIFIED.into() };
     let lines = head.values(&X_FORWARDED_FOR).rev();
@@ -75,7 +79,7 @@ pub fn client_address(head: &impl Head) -> IpAddr {
     nearest_stranger(peer, hops, |address| head.edge().trusts(address))
 }
 
-/// `hops`: the nearest first.
+/// Returns the first address that is not a trusted proxy. `hops` begins with the nearest.
 fn nearest_stranger<'h>(
     peer: IpAddr,
     mut hops: impl Iterator<Item = &'h [u8]>,
@@ -89,7 +93,7 @@ fn nearest_stranger<'h>(
     nearest.to_canonical()
 }
 
-/// An address with or without a port, of IPv6 with or without brackets.
+/// Parses an address with or without a port; IPv6 addresses with or without brackets.
 fn parse_hop(text: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(text).ok()?.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);

@@ -1,4 +1,4 @@
-//! Reading a request body, within its limit.
+//! Reads request bodies within their size limits.
 
 use std::io;
 use std::pin::Pin;
@@ -19,26 +19,27 @@ use crate::http::error::{ApiError, Result};
 use crate::http::held_bytes::Share;
 use crate::stop::Stop;
 
-/// The bytes of a body as they come. A client may close its half of the connection behind them (B-24); see
+/// The bytes of a body as they arrive. A client may close its half of the connection after them (B-24); see
 /// [`crate::connection`].
 pub struct Incoming {
     payload: web::Payload,
     line: Option<Line>,
     pace: Pace,
-    /// While nothing is there.
+    /// The deadline while the server waits for bytes.
     waits: Option<Place>,
 }
 
 impl Incoming {
-    /// The body of a request.
+    /// Wraps the body of a request.
     pub fn of(request: &HttpRequest, payload: web::Payload) -> Self {
-        // Rows of CSV make requests that came over no connection.
+        // The requests that CSV rows are converted into have no connection.
         let line = request.conn_data::<Line>().cloned();
         line.iter().for_each(|line| line.body_is(BodyIs::Underway));
         Self { payload, line, pace: Pace::new(edge(request).limits()), waits: None }
     }
 
-    /// Nothing is there. Ready when that has gone on for too long; then the client is not listened to any longer.
+    /// Handles a pause of the body. Ready when the pause has lasted too long; the server then stops reading from the
+    /// client.
     fn poll_pause(&mut self, cx: &Context<'_>) -> Poll<PayloadError> {
         let Some(line) = &self.line else { return Poll::Pending };
         line.body_is(BodyIs::Taken);
@@ -78,7 +79,8 @@ impl Drop for Incoming {
 pub struct Unread {
     payload: Incoming,
     announced: Option<usize>,
-    /// A coding that is not taken. Told when the body is read, behind what can be refused without it (C-07a).
+    /// An unsupported content coding. It is reported when the body is read, after all errors that can be detected
+    /// without the body (C-07a).
     coding: Option<String>,
     request: HttpRequest,
 }
@@ -103,11 +105,11 @@ impl FromRequest for Unread {
 }
 
 impl Unread {
-    /// Reads the body whole.
+    /// Reads the whole body.
     ///
     /// # Errors
-    /// As [`chunk`](Self::chunk); `TooLarge` beyond `limit` bytes, as soon as that is known; `TooManyRequests` when too much is held of
-    /// unfinished bodies.
+    /// As [`chunk`](Self::chunk); `TooLarge` beyond `limit` bytes, as soon as that is known; `TooManyRequests` when
+    /// unfinished bodies occupy too much memory.
     pub async fn read(mut self, limit: usize) -> Result<Bytes> {
         if let Err(refusal) = self.check_coding() {
             self.refuse().await;
@@ -142,16 +144,16 @@ impl Unread {
         within(body.freeze(), limit)
     }
 
-    /// How long the body is, when the client said so.
+    /// Returns the length of the body according to `Content-Length`, if present.
     pub fn announced(&self) -> Option<usize> {
         self.announced
     }
 
-    /// The next bytes of a body that is too long to be read whole; `None` at its end.
+    /// Returns the next bytes of a body that is too long to be read at once, or `None` at its end.
     ///
     /// # Errors
-    /// 415 for a body that is coded (e.g. gzip), 400 when it ends too early, 408 when it comes too slowly, 503 when a server that
-    /// stops cannot wait for the rest.
+    /// 415 for a body with a content coding (e.g. gzip), 400 when it ends too early, 408 when it arrives too slowly,
+    /// 503 when the server is stopping and cannot wait for the rest.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>> {
         self.check_coding()?;
         self.next().await
@@ -164,7 +166,7 @@ impl Unread {
         })
     }
 
-    /// Refuses a body that is coded. Whoever takes it by [`into_payload`](Self::into_payload) asks first.
+    /// Rejects a body with a content coding. Callers of [`into_payload`](Self::into_payload) call this first.
     ///
     /// # Errors
     /// `UnsupportedContentEncoding`.
@@ -175,22 +177,22 @@ impl Unread {
         }
     }
 
-    /// The request whose body this is.
+    /// Returns the request to which the body belongs.
     pub fn request(&self) -> &HttpRequest {
         &self.request
     }
 
-    /// Whether the server stops: it ends bodies that do not come whole soon.
+    /// Returns the stop state of the server. A server that is stopping aborts bodies that are not complete in time.
     pub fn stop(&self) -> &Arc<Stop> {
         &edge(&self.request).stop
     }
 
-    /// The body as it comes.
+    /// Returns the body as a stream.
     pub fn into_payload(self) -> Incoming {
         self.payload
     }
 
-    /// Waits until a client whose body is refused has stopped sending it; see [`pass_over`].
+    /// Waits until the client of a rejected body has stopped sending it; see [`pass_over`].
     pub async fn refuse(self) {
         pass_over(self.payload).await;
     }
@@ -198,21 +200,21 @@ impl Unread {
     /// Reads the body as one JSON object.
     ///
     /// # Errors
-    /// As [`Unread::read`], and what [`Body::parse`] finds wrong.
+    /// As [`Unread::read`], and the errors of [`Body::parse`].
     pub async fn json(self, limit: usize) -> Result<Body> {
         Ok(Body::parse(&self.read(limit).await?)?)
     }
 }
 
-/// Bytes of a refused body that are passed over before the connection is closed.
+/// The maximum number of bytes of a rejected body that are read and discarded before the connection is closed.
 const PASSED_OVER: usize = 128 << 20;
-/// How long a refused body is passed over.
+/// The longest time for which a rejected body is read and discarded.
 const PASSING_OVER: Duration = Duration::from_secs(30);
-/// A client that has not sent anything for this long is waiting for its answer.
+/// A client that has sent nothing for this time is waiting for its response.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Reads what a client still sends of a body that is refused, and forgets it. The connection is closed behind the
-/// refusal, so a client in the middle of sending would find it broken instead of reading why.
+/// Reads and discards the bytes that a client still sends of a rejected body. The connection is closed after the error
+/// response, so a client that is still sending would see a broken connection instead of the response.
 pub async fn pass_over(mut rest: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin) {
     let (begun, mut left) = (Instant::now(), PASSED_OVER);
     while let Ok(Some(Ok(chunk))) = tokio::time::timeout(PAUSE, rest.next()).await {
@@ -223,7 +225,7 @@ pub async fn pass_over(mut rest: impl Stream<Item = Result<Bytes, PayloadError>>
     }
 }
 
-/// The first `Content-Encoding` of a request that says more than that its body is as it is.
+/// Returns the first `Content-Encoding` of a request that is not `identity`.
 fn foreign_coding(request: &HttpRequest) -> Option<String> {
     let values = request.headers().get_all(header::CONTENT_ENCODING).map(HeaderValue::as_bytes);
     let is_plain = |coding: &[u8]| coding.is_empty() || coding.eq_ignore_ascii_case(b"identity");
@@ -232,7 +234,7 @@ fn foreign_coding(request: &HttpRequest) -> Option<String> {
     foreign.next().map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
-/// Whether a body was given up because it came too slowly.
+/// Returns whether a body was aborted because it arrived too slowly.
 pub fn is_too_slow(error: &PayloadError) -> bool {
     matches!(error, PayloadError::Io(error) if error.kind() == io::ErrorKind::TimedOut)
 }
@@ -241,7 +243,7 @@ fn within(body: Bytes, limit: usize) -> Result<Bytes> {
     if body.len() > limit { Err(ApiError::TooLarge { limit }) } else { Ok(body) }
 }
 
-/// Why a body cannot be read.
+/// Returns the error for a body that cannot be read.
 fn broken(error: &PayloadError) -> ApiError {
     if is_too_slow(error) {
         return ApiError::BodyTooSlow;

@@ -1,8 +1,8 @@
-//! What other sites' pages may do. They may read answers (C-16) as far as the tenant of the host says so in its option
-//! `access.control`/`allow.origin`. And they may not act with credentials that a browser adds by itself ([`is_unasked`]): pages of
-//! hosted applications, which have no origin, belong to the other sites too.
+//! Rules for pages of other sites. They may read responses (C-16) as far as the tenant of the host allows it with its
+//! option `access.control`/`allow.origin`. They may not make changes with credentials that a browser adds on its own
+//! ([`is_unasked`]). Pages of hosted applications, which have no origin, count as pages of other sites, too.
 //!
-//! A request without `Origin` costs the look for that header, and nothing else.
+//! A request without `Origin` costs only the lookup of that header.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,23 +23,23 @@ use crate::http::head::{Head, X_HTTP_METHOD, text};
 use crate::http::{application_key_header, authority, base};
 use crate::server::Edge;
 
-/// How long a browser remembers a preflight, in seconds: a change of the option is felt that late there.
+/// The time in seconds for which a browser caches a preflight. A change of the option takes effect with this delay.
 const MAX_AGE: &str = "600";
-/// The types of bodies that any page may send anywhere without asking first.
+/// The content types that any page may send to any site without a preflight.
 const TYPES_OF_FORMS: [&str; 3] = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
-/// Headers of answers that pages may read.
+/// The response headers that pages may read.
 const EXPOSED: &str = "Location, Deprecation, Retry-After";
 
-/// The origins each tenant allows, as far as they were asked for; forgotten when the option changes.
+/// A cache of the origins that each tenant allows. An entry is removed when the option changes.
 #[derive(Default)]
 pub struct Cors {
     allowed: RwLock<HashMap<TenantId, Arc<Origins>>>,
-    /// Rises with each change, so that a read under way does not bring old knowledge back.
+    /// A counter of changes, so that a query in progress does not restore an outdated entry.
     changes: AtomicU64,
 }
 
 impl Cors {
-    /// Forgets what may have changed.
+    /// Removes the entries that may have changed.
     pub fn forget(&self, changed: Changed<'_>) {
         let mut allowed = self.allowed.write();
         self.changes.fetch_add(1, Ordering::AcqRel);
@@ -66,8 +66,8 @@ impl Cors {
     }
 }
 
-/// Adds to an answer what lets a page of another site read it, when the tenant of the host allows that site. Also to
-/// errors, else a page could not tell them apart.
+/// Adds the CORS headers to a response when the tenant of the host allows the site. Error responses receive them too,
+/// because a page could otherwise not distinguish errors.
 pub async fn allow(head: &impl Head, answer: &mut HeaderMap) {
     let Some(origin) = head.header(&header::ORIGIN) else { return };
     answer.append(header::VARY, HeaderValue::from_static("Origin"));
@@ -86,20 +86,21 @@ pub async fn allow(head: &impl Head, answer: &mut HeaderMap) {
     }
 }
 
-/// What the tenant of the host says of an origin.
+/// Looks up what the tenant of the host permits an origin to do.
 async fn judge(head: &impl Head, origin: &[u8]) -> Verdict {
     let edge = head.edge();
     let decided = async {
         let tenant = edge.authenticator.tenant_of_host(authority(head).unwrap_or_default()).await?;
         edge.cors.origins(edge, tenant).await
     };
-    // While the database is away nobody can be asked, so nothing is allowed.
+    // Nothing is allowed while the database is unavailable.
     let Ok(origins) = decided.await else { return Verdict::Refused };
     text(origin).map_or(Verdict::Refused, |origin| origins.judge(origin))
 }
 
-/// Whether the credentials of this request may be those a browser adds by itself, for a page of another site that acts without
-/// its user's knowledge. Not for an origin that the tenant names: its pages may use these credentials (C-16).
+/// Returns whether the credentials of this request may have been added by a browser on its own, for a page of another
+/// site that acts without its user's knowledge. Returns `false` for an origin that the tenant names, whose pages may
+/// use these credentials (C-16).
 pub async fn is_unasked(head: &impl Head) -> bool {
     match head.header(&header::ORIGIN) {
         Some(origin) if may_be_unasked(head) => judge(head, origin).await != Verdict::Exact,
@@ -107,9 +108,9 @@ pub async fn is_unasked(head: &impl Head) -> bool {
     }
 }
 
-/// Whether a page of another site may have sent this without asking first: an upgrade to a socket, or a change as a form sends
-/// it. What no page can send unasked, though the browser could not tell the server, is: another method than POST, also an
-/// emulated one, a body of another type than those of forms, an application key, a token.
+/// Returns whether a page of another site may have sent this request without a preflight: a WebSocket upgrade, or a
+/// change in the format of an HTML form. Requests with another method than POST (even an emulated one), a body of a
+/// type that forms cannot send, an application key, or a token require a preflight, which excludes them.
 pub fn may_be_unasked(head: &impl Head) -> bool {
     if head.header(&header::AUTHORIZATION).is_some_and(is_token) || !is_foreign(head) {
         return false;
@@ -122,13 +123,13 @@ pub fn may_be_unasked(head: &impl Head) -> bool {
     head.has(&header::UPGRADE) || (head.method() == Method::POST && !is_asked())
 }
 
-/// Whether a page of another site sends this; the server's own is the one the client used.
+/// Returns whether a page of another site sends this request. The server's own site is the address the client used.
 fn is_foreign(head: &impl Head) -> bool {
     let Some(origin) = head.header(&header::ORIGIN) else { return false };
     !origin.eq_ignore_ascii_case(base(head).as_bytes())
 }
 
-/// Browsers add passwords by themselves, never tokens.
+/// Returns whether the header contains a token. Browsers add passwords on their own, but never tokens.
 fn is_token(authorization: &[u8]) -> bool {
     let scheme = authorization.get(..7);
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"Bearer "))
@@ -139,8 +140,8 @@ fn is_type_of_forms(content_type: &[u8]) -> bool {
     essence.is_empty() || TYPES_OF_FORMS.iter().any(|known| essence.eq_ignore_ascii_case(known.as_bytes()))
 }
 
-/// The answer to a browser's question before it sends a request; `None` when the request is no such question. Browsers ask
-/// without credentials. `methods` are those of the path.
+/// Returns the response to a CORS preflight, or `None` when the request is not one. Browsers send preflights without
+/// credentials. `methods` are the methods of the path.
 pub fn preflight(request: &HttpRequest, methods: &'static str) -> Option<HttpResponse> {
     let asks = request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ORIGIN)
@@ -154,27 +155,28 @@ pub fn preflight(request: &HttpRequest, methods: &'static str) -> Option<HttpRes
     })
 }
 
-/// The request headers this server reads. `*` would not stand for `Authorization`.
+/// Returns the request headers that this server reads. `*` would not include `Authorization`.
 fn allowed_headers() -> String {
     let own = ["Processing-Mode", "Application-Key"].map(|name| naming().header(name));
     let common = "Accept, Authorization, Content-Type, X-HTTP-METHOD, X-Id, X-Requested-With";
     format!("{common}, {}", own.join(", "))
 }
 
-/// What the option says of an origin.
+/// What the option permits an origin to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// Nothing.
+    /// The origin may not read.
     Refused,
-    /// Everybody may read, without a browser's stored credentials.
+    /// The option allows every origin to read, without a browser's stored credentials.
     Anybody,
-    /// It is like one with wildcards: it may read, without stored credentials.
+    /// The origin matches a pattern with wildcards. It may read, without stored credentials.
     Alike,
-    /// It is named: it may read, also with stored credentials.
+    /// The option names the origin. It may read, also with stored credentials.
     Exact,
 }
 
-/// The value of the option: a comma list of origins, `*` within host labels, or `*` alone for everybody.
+/// The parsed value of the option: a comma-separated list of origins, with `*` within host labels, or a single `*` for
+/// every origin.
 #[derive(Debug, PartialEq, Eq)]
 struct Origins(Vec<Pattern>);
 
@@ -182,15 +184,15 @@ struct Origins(Vec<Pattern>);
 enum Pattern {
     Anybody,
     Origin {
-        /// `None` takes `http` and `https`.
+        /// `None` matches `http` and `https`.
         scheme: Option<String>,
-        /// Host labels and, if any, `:port` with the last.
+        /// The host labels, and `:port` if there is one.
         host: String,
     },
 }
 
 impl Origins {
-    /// What cannot be an origin allows nobody.
+    /// Parses the option. An item that cannot be an origin matches none.
     fn parse(text: &str) -> Self {
         let items = text.split(',').map(|item| item.trim().trim_end_matches('/').to_ascii_lowercase());
         let pattern = |item: String| match item.split_once("://") {
@@ -220,13 +222,14 @@ impl Origins {
                 }
             }
         };
-        // The most that any item grants.
+        // The most permissive verdict of all items counts.
         let verdicts = self.0.iter().map(of);
         verdicts.max_by_key(|verdict| *verdict as u8).unwrap_or(Verdict::Refused)
     }
 }
 
-/// Label by label: a wildcard never reaches over a dot, so that `*.example.com` is no suffix of somebody else's name.
+/// Returns whether a host matches, label by label. A wildcard never matches a dot, so `*.example.com` matches no longer
+/// name that somebody else could register.
 fn host_matches(pattern: &str, host: &str) -> bool {
     let (mut patterns, mut labels) = (pattern.split('.'), host.split('.'));
     loop {

@@ -1,19 +1,19 @@
-//! Tables: comma-separated values for whoever opens them in a spreadsheet (RFC 4180; G-09).
+//! Writes tables as comma-separated values that can be opened in a spreadsheet (RFC 4180; G-09).
 
 use std::borrow::Cow;
 
 use csv::Writer;
 
-/// What a table is served as.
+/// The media type of a table.
 pub const MEDIA_TYPE: &str = "text/csv;charset=UTF-8;header=present";
 
-/// One cell.
+/// A cell of a table.
 #[derive(Debug, Clone, Copy)]
 pub enum Cell<'a> {
-    /// Written by this server: a time, an id, a number.
+    /// A value that this server generated: a time, an id, a number.
     Own(&'a str),
-    /// A text that came from a device or a user. A spreadsheet would run one that begins like a formula, on the machine of
-    /// whoever opens the table; an apostrophe before it keeps it text.
+    /// A text that came from a device or a user. A spreadsheet would execute a text that begins like a formula, on the
+    /// computer of the person who opens the table; a leading apostrophe prevents this.
     Foreign(&'a str),
 }
 
@@ -22,7 +22,7 @@ pub enum Cell<'a> {
 pub struct Table(Writer<Vec<u8>>);
 
 impl Table {
-    /// With the names of its columns.
+    /// Creates a table with these column names.
     pub fn new(columns: &[&str]) -> Self {
         let mut table =
             Self(csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new()));
@@ -30,13 +30,13 @@ impl Table {
         table
     }
 
-    /// Adds a line, with a cell for each column.
+    /// Adds a line with one cell per column.
     pub fn line<const N: usize>(&mut self, cells: [Cell<'_>; N]) {
         let cells = cells.map(Cell::text);
         self.0.write_record(cells.iter().map(|cell| cell.as_bytes())).expect("each line has all the columns");
     }
 
-    /// The text.
+    /// Returns the text of the table.
     pub fn finish(self) -> Vec<u8> {
         self.0.into_inner().expect("writing to memory does not fail")
     }

@@ -1,5 +1,5 @@
-//! From what is wrong to what is answered: only here, and in the files of this module, are 4xx and 5xx codes named
-//! (docs/rules.md#errors; E-01 to E-05). What is said of an error is in `words`, bodies that are not the common one are in `shape`.
+//! Maps errors to responses. Only this module and its submodules name 4xx and 5xx status codes (docs/rules.md#errors;
+//! E-01 to E-05). `words` contains the messages, `shape` the bodies that deviate from the common one.
 
 mod shape;
 mod words;
@@ -17,95 +17,97 @@ pub use shape::{Shape, TokenFlaw};
 use super::base;
 use super::head::Head;
 
-/// What somebody is told who speaks HTTP without TLS where HTTPS is served.
+/// The response to a client that uses HTTP without TLS on an HTTPS port.
 pub(crate) const PLAIN_HTTP_REFUSED: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\
     Content-Length: 31\r\nConnection: close\r\n\r\nHTTPS is served here, no HTTP.\n";
 
-/// Shorthand for the edge's results.
+/// A result with [`ApiError`] as the default error.
 pub type Result<T, E = ApiError> = std::result::Result<T, E>;
 
-/// Why a request was not carried out.
+/// The reason why a request failed.
 #[derive(Debug, Clone)]
 pub enum ApiError {
-    /// An actor, the store or a body said what is wrong.
+    /// An error from an actor, the store or the parser of a body.
     Platform(Error),
-    /// No credentials, or wrong ones (C-03).
+    /// The credentials are missing or wrong (C-03).
     Unauthorized,
-    /// The gateway check found no access token that is good (T-05).
+    /// The gateway check found no valid access token (T-05).
     AccessToken(TokenFlaw),
-    /// The same, with the body of an interface that has one of its own.
+    /// Another error, whose body has the format of a particular interface.
     Shaped(Shape, Box<ApiError>),
-    /// Too many guesses wait for their turn already, or came from one address (E-06).
+    /// Too many password guesses are waiting already, or came from one address (E-06).
     TooManyRequests {
-        /// What there were too many of, in words.
+        /// The subject of the limit, in words.
         of: &'static str,
-        /// Seconds after which it is worth trying again.
+        /// The number of seconds after which a retry makes sense.
         retry_after: u64,
     },
-    /// The caller is known but may not do this, for a reason worth telling.
+    /// The caller is known but not permitted to do this, for a reason that is told to the client.
     Forbidden(&'static str),
-    /// No such path (C-17).
+    /// The path does not exist (C-17).
     NoSuchPath(String),
-    /// The path does not take this method (C-17).
+    /// The path does not support this method (C-17).
     MethodNotAllowed {
-        /// The methods it takes, as in the `Allow` header.
+        /// The methods that the path supports, in the format of the `Allow` header.
         allow: &'static str,
     },
-    /// No type the client accepts can be given, or another version than 0.9 (C-08).
+    /// The server cannot produce any media type that the client accepts, or the client requests a version other than
+    /// 0.9 (C-08).
     NotAcceptable(String),
-    /// The body is of a type this resource does not take (C-09).
+    /// The resource does not support the media type of the body (C-09).
     UnsupportedMediaType(String),
-    /// The body is coded otherwise than as it is, by this `Content-Encoding`.
+    /// The body has this unsupported `Content-Encoding`.
     UnsupportedContentEncoding(String),
-    /// The body did not come whole before a server that stops had to go.
+    /// The body was not complete before a server that is stopping had to exit.
     Stopping,
-    /// The body came too slowly, so the rest of it is not waited for.
+    /// The body arrived too slowly, so the server stopped waiting for it.
     BodyTooSlow,
-    /// The body is larger than allowed.
+    /// The body exceeds the size limit.
     TooLarge {
-        /// Bytes allowed.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// A microservice did not answer a call (W-14).
+    /// A microservice did not respond to a call (W-14).
     Service {
-        /// Where it is served.
+        /// The context path of the microservice.
         context_path: Box<str>,
-        /// Why.
+        /// The cause.
         fault: ServiceFault,
     },
-    /// No byte of the range that is asked for exists.
+    /// The requested range contains no existing byte.
     RangeNotSatisfiable {
-        /// Bytes there are.
+        /// The number of bytes that exist.
         length: u64,
     },
-    /// The HTTP library refused the request, e.g. a body that ended too early.
+    /// The HTTP library rejected the request, e.g. because its body ended too early.
     Http(StatusCode, String),
 }
 
-/// Why a microservice did not answer a call (W-14).
+/// The reason why a microservice did not respond to a call (W-14).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceFault {
-    /// The operator did not say where it runs.
+    /// The operator configured no address.
     NoAddress,
-    /// Its probes found it unwell.
+    /// Its health probes failed.
     Down,
-    /// Nobody takes connections at its address.
+    /// Its address accepts no connections.
     Unreachable,
-    /// As many calls as there may be are under way.
+    /// The maximum number of concurrent calls is reached.
     Busy,
-    /// It ended the connection, or what it sent is no HTTP.
+    /// It closed the connection, or its response was not valid HTTP.
     Broken,
-    /// It said nothing for too long.
+    /// It sent nothing before the timeout.
     Silent,
 }
 
 impl ApiError {
-    /// The role is missing (E-01).
+    /// Creates the error for a missing role (E-01).
     pub fn forbidden() -> Self {
         Self::Platform(Error::Forbidden)
     }
 
-    /// What belongs to a managed object goes with it: a source that vanished meanwhile means that this did.
+    /// Converts the error of a missing source into one that reports the given object as missing. Objects are deleted
+    /// together with their managed object, so a source that vanished meanwhile means that the object did, too.
     pub fn gone_with_source(error: Error, noun: Noun, id: impl std::fmt::Display) -> Self {
         match error {
             Error::NotFound { noun: Noun::ManagedObject, .. } => Error::not_found(noun, id).into(),
@@ -113,22 +115,22 @@ impl ApiError {
         }
     }
 
-    /// The same, with the body of an interface that has one of its own.
+    /// Returns the error with the body format of a particular interface.
     pub fn shaped(self, shape: Shape) -> Self {
         Self::Shaped(shape, Box::new(self))
     }
 
-    /// Refused for a reason that is worth telling.
+    /// Creates a 403 with a reason that is told to the client.
     pub fn forbidden_because(reason: &'static str) -> Self {
         Self::Forbidden(reason)
     }
 
-    /// Refused for a user, or a visitor, of a tenant that is suspended.
+    /// Creates the error for a user or visitor of a suspended tenant.
     pub fn suspended() -> Self {
         Self::Forbidden("the tenant is suspended")
     }
 
-    /// The answer to a request that this is wrong with.
+    /// Returns the response for this error.
     pub fn answer(&self, head: &impl Head) -> HttpResponse {
         let detail = match head.edge().debug_errors {
             true => ErrorDetail::Full,
@@ -137,7 +139,7 @@ impl ApiError {
         self.response(&base(head), detail)
     }
 
-    /// The `error` response; `base` is the address the client used, `detail` what debug mode adds (E-03).
+    /// Returns the error response. `base` is the address the client used; `detail` selects what debug mode adds (E-03).
     pub fn response(&self, base: &str, detail: ErrorDetail) -> HttpResponse {
         match self {
             Self::AccessToken(flaw) => flaw.response(),
@@ -155,7 +157,7 @@ impl ApiError {
             #[serde(skip_serializing_if = "Option::is_none")]
             details: Option<Details>,
         }
-        /// The members are misspelled, as clients know them (X-20).
+        /// The members are misspelled because clients expect this spelling (X-20).
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Details {
@@ -179,7 +181,7 @@ impl ApiError {
         response.insert_header((header::CONTENT_TYPE, media_type)).body(json)
     }
 
-    /// What clients read of an error beside its body.
+    /// Adds the response headers that clients need in addition to the body.
     fn add_headers(&self, response: &mut HttpResponseBuilder) {
         match self {
             Self::Unauthorized => {
@@ -197,7 +199,7 @@ impl ApiError {
                 response.insert_header((header::RETRY_AFTER, "5"))
             }
             Self::Stopping => response.insert_header((header::RETRY_AFTER, "2")),
-            // Where the next request begins nobody will know.
+            // The start of the next request on this connection is unknown.
             Self::BodyTooSlow => response.force_close(),
             Self::UnsupportedContentEncoding(_) => {
                 response.insert_header((header::ACCEPT_ENCODING, "identity"))
@@ -210,12 +212,12 @@ impl ApiError {
     }
 }
 
-/// Whether error bodies carry the cause (E-03).
+/// Whether error bodies contain the cause (E-03).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorDetail {
-    /// Only what the client needs.
+    /// The body contains only what the client needs.
     Brief,
-    /// Also the cause, in debug mode.
+    /// The body also contains the cause, in debug mode.
     Full,
 }
 

@@ -1,5 +1,5 @@
-//! Files on their way in and out. Bytes pass through in both directions; neither a whole file nor a connection to the
-//! database is held for a slow client.
+//! Transfers files in requests and responses. The bytes are streamed in both directions; a slow client occupies neither
+//! memory for a whole file nor a database connection.
 
 use actix_web::HttpResponse;
 use actix_web::body::SizedStream;
@@ -15,25 +15,26 @@ use platform_actors::store::{self, Database};
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 
-/// What a form may hold beside object and file: boundaries, headers of parts, parts nobody asked for.
+/// The number of bytes that a form may contain in addition to object and file: boundaries, part headers, unexpected
+/// parts.
 pub const FRAMING: usize = 256 << 10;
 
-/// 200 with the bytes, with their own media type and as a file to save (V-05). Content that is deleted or replaced
-/// meanwhile ends the answer early, which the client sees by its length.
+/// Returns a 200 with the file as a download, with its own media type (V-05). When the content is deleted or replaced
+/// meanwhile, the response ends early, which the client detects by its length.
 pub fn found(database: Database, tenant: TenantId, binary: Binary) -> HttpResponse {
     let mut response = HttpResponse::Ok();
     response.insert_header((header::CONTENT_TYPE, binary.content_type.clone()));
     response.insert_header((header::CONTENT_DISPOSITION, binary.disposition()));
-    // What somebody uploaded is never to be taken for a page of this server.
+    // A browser must never treat an uploaded file as a page of this server.
     response.insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"));
     let length = binary.length.unsigned_abs();
     response.body(SizedStream::new(length, Box::pin(content(database, tenant, binary))))
 }
 
-/// Stores a body that is a file as it is.
+/// Stores a body that is a file.
 ///
 /// # Errors
-/// `TooLarge` beyond `limit` bytes, 400 when the body ends too early, what the store answers.
+/// `TooLarge` beyond `limit` bytes, 400 when the body ends too early, and the errors of the store.
 pub async fn receive(upload: &mut Upload, body: &mut Unread, limit: usize) -> Result<()> {
     while let Some(chunk) = body.chunk().await? {
         check_size(limit, upload, &chunk)?;
@@ -42,7 +43,7 @@ pub async fn receive(upload: &mut Upload, body: &mut Unread, limit: usize) -> Re
     Ok(())
 }
 
-/// Refuses the bytes that would make an upload too large.
+/// Rejects a chunk that would make an upload too large.
 ///
 /// # Errors
 /// `TooLarge`.
@@ -53,7 +54,7 @@ pub fn check_size(limit: usize, upload: &Upload, chunk: &Bytes) -> Result<()> {
     }
 }
 
-/// The bytes, chunk by chunk: the next is read when the connection has taken the last.
+/// Streams the bytes. The next chunk is read from the database when the connection has accepted the previous one.
 fn content(database: Database, tenant: TenantId, binary: Binary) -> impl Stream<Item = Result<Bytes, Error>> {
     stream::try_unfold((0, binary.length), move |(number, left)| {
         let (database, tenant, id) = (database.clone(), tenant.clone(), binary.id);

@@ -1,4 +1,4 @@
-//! What a request says before its body, whichever transport read it: the common one, or the fast lane.
+//! The head of a request, with one interface for both HTTP servers: actix-http and the fast lane.
 
 use std::net::IpAddr;
 
@@ -9,39 +9,39 @@ use actix_web::{HttpRequest, web};
 use super::edge;
 use crate::server::Edge;
 
-/// Forwarded by proxies (C-15).
+/// A header that proxies set (C-15).
 pub(crate) static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// Forwarded by proxies (C-15).
+/// A header that proxies set (C-15).
 pub(crate) static X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-/// Forwarded by proxies (C-15).
+/// A header that proxies set (C-15).
 pub(crate) static X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-/// The method that is meant (C-06).
+/// The header that names the emulated method (C-06).
 pub(crate) static X_HTTP_METHOD: HeaderName = HeaderName::from_static("x-http-method");
 
 /// A request without its body.
 pub trait Head {
-    /// What the server holds.
+    /// Returns the state that the server shares among requests.
     fn edge(&self) -> &web::Data<Edge>;
 
-    /// The method as it is routed.
+    /// Returns the method by which the request is routed.
     fn method(&self) -> &Method;
 
-    /// The path as it is routed.
+    /// Returns the path by which the request is routed.
     fn path(&self) -> &str;
 
-    /// The values of a header, each as it came.
+    /// Returns the unmodified values of a header.
     fn values<'h>(&'h self, name: &'h HeaderName) -> impl DoubleEndedIterator<Item = &'h [u8]>;
 
-    /// Host and port of a request that names them in its first line.
+    /// Returns the host and port from the request line, if the request line names them.
     fn target_authority(&self) -> Option<&str>;
 
-    /// The address of the other end of the connection.
+    /// Returns the address of the peer.
     fn peer(&self) -> Option<IpAddr>;
 
-    /// The first value of a header.
+    /// Returns the first value of a header.
     fn header(&self, name: &HeaderName) -> Option<&[u8]>;
 
-    /// Whether a header came.
+    /// Returns whether the request contains a header.
     fn has(&self, name: &HeaderName) -> bool {
         self.header(name).is_some()
     }
@@ -77,7 +77,7 @@ impl Head for HttpRequest {
     }
 }
 
-/// The value of a header, when it is text.
+/// Returns a header value if it is text.
 pub(crate) fn text(value: &[u8]) -> Option<&str> {
     let is_text = value.iter().all(|byte| (b' '..=b'~').contains(byte) || *byte == b'\t');
     is_text.then(|| str::from_utf8(value).ok())?

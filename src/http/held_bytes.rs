@@ -1,7 +1,8 @@
-//! What this server keeps in memory for clients that may take their time: large answers until they are read, and bodies until they
-//! are whole. Each user, and each tenant, may have so many bytes of it; who has them is told so, and nobody else pays for it.
+//! Limits the memory that slow clients occupy: large responses until they are read, and request bodies until they are
+//! complete. Each user and each tenant may occupy a limited number of bytes; requests beyond the limit are rejected,
+//! and no other user is affected.
 //!
-//! What is small is not counted: it costs less than its connection.
+//! Small responses and bodies are not counted, because they cost less than their connection.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -23,20 +24,22 @@ use super::error::{ApiError, Result};
 use super::head::Head;
 use crate::auth::Caller;
 
-/// What has fewer bytes is not counted.
+/// Responses and bodies with fewer bytes are not counted.
 pub(crate) const LARGE: usize = 64 << 10;
-/// A large answer is given to its connection in parts of this size, each when the one before was taken.
+/// The size of the parts of a large response. A part is passed to the connection when the previous one was accepted.
 const PART: usize = 32 << 10;
-/// Seconds after which some of it may have been read, or its reader is gone.
+/// The number of seconds after which a retry makes sense: some bytes may have been read by then, or their reader is
+/// gone.
 const RETRY_AFTER: u64 = 10;
 
-/// The bytes that are held, by user and by tenant. Shared by all threads.
+/// The numbers of bytes in memory, by user and by tenant, shared by all threads.
 #[derive(Debug)]
 pub struct HeldBytes {
     held: Mutex<Held>,
     per_user: usize,
     per_tenant: usize,
-    /// Users and tenants that have all they may have. Nobody has, nearly always; then requests pay for one look at this.
+    /// The number of users and tenants that have reached their limit. It is nearly always 0, and requests then cost
+    /// only this check.
     full: AtomicUsize,
 }
 
@@ -46,14 +49,14 @@ struct Held {
     tenants: HashMap<TenantId, usize>,
 }
 
-/// Whose bytes there are too many of.
+/// Whose limit is reached.
 enum Full {
     User,
     Tenant,
 }
 
 impl HeldBytes {
-    /// Within these limits.
+    /// Creates counters with these limits.
     pub fn new(limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
             held: Mutex::default(),
@@ -63,7 +66,7 @@ impl HeldBytes {
         })
     }
 
-    /// Refuses a request of somebody who has all the bytes that are allowed. What is refused was not begun.
+    /// Rejects a request of a user or tenant that has reached its limit. A rejected request has had no effect.
     ///
     /// # Errors
     /// `TooManyRequests`.
@@ -83,7 +86,7 @@ impl HeldBytes {
         }
     }
 
-    /// Counts more bytes of a user; with `bounded` only as long as there may be more.
+    /// Adds bytes of a user. With `bounded`, fails when a limit would be exceeded.
     fn add(&self, (tenant, user): &(TenantId, Arc<str>), bytes: usize, bounded: bool) -> Result<(), Full> {
         let mut held = self.held.lock();
         let held = &mut *held;
@@ -92,7 +95,7 @@ impl HeldBytes {
         let full = match (*of_user + bytes > self.per_user, *of_tenant + bytes > self.per_tenant) {
             (true, _) if *of_user > 0 => Some(Full::User),
             (_, true) if *of_tenant > 0 => Some(Full::Tenant),
-            // Alone everything may be held that is allowed at all.
+            // A single response or body may use the whole limit.
             _ => None,
         };
         match full.filter(|_| bounded) {
@@ -145,7 +148,7 @@ impl From<Full> for ApiError {
     }
 }
 
-/// What is held of one answer or of one body.
+/// The counted bytes of one response or one body.
 #[derive(Debug)]
 pub(crate) struct Share {
     held: Arc<HeldBytes>,
@@ -154,7 +157,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Of who sent this, if that is somebody who is known.
+    /// Creates a share for the sender of a request, if the sender is a known user.
     fn of(head: &impl Head) -> Option<Self> {
         let caller = Caller::remembered(head)?;
         let of = (caller.tenant.clone(), caller.user.clone());
@@ -167,10 +170,10 @@ impl Share {
         Ok(())
     }
 
-    /// Has a body of so many bytes counted, once it is large.
+    /// Counts a body of this length, once it is large.
     ///
     /// # Errors
-    /// `TooManyRequests` when there are too many bytes of its user, or of the tenant.
+    /// `TooManyRequests` when the user or the tenant would exceed its limit.
     pub(crate) fn cover(share: &mut Option<Self>, head: &impl Head, bytes: usize) -> Result<()> {
         if bytes < LARGE {
             return Ok(());
@@ -191,8 +194,8 @@ impl Drop for Share {
     }
 }
 
-/// Has a large answer counted until its client has read it. One that there is no room for is refused, where it only tells something:
-/// what was changed is told.
+/// Counts a large response until its client has read it. A response that would exceed the limit is replaced by an
+/// error, but only if the request changed nothing: the result of a change is always returned.
 pub fn count(response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
     let size = match response.response().body().size() {
         BodySize::Sized(size) if size >= LARGE as u64 => size,
@@ -201,7 +204,7 @@ pub fn count(response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
     let request = response.request().clone();
     let mut refusal = None;
     let response = response.map_body(|_, body| {
-        // What comes in parts is in memory a part at a time.
+        // Only one part of a streamed response is in memory at a time.
         let bytes = match body.try_into_bytes() {
             Ok(bytes) => bytes,
             Err(body) => return body,
@@ -219,7 +222,7 @@ pub fn count(response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
     }
 }
 
-/// Whether a request may be begun; see [`HeldBytes::check`].
+/// Checks whether a request may start; see [`HeldBytes::check`].
 ///
 /// # Errors
 /// `TooManyRequests`.
@@ -227,7 +230,7 @@ pub fn check(request: &ServiceRequest) -> Result<()> {
     edge(request.request()).held_bytes.check(request.request())
 }
 
-/// A large answer on its way.
+/// A large response that is being sent.
 struct Parts {
     size: u64,
     left: Bytes,

@@ -1,33 +1,34 @@
-//! What every answer below `/apps` carries, errors too: files there were written by strangers, and the browsers of those who
-//! open them hold credentials for this server.
+//! Security headers of every response below `/apps`, including errors. The files there were written by third parties,
+//! and the browsers of their users hold credentials for this server.
 //!
-//! On an address that tenants share, the policy puts their pages into a sandbox without an origin. So their scripts are another
-//! site's: a browser adds no stored credentials to what they ask for, and shows them no answer to what it added some to; see
-//! [`cors`](super::cors). Under its own domain a tenant answers for what it installs: there a page has the origin of the domain
-//! (W-17). Files are public, so every page may read them.
+//! On an address that several tenants share, the policy puts the pages into a sandbox without an origin, so their
+//! scripts count as another site's. A browser adds no stored credentials to their requests, or does not let them read
+//! the responses to requests with credentials; see [`cors`](super::cors). Under its own domain, a tenant is responsible
+//! for the applications that it installs; their pages have the origin of the domain (W-17). Files are public, so every
+//! page may read them.
 
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::server::Edge;
 
-/// Where hosted applications are.
+/// The path of hosted applications.
 const APPS: &str = "/apps";
 
-/// Stands beside an answer with a file of an application that its tenant uses, under the tenant's own domain.
+/// Marks a response with a file of an application that its tenant uses, under the tenant's own domain.
 #[derive(Debug, Clone, Copy)]
 pub struct AtHome;
 
-/// What pages of hosted applications may do.
+/// The content security policies for pages of hosted applications.
 #[derive(Debug)]
 pub struct Policies {
-    /// On an address that tenants share.
+    /// The policy on an address that several tenants share.
     pub confined: HeaderValue,
-    /// Under the tenant's own domain: the same without `sandbox`.
+    /// The policy under the tenant's own domain: the same without `sandbox`.
     pub at_home: HeaderValue,
 }
 
 impl Policies {
-    /// From the setting, which holds printable characters only.
+    /// Creates the policies from the setting, which contains only printable characters.
     pub fn new(policy: &str) -> Self {
         let is_sandbox = |directive: &&str| {
             let name = directive.split_ascii_whitespace().next().unwrap_or_default();
@@ -40,22 +41,22 @@ impl Policies {
     }
 }
 
-/// Whether a path is where hosted applications are.
+/// Returns whether a path belongs to hosted applications.
 pub fn is_below_apps(path: &str) -> bool {
     path.strip_prefix(APPS).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Adds what says what a page may do, and who may read it.
+/// Adds the headers that determine what a page may do and who may read it.
 pub fn guard(edge: &Edge, at_home: Option<AtHome>, headers: &mut HeaderMap) {
     let (policy, referrer) = match at_home {
-        // Without it a browser would hide from this server that its own page sends something.
+        // Without this referrer policy, a browser would hide from this server that its own page sends a request.
         Some(AtHome) => (&edge.hosted_policies.at_home, "same-origin"),
         None => (&edge.hosted_policies.confined, "no-referrer"),
     };
     headers.insert(header::CONTENT_SECURITY_POLICY, policy.clone());
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static(referrer));
-    // A page of no origin is a stranger to its own files.
+    // A page without an origin counts as cross-origin even for its own files.
     let policy = HeaderName::from_static("cross-origin-resource-policy");
     headers.insert(policy, HeaderValue::from_static("cross-origin"));
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));

@@ -1,4 +1,4 @@
-//! What happens to every request before it is routed and after it is answered.
+//! The processing of every request before it is routed, and of every response.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -21,12 +21,12 @@ use crate::http::hosted::AtHome;
 use crate::http::{address, cors, edge, held_bytes, hosted};
 use crate::telemetry::RouteDurations;
 
-/// Emulated methods (C-06), collapsed slashes, malformed heads, error bodies with the client's address, request durations, a
-/// line for who debugs, answers without bodies, large answers, what pages of hosted applications may do, what pages of other sites
-/// may read (C-16).
+/// Wraps every request: emulated methods (C-06), collapsed slashes, malformed heads, error bodies with the
+/// client's address, request durations, a debug log line, responses to HEAD, large responses, the policies of hosted
+/// applications, and CORS (C-16).
 ///
 /// # Errors
-/// None: what goes wrong inside is already an answer.
+/// None: an inner error has already become a response.
 pub async fn around(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -41,13 +41,13 @@ pub async fn around(
     if let Some(durations) = response.request().app_data::<RouteDurations>() {
         durations.record(response.status(), begun.elapsed());
     }
-    // Without the query: it may hold what is nobody's business.
+    // The query is omitted because it may contain confidential values.
     tracing::debug!(
         method = %response.request().method(),
         path = response.request().path(),
         status = response.status().as_u16(),
         took = ?begun.elapsed(),
-        "request answered"
+        "request completed"
     );
     let mut response = held_bytes::count(without_body(response));
     delimit_by_closing(&mut response);
@@ -57,13 +57,13 @@ pub async fn around(
         hosted::guard(edge(&request), at_home, response.headers_mut());
     } else if response.request().headers().contains_key(header::ORIGIN) {
         let request = response.request().clone();
-        // On the heap, so that the path of every other request stays small.
+        // This future is boxed, so that the future of every other request stays small.
         Box::pin(cors::allow(&request, response.headers_mut())).await;
     }
     Ok(response)
 }
 
-/// What is wrong with a head that was read, whatever it asks for.
+/// Returns the error of a malformed head, independent of the requested resource.
 fn malformed(request: &ServiceRequest) -> Option<ApiError> {
     if request.path() == OVERLONG {
         let message = "The address of the request is longer than the 65534 bytes allowed";
@@ -76,8 +76,8 @@ fn malformed(request: &ServiceRequest) -> Option<ApiError> {
     address::check(request.request()).and_then(|()| held_bytes::check(request)).err()
 }
 
-/// Clients limited to GET and POST name the method they mean (C-06). An unknown one is routed as no method at all, so
-/// that it is refused after authentication.
+/// Applies the method that clients limited to GET and POST name in a header (C-06). An unknown name is routed as an
+/// unknown method, so that it is rejected only after authentication.
 fn emulate_method(request: &mut ServiceRequest) {
     if request.method() != Method::POST {
         return;
@@ -100,11 +100,12 @@ fn collapse_slashes(request: &mut ServiceRequest) {
     }
 }
 
-/// The address as the client wrote it, of a request that is routed by another one: in its extensions.
+/// The original address of a request that is routed by a normalized one, stored in its extensions.
 #[derive(Debug, Clone)]
 pub struct AsReceived(pub Uri);
 
-/// The address as it is routed, when it is another one: a trailing slash is ignored and repeated slashes are one.
+/// Returns the normalized address if it differs from the original: a trailing slash is removed, and repeated slashes
+/// become one.
 pub fn collapsed(uri: &Uri) -> Option<Uri> {
     let path = uri.path();
     if path.len() < 2 || !(path.contains("//") || path.ends_with('/')) {
@@ -127,7 +128,8 @@ pub fn collapsed(uri: &Uri) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-/// The answer to a HEAD says how long the body of a GET is; the body itself is not even made where it is not in memory.
+/// Removes the body of a response to HEAD. The response announces the length of the body that GET would return; a
+/// streamed body is never generated.
 fn without_body(response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
     if response.request().method() != Method::HEAD {
         return response;
@@ -150,7 +152,7 @@ impl MessageBody for Unsent {
     }
 }
 
-/// A client of HTTP/1.0 does not know chunks (B-24): where a length is not known, its answer ends with the connection.
+/// HTTP/1.0 clients do not support chunked encoding (B-24), so a response of unknown length ends with its connection.
 fn delimit_by_closing(response: &mut ServiceResponse<BoxBody>) {
     let is_old = response.request().version() < Version::HTTP_11;
     if is_old && response.response().body().size() == BodySize::Stream {
@@ -160,7 +162,7 @@ fn delimit_by_closing(response: &mut ServiceResponse<BoxBody>) {
     }
 }
 
-/// Gives every error the common body (E-01), also those the HTTP library made.
+/// Gives every error the common body (E-01), including the errors of the HTTP library.
 fn render_error(response: ServiceResponse<impl MessageBody + 'static>) -> ServiceResponse<BoxBody> {
     let Some(error) = response.response().error() else { return response.map_into_boxed_body() };
     let rendered = match error.as_error::<ApiError>() {

@@ -1,4 +1,4 @@
-//! What all interfaces have in common on the wire (docs/rules.md#conventions).
+//! HTTP conventions that all interfaces share (docs/rules.md#conventions).
 
 pub(crate) mod address;
 pub mod body;
@@ -32,66 +32,69 @@ use crate::server::Edge;
 use error::{ApiError, Result};
 use head::{Head, text};
 
-/// The headers of a request, read when they are needed.
+/// The headers of a request, parsed when they are needed.
 #[derive(Debug, Clone)]
 pub struct Wire {
     request: HttpRequest,
 }
 
 impl Wire {
-    /// Of a request.
+    /// Creates the view of a request.
     pub(crate) fn of(request: &HttpRequest) -> Self {
         Self { request: request.clone() }
     }
 
-    /// Links below the address the client used (C-15).
+    /// Returns the base for links, which begins with the address the client used (C-15).
     pub fn links(&self) -> Links {
         Links::new(base(&self.request))
     }
 
-    /// The turn of a row of the CSV protocol that overlaps others (S-03a). Given once.
+    /// Takes the turn of a CSV row that runs concurrently with others (S-03a). It can be taken once.
     pub(crate) fn take_turn(&self) -> Option<Turn> {
         self.request.extensions_mut().remove()
     }
 
-    /// The query string as it came.
+    /// Returns the query string unchanged.
     pub fn query_string(&self) -> &str {
         self.request.query_string()
     }
 
-    /// The path as it was routed.
+    /// Returns the path by which the request was routed.
     pub fn path(&self) -> &str {
         self.request.path()
     }
 
-    /// The header `X-Platform-Processing-Mode`, for resources that always notify (M-01, M-03).
+    /// Returns the header `X-Platform-Processing-Mode`, for resources that always notify (M-01, M-03).
     ///
     /// # Errors
-    /// `Invalid` names the value and what is allowed.
+    /// `Invalid` names the value and the allowed ones.
     pub fn mode(&self) -> Result<ProcessingMode> {
         Ok(self.given_mode()?.with_notifications()?)
     }
 
-    /// The header `X-Platform-Processing-Mode`, for measurements and events, which know all four (M-01, M-03).
+    /// Returns the header `X-Platform-Processing-Mode`, for measurements and events, which support all four modes
+    /// (M-01, M-03).
     ///
     /// # Errors
-    /// `Invalid` names the value and what is allowed.
+    /// `Invalid` names the value and the allowed ones.
     pub fn data_mode(&self) -> Result<ProcessingMode> {
         self.given_mode()
     }
 
-    /// The header `X-Platform-Processing-Mode`, for changes of child references: QUIESCENT tells nobody (M-03).
+    /// Returns the header `X-Platform-Processing-Mode`, for changes of child references. QUIESCENT suppresses their
+    /// notifications (M-03).
     ///
     /// # Errors
-    /// `Invalid` names the value and what is allowed.
+    /// `Invalid` names the value and the allowed ones.
     pub fn child_reference_mode(&self) -> Result<ProcessingMode> {
         Ok(self.given_mode()?.of_child_references()?)
     }
 
-    /// The header `X-Platform-Processing-Mode`, for resources without processing modes: whatever it says changes nothing (M-05).
+    /// Validates the header `X-Platform-Processing-Mode`, for resources without processing modes, where its value has
+    /// no effect (M-05).
     ///
     /// # Errors
-    /// `Invalid` names a value that is no mode (M-01).
+    /// `Invalid` names a value that is not a mode (M-01).
     pub fn check_mode(&self) -> Result<()> {
         self.given_mode().map(drop)
     }
@@ -103,30 +106,31 @@ impl Wire {
         }
     }
 
-    /// The header `Content-Type` of the body, as far as it is text.
+    /// Returns the header `Content-Type`, if it is text.
     pub fn content_type(&self) -> Option<&str> {
         self.request.headers().get(header::CONTENT_TYPE)?.to_str().ok()
     }
 
-    /// The type of the body, see [`essence`].
+    /// Returns the media type of the body, see [`essence`].
     pub fn body_type(&self) -> &str {
         essence(&self.request)
     }
 
-    /// The headers as they came.
+    /// Returns the headers unchanged.
     pub fn headers(&self) -> &header::HeaderMap {
         self.request.headers()
     }
 
-    /// Whether the client sent `Accept`: without it a POST or PUT is answered without a body (C-08).
+    /// Returns whether the client sent `Accept`. Without it, the response to a POST or PUT has no body (C-08).
     pub fn has_accept(&self) -> bool {
         self.request.headers().contains_key(header::ACCEPT)
     }
 
-    /// The content type to answer with: `{mt}<name>+json`, or plain JSON where only that is accepted (C-08).
+    /// Returns the content type of the response: `{mt}<name>+json`, or plain JSON when the client accepts only that
+    /// (C-08).
     ///
     /// # Errors
-    /// `NotAcceptable` when the client accepts neither, or another version than 0.9.
+    /// `NotAcceptable` when the client accepts neither, or a version other than 0.9.
     pub fn accepted(&self, name: &str) -> Result<String> {
         let vendor = naming().media_type(name);
         let versioned = format!("{vendor};ver=0.9;charset=UTF-8");
@@ -148,7 +152,8 @@ impl Wire {
         }
     }
 
-    /// As [`Wire::accepted`], when the client names one of the types: not for `*/*`, which many send always.
+    /// As [`Wire::accepted`], but only when the client names one of the types, not for `*/*`, which many clients always
+    /// send.
     ///
     /// # Errors
     /// As [`Wire::accepted`].
@@ -164,8 +169,8 @@ impl Wire {
         Ok(headers.any(names).then_some(media_type))
     }
 
-    /// Whether the client wants this media type instead of JSON of this name (G-09, Q-03): it comes first of what the client
-    /// accepts and can be given.
+    /// Returns whether the client prefers this media type to the JSON type of this name (G-09, Q-03): of the available
+    /// types, it is the first that the client accepts.
     pub fn prefers(&self, media_type: &str, name: &str) -> bool {
         let vendor = naming().media_type(name);
         let json = [&*vendor, "application/json", "application/*", "*/*"];
@@ -177,7 +182,7 @@ impl Wire {
         ranges.find(is_known).is_some_and(|range| range.is(media_type))
     }
 
-    /// The content type of what is plain JSON, of no type of its own.
+    /// Returns the content type of plain JSON without a type of its own.
     ///
     /// # Errors
     /// `NotAcceptable` when the client accepts no JSON.
@@ -195,10 +200,11 @@ impl Wire {
         }
     }
 
-    /// The header `X-Platform-System-Of-Units`: in which units numbers are shown; as they were sent without it (G-10).
+    /// Returns the header `X-Platform-System-Of-Units`, which selects the units of numbers in the response. Without it,
+    /// numbers are returned as they were sent (G-10).
     ///
     /// # Errors
-    /// `Invalid` names the value and what is allowed.
+    /// `Invalid` names the value and the allowed ones.
     pub fn system_of_units(&self) -> Result<Option<SystemOfUnits>> {
         let value = self.request.headers().get(naming().header("System-Of-Units"));
         let parse =
@@ -206,10 +212,11 @@ impl Wire {
         Ok(value.map(parse).transpose()?)
     }
 
-    /// Checks the type of a body against the names this resource takes; absent and plain JSON always do (C-09).
+    /// Checks the media type of a body against the names that this resource supports. An absent type and plain JSON are
+    /// always supported (C-09).
     ///
     /// # Errors
-    /// `UnsupportedMediaType` names the type and what is allowed.
+    /// `UnsupportedMediaType` names the type and the supported ones.
     pub fn check_content_type(&self, names: &[&str]) -> Result<()> {
         let Some(value) = self.request.headers().get(header::CONTENT_TYPE) else { return Ok(()) };
         let text = String::from_utf8_lossy(value.as_bytes());
@@ -230,7 +237,7 @@ impl Wire {
     }
 }
 
-/// The type of a body without its parameters, as it was written; empty where none is said.
+/// Returns the media type of a body without its parameters, as it was written, or an empty string when there is none.
 pub fn essence(head: &impl Head) -> &str {
     let content_type = head.header(&header::CONTENT_TYPE).and_then(text).unwrap_or_default();
     content_type.split(';').next().unwrap_or_default().trim()
@@ -245,7 +252,8 @@ impl FromRequest for Wire {
     }
 }
 
-/// A media type with its `ver` parameter; compared without case, whatever the order of parameters and blanks (C-08).
+/// A media type with its `ver` parameter. The comparison ignores case, and the order of parameters and whitespace does
+/// not matter (C-08).
 struct MediaRange<'a> {
     essence: &'a str,
     version: Option<&'a str>,
@@ -271,12 +279,12 @@ impl<'a> MediaRange<'a> {
     }
 }
 
-/// The header `X-Platform-Application-Key`, as far as it is text and not empty (C-05).
+/// Returns the header `X-Platform-Application-Key`, if it is text and not empty (C-05).
 pub fn application_key(head: &impl Head) -> Option<&str> {
     text(head.header(application_key_header())?).map(str::trim).filter(|key| !key.is_empty())
 }
 
-/// `X-Platform-Application-Key`, in the vendor's words.
+/// Returns the name of the header `X-Platform-Application-Key` with the vendor's prefix.
 pub(crate) fn application_key_header() -> &'static HeaderName {
     static NAME: OnceLock<HeaderName> = OnceLock::new();
     NAME.get_or_init(|| {
@@ -285,7 +293,7 @@ pub(crate) fn application_key_header() -> &'static HeaderName {
     })
 }
 
-/// What every app holds.
+/// Returns the state that every worker's app shares.
 pub fn edge(request: &HttpRequest) -> &web::Data<Edge> {
     request.app_data().expect("every app has its edge")
 }

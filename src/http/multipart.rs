@@ -1,4 +1,4 @@
-//! Reading `multipart/form-data` part by part, as it comes and no faster than it is used.
+//! Reads `multipart/form-data` part by part, as it arrives and no faster than it is processed.
 
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
@@ -18,9 +18,9 @@ use crate::http::error::{ApiError, Result};
 use crate::http::held_bytes::Share;
 use crate::http::{Wire, edge};
 
-/// Parts of one form; the rules name three.
+/// The maximum number of parts of one form; the rules name three.
 const MAX_PARTS: usize = 32;
-/// The type of a body that is a form.
+/// The media type of a form.
 pub const FORM_DATA: &str = "multipart/form-data";
 
 /// A form that is being read.
@@ -31,7 +31,7 @@ pub struct Form {
     count: usize,
 }
 
-/// How long a form may be, whether this one is longer, and who sends it.
+/// The size limit of a form, whether it was exceeded, and the request of the form.
 #[derive(Clone)]
 struct Bounds {
     limit: usize,
@@ -39,7 +39,7 @@ struct Bounds {
     request: HttpRequest,
 }
 
-/// The bytes of a form: read by its parts, or passed over when it is refused.
+/// The bytes of a form. They are read by its parts, or discarded when the form is rejected.
 #[derive(Clone)]
 struct Shared(Rc<RefCell<Incoming>>);
 
@@ -57,16 +57,17 @@ pub struct Part {
     bounds: Bounds,
 }
 
-/// Whether a body is a form, by what is said of it.
+/// Returns whether the body is a form according to its headers.
 pub fn is_form(wire: &Wire) -> bool {
     wire.body_type().eq_ignore_ascii_case(FORM_DATA)
 }
 
 impl Form {
-    /// Begins to read a body, of which at most `limit` bytes are taken.
+    /// Starts to read a body of at most `limit` bytes.
     ///
     /// # Errors
-    /// `UnsupportedMediaType` for what is no form, `UnsupportedContentEncoding` for one that is coded, `TooLarge` for a body that is announced as longer.
+    /// `UnsupportedMediaType` for a body that is not a form, `UnsupportedContentEncoding` for a form with a content
+    /// coding, `TooLarge` for a body whose announced length exceeds the limit.
     pub async fn new(wire: &Wire, body: Unread, limit: usize) -> Result<Self> {
         if !is_form(wire) {
             let content_type = wire.content_type().unwrap_or_default();
@@ -96,15 +97,15 @@ impl Form {
         Ok(Self { parts: Multipart::new(wire.headers(), bounded), payload, bounds, count: 0 })
     }
 
-    /// Waits until a client whose form is refused has stopped sending it; see [`pass_over`].
+    /// Waits until the client of a rejected form has stopped sending it; see [`pass_over`].
     pub async fn refuse(self) {
         pass_over(self.payload).await;
     }
 
-    /// The next part; what was left unread of the one before is passed over. `None` behind the last.
+    /// Returns the next part and discards the unread rest of the previous one. Returns `None` after the last part.
     ///
     /// # Errors
-    /// `Malformed` for what is no form, `TooLarge` beyond the limit.
+    /// `Malformed` for an invalid form, `TooLarge` beyond the limit.
     pub async fn next(&mut self) -> Result<Option<Part>> {
         let next = self.parts.next().await.transpose().map_err(|error| self.bounds.refusal(&error))?;
         let Some(field) = next else { return Ok(None) };
@@ -118,35 +119,36 @@ impl Form {
 }
 
 impl Part {
-    /// Its name in the form.
+    /// Returns the name of the part.
     pub fn name(&self) -> &str {
         self.field.name().unwrap_or_default()
     }
 
-    /// The name of the file, as the client calls it.
+    /// Returns the file name that the client sent.
     pub fn file_name(&self) -> Option<&str> {
         let disposition = self.field.content_disposition()?;
         let extended = disposition.get_filename_ext().and_then(|name| std::str::from_utf8(&name.value).ok());
         extended.or_else(|| disposition.get_filename())
     }
 
-    /// Its media type, as far as it is text.
+    /// Returns the media type of the part, if it is text.
     pub fn content_type(&self) -> Option<&str> {
         self.field.headers().get(header::CONTENT_TYPE)?.to_str().ok()
     }
 
-    /// The next bytes; `None` at its end.
+    /// Returns the next bytes, or `None` at the end of the part.
     ///
     /// # Errors
-    /// `Malformed` when it ends too early, `TooLarge` beyond the limit of the form.
+    /// `Malformed` when the part ends too early, `TooLarge` beyond the limit of the form.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>> {
         self.field.next().await.transpose().map_err(|error| self.bounds.refusal(&error))
     }
 
-    /// Reads the part whole.
+    /// Reads the whole part.
     ///
     /// # Errors
-    /// As [`Part::chunk`]; `TooLarge` beyond `limit` bytes; `TooManyRequests` when too much is held of unfinished bodies.
+    /// As [`Part::chunk`]; `TooLarge` beyond `limit` bytes; `TooManyRequests` when unfinished bodies occupy too much
+    /// memory.
     pub async fn read(mut self, limit: usize) -> Result<Vec<u8>> {
         let (mut bytes, mut share) = (Vec::new(), None);
         while let Some(chunk) = self.chunk().await? {

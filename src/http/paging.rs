@@ -1,4 +1,5 @@
-//! Pages on the wire: `self`, members, `statistics`, `prev`, `next` (docs/rules.md#paging; P-01 to P-06).
+//! Pages of collections in responses: `self`, members, `statistics`, `prev`, `next` (docs/rules.md#paging; P-01 to
+//! P-06).
 
 use form_urlencoded::Serializer;
 use platform_actors::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
@@ -10,14 +11,14 @@ use serde::ser::SerializeMap;
 use crate::http::error::Result;
 use crate::http::query::Query;
 
-/// The parameter by which a `next` link carries the place where the page before ended, with the number of the page it
-/// leads to: a client that changes `currentPage` by hand gets the page it asks for.
+/// The parameter in which a `next` link carries the position at which the previous page ended, together with the number
+/// of the page it leads to. A client that changes `currentPage` by hand thus receives the page it requests.
 const AFTER: &str = "after";
 
-/// Reads which page is asked for.
+/// Parses the page request of a query.
 ///
 /// # Errors
-/// `Invalid` for sizes and pages below 1 and for what is no number (P-04).
+/// `Invalid` for sizes and pages below 1 and for values that are not numbers (P-04).
 pub fn page_request(query: &Query) -> Result<PageRequest> {
     let size = query.positive("pageSize")?.unwrap_or(DEFAULT_PAGE_SIZE).min(MAX_PAGE_SIZE);
     let current = query.positive("currentPage")?.unwrap_or(1);
@@ -34,22 +35,22 @@ pub fn page_request(query: &Query) -> Result<PageRequest> {
 
 /// A collection resource: one page with its links.
 pub struct Collection<'a, T> {
-    /// Name of the array of members, e.g. `alarms`.
+    /// The name of the array of members, e.g. `alarms`.
     pub name: &'static str,
     /// The page.
     pub page: &'a Page<T>,
-    /// What was asked for.
+    /// The request for the page.
     pub request: &'a PageRequest,
-    /// Path and query of the request.
+    /// The path of the request.
     pub path: &'a str,
-    /// All parameters, for the links.
+    /// All query parameters, which links repeat.
     pub query: &'a Query,
-    /// Where links point.
+    /// The base of the links.
     pub links: &'a Links,
 }
 
 impl<T> Collection<'_, T> {
-    /// The address of a page of this collection with all filters.
+    /// Returns the address of a page of this collection with all filters.
     fn link(&self, current: u32, after: Option<&After>) -> String {
         let mut pairs = Serializer::new(String::new());
         let own = ["pageSize", "currentPage", AFTER];
@@ -89,7 +90,8 @@ where
         };
         let statistics = Statistics { total_pages, page_size: self.request.size, current_page: current };
         map.serialize_entry("statistics", &statistics)?;
-        // For a caller who sees only part of the collection `currentPage` is an offset into the whole (P-07).
+        // For a caller who may read only part of the collection, `currentPage` is an offset into the whole collection
+        // (P-07).
         let (back, forth) = match self.page.count {
             Count::Withheld { scanned } => (self.request.scan_budget(), scanned),
             _ => (1, 1),

@@ -1,5 +1,5 @@
-//! Query parameters, hostile or broken until parsed. Reads ignore unknown ones (C-08); what would reach further without them
-//! refuses them (C-19).
+//! Parses query parameters, which are untrusted input. Reads ignore unknown parameters (C-08); requests whose effect an
+//! ignored filter would extend reject them (C-19).
 
 use platform_actors::Error;
 use platform_actors::model::page::TimeOrder;
@@ -8,7 +8,7 @@ use platform_actors::model::timestamp::Timestamp;
 
 use crate::http::error::Result;
 
-/// The parameters of a request, decoded, in order.
+/// The decoded parameters of a request, in order.
 #[derive(Debug, Clone)]
 pub struct Query(Vec<(String, String)>);
 
@@ -18,17 +18,17 @@ impl Query {
         Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
 
-    /// The first value of a parameter.
+    /// Returns the first value of a parameter.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// All pairs in order.
+    /// Returns all pairs in order.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// A comma list; also the parameter repeated. Empty items are left out.
+    /// Returns the items of a comma-separated list; the parameter may also be repeated. Empty items are omitted.
     pub fn list(&self, name: &str) -> Vec<&str> {
         let values = self.0.iter().filter(|(known, _)| known == name);
         values
@@ -38,10 +38,10 @@ impl Query {
             .collect()
     }
 
-    /// `true` or `false`, in upper or lower case (C-18).
+    /// Returns a parameter that is `true` or `false`, in upper or lower case (C-18).
     ///
     /// # Errors
-    /// `Invalid` names the parameter, the value and what is allowed.
+    /// `Invalid` names the parameter, the value and the allowed values.
     pub fn flag(&self, name: &str) -> Result<Option<bool>> {
         match self.get(name) {
             None => Ok(None),
@@ -51,12 +51,12 @@ impl Query {
         }
     }
 
-    /// Refuses parameters that are neither these filters nor those of every list, and filters without a value: a misspelt or
-    /// empty filter would widen a deletion or a change of many (C-19).
+    /// Rejects parameters that are neither one of these filters nor common to all lists, and filters without a value. A
+    /// misspelled or empty filter would extend a deletion or a bulk change (C-19).
     ///
     /// # Errors
-    /// `Invalid` names the first filter without a value; else the first unknown parameter, those it is near to, and all that are
-    /// known.
+    /// `Invalid` names the first filter without a value; else the first unknown parameter, the known ones with a
+    /// similar name, and all known ones.
     pub fn only_filters(&self, filters: &[&str]) -> Result<()> {
         let is_empty = |value: &str| value.split(',').all(|item| item.trim().is_empty());
         if let Some((name, value)) =
@@ -78,10 +78,10 @@ impl Query {
         Err(Error::Invalid(message).into())
     }
 
-    /// A whole number from 1.
+    /// Returns a parameter that is a whole number from 1.
     ///
     /// # Errors
-    /// `Invalid` names the parameter, the value and what is allowed (P-04).
+    /// `Invalid` names the parameter, the value and the allowed values (P-04).
     pub fn positive(&self, name: &str) -> Result<Option<u32>> {
         let allowed = "a whole number from 1 to 2147483647";
         self.get(name)
@@ -92,24 +92,24 @@ impl Query {
             .transpose()
     }
 
-    /// A bound of a time range: a timestamp, or a date as its first instant (C-12).
+    /// Returns a bound of a time range: a timestamp, or a date, which stands for its first instant (C-12).
     ///
     /// # Errors
-    /// `Invalid` names the parameter, the value and the forms.
+    /// `Invalid` names the parameter, the value and the formats.
     pub fn time(&self, name: &str) -> Result<Option<Timestamp>> {
         Ok(self.get(name).map(|text| Timestamp::parse_bound(name, text)).transpose()?)
     }
 
-    /// In which order a time series is read: in its own, unless `revert=true`.
+    /// Returns the order of a time series: its default order, unless `revert=true`.
     ///
     /// # Errors
-    /// `Invalid` for another value than `true` and `false`.
+    /// `Invalid` for a value other than `true` and `false`.
     pub fn time_order(&self, own: TimeOrder) -> Result<TimeOrder> {
         Ok(if self.flag("revert")? == Some(true) { own.reversed() } else { own })
     }
 
-    /// Below which links the descendants of the parameter `source` are meant too (A-01, V-01; the short names are those of
-    /// a template, X-08).
+    /// Returns the kinds of links along which the descendants of the parameter `source` are included (A-01, V-01; the
+    /// short names are those of a template, X-08).
     ///
     /// # Errors
     /// `Invalid` without a source.
@@ -133,10 +133,10 @@ impl Query {
     }
 }
 
-/// What every list takes beside its filters; none of it says what is listed.
+/// The parameters that every list supports in addition to its filters. None of them selects members.
 const OF_LISTS: [&str; 5] = ["revert", "pageSize", "currentPage", "withTotalPages", "after"];
 
-/// Whether somebody who wrote `given` may have meant `known`.
+/// Returns whether a client that wrote `given` may have meant `known`.
 fn is_near(given: &str, known: &str) -> bool {
     let given = given.to_ascii_lowercase();
     given.len() < 64 && strsim::jaro_winkler(&given, &known.to_ascii_lowercase()) > 0.8

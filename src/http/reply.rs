@@ -1,4 +1,4 @@
-//! Answers: status, media type, body or none.
+//! Creates responses: status, media type, and an optional body.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use crate::http::error::Result;
 use crate::http::paging::Collection;
 use crate::http::query::Query;
 
-/// 201 with `Location`; with the object when the client sent `Accept` (C-08). `media_type` is what it accepted.
+/// Returns a 201 with `Location`, and with the object when the client sent `Accept` (C-08). `media_type` is the
+/// accepted type.
 pub fn created<T>(
     wire: &Wire,
     media_type: String,
@@ -30,7 +31,8 @@ where
     with_body_if_wanted(wire, response, media_type, &**value, links)
 }
 
-/// 201 for several objects that were created together; with them when the client sent `Accept`: `{<name>: [...]}` (G-02).
+/// Returns a 201 for several objects that were created together, with the objects as `{<name>: [...]}` when the client
+/// sent `Accept` (G-02).
 pub fn created_together<T>(
     wire: &Wire,
     media_type: String,
@@ -51,7 +53,7 @@ where
     response.insert_header((header::CONTENT_TYPE, media_type)).body(json)
 }
 
-/// 200; with the object when the client sent `Accept`: the answer to a PUT.
+/// Returns a 200 as the response to a PUT, with the object when the client sent `Accept`.
 pub fn updated<T>(wire: &Wire, media_type: String, value: &Arc<T>, links: &Links) -> HttpResponse
 where
     for<'a> Linked<'a, T>: Serialize,
@@ -59,7 +61,7 @@ where
     with_body_if_wanted(wire, HttpResponse::Ok(), media_type, &**value, links)
 }
 
-/// 200 with the object: the answer to a GET.
+/// Returns a 200 with the object, as the response to a GET.
 pub fn found<T>(media_type: String, value: &T, links: &Links) -> HttpResponse
 where
     for<'a> Linked<'a, T>: Serialize,
@@ -67,10 +69,10 @@ where
     HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(encode(value, links))
 }
 
-/// 200 with a page of a collection.
+/// Returns a 200 with a page of a collection.
 ///
 /// # Errors
-/// None of its own; the shape of a handler's end.
+/// None; the result type lets handlers end with this call.
 pub fn page<T>(
     wire: &Wire,
     media_type: String,
@@ -88,7 +90,7 @@ where
     Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(json))
 }
 
-/// A collection that is not paged: `{self, <name>: [...]}`.
+/// Writes a collection without pages: `{self, <name>: [...]}`.
 pub fn members<T>(link: &str, name: &'static str, members: &[T], links: &Links) -> Vec<u8>
 where
     for<'a> Linked<'a, T>: Serialize,
@@ -98,7 +100,7 @@ where
     serde_json::to_vec(&collection).expect("writing to memory does not fail and all keys are strings")
 }
 
-/// What a collection consists of.
+/// The value of a member of a collection.
 #[derive(Serialize)]
 #[serde(untagged, bound(serialize = "Linked<'a, T>: Serialize"))]
 enum Part<'a, T> {

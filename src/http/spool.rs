@@ -1,5 +1,5 @@
-//! Bytes that need not fit into memory: small ones stay there, more go to a file without a name, in the system's directory
-//! for such files (`TMPDIR`).
+//! Buffers bytes that may exceed memory: small amounts stay in memory, larger ones are written to an unnamed file in
+//! the system's directory for temporary files (`TMPDIR`).
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -11,22 +11,22 @@ use tempfile::SpooledTempFile;
 
 use crate::http::error::Result;
 
-/// Bytes that are written, or read, at once.
+/// The number of bytes of one write or read.
 const CHUNK: usize = 256 << 10;
 
-/// Bytes that are being written. The file is gone with this, also when the process dies.
+/// Bytes that are being written. The file disappears with this value, even when the process dies.
 pub struct Spool {
-    /// Absent while bytes are on their way to it.
+    /// The file; `None` while a write is in progress.
     file: Option<SpooledTempFile>,
     pending: Vec<u8>,
     length: u64,
 }
 
-/// Bytes that were written, to be read from the beginning.
+/// Bytes that were written and can be read from the beginning.
 pub struct Spooled {
     /// The bytes.
     pub file: SpooledTempFile,
-    /// How many they are.
+    /// The number of bytes.
     pub length: u64,
 }
 
@@ -37,22 +37,22 @@ impl Default for Spool {
 }
 
 impl Spool {
-    /// How many bytes there are by now.
+    /// Returns the number of bytes written so far.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Adds bytes. Waits for a disk now and then, without a thread of those that serve.
+    /// Appends bytes. Writes to the disk run on a thread for blocking work, not on one that serves requests.
     ///
     /// # Errors
-    /// `Unavailable` when the disk takes no more.
+    /// `Unavailable` when the disk accepts no more bytes.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.pending.extend_from_slice(bytes);
         self.length += bytes.len() as u64;
         if self.pending.len() >= CHUNK { self.flush().await } else { Ok(()) }
     }
 
-    /// Ends writing.
+    /// Finishes writing.
     ///
     /// # Errors
     /// As [`Spool::write`].
@@ -78,7 +78,7 @@ impl Spool {
 }
 
 impl Spooled {
-    /// The bytes, chunk by chunk: the next is read when the connection has taken the last.
+    /// Streams the bytes. The next chunk is read when the connection has accepted the previous one.
     pub fn stream(self) -> impl Stream<Item = Result<Bytes, Error>> {
         stream::try_unfold(self.file, |mut file| async move {
             let read = block(move || {
@@ -97,7 +97,7 @@ fn unavailable(error: io::Error) -> Error {
     Error::unavailable(error)
 }
 
-/// A write that failed, or whose future was dropped, took the file along.
+/// Returns the error after a write that failed or whose future was dropped, which destroyed the file.
 fn broken() -> Error {
     Error::unavailable("a temporary file could not be written")
 }

@@ -1,4 +1,4 @@
-//! Answers: what they are, and their bytes. Heads look like those of actix-http.
+//! Responses of the fast lane and their bytes. The response heads look like those of actix-http.
 
 use std::fmt::Write;
 use std::io::{self, IoSlice};
@@ -23,22 +23,22 @@ use crate::http::head::Head as _;
 use crate::realtime::Text;
 use crate::realtime::long_polling::{self, Answered, Body, DEPRECATION, HeldPoll};
 
-/// Parts that are written at once.
+/// The maximum number of slices in one write.
 const SLICES: usize = 64;
-/// Room for most heads.
+/// The initial capacity in bytes for a head; most heads fit.
 const HEAD_BYTES: usize = 256;
 
-/// The head of an answer, as far as it is known before its text.
+/// The part of a response head that is known before its text.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) media_type: &'static str,
     pub(super) deprecated: bool,
     pub(super) closes: bool,
-    /// What lets a page of another site read the answer.
+    /// The CORS headers, which allow a page of another site to read the response.
     pub(super) for_pages: Option<Box<HeaderMap>>,
 }
 
-/// How a client learns where a text ends.
+/// The way in which a client finds the end of a text: by a content length or by chunks.
 enum Framing {
     Length(usize),
     Parts,
@@ -90,15 +90,15 @@ fn end(mut head: BytesMut, config: &ServiceConfig) -> BytesMut {
     head
 }
 
-/// What a request is answered with.
+/// The response to a request.
 pub(super) enum Answer {
-    /// This, and whether the connection closes behind it.
+    /// A response that is sent immediately, and whether the connection closes after it.
     Now(Outgoing, bool),
     /// A poll that is held.
     Later(Head, HeldPoll),
 }
 
-/// Holds the poll of a client that is known, as [`answer`] would.
+/// Holds the poll of a known client, with the same result as [`answer`].
 pub(super) fn hold_at_once(known: Option<&Result<Caller>>, request: &Request) -> Option<Answer> {
     let begun = Instant::now();
     let caller = known?.as_ref().ok().filter(|_| !request.has(&header::ORIGIN))?;
@@ -108,18 +108,18 @@ pub(super) fn hold_at_once(known: Option<&Result<Caller>>, request: &Request) ->
     Some(Answer::of(answered, request, None))
 }
 
-/// Works out the answer to a request, and counts it as it is counted everywhere: a held poll until it is held.
-/// `known` is who sent it, when that is known at once.
+/// Computes the response to a request and records its duration in the metrics like every other route. The duration of a
+/// held poll ends when the poll is held. `known` is the caller, if no database query is needed to authenticate it.
 pub(super) async fn answer(known: Option<Result<Caller>>, request: Request) -> Answer {
     let (begun, mut closes) = (Instant::now(), request.outline.closes);
     let (path, config) = (&request.lane.paths[request.outline.path], &request.lane.config);
     let caller = match known {
         Some(caller) => {
-            // As actix-http does, which has not read the body by then.
+            // actix-http closes such a connection, too, because it has not read the body yet.
             closes |= caller.is_err();
             caller
         }
-        // On the heap, so that the path of known callers stays small.
+        // This future is boxed, so that the future of known callers stays small.
         None => Box::pin(Caller::of(&request)).await,
     };
     let answered = match caller {
@@ -155,14 +155,14 @@ impl Answer {
     }
 }
 
-/// Bytes on their way: a head, a text, and what stands behind it.
+/// The bytes of a write in progress: a head, a text, and the bytes after the text.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     head: BytesMut,
     text: Text,
     end: &'static [u8],
     written: usize,
-    /// Whether there was no room once.
+    /// Whether a write found no space in the send buffer.
     pub(super) is_stuck: bool,
 }
 
@@ -171,19 +171,20 @@ impl Outgoing {
         Self { head, text, end, written: 0, is_stuck: false }
     }
 
-    /// The text behind its head.
+    /// A whole response: the head and the text.
     pub(super) fn whole(head: &Head, text: Text, config: &ServiceConfig) -> Self {
         Self::new(head.bytes(Framing::Length(text.len()), config), text, b"")
     }
 
-    /// A space, so that nobody on the way thinks the connection dead (B-21); behind the head, when it is the first.
+    /// A space as a chunk, which keeps proxies from closing the idle connection (B-21). The first space is preceded by
+    /// the head.
     pub(super) fn space(head: Option<&Head>, config: &ServiceConfig) -> Self {
         let mut bytes = head.map(|head| head.bytes(Framing::Parts, config)).unwrap_or_default();
         bytes.put_slice(b"1\r\n \r\n");
         Self::new(bytes, Text::default(), b"")
     }
 
-    /// The text behind spaces.
+    /// The last chunk, which contains the text.
     pub(super) fn last_part(text: Text) -> Self {
         match text.len() {
             0 => Self::new(BytesMut::new(), text, b"0\r\n\r\n"),
@@ -191,7 +192,7 @@ impl Outgoing {
         }
     }
 
-    /// What is wrong with a request.
+    /// The error response to an invalid request.
     pub(super) fn refusal(
         response: HttpResponse,
         closes: bool,
@@ -206,13 +207,13 @@ impl Outgoing {
         Self::new(end(head, config), Text::from(text.to_vec()), b"")
     }
 
-    /// The request did not come in time.
+    /// The response to a request that did not arrive in time: 408.
     pub(super) fn late(config: &ServiceConfig) -> Self {
         let head = begin(StatusCode::REQUEST_TIMEOUT, Framing::Length(0), true);
         Self::new(end(head, config), Text::default(), b"")
     }
 
-    /// Writes it all, until the system has taken the last byte.
+    /// Writes everything. Ready when the operating system has accepted the last byte.
     ///
     /// # Errors
     /// The peer is gone.
@@ -228,8 +229,8 @@ impl Outgoing {
         Pin::new(stream).poll_flush(cx)
     }
 
-    /// Writes as much as there is room for, at once. What fits into the buffer goes through it: for small parts that costs less
-    /// than to name them one by one.
+    /// Writes once, as much as there is space for. Bytes that fit into the buffer are copied into it, because for small
+    /// parts that is cheaper than a vectored write.
     ///
     /// # Errors
     /// The peer is gone.

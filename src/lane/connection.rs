@@ -1,4 +1,4 @@
-//! A connection of the lane, from request to answer to request.
+//! A connection of the fast lane and its state machine.
 
 use std::future::Future;
 use std::io;
@@ -20,37 +20,39 @@ use crate::http::held_bytes::LARGE;
 use crate::realtime::Text;
 use crate::realtime::long_polling::HeldPoll;
 
-/// Serves a connection for as long as its requests are the lane's. Ends with what came and was not served at the first that is
-/// not; with nothing when the connection ended in peace.
+/// Serves a connection as long as its requests are ones that the lane supports. At the first other request, the future
+/// resolves to the connection and the bytes that were read but not processed; it resolves to `None` when the connection
+/// ended normally.
 ///
-/// A state machine written out, for its size is what a held poll costs.
+/// The state machine is written by hand, because its size determines the memory that a held poll needs.
 pub(super) struct Connection {
     lane: Rc<Lane>,
-    /// `None` when it was given away.
+    /// The stream; `None` after the connection was handed over.
     stream: Option<Stream>,
     peer: Option<SocketAddr>,
-    /// What came and was not answered.
+    /// The bytes that were received but not processed.
     unread: Vec<u8>,
-    /// The head among it, when its body has not come whole.
+    /// The head within `unread`, while its body is incomplete.
     unfinished: Option<Box<Unfinished>>,
-    /// What is being written, before anything else happens.
+    /// The pending write, which is finished before anything else happens.
     outgoing: Option<Outgoing>,
     state: State,
     place: Place,
-    /// Whether there was a request before.
+    /// Whether the connection has sent a response before.
     is_used: bool,
 }
 
 enum State {
-    /// Waits for a request.
+    /// The connection waits for a request.
     Idle,
-    /// On the heap, so that a connection that waits has no room for it.
+    /// The future is boxed, so that a waiting connection reserves no memory for it.
     Answering(LocalBoxFuture<'static, Answer>),
     Holding(Hold),
-    /// Writes the answer of a poll. The poll is kept, for its session may have to wait until that is done.
+    /// The response to a poll is being written. The poll is kept, because its session may have to wait until the write
+    /// is finished.
     Telling(HeldPoll, Behind),
     Closing,
-    /// Goes elsewhere.
+    /// The connection is handed over to actix-http.
     Leaving,
 }
 
@@ -72,32 +74,32 @@ impl From<Behind> for State {
     }
 }
 
-/// A request whose body has not come whole.
+/// A request whose body is incomplete.
 struct Unfinished {
     outline: Outline,
     pace: Pace,
 }
 
-/// A poll that is held.
+/// A held poll.
 struct Hold {
     head: Head,
     poll: HeldPoll,
-    /// Whether the head went out, with a space behind it.
+    /// Whether the head has been sent, followed by a space as the first chunk.
     in_parts: bool,
 }
 
-/// What is left of a connection that goes elsewhere: the stream, and what came and was not served.
+/// The parts of a connection that is handed over: the stream, and the bytes that were read but not processed.
 pub(super) type Left = Option<(Stream, Vec<u8>)>;
 
-/// What a connection gets that waits for a request.
+/// The event that ends the wait for a request.
 #[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
 enum Next {
     Request(Request),
-    /// Something that is not the lane's.
+    /// The request is not one that the lane supports.
     Foreign,
-    /// Nothing, or a part of a request and no more of it, in time.
+    /// The time limit has passed, with no request or only a part of one.
     Late,
-    /// A body that did not come whole while a server that stops waited for it.
+    /// The server is stopping, and its grace period ended before the body was complete.
     CutShort,
     Ended,
 }
@@ -139,7 +141,7 @@ impl Connection {
             if let Some(next) = next {
                 return Poll::Ready(Ok(next));
             }
-            // A head has a time as a whole.
+            // The time limit of a head applies to the whole head, so further bytes do not extend it.
             if let Some(unfinished) = &mut self.unfinished {
                 unfinished.pace.came(came);
                 self.place.set(unfinished.pace.wait());
@@ -149,7 +151,7 @@ impl Connection {
         }
     }
 
-    /// Reads what is there; gives how much that is.
+    /// Reads the available bytes and returns their number.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let Some(stream) = &mut self.stream else { return Poll::Ready(Ok(0)) };
         let mut buffer = self.lane.buffer.borrow_mut();
@@ -159,9 +161,9 @@ impl Connection {
         Poll::Ready(Ok(read.filled().len()))
     }
 
-    /// What is unread, if it can be told already.
+    /// Classifies the unread bytes; `None` while more bytes are needed.
     fn look(&mut self) -> Option<Next> {
-        // What is large is counted, and not here.
+        // The memory of large bodies is limited elsewhere, so the lane does not accept them.
         let most = self.lane.edge.limits().bayeux_bytes.min(LARGE);
         let (outline, pace) = match self.unfinished.take() {
             Some(unfinished) => (unfinished.outline, Some(unfinished.pace)),
@@ -171,7 +173,7 @@ impl Connection {
                 Look::Head(outline) => (outline, None),
             },
         };
-        // Another request stands behind it: the order of several answers is not the lane's business.
+        // More bytes follow, so the client pipelines requests. The lane does not support pipelining.
         if self.unread.len() > outline.end {
             return Some(Next::Foreign);
         }
@@ -180,7 +182,7 @@ impl Connection {
         if request.is_whole() {
             return Some(Next::Request(request));
         }
-        // Only known callers are waited for, so that nobody else fills memory here.
+        // The lane waits for bodies only of known callers, so that nobody else can fill its memory.
         let is_known = matches!(Caller::known(&request), Some(Ok(_)));
         self.unread = request.bytes;
         if !is_known {
@@ -191,12 +193,13 @@ impl Connection {
         None
     }
 
-    /// Ready with what there is to tell, or with nothing when a space is due.
+    /// Waits for the text of the held poll. Ready with `None` when a space is due.
     fn poll_hold(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Text>>> {
-        // First, for what is written to a peer that is gone is lost without a word (B-22): an end that the system told of before
-        // this turn of the worker is seen here. What else comes stands behind a request that is not answered, and is kept.
+        // The lane reads first, because bytes written to a peer that is gone are lost silently (B-22). The read detects
+        // a close that the operating system reported before this turn of the worker. Bytes that arrive belong to a
+        // later request; they are kept.
         let is_over = loop {
-            // The end behind so much could not be seen.
+            // With so many bytes unread, a close could no longer be detected.
             if self.unread.len() >= HEAD_BYTES {
                 break true;
             }
@@ -208,7 +211,7 @@ impl Connection {
         };
         let State::Holding(hold) = &mut self.state else { return Poll::Pending };
         if is_over {
-            // Behind requests that are not answered it is for actix-http to close.
+            // If requests remain, actix-http processes them and then closes the connection.
             hold.head.closes |= self.unread.is_empty();
             return Poll::Ready(Ok(Some(hold.poll.end_empty())));
         }
@@ -218,7 +221,7 @@ impl Connection {
         }
     }
 
-    /// Has a space written, or the answer.
+    /// Starts to write a space, or the response.
     fn tell(&mut self, text: Option<Text>) {
         let stopping = self.is_stopping();
         let State::Holding(hold) = &mut self.state else { return };
@@ -246,7 +249,7 @@ impl Connection {
         self.write(outgoing);
     }
 
-    /// What is answered to a request that did not come whole, for this reason.
+    /// Returns the error response to an incomplete request.
     fn refuse(&mut self, why: &ApiError) -> Outgoing {
         let Some(unfinished) = self.unfinished.take() else { return Outgoing::late(&self.lane.config) };
         let bytes = std::mem::take(&mut self.unread);
@@ -259,7 +262,7 @@ impl Connection {
         self.lane.edge.stop.has_begun()
     }
 
-    /// Goes on with an answer.
+    /// Continues with the response to a request.
     fn go_on(&mut self, answer: Answer) {
         match answer {
             Answer::Now(outgoing, closes) => self.answer(outgoing, closes),
@@ -270,7 +273,7 @@ impl Connection {
         }
     }
 
-    /// Has an answer written, behind which the connection closes or waits for the next request.
+    /// Starts to write a response, after which the connection closes or waits for the next request.
     fn answer(&mut self, outgoing: Outgoing, closes: bool) {
         self.state = self.behind(closes).into();
         self.write(outgoing);
@@ -289,7 +292,7 @@ impl Connection {
         self.is_used = true;
     }
 
-    /// Writes what is to be written. A client that takes nothing for a while is gone.
+    /// Writes the pending bytes. A client that accepts no bytes for the time limit counts as gone.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let (Some(outgoing), Some(stream)) = (&mut self.outgoing, &mut self.stream) else {
             return Poll::Ready(Ok(()));
@@ -361,7 +364,7 @@ impl Future for Connection {
                     let text = ready!(connection.poll_hold(cx))?;
                     connection.tell(text);
                 }
-                // What is written comes first, and this ends with it.
+                // The pending write comes first, and this state ends with it.
                 State::Telling(_, behind) => connection.state = (*behind).into(),
                 State::Closing => return connection.poll_close(cx).map_ok(|()| None),
                 State::Leaving => {

@@ -1,5 +1,5 @@
-//! The head parser against actix-http: what the lane takes, actix-http would have read alike, and what the lane waits for,
-//! actix-http waits for.
+//! Compares the head parser with actix-http: actix-http would have parsed every request that the lane accepts in the
+//! same way, and it waits for more bytes whenever the lane does.
 //!
 //! A few hundred cases each, so that the suite stays fast. To look for ten minutes:
 //! `LANE_FUZZ_SECONDS=600 cargo test -p platform --lib lane::fuzz -- --test-threads 1 --nocapture`.
@@ -21,14 +21,14 @@ use crate::fuzzing::Search;
 
 const SEARCH: Search = Search { variable: "LANE_FUZZ_SECONDS", properties: 3 };
 
-/// The longest body of these tests.
+/// The longest body in these tests, in bytes.
 const MOST: usize = 64;
 
 fn looked(bytes: &[u8]) -> Look {
     look(bytes, |path| ["/a", "/notification/realtime"].iter().position(|known| *known == path), MOST)
 }
 
-/// Lines of heads, whole and broken, so that what matters meets often.
+/// Lines of heads, valid and broken, chosen so that relevant combinations are frequent.
 const LINES: [&[u8]; 48] = [
     b"Host: a\r\n",
     b"host: a.example.com:80\r\n",
@@ -80,7 +80,7 @@ const LINES: [&[u8]; 48] = [
     b"Te: trailers\r\n",
 ];
 
-/// Lines that the lane takes, each once.
+/// Lines that the lane accepts when each occurs once.
 const PLAIN: [&[u8]; 8] = [
     b"Accept: application/json\r\n",
     b"Authorization: Basic YTpi\r\n",
@@ -108,7 +108,7 @@ const FIRST_LINES: [&[u8]; 13] = [
     b"POST http://a/a HTTP/1.1\r\n",
 ];
 
-/// Requests that are plain but for a few lines.
+/// Generates requests that are plain except for a few lines.
 fn requests() -> impl Strategy<Value = Vec<u8>> {
     let line = || prop_oneof![6 => select(&PLAIN[..]), 1 => select(&LINES[..])];
     let lines = vec(line(), 0..5);
@@ -121,7 +121,7 @@ fn requests() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// The same, most of them with bytes changed, left out or put in.
+/// Generates the same requests, most of them with bytes changed, removed or inserted.
 fn mutilated() -> impl Strategy<Value = Vec<u8>> {
     (requests(), vec((any::<prop::sample::Index>(), any::<u8>(), 0..3), 0..3)).prop_map(
         |(mut bytes, changes)| {
@@ -139,7 +139,7 @@ fn mutilated() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// Looks for bytes that contradict a property; the codec of actix-http needs a runtime.
+/// Searches for bytes that violate a property. The codec of actix-http needs a runtime.
 fn check(cases: &impl Strategy<Value = Vec<u8>>, property: impl Fn(&[u8], &ServiceConfig) -> TestCaseResult) {
     System::new().block_on(async {
         let (config, taken) = (ServiceConfig::default(), Cell::new(0));
@@ -152,7 +152,7 @@ fn check(cases: &impl Strategy<Value = Vec<u8>>, property: impl Fn(&[u8], &Servi
     });
 }
 
-/// That actix-http reads the same request out of these bytes, and the same rest.
+/// Asserts that actix-http parses the same request and the same rest from these bytes.
 fn agrees(outline: &Outline, bytes: &[u8], config: &ServiceConfig) -> TestCaseResult {
     let (mut codec, mut rest) = (Codec::new(config.clone()), BytesMut::from(bytes));
     let decoded = codec.decode(&mut rest);

@@ -1,12 +1,13 @@
-//! The fast lane: a transport of its own for what this server is for, polls that are held.
+//! The fast lane: an HTTP server for held polls, the main workload of this server.
 //!
-//! It stands in front of actix-http, on the same port. A connection begins here. As long as its requests are plain POSTs to a
-//! Bayeux path (`request`), they are answered here, by the same [`Caller`](crate::auth::Caller) and the same
-//! `long_polling::answer` as everywhere. The first that is anything else goes, with every byte that was read, to actix-http, and
-//! the connection stays there: nothing is refused here, and nothing comes back.
+//! The lane runs in front of actix-http, on the same port, and every connection starts here. As long as the requests of
+//! a connection are plain POSTs to a Bayeux path (`request`), the lane serves them, with the same
+//! [`Caller`](crate::auth::Caller) and the same `long_polling::answer` as the other transports. The first other request
+//! is passed to actix-http together with all bytes read so far, and the connection stays there. The lane rejects no
+//! request that actix-http might accept, and no connection returns to it.
 //!
-//! A connection that waits, for a request or for something to tell, owns no buffer: requests are read into one that all
-//! connections of a worker share, and what is told is shared with everybody who is told the same.
+//! A waiting connection, whether it waits for a request or for notifications, owns no buffer. Requests are read into a
+//! buffer that all connections of a worker share, and notifications are shared among all their recipients.
 
 mod answer;
 mod connection;
@@ -29,21 +30,21 @@ use crate::server::Edge;
 use crate::telemetry::RouteDurations;
 use connection::Connection;
 
-/// Bytes of a connection that are read at once.
+/// The maximum number of bytes that one read returns.
 const READ: usize = 16 << 10;
 
-/// The lane of one worker.
+/// The fast lane of one worker.
 pub(crate) struct Lane {
     edge: web::Data<Edge>,
     paths: Box<[Path]>,
-    /// Knows the date.
+    /// Provides the `Date` header.
     config: ServiceConfig,
-    /// Where all connections read into.
+    /// The read buffer that all connections of the worker share.
     buffer: RefCell<Box<[u8]>>,
     clock: Rc<Clock>,
 }
 
-/// A path that long polls may be sent to.
+/// A path of long polls.
 struct Path {
     name: String,
     endpoint: Endpoint,
@@ -51,7 +52,7 @@ struct Path {
 }
 
 impl Lane {
-    /// Of a worker with this clock.
+    /// Creates the lane of the worker to which this clock belongs.
     pub(crate) fn new(edge: web::Data<Edge>, clock: Rc<Clock>) -> Rc<Self> {
         let path = |(name, endpoint): (String, _)| {
             let durations = RouteDurations::new(&name);
@@ -66,8 +67,8 @@ impl Lane {
         })
     }
 
-    /// Serves a connection for as long as its requests are the lane's. Gives it back, with what came and was not served, at the
-    /// first that is not.
+    /// Serves a connection as long as its requests are ones that the lane supports. At the first other request, returns
+    /// the connection and the bytes that were read but not processed.
     ///
     /// # Errors
     /// The peer is gone.
@@ -79,7 +80,7 @@ impl Lane {
         Connection::new(self, stream, peer)
     }
 
-    /// Where a path stands among those of the lane.
+    /// Returns the index of a path among the paths of the lane.
     fn find(&self, path: &str) -> Option<usize> {
         self.paths.iter().position(|known| known.name == path)
     }

@@ -1,7 +1,8 @@
-//! What the lane takes: a head that could not be plainer. Everything it is not sure of is somebody else's.
+//! Parses the requests that the fast lane supports: plain POSTs whose heads leave no room for interpretation. All other
+//! requests are for actix-http.
 //!
-//! The head is read with the parser of actix-http, and by rules that only add to those: a request that is taken here is one that
-//! actix-http would have read alike.
+//! The head is parsed with the parser of actix-http and with rules that only add restrictions: actix-http would have
+//! parsed every accepted request in the same way.
 
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
@@ -15,15 +16,15 @@ use crate::http::address::is_authority;
 use crate::http::head::Head;
 use crate::server::Edge;
 
-/// A longer head is somebody else's.
+/// The maximum length of a head in bytes. Requests with longer heads are for actix-http.
 pub(super) const HEAD_BYTES: usize = 8 << 10;
-/// More headers are somebody else's.
+/// The maximum number of headers. Requests with more headers are for actix-http.
 const HEADERS: usize = 24;
-/// What each request of the lane begins with.
+/// The bytes with which each request of the lane begins.
 const BEGINNING: &[u8] = b"POST /";
-/// What stands behind the path.
+/// The rest of the request line after the path.
 const VERSION: &[u8] = b" HTTP/1.1\r\n";
-/// Headers that change what a request is, how long it is, or what its body stands for.
+/// Headers that change the meaning of a request, its length, or the encoding of its body.
 const UNUSUAL: [&str; 9] = [
     "transfer-encoding",
     "content-encoding",
@@ -36,45 +37,45 @@ const UNUSUAL: [&str; 9] = [
     "x-http-method",
 ];
 
-/// What the bytes that came so far are.
+/// The result of parsing the bytes received so far.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
 pub(super) enum Look {
     /// The beginning of what may become a request of the lane.
     Incomplete,
-    /// Nothing for the lane.
+    /// A request that the lane does not support.
     Foreign,
-    /// A head of the lane; its body may not be there yet.
+    /// A head that the lane supports. Its body may be incomplete.
     Head(Outline),
 }
 
-/// A head, by the places of its parts.
+/// A parsed head, as positions within the bytes of the request.
 #[derive(Debug, Clone)]
 pub(super) struct Outline {
-    /// Where among the paths of the lane its path stands.
+    /// The index of the path among the paths of the lane.
     pub(super) path: usize,
-    /// Whether the client wants the connection closed behind the answer.
+    /// Whether the client requests that the connection closes after the response.
     pub(super) closes: bool,
-    /// Where the body begins.
+    /// The position at which the body begins.
     pub(super) body: usize,
-    /// Where the body ends.
+    /// The position at which the body ends.
     pub(super) end: usize,
     fields: [Field; HEADERS],
     count: usize,
 }
 
-/// Name and value of a header.
+/// The name and value of a header.
 #[derive(Debug, Clone, Copy, Default)]
 struct Field {
     name: Place,
     value: Place,
 }
 
-/// Where something stands: from here to there.
+/// A range of bytes: the start, and the end (exclusive).
 #[derive(Debug, Clone, Copy, Default)]
 struct Place(u16, u16);
 
-/// Looks at the bytes of a request. `find` finds a path among those of the lane; a body may have `most` bytes.
+/// Parses the bytes of a request. `find` returns the index of a path of the lane; a body may have up to `most` bytes.
 pub(super) fn look(bytes: &[u8], find: impl Fn(&str) -> Option<usize>, most: usize) -> Look {
     if bytes.iter().zip(BEGINNING).any(|(byte, expected)| byte != expected) {
         return Look::Foreign;
@@ -97,15 +98,15 @@ pub(super) fn look(bytes: &[u8], find: impl Fn(&str) -> Option<usize>, most: usi
     }
 }
 
-/// Whether a line ends otherwise than lines of HTTP do.
+/// Returns whether a line ends with anything other than CRLF.
 fn has_bare_line_ends(bytes: &[u8]) -> bool {
     let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
     ends.into_iter().any(|(at, _)| at == 0 || bytes[at - 1] != b'\r')
 }
 
 impl Outline {
-    /// `None` for what is not plain: lines end as lines of HTTP do, each header is there once and is text, and the body has a
-    /// length.
+    /// Returns the outline of a plain head. A head is plain when its lines end with CRLF, each header occurs once with
+    /// a value of printable ASCII, and the body has a length. Returns `None` for every other head.
     fn of(
         bytes: &[u8],
         (path, name, headers): (usize, &str, &[httparse::Header<'_>]),
@@ -180,7 +181,7 @@ impl Place {
     }
 }
 
-/// Where a part of these bytes stands. What is empty may be no part of them, and stands nowhere.
+/// Returns the range of a part of these bytes. An empty part may point elsewhere, so its range is empty.
 fn place(part: &[u8], bytes: &[u8]) -> Place {
     let begin = (part.as_ptr() as usize).wrapping_sub(bytes.as_ptr() as usize);
     match u16::try_from(begin + part.len()) {
@@ -197,12 +198,13 @@ fn is_unusual(name: &str) -> bool {
     UNUSUAL.iter().any(|unusual| unusual.len() == name.len() && unusual.eq_ignore_ascii_case(name))
 }
 
-/// Whether the value of `Host` is an address. With another one the request is refused elsewhere.
+/// Returns whether the value of `Host` is a valid authority. actix-http rejects requests with other values.
 fn names_a_host(value: &[u8]) -> bool {
     str::from_utf8(value).is_ok_and(|value| is_authority(value.trim()))
 }
 
-/// What `Connection` says; `None` for all but the two words that everybody knows.
+/// Parses the value of `Connection`: returns whether the connection closes, or `None` for values other than
+/// `keep-alive` and `close`.
 fn closes(value: &[u8]) -> Option<bool> {
     match value {
         value if value.eq_ignore_ascii_case(b"keep-alive") => Some(false),
@@ -211,23 +213,23 @@ fn closes(value: &[u8]) -> Option<bool> {
     }
 }
 
-/// Digits alone, and no more of them than it takes.
+/// Parses a content length, which consists of digits without leading zeros.
 fn content_length(value: &[u8]) -> Option<usize> {
     let plain = value.iter().all(u8::is_ascii_digit) && (value.len() == 1 || value[0] != b'0');
     plain.then(|| str::from_utf8(value).ok()?.parse().ok())?
 }
 
-/// A request of the lane, as it came.
+/// A request of the lane, as received.
 pub(super) struct Request {
     pub(super) lane: Rc<Lane>,
     pub(super) outline: Outline,
     pub(super) peer: Option<SocketAddr>,
-    /// Head and body.
+    /// The head and the body.
     pub(super) bytes: Vec<u8>,
 }
 
 impl Request {
-    /// Whether the body is there to its end.
+    /// Returns whether the body is complete.
     pub(super) fn is_whole(&self) -> bool {
         self.bytes.len() == self.outline.end
     }

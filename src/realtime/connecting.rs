@@ -1,4 +1,5 @@
-//! How a connect comes to wait, which needs no future: sessions are looked up, and parking is a message that nobody waits for.
+//! Parks a `/meta/connect` message with its session. Parking needs no future: the session is looked up, and the connect
+//! is sent to it as a message whose reply is not awaited.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use super::{CONNECT, Held, Transport};
 use crate::auth::Caller;
 use crate::server::Edge;
 
-/// What it takes to connect.
+/// The context in which the server processes a connect.
 pub(crate) struct Connecting<'e> {
     pub(crate) edge: &'e Edge,
     pub(crate) caller: &'e Caller,
@@ -19,8 +20,8 @@ pub(crate) struct Connecting<'e> {
 }
 
 impl Connecting<'_> {
-    /// Parks a connect that came alone over long polling: what a fleet sends all the time. `None` when the text is anything
-    /// else.
+    /// Parks a connect that is the only message of a long-polling request, which is the most frequent request of a
+    /// fleet. Returns `None` for every other text.
     pub(crate) fn park_alone(&self, text: &[u8]) -> Option<Held> {
         let messages = Batch::parse(text).ok()?.0;
         let [message] = &messages[..] else { return None };
@@ -29,7 +30,8 @@ impl Connecting<'_> {
         is_meant.then(|| Some(self.park(message, self.find_session(message)?, true)))?
     }
 
-    /// The session a message names, of whatever user.
+    /// Looks up the session that a message names. The session may belong to another user; the session checks its owner
+    /// itself.
     pub(super) fn find_session(
         &self,
         message: &RequestMessage<'_>,
@@ -49,7 +51,7 @@ impl Connecting<'_> {
         let asked = wishes.and_then(|wishes| wishes.timeout);
         let standing = self.standing_hold();
         let hold = match waits {
-            // What a token opens closes with it.
+            // A connect ends at the latest when the caller's token expires.
             true => {
                 asked.map_or(standing, |asked| self.caller.remaining().map_or(asked, |rest| asked.min(rest)))
             }
@@ -79,8 +81,8 @@ impl Connecting<'_> {
         Held::new(answer, session, client, message.id().map(ToOwned::to_owned))
     }
 
-    /// How long a connect is held whose client asks for nothing else: what advice says (B-08a). Clients keep the last advice,
-    /// and give up a connect that lasts longer.
+    /// Returns the hold time of a connect whose client requests no other, which is the timeout that the advice
+    /// announces (B-08a). Clients keep the last advice and abandon a connect that lasts longer.
     pub(super) fn standing_hold(&self) -> Duration {
         let longest = self.edge.limits().connect_timeout;
         self.caller.remaining().map_or(longest, |remaining| longest.min(remaining))

@@ -1,4 +1,4 @@
-//! A connect that waits, whatever writes its answer.
+//! A connect that waits for its session, independent of the transport that writes the response.
 
 use std::future::{Future, poll_fn};
 use std::io::IoSlice;
@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 
 use super::CONNECT;
 
-/// A connect that waits for notifications. Dropping it unanswered tells the session that its client went away; what
-/// it had received but not written goes back.
+/// A connect that waits for notifications. Dropping it before its response notifies the session that the client went
+/// away and returns to the session the notifications that were received but not written.
 pub struct Held {
     answer: oneshot::Receiver<Answer>,
     session: Addr<SessionActor>,
@@ -27,12 +27,12 @@ pub struct Held {
     stage: Stage,
 }
 
-/// How far a connect has come.
+/// The stages of a held connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Waiting,
     Answered,
-    /// Its answer is being written to a client that reads slowly, and its session knows.
+    /// A client that reads slowly is being sent the response, and the session has been notified of this.
     Writing,
 }
 
@@ -46,12 +46,12 @@ impl Held {
         Self { answer, session, client, id, stage: Stage::Waiting }
     }
 
-    /// Waits for the answer; the session may have ended meanwhile.
+    /// Waits for the session's reply. A session that ended meanwhile counts as an unknown client.
     pub async fn answer(&mut self) -> Answer {
         poll_fn(|cx| self.poll_answer(cx)).await
     }
 
-    /// Polls for the answer, for transports that are polled themselves.
+    /// Polls for the session's reply, for transports that are polled themselves.
     pub fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
         Pin::new(&mut self.answer).poll(cx).map(|answer| {
             self.stage = Stage::Answered;
@@ -59,15 +59,15 @@ impl Held {
         })
     }
 
-    /// Waits further for an answer, after one that held nothing for the client (S-53).
+    /// Waits for another reply, after one that contained nothing for the client (S-53).
     pub fn go_on(&mut self, connect: u64, hold: Duration, advised: Duration) {
         let (reply_to, answer) = oneshot::channel();
         (self.answer, self.stage) = (answer, Stage::Waiting);
         self.session.do_send(ResumeConnect { connect, hold, advised, reply_to });
     }
 
-    /// Writing the answer takes a while: the session does not end until this is dropped, and the interval of the session runs
-    /// from then (B-10a).
+    /// Notifies the session that writing the response takes a while. The session does not end before this connect is
+    /// dropped, and its interval starts then (B-10a).
     pub fn writing_takes_a_while(&mut self) {
         if self.stage == Stage::Answered {
             self.stage = Stage::Writing;
@@ -75,12 +75,13 @@ impl Held {
         }
     }
 
-    /// Returns an answer that could not be written: its notifications stay for the next connect (B-22).
+    /// Returns to the session a reply that could not be written. Its notifications stay in the queue for the next
+    /// connect (B-22).
     pub fn give_back(&self, answer: Answer) {
         self.session.do_send(Abandoned { unwritten: Some(answer.delivery) });
     }
 
-    /// The whole answer of a connect: notifications first, its reply last (B-07).
+    /// Returns the whole response to a connect: the notifications first, the reply to the connect last (B-07).
     pub fn text(&self, answer: Answer) -> Text {
         let mut after = Vec::with_capacity(REPLY_BYTES);
         after.push(if answer.delivery.notifications.is_empty() { b'[' } else { b',' });
@@ -89,7 +90,7 @@ impl Held {
         Text { notifications: answer.delivery.notifications, after }
     }
 
-    /// The reply to the connect.
+    /// Writes the reply to the connect.
     pub(super) fn write_reply(&self, answer: &Answer, out: &mut Vec<u8>) {
         let told = (answer.error, answer.advice, answer.delivery.batch);
         if let (None, None, None) = told {
@@ -109,12 +110,12 @@ impl Held {
     }
 }
 
-/// An answer of more bytes may take its connection a while to write.
+/// Responses with more bytes than this may take their connection a while to write.
 pub(super) const LARGE: usize = 16 << 10;
-/// Room for the reply to a connect, as most are.
+/// The initial capacity in bytes for the reply to a connect; most replies fit.
 pub(super) const REPLY_BYTES: usize = 160;
 
-/// The text of an answer. Notifications are shared with everybody else who is told of them.
+/// The text of a response. Notifications are shared with every other subscriber that receives them.
 #[derive(Debug, Default)]
 pub struct Text {
     notifications: Vec<Arc<Notification>>,
@@ -122,23 +123,23 @@ pub struct Text {
 }
 
 impl Text {
-    /// How many bytes it has.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.notifications.iter().map(|notification| notification.json().len() + 1).sum::<usize>()
             + self.after.len()
     }
 
-    /// Whether it may take its connection a while to write.
+    /// Returns whether the text may take its connection a while to write.
     pub fn is_large(&self) -> bool {
         self.len() > LARGE
     }
 
-    /// Whether there is nothing to write.
+    /// Returns whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.notifications.is_empty() && self.after.is_empty()
     }
 
-    /// Its bytes in their order: `[`, notifications with commas between them, and what comes after them.
+    /// Returns the bytes in order as slices: `[`, the notifications separated by commas, and the text after them.
     pub fn slices(&self) -> impl Iterator<Item = IoSlice<'_>> {
         let separators = std::iter::once(&b"["[..]).chain(std::iter::repeat(&b","[..]));
         let notifications = separators.zip(&self.notifications);
@@ -147,7 +148,7 @@ impl Text {
         notifications.chain(std::iter::once(&self.after[..])).map(IoSlice::new)
     }
 
-    /// Its bytes in one piece.
+    /// Returns the bytes as one vector.
     pub fn into_bytes(self) -> Vec<u8> {
         if self.notifications.is_empty() {
             return self.after;

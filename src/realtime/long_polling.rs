@@ -1,7 +1,9 @@
-//! Bayeux over POST. What a request is answered with is worked out here for every transport; the common one is served here, too.
+//! Bayeux over POST. This module computes the response for both HTTP servers, the fast lane and actix-http, and serves
+//! the requests that come through actix-http.
 //!
-//! There a held poll is a streaming body, not a handler that waits: the request is read, parsed and dropped, the connection
-//! keeps the head back until there is something to send, and what is left of it all is a receiver and a timer.
+//! Under actix-http, a held poll is a streaming body, not a handler that waits. The request is read, parsed and
+//! dropped, the connection withholds the response head until there is something to send, and only a receiver and a
+//! timer remain in memory.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -29,33 +31,33 @@ use crate::server::Edge;
 
 const MEDIA_TYPE: &str = "application/json;charset=UTF-8";
 
-/// The answer to a POST: 200, and this.
+/// A response to a POST with status 200.
 pub(crate) struct Answered {
     pub(crate) media_type: &'static str,
-    /// The old paths behave like the new ones and say so.
+    /// Whether the path is deprecated. Deprecated paths behave like the current ones and say so in a header.
     pub(crate) deprecated: bool,
     pub(crate) body: Body,
 }
 
-/// What is written, when.
+/// The body of a response.
 pub(crate) enum Body {
-    /// At once.
+    /// A text that is sent immediately.
     Text(Vec<u8>),
-    /// When there is something to tell.
+    /// A held poll, whose text is sent when the session replies.
     Held(HeldPoll),
 }
 
-/// A connect that waits, in the language of its client.
+/// A connect that waits, in the format of its client.
 pub(crate) enum HeldPoll {
     Json(Held),
-    /// On the heap, for most clients speak JSON.
+    /// This variant is boxed because most clients use JSON.
     Csv(Box<csv::realtime::HeldPoll>),
 }
 
-/// Answers the messages of a request, or the rows.
+/// Processes the messages, or the CSV rows, of a request and returns the response.
 ///
 /// # Errors
-/// 400 for JSON that is no message array; everything else is a reply.
+/// 400 for JSON that is not a message array; every other error is a reply.
 pub(crate) async fn answer(
     endpoint: Endpoint,
     caller: Caller,
@@ -65,7 +67,7 @@ pub(crate) async fn answer(
     let transport = transport(head);
     let answered = !matches!(transport, Transport::Mute);
     if csv::realtime::is_meant(head) {
-        // On the heap, so that the path of every other poll stays small.
+        // This future is boxed, so that the future of every other poll stays small.
         let body = Box::pin(csv::realtime::answer((endpoint, transport), caller, head, body)).await;
         return Ok(Answered::new(head, csv::MEDIA_TYPE, body, answered));
     }
@@ -78,8 +80,8 @@ pub(crate) async fn answer(
     Ok(Answered::new(head, MEDIA_TYPE, body, answered))
 }
 
-/// Holds the poll of a client that is known and sent a connect and nothing else: what a fleet sends all the time, and needs no
-/// future. `None` for everything else.
+/// Holds the poll of a known client whose request is a single connect. A fleet sends these requests all the time, and
+/// this path needs no future. Returns `None` for every other request.
 pub(crate) fn hold_at_once(caller: &Caller, head: &impl Head, body: &[u8]) -> Option<Answered> {
     if csv::realtime::is_meant(head) {
         return None;
@@ -89,7 +91,8 @@ pub(crate) fn hold_at_once(caller: &Caller, head: &impl Head, body: &[u8]) -> Op
     Some(Answered::new(head, MEDIA_TYPE, Body::Held(HeldPoll::Json(held)), true))
 }
 
-/// Without `Accept` nobody reads the answer (C-08), unless clients are to be served as they are (C-20).
+/// Returns the transport of a request. Nobody reads the response to a request without `Accept` (C-08), unless the
+/// server runs in client-compatibility mode (C-20).
 fn transport(head: &impl Head) -> Transport {
     match head.has(&header::ACCEPT) || head.edge().client_compatibility {
         true => Transport::LongPolling,
@@ -118,8 +121,8 @@ impl Answered {
 }
 
 impl HeldPoll {
-    /// The text, when there is something to tell; without notifications for a peer that is gone, for what is written to it is lost
-    /// without a word (B-22).
+    /// Returns the text as soon as the session replies. The text for a peer that is gone contains no notifications,
+    /// because they would be lost silently (B-22).
     pub(crate) fn poll_text(
         &mut self,
         cx: &mut Context<'_>,
@@ -138,7 +141,8 @@ impl HeldPoll {
         }
     }
 
-    /// Writing the text takes a while: the session does not end before the poll is dropped (B-10a).
+    /// Notifies the session that writing the text takes a while. The session does not end before the poll is dropped
+    /// (B-10a).
     pub(crate) fn writing_takes_a_while(&mut self) {
         match self {
             Self::Json(held) => held.writing_takes_a_while(),
@@ -146,10 +150,10 @@ impl HeldPoll {
         }
     }
 
-    /// The text of a poll that ends at once, because its peer sends nothing more: as if its time was over, and without
-    /// notifications. A peer that went away looks just like one that only closed its half of the connection and still reads
-    /// (B-24), and what is written to one that went away is lost; so notifications stay for the next connect. The session learns
-    /// of the end when the poll is dropped.
+    /// Returns the text of a poll that ends early because its peer sends nothing more. It is the text of a poll that
+    /// timed out, without notifications. A peer that went away cannot be distinguished from one that closed only its
+    /// half of the connection and still reads (B-24), and notifications written to the former would be lost; so they
+    /// stay for the next connect. The session is notified of the end when the poll is dropped.
     pub(crate) fn end_empty(&mut self) -> Text {
         match self {
             Self::Json(held) => held.text(Answer::default()),
@@ -167,7 +171,7 @@ impl From<csv::realtime::HeldPoll> for HeldPoll {
 /// `POST /notification/realtime`: resource and module channels (B-01).
 ///
 /// # Errors
-/// 401, 413, and 400 for a body that is no message array; everything else is a reply.
+/// 401, 413, and 400 for a body that is not a message array; every other error is a reply.
 pub async fn realtime(
     caller: Caller,
     request: HttpRequest,
@@ -211,23 +215,24 @@ async fn respond(
     })
 }
 
-/// The header that the old paths answer with.
+/// The response header of the deprecated paths.
 pub(crate) const DEPRECATION: &str = "deprecation";
 
-/// The body of a held poll: nothing until the session answers, but a space now and then (B-21, S-57).
+/// The body of a held poll: nothing until the session replies, except for a space at each keep-alive interval (B-21,
+/// S-57).
 struct HeldBody {
-    /// `None` when what it was told was written.
+    /// The poll; `None` after its text was written.
     held: Option<HeldPoll>,
-    /// Whether its text was handed over.
+    /// Whether the text was passed to the connection.
     is_told: bool,
     line: Line,
-    /// When the next space is due.
+    /// The timer of the next space.
     space: Pin<Box<Sleep>>,
     edge: web::Data<Edge>,
 }
 
 impl HeldBody {
-    /// The head of the answer leaves with the first space or the answer.
+    /// Starts the body. The response head is sent together with the first space or with the text.
     fn begin(held: HeldPoll, request: &HttpRequest, edge: web::Data<Edge>) -> Self {
         let line = request.conn_data::<Line>().cloned().expect("every connection has its line");
         line.withhold_head();
@@ -235,7 +240,7 @@ impl HeldBody {
         Self { held: Some(held), is_told: false, line, space, edge }
     }
 
-    /// Ready with the space when one is due.
+    /// Returns a space when one is due.
     fn poll_space(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
         ready!(self.space.as_mut().poll(cx));
         let next = Instant::now() + self.edge.limits().keep_alive;
@@ -257,7 +262,7 @@ impl MessageBody for HeldBody {
             body.held = None;
             return Poll::Ready(None);
         };
-        // One whose end could not be seen is not kept either.
+        // A poll is also ended when the end of its peer could no longer be detected.
         let text = match body.line.peer_has_ended() || !body.line.is_read() {
             true => Poll::Ready(held.end_empty()),
             false => held.poll_text(cx, |cx| body.line.peer_is_gone(cx)),
@@ -275,7 +280,7 @@ impl MessageBody for HeldBody {
         body.is_told = true;
         if text.is_large() {
             body.line.bound_send_buffer();
-            // The body is asked for more when the connection took all but a little of this.
+            // The connection polls the body again only when it has accepted nearly all of this.
             held.writing_takes_a_while();
         }
         Poll::Ready((!text.is_empty()).then(|| Ok(text.into_bytes().into())))

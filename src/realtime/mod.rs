@@ -1,7 +1,8 @@
-//! Bayeux: a message array in, replies out, whatever the transport (docs/rules.md#real-time-notifications; B-01 to B-24).
+//! The Bayeux protocol: a message array in, replies out, for every transport (docs/rules.md#real-time-notifications;
+//! B-01 to B-24).
 //!
-//! Nothing here knows a transport's types. A long poll gives its connect back as [`Held`]; a socket gets its
-//! notifications from the session directly.
+//! This module uses no type of a transport. It returns the connect of a long poll as [`Held`]; the session sends
+//! notifications to a WebSocket directly.
 
 mod connecting;
 mod held;
@@ -32,48 +33,48 @@ pub(crate) use connecting::Connecting;
 use held::REPLY_BYTES;
 pub use held::{Held, Text};
 
-/// Where a client waits (B-10).
+/// The channel on which a client waits for notifications (B-10).
 const CONNECT: &str = "/meta/connect";
-/// Where a client leaves.
+/// The channel on which a client ends its session.
 const DISCONNECT: &str = "/meta/disconnect";
 
-/// By what way messages come, as far as the protocol cares.
+/// The transport of the messages, as far as the protocol depends on it.
 #[derive(Debug, Clone)]
 pub enum Transport {
-    /// A POST; notifications travel with connect replies.
+    /// A POST. Notifications travel with the replies to connects.
     LongPolling,
-    /// A POST whose answer nobody will read, for it had no `Accept`: nothing may leave the queue (C-08).
+    /// A POST without `Accept`, whose response nobody reads. No notification may leave the queue (C-08).
     Mute,
-    /// A WebSocket; notifications go to it directly.
+    /// A WebSocket. Notifications are sent to it directly.
     Socket(Recipient<SocketMessage>),
 }
 
-/// A connection's side of the protocol.
+/// The server's side of the protocol for one request or socket.
 pub struct Exchange<'e> {
-    /// What the server holds.
+    /// The state that the server shares among requests.
     pub edge: &'e Edge,
-    /// Which channels are served here.
+    /// The endpoint, which determines the channels that can be used.
     pub endpoint: Endpoint,
-    /// The way of the messages.
+    /// The transport of the messages.
     pub transport: Transport,
-    /// Host name of the request, for credentials without a tenant.
+    /// The host name of the request, for credentials that name no tenant.
     pub host: &'e str,
-    /// Where the request came from, for guesses at passwords are counted.
+    /// The address of the client, by which failed logins are counted.
     pub source: Source,
-    /// Who sends; over a socket a handshake may say it (B-19).
+    /// The authenticated sender. Over a WebSocket, a handshake may set it (B-19).
     pub caller: &'e mut Option<Caller>,
-    /// Sessions this socket is the way to, of whatever user.
+    /// The sessions that this socket serves. They may belong to different users.
     pub attached: &'e mut Vec<(ClientId, Addr<SessionActor>)>,
-    /// What a handshake or subscription of a CSV client adds to its session (S-52).
+    /// The templates that a handshake or subscription of a CSV client adds to its session (S-52).
     pub templates: Option<SessionTemplates>,
 }
 
-/// What to answer.
+/// The result of processing a message array.
 pub enum Outcome {
-    /// These replies, a JSON array.
+    /// Replies, as a JSON array.
     Replies(Vec<u8>),
-    /// The same, and one is to a disconnect. The reply to a connect that it ended goes out first: CometD closes its socket
-    /// only when no connect is outstanding (B-24).
+    /// Replies of which one is to a disconnect. The reply to the connect that the disconnect ended is sent first,
+    /// because CometD closes its socket only when no connect is outstanding (B-24).
     Farewell(Vec<u8>),
     /// A connect that came alone and waits.
     Held(Held),
@@ -83,7 +84,7 @@ impl Exchange<'_> {
     /// Processes the messages of one request in order (B-15).
     ///
     /// # Errors
-    /// `Malformed` when the text is no array of messages; everything else is a reply.
+    /// `Malformed` when the text is not an array of messages; every other error is a reply.
     pub async fn process(&mut self, text: &[u8]) -> Result<Outcome> {
         let mut messages = Batch::parse(text)?.0;
         // Other messages in the same request as a handshake are ignored (B-08).
@@ -114,7 +115,7 @@ impl Exchange<'_> {
             return Ok(None);
         };
         match &*channel {
-            // What is rare is on the heap, so that the path of every connect stays small.
+            // The futures of rare messages are boxed, so that the future of every connect stays small.
             "/meta/handshake" => Box::pin(self.handshake(message, replies)).await?,
             "/meta/subscribe" | "/meta/unsubscribe" | CONNECT | DISCONNECT => {
                 let Some((session, client)) = self.session(message).await? else {
@@ -137,7 +138,7 @@ impl Exchange<'_> {
     async fn handshake(&mut self, message: &RequestMessage<'_>, replies: &mut Replies) -> Result<()> {
         let channel = "/meta/handshake";
         if let Some(token) = message.authentication_token(&naming().authentication_extension) {
-            // On the heap: most clients send their credentials with the request.
+            // This future is boxed because most clients send their credentials with the request instead.
             match Box::pin(self.authenticate(&token)).await {
                 Ok(caller) => *self.caller = Some(caller),
                 Err(error) => {
@@ -158,7 +159,8 @@ impl Exchange<'_> {
             replies.refuse(message, Some(channel), error::NO_CONNECTION_TYPE, Some(Advice::NONE));
             return Ok(());
         }
-        // Whoever gets other units than it asked for shows wrong numbers, so that is said at once.
+        // A client that received other units than it requested would show wrong numbers, so the handshake fails at
+        // once.
         let Ok(units) = message.system_of_units() else {
             replies.refuse(message, Some(channel), error::HANDSHAKE_DENIED, Some(Advice::NONE));
             return Ok(());
@@ -197,7 +199,7 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// The token is what stands behind `Basic` in a header (B-19).
+    /// Authenticates the token, which has the format of the value after `Basic` in an `Authorization` header (B-19).
     async fn authenticate(&self, token: &str) -> Result<Caller> {
         let token = token.trim();
         let header = format!("Basic {}", token.strip_prefix("Basic ").unwrap_or(token));
@@ -208,7 +210,7 @@ impl Exchange<'_> {
         self.edge.platform.tenant(&caller.tenant)
     }
 
-    /// The session a message names. A socket becomes its way to the client (B-18).
+    /// Looks up the session that a message names. A socket is attached to that session (B-18).
     ///
     /// # Errors
     /// `Unavailable` or `Database` when the user of a session that a socket resumes cannot be looked up.
@@ -230,8 +232,9 @@ impl Exchange<'_> {
         Ok(Some((session, client)))
     }
 
-    /// Whose session a message names. A browser can set no header on a socket, so there the clientId of a living session is
-    /// the credential: 128 random bits, good for as long as its user's rights (B-18a).
+    /// Looks up the owner of the session that a message names. A browser cannot set headers on a WebSocket, so there
+    /// the clientId of a live session is the credential: 128 random bits, valid as long as its user's permissions
+    /// (B-18a).
     async fn caller_of_session(&self, message: &RequestMessage<'_>) -> Result<Option<Caller>> {
         let Some(client) = message.client_id().and_then(|client| ClientId::parse(&client)) else {
             return Ok(None);
@@ -246,7 +249,7 @@ impl Exchange<'_> {
         Some(Connecting { edge, caller: self.caller.as_ref()?, transport })
     }
 
-    /// Makes the socket the way to the client; `false` when the session is not the caller's.
+    /// Attaches the socket to the session. Returns `false` when the session does not belong to the caller.
     async fn attach(&mut self, session: &Addr<SessionActor>, client: ClientId, user: &Arc<str>) -> bool {
         let Transport::Socket(socket) = &self.transport else { return true };
         let attach = AttachSocket { user: user.clone(), socket: socket.clone() };
@@ -257,12 +260,13 @@ impl Exchange<'_> {
         own
     }
 
-    /// Another session begins on a socket: those that hold no connect there leave it until they are used again.
+    /// Detaches all sessions without a held connect from the socket, because another session starts on it. They return
+    /// with their next message.
     async fn set_others_aside(&mut self) {
         let Transport::Socket(socket) = &self.transport else { return };
         let mut staying = Vec::with_capacity(1);
         for (client, session) in self.attached.drain(..) {
-            // One that ended has left, too.
+            // A session that ended is detached, too.
             if !session.send(SetSocketAside { socket: socket.clone() }).await.unwrap_or(true) {
                 staying.push((client, session));
             }
@@ -283,8 +287,8 @@ impl Exchange<'_> {
         }
     }
 
-    /// Connects: alone over long polling it waits; among other messages it is answered at once with what there is
-    /// (B-15); over a socket it is the heartbeat.
+    /// Processes a connect. Over long polling it waits if it came alone; among other messages it receives its reply
+    /// immediately, with the notifications that are queued (B-15). Over a WebSocket it is the heartbeat.
     async fn connect(
         &self,
         message: &RequestMessage<'_>,
@@ -307,8 +311,8 @@ async fn answer_at_once(mut connect: Held, replies: &mut Replies) {
     replies.connected(&connect, &answer);
 }
 
-/// What a client does after a handshake that was refused: wrong credentials stay wrong, a server that is busy or without
-/// its database does not stay so.
+/// Returns the advice for a rejected handshake: not to retry with wrong credentials, but to repeat the handshake when
+/// the server is busy or its database is unavailable.
 fn after(refusal: &ApiError) -> Advice {
     match refusal {
         ApiError::TooManyRequests { .. } | ApiError::Platform(Error::Unavailable(_)) => Advice::HANDSHAKE,
@@ -316,7 +320,7 @@ fn after(refusal: &ApiError) -> Advice {
     }
 }
 
-/// A growing JSON array of replies.
+/// The replies so far, as an unfinished JSON array.
 #[derive(Default)]
 struct Replies(Vec<u8>);
 
@@ -355,7 +359,7 @@ impl Replies {
         self.refuse(message, Some(channel), error::UNKNOWN_CLIENT, Some(Advice::HANDSHAKE));
     }
 
-    /// Notifications, then the reply to their connect.
+    /// Writes the notifications, followed by the reply to their connect.
     fn connected(&mut self, held: &Held, answer: &Answer) {
         let notifications = &answer.delivery.notifications;
         self.0.reserve(notifications.iter().map(|n| n.json().len() + 1).sum::<usize>() + REPLY_BYTES);

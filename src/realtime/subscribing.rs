@@ -12,10 +12,10 @@ use crate::auth::Caller;
 use crate::http::error::Result;
 
 impl Exchange<'_> {
-    /// Subscribes to one channel or several: to all of them or to none.
+    /// Subscribes to one channel or several. Either all subscriptions succeed or none.
     ///
     /// # Errors
-    /// `Unavailable` or `Database` when ownership or a module cannot be looked up.
+    /// `Unavailable` or `Database` when the owner of an object or a module cannot be looked up.
     pub(super) async fn subscribe(
         &mut self,
         message: &RequestMessage<'_>,
@@ -54,7 +54,7 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// Unsubscribes; from a channel that was never subscribed it is no error (B-16).
+    /// Unsubscribes. Unsubscribing from a channel without a subscription is no error (B-16).
     pub(super) async fn unsubscribe(
         &mut self,
         message: &RequestMessage<'_>,
@@ -92,8 +92,8 @@ impl Exchange<'_> {
         Ok(verdicts.first().copied().unwrap_or(Verdict::Denied))
     }
 
-    /// Whether a session still is one after a subscription. When rights of its user were taken away meanwhile, whoever did that did
-    /// not see this subscription; so it is looked at now.
+    /// Returns whether the session is still valid after a subscription. A request that revoked permissions of the user
+    /// meanwhile did not see this subscription, so the permissions are checked here again.
     async fn rests_on_rights_of_now(&self, caller: &Caller, session: &Addr<SessionActor>) -> bool {
         if self.edge.authenticator.is_current(caller) {
             return true;
@@ -103,8 +103,8 @@ impl Exchange<'_> {
         session.send(Belongs { user: caller.user.clone() }).await.unwrap_or(false)
     }
 
-    /// Whether there is a module behind a channel of modules: any other first word of a channel is misspelt (S-52a). Which statements
-    /// the module has may change while it is subscribed to.
+    /// Returns whether every module channel names a deployed module; any other first segment is a spelling error
+    /// (S-52a). The statements of the module are not checked, because they may change during the subscription.
     async fn lead_somewhere(&self, caller: &Caller, patterns: &[Pattern]) -> Result<bool> {
         let database = self.edge.platform.database();
         for pattern in patterns {

@@ -1,5 +1,6 @@
-//! Bayeux over WebSocket (B-19). This actor is a transport: it joins frames to messages, hands them to the exchange,
-//! and writes what sessions give it, one frame at a time. The only user of `actix-web-actors`.
+//! Bayeux over WebSocket (B-19). The actor of this module is only a transport: it joins frames into messages, passes
+//! them to the exchange, and writes the notifications of the sessions, one frame at a time. No other module uses
+//! `actix-web-actors`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,7 +25,8 @@ use crate::http::error::{ApiError, Result};
 use crate::http::{authority, client_address, cors, edge};
 use crate::server::Edge;
 
-/// `GET /notification/realtime` with `Upgrade: websocket`. May come without credentials: then the handshake brings them.
+/// `GET /notification/realtime` with `Upgrade: websocket`. The request may come without credentials; the Bayeux
+/// handshake then carries them.
 ///
 /// # Errors
 /// 401 for wrong credentials, 405 when it is no upgrade.
@@ -42,9 +44,10 @@ pub async fn operations(request: HttpRequest, stream: web::Payload) -> Result<Ht
 
 async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload) -> Result<HttpResponse> {
     let upgrades = request.headers().contains_key("upgrade");
-    // A browser adds credentials to what another site's page opens; that page must bring some of its own.
+    // A browser adds stored credentials to requests of another site's page. Such a page must send credentials of its
+    // own.
     let brings = request.headers().contains_key("authorization") && !cors::is_unasked(&request).await;
-    // And what a handshake brings is not the access token that a gateway demands (T-05).
+    // A handshake cannot carry the access token that a gateway requires (T-05).
     let caller = match brings || !upgrades || edge(&request).authenticator.demands_tokens() {
         true => Some(Caller::extract(&request).await?),
         false => None,
@@ -64,7 +67,7 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
         host: authority(&request).unwrap_or_default().to_owned(),
         source: Source::of(client_address(&request)),
         caller,
-        // Hardly a socket is the way to more than one session.
+        // Few sockets serve more than one session.
         attached: Vec::with_capacity(1),
         fragments: None,
         connects: 0,
@@ -81,7 +84,7 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
     })
 }
 
-/// One socket. It may be the way to several sessions, and a session may come by another socket later.
+/// One WebSocket. It may serve several sessions, and a session may move to another socket later.
 struct WebSocket {
     edge: web::Data<Edge>,
     endpoint: Endpoint,
@@ -89,20 +92,20 @@ struct WebSocket {
     source: Source,
     caller: Option<Caller>,
     attached: Vec<(ClientId, Addr<SessionActor>)>,
-    /// A message that comes in several frames, so far.
+    /// The frames received so far of a message that is split into several frames.
     fragments: Option<BytesMut>,
-    /// Connects that are held.
+    /// The number of connects that are held.
     connects: usize,
-    /// Whether it closes as soon as no connect is held.
+    /// Whether the socket closes as soon as it holds no connect.
     is_leaving: bool,
-    /// Since when it was the way to no session, if it is to none.
+    /// The time since which the socket has served no session. It is meaningful only while `attached` is empty.
     vacant_since: Instant,
     timer: SpawnHandle,
-    /// When the peer was last heard.
+    /// The time of the last frame from the peer.
     heard: Instant,
-    /// When the next ping is due.
+    /// The time at which the next ping is due.
     ping: Instant,
-    /// When what opened the socket expires.
+    /// The time at which the credentials that opened the socket expire.
     expires: Option<Instant>,
 }
 
@@ -169,13 +172,13 @@ impl Handler<SocketMessage> for WebSocket {
     }
 }
 
-/// Resolves when the connection has taken what was written: this actor is polled again only then.
+/// Resolves when the connection has accepted the written bytes, because the actor is polled again only then.
 async fn taken() {
     yield_now().await;
 }
 
 impl WebSocket {
-    /// Writes notifications as one frame, unless their session took them back. Gives its bytes.
+    /// Writes the notifications as one frame, unless their session took them back. Returns the number of bytes written.
     fn write(&self, notifications: &[Arc<Notification>], ctx: &mut WebsocketContext<Self>) -> usize {
         if notifications.is_empty() {
             return 0;
@@ -186,7 +189,7 @@ impl WebSocket {
         bytes
     }
 
-    /// Holds a connect until its session answers it.
+    /// Holds a connect until its session replies.
     fn hold(&mut self, mut held: Held, ctx: &mut WebsocketContext<Self>) {
         self.connects += 1;
         let answered = async move {
@@ -205,26 +208,27 @@ impl WebSocket {
         }));
     }
 
-    /// A session is no longer reached by this socket; whether none is.
+    /// Detaches a session from this socket. Returns whether the socket now serves no session.
     fn detach(&mut self, client: ClientId) -> bool {
         self.attached.retain(|(attached, _)| *attached != client);
         self.attached.is_empty()
     }
 
-    /// The server is stopping: closes the socket when its connects are answered (B-24).
+    /// Closes the socket of a server that is stopping as soon as all its connects have their replies (B-24).
     fn leave_when_answered(&self, ctx: &mut WebsocketContext<Self>) {
         if self.is_leaving && self.connects == 0 {
             close(ctx, CloseCode::Away, "the server is stopping");
         }
     }
 
-    /// When something is due: the end of a socket that leads to no session or whose token expires, else a ping.
+    /// Returns the time of the next deadline: the end of a socket that serves no session or whose token expires, or
+    /// else the next ping.
     fn due(&self) -> Instant {
         let handshake = self.attached.is_empty().then(|| self.vacant_since + SOCKET_HANDSHAKE);
         [handshake, self.expires].into_iter().flatten().fold(self.ping, Instant::min)
     }
 
-    /// Sets the one timer of the socket.
+    /// Sets the only timer of the socket.
     fn arm(&mut self, ctx: &mut WebsocketContext<Self>) {
         ctx.cancel_future(self.timer);
         self.timer = ctx.run_later(self.due().saturating_duration_since(Instant::now()), Self::timer_fired);
@@ -232,7 +236,7 @@ impl WebSocket {
 
     fn timer_fired(&mut self, ctx: &mut WebsocketContext<Self>) {
         let (now, interval) = (Instant::now(), self.edge.limits().socket_ping);
-        // What a token opened closes when it expires.
+        // A socket that a token opened closes when the token expires.
         if self.expires.is_some_and(|expires| expires <= now) {
             return end(ctx);
         }
@@ -250,7 +254,7 @@ impl WebSocket {
         self.arm(ctx);
     }
 
-    /// Joins the frames of one message, within the limit of a message.
+    /// Joins the frames of one message, up to the size limit of a message.
     fn join(&mut self, item: Item, ctx: &mut WebsocketContext<Self>) {
         let (part, last) = match item {
             Item::FirstText(part) => {
@@ -273,7 +277,7 @@ impl WebSocket {
         }
     }
 
-    /// Processes a message array before the next frame is looked at, so that replies keep the order of requests.
+    /// Processes a message array before the next frame is read, so that replies keep the order of the requests.
     fn process(&mut self, text: Bytes, ctx: &mut WebsocketContext<Self>) {
         let transport = Transport::Socket(ctx.address().recipient());
         let (edge, endpoint, source) = (self.edge.clone(), self.endpoint, self.source);
@@ -294,7 +298,8 @@ impl WebSocket {
                 templates: None,
             };
             let mut outcome = exchange.process(&text).await;
-            // A handshake may have begun before the user changed, and its session after that ended all others.
+            // A handshake may have started before the user changed and have created its session after all other
+            // sessions of the user were ended.
             if let Err(outdated) = refresh(&edge, &mut caller).await {
                 outcome = Err(outdated);
             }
@@ -304,7 +309,7 @@ impl WebSocket {
             if socket.expires.is_none()
                 && let Some(expires) = caller.as_ref().and_then(|caller| caller.expires())
             {
-                // The session that it resumed was opened by a token.
+                // The session that this socket resumes was opened with a token.
                 socket.expires = Some(expires);
                 socket.arm(ctx);
             }
@@ -312,7 +317,8 @@ impl WebSocket {
             match outcome {
                 Ok(Outcome::Replies(replies)) => ctx.text(into_text(replies)),
                 Ok(Outcome::Farewell(replies)) => {
-                    // Spawned behind the connects that are held, so it is written behind the one that has been answered.
+                    // This future is spawned after the futures of the held connects, so it writes after the connect
+                    // that has been answered.
                     let farewell = actix::fut::ready(into_text(replies)).into_actor(socket);
                     ctx.spawn(farewell.map(|replies, _, ctx| ctx.text(replies)));
                 }
@@ -324,7 +330,8 @@ impl WebSocket {
         }));
     }
 
-    /// Closes the socket when its caller is no longer who it was: it may have no session that would end.
+    /// Closes the socket when its caller is no longer valid. The caller may have no session whose end would close the
+    /// socket.
     fn check_caller(&self, ctx: &mut WebsocketContext<Self>) {
         let (edge, Some(caller)) = (self.edge.clone(), self.caller.clone()) else { return };
         let check = async move {
@@ -332,7 +339,7 @@ impl WebSocket {
             (refresh(&edge, &mut refreshed).await, caller, refreshed)
         };
         ctx.spawn(check.into_actor(self).map(|(checked, caller, refreshed), socket, ctx| {
-            // Unless a handshake brought another one meanwhile.
+            // A handshake may have replaced the caller meanwhile.
             if socket.caller.as_ref().is_some_and(|now| now.is(&caller)) {
                 socket.caller = refreshed;
                 if checked.is_err() {
@@ -343,10 +350,10 @@ impl WebSocket {
     }
 }
 
-/// Brings a caller up to date. While that cannot be looked up, sockets stay as they are.
+/// Refreshes the caller from the current user. When the lookup fails, the socket stays as it is.
 ///
 /// # Errors
-/// `Unauthorized` when the caller is one no more.
+/// `Unauthorized` when the caller is no longer valid.
 async fn refresh(edge: &Edge, caller: &mut Option<Caller>) -> Result<()> {
     let Some(known) = caller else { return Ok(()) };
     match edge.authenticator.still(known).await {
@@ -362,7 +369,7 @@ fn end(ctx: &mut WebsocketContext<WebSocket>) {
 }
 
 fn close(ctx: &mut WebsocketContext<WebSocket>, code: CloseCode, why: &str) {
-    // A close frame has room for 123 bytes of reason.
+    // The reason in a close frame has at most 123 bytes.
     let description = why.char_indices().take_while(|(at, _)| *at < 120).map(|(_, c)| c).collect::<String>();
     ctx.close(Some(CloseReason { code, description: Some(description) }));
     ctx.stop();

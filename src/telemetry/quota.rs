@@ -1,7 +1,7 @@
-//! How many lines one place in the code may log: what strangers do must not fill a disk (SE6).
+//! Limits the log lines of each place in the code, so that events that anybody can cause do not fill a disk (SE6).
 //!
-//! Every place has a quota of its own for each minute, so that a flood of one kind hides nothing of another. What is left out is
-//! counted, in a metric and in a line of its own. Debugging is asked for by the operator and has no quota.
+//! Every place has its own quota per minute, so a flood of one kind of line hides no other kind. Omitted lines are
+//! counted in a metric and reported in a log line. Debug lines have no quota, because the operator enables them.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,15 +11,15 @@ use tracing::callsite::Identifier;
 use tracing::{Event, Level, Metadata};
 use tracing_subscriber::layer::{Context, Filter};
 
-/// Lines of one place in one window.
+/// The maximum number of lines of one place in one window.
 const LINES: u64 = 60;
-/// The time that a quota is for.
+/// The duration of a window.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Lines that were left out because their place had logged enough.
+/// The metric of the lines that were omitted because their place had reached its quota.
 pub(super) const LEFT_OUT: &str = "platform_log_lines_left_out_total";
 
-/// What every place has logged in its window.
+/// The number of lines that every place has logged in its window.
 #[derive(Debug, Default)]
 pub(super) struct Quotas(Mutex<HashMap<Identifier, Place>>);
 
@@ -37,7 +37,7 @@ impl Place {
 }
 
 impl Quotas {
-    /// Whether one more line of this place may be written.
+    /// Returns whether this place may write another line.
     fn admit(&self, metadata: &'static Metadata<'static>) -> bool {
         if *metadata.level() > Level::INFO {
             return true;
@@ -51,7 +51,7 @@ impl Quotas {
         place.lines <= LINES
     }
 
-    /// Begins new windows, and says what was left out in those that are over.
+    /// Starts new windows, and logs how many lines were omitted in the previous ones.
     pub(super) fn renew(&self) {
         self.renew_older_than(WINDOW);
     }

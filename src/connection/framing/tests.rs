@@ -1,4 +1,4 @@
-//! Against actix-http, which says where requests end.
+//! Compares the boundaries of requests with those that actix-http finds.
 
 use actix_http::h1::{Codec, Message, MessageType};
 use actix_http::{ConnectionType, ServiceConfig};
@@ -14,7 +14,7 @@ use crate::fuzzing::Search;
 
 const SEARCH: Search = Search { variable: "FRAMING_FUZZ_SECONDS", properties: 1 };
 
-/// What requests are made of, whole and broken.
+/// The pieces of requests, valid and broken.
 const PIECES: [&[u8]; 46] = [
     b"GET / HTTP/1.1\r\nHost: h\r\n\r\n",
     b"GET / HTTP/1.1\r\nHost: h\r\n\r\n",
@@ -64,7 +64,7 @@ const PIECES: [&[u8]; 46] = [
     b"Connection: close\r\n\r\n",
 ];
 
-/// Some of them behind each other, perhaps with a byte changed, and where they are cut.
+/// Generates several pieces in sequence, possibly with one byte changed, and the positions at which they are cut.
 fn came() -> impl Strategy<Value = (Vec<u8>, Vec<Index>)> {
     let bytes = vec(select(&PIECES[..]), 1..6).prop_map(|pieces| pieces.concat());
     (bytes, vec((any::<Index>(), any::<u8>()), 0..2), vec(any::<Index>(), 0..4)).prop_map(
@@ -75,7 +75,7 @@ fn came() -> impl Strategy<Value = (Vec<u8>, Vec<Index>)> {
     )
 }
 
-/// What passes when it comes in these pieces.
+/// Returns the bytes that pass when the input arrives in these pieces.
 fn passed(bytes: &[u8], cuts: &[usize]) -> (Vec<u8>, Requests) {
     let mut cuts = [cuts, &[0, bytes.len()]].concat();
     cuts.sort_unstable();
@@ -90,18 +90,18 @@ fn passed(bytes: &[u8], cuts: &[usize]) -> (Vec<u8>, Requests) {
     (passed, requests)
 }
 
-/// How actix-http ends with bytes.
+/// The state in which actix-http finishes a sequence of bytes.
 #[derive(Debug, PartialEq, Eq)]
 enum Read {
-    /// It waits for more, in a head or elsewhere.
+    /// It waits for more bytes, in a head or elsewhere.
     InHead,
     Waits,
-    /// Behind the last request, with so many bytes unread.
+    /// It has read the last request, with this number of bytes unread.
     Last(usize),
-    /// It takes what follows as it is.
+    /// It passes all following bytes unchanged.
     Stream,
     Refused,
-    /// A chunk is none.
+    /// A chunk is invalid.
     Broken,
 }
 
@@ -147,7 +147,7 @@ fn what_passes_is_what_actix_reads_up_to_the_last_request() {
             prop_assert!(bytes.starts_with(&passed), "{shown}");
             let read = read(&bytes, &config);
             match read {
-                // What actix-http refused it does not read on behind.
+                // actix-http does not read beyond a request that it rejected.
                 Read::Refused => return Ok(()),
                 Read::Broken => prop_assert!(requests.are_broken(), "{}", shown),
                 _ => prop_assert!(!requests.are_broken(), "{}: {:?}", shown, read),
@@ -168,7 +168,7 @@ fn chunk_that_is_none_ends_a_body_where_it_stands() {
     let head = b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (good, bad) in [("2\r\n[]\r\n", "x"), ("", "-1\r\n"), ("1\r\n[", "]"), ("fffffffffffffffff", "f")] {
         let (passed, requests) = passed(&[&head[..], good.as_bytes(), bad.as_bytes()].concat(), &[]);
-        // The size of the last one is too large at its last digit or before.
+        // The size of the last chunk overflows at its last digit or before.
         assert!(requests.are_broken() && passed.len() <= head.len() + good.len(), "{good}{bad}");
         assert!(passed.starts_with(head), "{good}{bad}");
     }

@@ -19,14 +19,14 @@ impl Wake for Woken {
     }
 }
 
-/// Whether the peer is gone, and whether whoever polls the connection was woken.
+/// Returns whether the peer is gone, and whether the task that polls the connection was woken.
 fn asked(line: &Line) -> (bool, bool) {
     let woken = Arc::new(Woken::default());
     let gone = line.peer_is_gone(&Context::from_waker(&Waker::from(woken.clone())));
     (gone, woken.0.load(Ordering::Relaxed) > 0)
 }
 
-/// Waits, past the event loop, until the system has something to read or the end.
+/// Waits, without the event loop, until the operating system has bytes to read or reports the end.
 fn arrived(connection: &Connection) {
     let stream = connection.stream();
     let tcp = match &*stream {
@@ -40,7 +40,7 @@ async fn encrypted() -> (Connection, tokio_rustls::client::TlsStream<TcpStream>)
     encrypted_by(&Clock::new()).await
 }
 
-/// One whose client has a second to take something.
+/// Creates a connection whose client must accept bytes within a second.
 async fn encrypted_by(clock: &Rc<Clock>) -> (Connection, tokio_rustls::client::TlsStream<TcpStream>) {
     let (server, client) = crate::tls::tests::connected().await;
     crate::connection::stream::bound_unsent(server.get_ref().0.tcp());
@@ -80,7 +80,7 @@ async fn request_that_is_found_while_the_peer_is_looked_for_is_not_lost() {
     assert_eq!(read, REQUEST);
 }
 
-/// What becomes of writing more than the system keeps.
+/// Writes more than the operating system buffers, and returns the result.
 async fn written(connection: &mut Connection, clock: Rc<Clock>) -> io::Result<()> {
     let bytes = vec![0; 24 << 20];
     let writing = async {

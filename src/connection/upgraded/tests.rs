@@ -1,4 +1,4 @@
-//! Connections that were upgraded, over pipes in memory.
+//! Tests upgraded connections over in-memory pipes.
 
 use std::future::pending;
 
@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
 use super::*;
 
-/// Gives back what comes, and ends with it.
+/// A response body that returns the received bytes and ends with them.
 struct Echo(Payload);
 
 impl MessageBody for Echo {
@@ -25,7 +25,7 @@ impl MessageBody for Echo {
     }
 }
 
-/// Has always more, and counts what it was asked for.
+/// An endless body that counts how often it is polled.
 struct Endless(usize);
 
 impl MessageBody for Endless {
@@ -41,7 +41,8 @@ impl MessageBody for Endless {
     }
 }
 
-/// A request for an upgrade that was read from its connection, and what was read beyond it.
+/// Returns an upgrade request, its connection (`unread` are bytes that were read beyond the request), and the pipe of
+/// the client.
 fn asked(unread: &[u8]) -> (Request, Framed<DuplexStream, Codec>, DuplexStream) {
     let (server, client) = duplex(64 << 10);
     let mut codec = Codec::default();
@@ -51,7 +52,7 @@ fn asked(unread: &[u8]) -> (Request, Framed<DuplexStream, Codec>, DuplexStream) 
     (request, Framed::from_parts(parts), client)
 }
 
-/// A connection whose answer upgraded it.
+/// Creates a connection that its response has upgraded.
 fn upgraded(io: DuplexStream) -> (Upgraded<DuplexStream>, FromPeer) {
     let (mut upgraded, payload) = Upgraded::of(Framed::new(io, Codec::default()));
     let head = Response::build(StatusCode::SWITCHING_PROTOCOLS).upgrade("websocket").finish().drop_body();

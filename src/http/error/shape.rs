@@ -1,4 +1,4 @@
-//! Bodies of errors that are not the common one: of the token endpoint (T-03), of the gateway check (T-05) and of the
+//! Error bodies that deviate from the common one: those of the token endpoint (T-03), the gateway check (T-05) and the
 //! limits query (L-04).
 
 use std::fmt;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::ApiError;
 
-/// An interface whose errors have a body of their own.
+/// An interface whose errors have a body format of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// `{ErrorCode, Error}` (T-03).
@@ -19,12 +19,12 @@ pub enum Shape {
     LimitsQuery,
 }
 
-/// What is wrong with an access token that the gateway check refuses (T-05).
+/// The reason why the gateway check rejects an access token (T-05).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenFlaw {
-    /// There is none, or it is none that was issued here.
+    /// There is no token, or it was not issued by this server.
     Invalid,
-    /// It is over.
+    /// The token has expired.
     Expired,
 }
 
@@ -36,7 +36,8 @@ impl TokenFlaw {
         }
     }
 
-    /// The answer: `{fault: {faultstring, detail: {errorcode}}}`, as the clients of such gateways read it.
+    /// Returns the response `{fault: {faultstring, detail: {errorcode}}}`, the format that clients of such gateways
+    /// expect.
     pub(super) fn response(self) -> HttpResponse {
         let detail = json!({"errorcode": self.code()});
         let body = json!({"fault": {"faultstring": self.to_string(), "detail": detail}});
@@ -56,7 +57,7 @@ impl fmt::Display for TokenFlaw {
 }
 
 impl Shape {
-    /// The answer of an interface for what went wrong in it.
+    /// Returns the response of this interface for an error.
     pub(super) fn response(self, error: &ApiError) -> HttpResponse {
         let status = error.status_code();
         let body = match self {
@@ -71,7 +72,7 @@ impl Shape {
         };
         let mut response = HttpResponse::build(status);
         error.add_headers(&mut response);
-        // Neither interface takes the credentials that the common challenge asks for.
+        // Neither interface accepts the credentials that the common challenge requests.
         let mut response = json_of(response, &body);
         response.headers_mut().remove(header::WWW_AUTHENTICATE);
         response
@@ -89,7 +90,8 @@ impl Shape {
     }
 }
 
-/// The word for a status at the token endpoint (T-03). Those for what T-03 does not name are those of OAuth 2.0.
+/// Returns the error code of the token endpoint for a status (T-03). For statuses that T-03 does not name, it is the
+/// OAuth 2.0 code.
 fn error_code(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED => "invalid_client",

@@ -1,4 +1,4 @@
-//! What is said of an error: the member `error`, and the message (docs/rules.md#errors; E-01 to E-05).
+//! The texts of errors: the member `error`, and the message (docs/rules.md#errors; E-01 to E-05).
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use platform_actors::{Error, Noun};
 use super::{ApiError, ServiceFault};
 
 impl ApiError {
-    /// The member `error`: area and name.
+    /// Returns the member `error`: area and name.
     pub(super) fn name(&self) -> String {
         let area = |noun: &Noun| match noun {
             Noun::ManagedObject | Noun::Link | Noun::Binary => "inventory",
