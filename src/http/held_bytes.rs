@@ -87,11 +87,11 @@ impl HeldBytes {
     }
 
     /// Adds bytes of a user. With `bounded`, fails when a limit would be exceeded.
-    fn add(&self, (tenant, user): &(TenantId, Arc<str>), bytes: usize, bounded: bool) -> Result<(), Full> {
+    fn add(&self, of: &(TenantId, Arc<str>), bytes: usize, bounded: bool) -> Result<(), Full> {
         let mut held = self.held.lock();
         let held = &mut *held;
-        let of_user = held.users.entry((tenant.clone(), user.clone())).or_default();
-        let of_tenant = held.tenants.entry(tenant.clone()).or_default();
+        let of_user = held.users.entry(of.clone()).or_default();
+        let of_tenant = held.tenants.entry(of.0.clone()).or_default();
         let full = match (*of_user + bytes > self.per_user, *of_tenant + bytes > self.per_tenant) {
             (true, _) if *of_user > 0 => Some(Full::User),
             (_, true) if *of_tenant > 0 => Some(Full::Tenant),
@@ -99,7 +99,13 @@ impl HeldBytes {
             _ => None,
         };
         match full.filter(|_| bounded) {
-            Some(full) => Err(full),
+            Some(full) => {
+                // Who holds nothing has no entry. (The tenant holds something, or it would not be full.)
+                if *of_user == 0 {
+                    held.users.remove(of);
+                }
+                Err(full)
+            }
             None => {
                 self.change(of_user, *of_user + bytes, self.per_user);
                 self.change(of_tenant, *of_tenant + bytes, self.per_tenant);
