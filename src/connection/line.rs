@@ -37,8 +37,11 @@ pub(crate) const FOR_A_SILENT_PEER: Duration = Duration::from_secs(3);
 /// The bytes that end a head.
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
-/// A stream that handlers can access as a [`Line`].
-pub(super) struct Connection {
+/// A stream that handlers can access as a [`Line`]. Its state is on the heap, because each future through which a connection
+/// passes reserves room for it.
+pub(super) struct Connection(Box<ConnectionState>);
+
+struct ConnectionState {
     line: Line,
     requests: Requests,
     /// The bytes that were read and are to be passed on to actix-http.
@@ -265,13 +268,15 @@ impl Connection {
             Passing::First(count) => Bytes::copy_from_slice(&unread[..count]),
             Passing::Instead(other) => other.into(),
         };
-        Self { line, requests, passing, taking, stop, grace_over: None }
+        Self(Box::new(ConnectionState { line, requests, passing, taking, stop, grace_over: None }))
     }
 
     pub(super) fn line(&self) -> &Line {
-        &self.line
+        &self.0.line
     }
+}
 
+impl ConnectionState {
     fn stream(&self) -> RefMut<'_, Stream> {
         self.line.0.stream.borrow_mut()
     }
@@ -304,7 +309,7 @@ impl AsyncRead for Connection {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
+        let this = &mut *self.get_mut().0;
         this.line.0.read.set(true);
         let before = buffer.filled().len();
         loop {
@@ -342,13 +347,13 @@ impl AsyncRead for Connection {
 
 impl AsyncWrite for Connection {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
+        let this = &mut *self.get_mut().0;
         let written = this.line.poll_write(cx, buffer);
         this.unless_over(cx, written)
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
+        let this = &mut *self.get_mut().0;
         let flushed = Pin::new(&mut *this.stream()).poll_flush(cx);
         this.unless_over(cx, flushed)
     }
@@ -356,7 +361,7 @@ impl AsyncWrite for Connection {
     /// Writes a head that is still withheld, because the response body was empty and the end of the response is the end
     /// of the connection.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
+        let this = &mut *self.get_mut().0;
         let shut = this.line.poll_shutdown(cx);
         this.unless_over(cx, shut)
     }

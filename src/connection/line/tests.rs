@@ -28,7 +28,7 @@ fn asked(line: &Line) -> (bool, bool) {
 
 /// Waits, without the event loop, until the operating system has bytes to read or reports the end.
 fn arrived(connection: &Connection) {
-    let stream = connection.stream();
+    let stream = connection.0.stream();
     let tcp = match &*stream {
         Stream::Plain(tcp) => tcp,
         Stream::Tls(stream) => stream.get_ref().0.tcp(),
@@ -52,7 +52,7 @@ async fn encrypted_by(clock: &Rc<Clock>) -> (Connection, tokio_rustls::client::T
 async fn peer_that_says_farewell_or_hangs_up_is_gone_before_the_event_loop_knows() {
     for farewell in [true, false] {
         let (connection, mut client) = encrypted().await;
-        assert_eq!(asked(&connection.line), (false, false));
+        assert_eq!(asked(connection.line()), (false, false));
 
         if farewell {
             client.get_mut().1.send_close_notify();
@@ -62,7 +62,7 @@ async fn peer_that_says_farewell_or_hangs_up_is_gone_before_the_event_loop_knows
         }
         arrived(&connection);
 
-        assert!(asked(&connection.line).0);
+        assert!(asked(connection.line()).0);
     }
 }
 
@@ -73,8 +73,8 @@ async fn request_that_is_found_while_the_peer_is_looked_for_is_not_lost() {
     client.flush().await.expect("room");
     arrived(&connection);
 
-    assert_eq!(asked(&connection.line), (false, true), "whoever waits for the socket finds nothing there");
-    assert_eq!(asked(&connection.line), (false, false));
+    assert_eq!(asked(connection.line()), (false, true), "whoever waits for the socket finds nothing there");
+    assert_eq!(asked(connection.line()), (false, false));
     let mut read = [0; REQUEST.len()];
     connection.read_exact(&mut read).await.expect("what was sent");
     assert_eq!(read, REQUEST);
