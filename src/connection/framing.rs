@@ -18,6 +18,12 @@ const HEAD_BYTES: usize = 128 << 10;
 /// The maximum number of headers that actix-http accepts.
 const HEADERS: usize = 96;
 
+const CONTENT_LENGTH: &str = "content-length";
+const TRANSFER_ENCODING: &str = "transfer-encoding";
+const UPGRADE: &str = "upgrade";
+/// The headers that decide where a request ends and what follows it. The values of all others are not read.
+const FRAMING: [&str; 4] = [CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE, "connection"];
+
 /// The state of the requests of a connection.
 #[derive(Debug)]
 pub(super) struct Requests {
@@ -135,16 +141,14 @@ impl Place {
         let (mut is_chunked, mut is_socket, mut length) = (false, false, 0);
         let mut connection = None;
         for header in &*request.headers {
+            let is = |name: &&str| header.name.eq_ignore_ascii_case(name);
+            let Some(name) = FRAMING.into_iter().find(is) else { continue };
             let Some(value) = text(header.value) else { continue };
-            let is = |name: &str| header.name.eq_ignore_ascii_case(name);
-            if is("content-length") {
-                length = value.parse().unwrap_or(0);
-            } else if is("transfer-encoding") {
-                is_chunked |= !is_old && value.eq_ignore_ascii_case("chunked");
-            } else if is("upgrade") {
-                is_socket |= value.eq_ignore_ascii_case("websocket");
-            } else if is("connection") {
-                connection = value.split(',').map(str::trim).fold(connection, After::and);
+            match name {
+                CONTENT_LENGTH => length = value.parse().unwrap_or(0),
+                TRANSFER_ENCODING => is_chunked |= !is_old && value.eq_ignore_ascii_case("chunked"),
+                UPGRADE => is_socket |= value.eq_ignore_ascii_case("websocket"),
+                _ => connection = value.split(',').map(str::trim).fold(connection, After::and),
             }
         }
         let is_last = match connection {
