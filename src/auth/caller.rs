@@ -266,19 +266,13 @@ fn known(head: &impl Head) -> Option<Result<Caller>> {
         return None;
     }
     let authenticator = &head.edge().authenticator;
-    let Some(header) = head.header(&header::AUTHORIZATION) else {
+    if !head.has(&header::AUTHORIZATION) {
         return Some(Err(authenticator.refusal(TokenFlaw::Invalid)));
-    };
+    }
     // Devices send no application key, so they do not pay for its look-up.
     let sent_by = application_key(head).map_or(Some(None), |key| authenticator.known_application(key))?;
-    let caller = authenticator.remembered(header, authority(head).unwrap_or_default())?;
+    let caller = Caller::remembered(head)?;
     Some(Caller { sent_by, ..caller }.within_scope(head.method()))
-}
-
-/// Returns the caller of a request whose credentials were verified a short while ago, whatever the request may do.
-fn remembered(head: &impl Head) -> Option<Caller> {
-    let header = head.header(&header::AUTHORIZATION)?;
-    head.edge().authenticator.remembered(header, authority(head).unwrap_or_default())
 }
 
 /// Authenticates a request and checks its scope. A request that a page of another site may have sent without
@@ -343,7 +337,8 @@ impl Caller {
     /// Returns the user behind a request if its credentials were verified before: the user to whom its memory is charged,
     /// not the rights of the request.
     pub(crate) fn remembered(head: &impl Head) -> Option<Self> {
-        remembered(head)
+        let header = head.header(&header::AUTHORIZATION)?;
+        head.edge().authenticator.remembered(header, authority(head).unwrap_or_default())
     }
 
     /// Returns the caller of a request on the fast lane, if it is cached.
