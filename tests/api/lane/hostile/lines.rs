@@ -9,7 +9,7 @@ const FIELDS: [&str; 44] = [
     "X: a\nContent-Length: 0",
     "X: a\nTransfer-Encoding: chunked",
     "X: a\nHost: y",
-    "X: a\n\nGET /health/ready HTTP/1.1",
+    "X: a\n\nGET /health/live HTTP/1.1",
     "X: a\rY: b",
     "X: a\r\rY: b",
     "X: a\r\n\nY: b",
@@ -49,7 +49,7 @@ const FIELDS: [&str; 44] = [
     "Content_Length: 0",
     "Content-Length\0: 0",
     "Authorization : Basic x",
-    "GET /health/ready HTTP/1.1",
+    "GET /health/live HTTP/1.1",
     "X: a:b:c:",
 ];
 
