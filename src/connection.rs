@@ -4,18 +4,23 @@ mod clock;
 mod framing;
 mod line;
 mod patience;
+mod serving;
 mod stream;
 mod upgraded;
 
 use std::cell::OnceCell;
+use std::convert::Infallible;
+use std::future::ready;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_codec::Framed;
 use actix_http::HttpService;
 use actix_http::error::DispatchError;
+use actix_http::h1::Codec;
 use actix_server::{GracefulShutdownSignal, ServerBuilder};
 use actix_service::boxed::{self, BoxService};
 use actix_service::{
@@ -27,11 +32,11 @@ use actix_web::rt::net::TcpStream;
 use actix_web::{App, web};
 pub(crate) use clock::{Clock, Place};
 pub(crate) use framing::OVERLONG;
-use futures_util::future::LocalBoxFuture;
 use line::Connection;
 pub(crate) use line::{BodyIs, FOR_A_SILENT_PEER, Line};
 pub(crate) use patience::Pace;
 use patience::Taking;
+use serving::{OverHttp, Serving};
 pub(crate) use stream::{Socket, Stream};
 
 use crate::csv::rest_caller::RestRoutes;
@@ -40,7 +45,6 @@ use crate::lane::Lane;
 use crate::routes;
 use crate::server::Edge;
 use crate::service::ServiceConnections;
-use crate::telemetry;
 use crate::tls::Tls;
 
 /// The time for which an idle connection is kept, long enough for devices that return every minute.
@@ -93,12 +97,14 @@ pub fn listen(
             .client_request_timeout(REQUEST_HEAD)
             .local_addr(address)
             .on_connect_ext(|connection: &Connection, data| drop(data.insert(connection.line().clone())))
-            .upgrade(fn_service(move |(request, connection)| {
+            .upgrade(fn_service(move |(request, connection): (_, Framed<Connection, Codec>)| {
                 let routes: &Rc<_> =
                     routes_of_upgrades.get().expect("routes are made before connections are taken");
                 let stop = of_upgrades.clone();
                 let grace_over = async move { stop.grace_over().await };
-                upgraded::serve(routes.clone(), request, connection, grace_over)
+                let line = connection.io_ref().line().clone();
+                line.upgrade(upgraded::serve(routes.clone(), request, connection, grace_over));
+                ready(Ok::<(), Infallible>(()))
             }))
             .finish(app);
         fn_factory(move || {
@@ -139,7 +145,7 @@ struct Entrance {
 impl Service<TcpStream> for Entrance {
     type Response = ();
     type Error = DispatchError;
-    type Future = LocalBoxFuture<'static, Result<(), DispatchError>>;
+    type Future = Serving;
 
     always_ready!();
 
@@ -148,19 +154,19 @@ impl Service<TcpStream> for Entrance {
         let (tls, lane, http) = (self.tls.clone(), self.lane.clone(), self.http.clone());
         let stop = self.edge.stop.clone();
         let taking = Taking::new(self.clock.clone(), self.edge.limits().unread_answer);
-        Box::pin(async move {
+        Serving::Entering(Box::pin(async move {
             let peer = stream.peer_addr().ok();
             let mut stream = Stream::open(stream, tls).await?;
             let mut unread = Vec::new();
             if let Some(lane) = lane {
                 match lane.serve(stream, peer).await? {
                     Some(left) => (stream, unread) = left,
-                    None => return Ok(()),
+                    None => return Ok(None),
                 }
             }
             let connection = Connection::new(stream, &unread, stop, taking);
-            let served = http.call((connection, actix_http::Protocol::Http1, peer)).await;
-            served.inspect_err(telemetry::count_faulty_connection)
-        })
+            let line = connection.line().clone();
+            Ok(Some(OverHttp { line, served: http.call((connection, actix_http::Protocol::Http1, peer)) }))
+        }))
     }
 }

@@ -53,10 +53,9 @@ struct ConnectionState {
 }
 
 /// A handler's access to its connection: `HttpRequest::conn_data::<Line>()`.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Line(Rc<LineState>);
 
-#[derive(Debug)]
 struct LineState {
     stream: RefCell<Stream>,
     clock: Rc<Clock>,
@@ -70,6 +69,8 @@ struct LineState {
     end_waits: RefCell<Option<Waker>>,
     /// Whether the server has stopped reading from the peer.
     given_up: Cell<bool>,
+    /// Transfers the bytes of the connection after actix-http has upgraded it.
+    upgraded: RefCell<Option<LocalBoxFuture<'static, ()>>>,
 }
 
 /// The location of the request body.
@@ -103,6 +104,7 @@ impl Line {
             body: Cell::new(BodyIs::Nothing),
             end_waits: RefCell::new(None),
             given_up: Cell::new(false),
+            upgraded: RefCell::default(),
         }))
     }
 
@@ -115,6 +117,15 @@ impl Line {
     pub(crate) fn give_up(&self, cx: &Context<'_>) {
         self.0.given_up.set(true);
         cx.waker().wake_by_ref();
+    }
+
+    /// Sets the future that serves the connection as soon as actix-http has finished with it.
+    pub(super) fn upgrade(&self, upgraded: LocalBoxFuture<'static, ()>) {
+        *self.0.upgraded.borrow_mut() = Some(upgraded);
+    }
+
+    pub(super) fn take_upgraded(&self) -> Option<LocalBoxFuture<'static, ()>> {
+        self.0.upgraded.take()
     }
 
     /// Withholds the head of the next response until the first byte of its body, or until its end.

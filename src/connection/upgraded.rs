@@ -6,12 +6,11 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::error::Error;
 use std::future::poll_fn;
 use std::io;
 use std::mem::MaybeUninit;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
@@ -22,7 +21,8 @@ use actix_http::h1::{Codec, Message};
 use actix_http::{BoxedPayloadStream, ConnectionType, Request, Response};
 use actix_service::Service;
 use bytes::{Buf, Bytes, BytesMut};
-use futures_util::Stream;
+use futures_util::future::{LocalBoxFuture, select};
+use futures_util::{FutureExt, Stream};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// The maximum number of bytes that one read returns.
@@ -31,18 +31,18 @@ const AT_ONCE: usize = 8 << 10;
 /// peer.
 const WAITING: usize = 32 << 10;
 
-/// Calls the route and transfers bytes until the peer or the response body ends, or until `grace_over` resolves,
-/// because a server that is stopping does not wait for upgraded connections. A response that does not upgrade the
-/// connection is its last one. If the connection or the body breaks, nobody remains to be notified.
+/// Returns a future that calls the route and transfers bytes until the peer or the response body ends, or until
+/// `grace_over` resolves, because a server that is stopping does not wait for upgraded connections. A response that does
+/// not upgrade the connection is its last one. If the connection or the body breaks, nobody remains to be notified.
 pub(super) fn serve<T, S, B>(
     service: Rc<S>,
     request: Request,
     connection: Framed<T, Codec>,
-    grace_over: impl Future<Output = ()>,
-) -> impl Future<Output = Result<(), Infallible>>
+    grace_over: impl Future<Output = ()> + 'static,
+) -> LocalBoxFuture<'static, ()>
 where
-    T: AsyncRead + AsyncWrite + Unpin,
-    S: Service<Request>,
+    T: AsyncRead + AsyncWrite + Unpin + 'static,
+    S: Service<Request> + 'static,
     S::Response: Into<Response<B>>,
     S::Error: Into<Response<BoxBody>>,
     B: MessageBody + 'static,
@@ -50,30 +50,25 @@ where
     let (mut upgraded, payload) = Upgraded::of(connection);
     let payload: BoxedPayloadStream = Box::pin(payload);
     let (request, _) = request.replace_payload(payload.into());
-    async move {
-        // This future is boxed and dropped with the response, so that the task reserves no memory for it while the
-        // socket lives.
-        let call = Box::pin(async move {
-            match service.call(request).await {
-                Ok(answer) => answer.into().map_into_boxed_body(),
-                Err(error) => error.into(),
-            }
-        });
-        let served = async move {
-            let answer = tokio::select! {
-                biased;
-                _ = poll_fn(|cx| upgraded.poll_incoming(cx)) => return,
-                answer = call => answer,
-            };
-            upgraded.answer(answer).await.ok();
-        };
-        tokio::select! {
-            biased;
-            () = served => {}
-            () = grace_over => {}
+    // This future is boxed and dropped with the response, so that no memory is reserved for it while the socket lives.
+    let call = Box::pin(async move {
+        match service.call(request).await {
+            Ok(answer) => answer.into().map_into_boxed_body(),
+            Err(error) => error.into(),
         }
-        Ok(())
-    }
+    });
+    // Each future has a box of its own, because an async block reserves memory for a future that it is given twice.
+    let served = Box::pin(async move {
+        let answer = tokio::select! {
+            biased;
+            _ = poll_fn(|cx| upgraded.poll_incoming(cx)) => return,
+            answer = call => answer,
+        };
+        if let Ok(body) = upgraded.begin(answer) {
+            upgraded.transfer(body).await.ok();
+        }
+    });
+    Box::pin(select(served, Box::pin(grace_over)).map(drop))
 }
 
 struct Upgraded<T> {
@@ -96,14 +91,18 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Upgraded<T> {
         (Self { io: parts.io, codec: parts.codec, incoming, unwritten: BytesMut::new() }, payload)
     }
 
-    async fn answer(&mut self, answer: Response<BoxBody>) -> io::Result<()> {
+    /// Encodes the response head and returns the body.
+    fn begin(&mut self, answer: Response<BoxBody>) -> io::Result<BoxBody> {
         let (mut head, body) = answer.into_parts();
         if !head.upgrade() {
             head.head_mut().set_connection_type(ConnectionType::Close);
         }
         self.encode(Message::Item((head, body.size())))?;
-        let mut body = pin!(body);
-        poll_fn(|cx| self.poll_both_ways(body.as_mut(), cx)).await?;
+        Ok(body)
+    }
+
+    async fn transfer(&mut self, mut body: BoxBody) -> io::Result<()> {
+        poll_fn(|cx| self.poll_both_ways(Pin::new(&mut body), cx)).await?;
         poll_fn(|cx| self.poll_written(cx)).await?;
         poll_fn(|cx| Pin::new(&mut self.io).poll_shutdown(cx)).await
     }

@@ -15,7 +15,7 @@ use crate::stop::Stop;
 const WHILE_STOPPING: Duration = Duration::from_secs(1);
 
 /// The timeouts of one request to a microservice.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Patience {
     usual: Duration,
     line: Option<Line>,
