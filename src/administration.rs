@@ -7,13 +7,13 @@ pub mod tokens;
 use std::fmt;
 use std::io::{self, IsTerminal, Read};
 
-use platform_actors::model::application::{self, NewApplication, STANDARD};
-use platform_actors::model::id::{ApplicationId, IdGenerator, TenantId};
-use platform_actors::model::role::{self, Role};
-use platform_actors::model::tenant::{MANAGEMENT, NewTenant, parse_domain};
-use platform_actors::model::user::{User, parse_password, parse_user_name};
 use platform_actors::store::{self, Database};
-use platform_actors::{Error, Result};
+use platform_model::application::{self, NewApplication, STANDARD};
+use platform_model::error::{Error, Result};
+use platform_model::id::{ApplicationId, IdGenerator, TenantId};
+use platform_model::role::{self, Role};
+use platform_model::tenant::{MANAGEMENT, NewTenant, parse_domain};
+use platform_model::user::{User, parse_password, parse_user_name};
 
 use crate::auth::password::{self, SecretKey};
 use crate::cli::{TenantCreate, UserCreate, UserPasswd};

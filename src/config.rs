@@ -15,7 +15,8 @@ mod values;
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, FromArgMatches};
-use platform_actors::{limits::Limits, naming::Naming};
+use platform_model::limits::Limits;
+use platform_model::naming::Naming;
 
 pub use allowed_host::AllowedHost;
 pub use environment::Environment;

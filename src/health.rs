@@ -1,7 +1,7 @@
 //! Health and metrics endpoints for the operator's tools, open to everyone who can reach the port (C-03).
 
 use actix_web::{HttpResponse, web};
-use platform_actors::Error;
+use platform_model::error::Error;
 use serde_json::json;
 
 use crate::http::error::Result;

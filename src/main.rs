@@ -60,7 +60,7 @@ fn main() -> ExitCode {
 /// Runs `platform serve` until SIGTERM or Ctrl-C.
 fn serve(settings: &Settings) -> Result<(), Failure> {
     telemetry::start_logging(settings)?;
-    platform_actors::naming::install(settings.naming())
+    platform_model::naming::install(settings.naming())
         .map_err(|_| "the vendor words were read before they were set")?;
     // The checks come before the database is created, so that a failed check has changed nothing.
     let prerequisites = Prerequisites::check(settings)?;
@@ -182,7 +182,7 @@ impl Greeting {
 /// Runs an administrator's command, with or without a running server, and prints its result.
 fn administer<T: std::fmt::Display>(
     settings: &Settings,
-    command: impl AsyncFnOnce(&Database, &platform::auth::password::SecretKey) -> platform_actors::Result<T>,
+    command: impl AsyncFnOnce(&Database, &platform::auth::password::SecretKey) -> platform_model::error::Result<T>,
 ) -> Result<(), Failure> {
     let running = settings.store.database_url.as_ref().map(|url| url.as_str().to_owned());
     let running = running.or_else(|| running_database_url(&settings.store.data_dir));

@@ -4,8 +4,8 @@
 use actix_web::guard::{GuardContext, fn_guard};
 use actix_web::http::Method;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
-use platform_actors::Error;
-use platform_actors::bayeux::channel::Endpoint;
+use platform_model::bayeux::channel::Endpoint;
+use platform_model::error::Error;
 
 use crate::api::{
     access_tokens, account_limits, alarms, application_binaries, applications, audit, bulk_operations,

@@ -11,12 +11,12 @@ use actix_web::rt::spawn;
 use actix_web::web;
 use platform_actors::Platform;
 use platform_actors::abandoned_uploads;
-use platform_actors::limits::Limits;
-use platform_actors::model::application::ShownApplication;
-use platform_actors::model::id::TenantId;
-use platform_actors::model::links::Links;
 use platform_actors::store::applications::SeenApplication;
 use platform_actors::store::{self, Connections, Database};
+use platform_model::application::ShownApplication;
+use platform_model::id::TenantId;
+use platform_model::limits::Limits;
+use platform_model::links::Links;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
@@ -109,7 +109,7 @@ impl Edge {
 pub enum StartError {
     /// The database cannot be used.
     #[error("database: {0}")]
-    Database(#[from] platform_actors::Error),
+    Database(#[from] platform_model::error::Error),
     /// The secret key cannot be used.
     #[error("secret key: {0}")]
     SecretKey(String),

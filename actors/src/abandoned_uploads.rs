@@ -6,10 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use platform_model::error::{Error, Result};
+use platform_model::links::Links;
+use platform_model::origin::Origin;
+
 use crate::device::{RemoveEventBinary, Removed};
-use crate::error::{Error, Result};
-use crate::model::links::Links;
-use crate::model::origin::Origin;
 use crate::platform::Platform;
 use crate::store::binaries::{GivenUp, list_given_up};
 

@@ -12,15 +12,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
+use platform_model::alarm::AlarmFilter;
+use platform_model::error::{Error, Result};
+use platform_model::limits::NOTIFIED_DELETIONS;
+use platform_model::links::Links;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::device::{Cause, Context as DeviceContext};
-use crate::error::{Error, Result};
 use crate::hub::Event;
 use crate::leases::{LeaseGuard, Leases};
-use crate::limits::NOTIFIED_DELETIONS;
-use crate::model::alarm::AlarmFilter;
-use crate::model::links::Links;
 use crate::store::bulk_alarm_updates::{
     self as store, Deletion, Held, Stepped, delete_step, find_deletion_step, find_step, make_step,
 };

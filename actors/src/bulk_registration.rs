@@ -6,14 +6,15 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use platform_model::access::{Authority, Grants};
+use platform_model::bulk_registration::{NewDevice, NewRequest};
+use platform_model::error::{Error, Result};
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::links::Links;
+use platform_model::reference::WantedReferences;
+
 use crate::device::Cause;
-use crate::error::{Error, Result};
 use crate::hub::Event;
-use crate::model::access::{Authority, Grants};
-use crate::model::bulk_registration::{NewDevice, NewRequest};
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::links::Links;
-use crate::model::reference::WantedReferences;
 use crate::platform::Platform;
 use crate::store::bulk_registration::{Batch, DeviceRow, Memory, ObjectRow, Registrar, register_devices};
 use crate::store::bulk_requests::register_requests;

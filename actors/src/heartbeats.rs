@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use deadpool_postgres::Pool;
+use platform_model::availability::ResponseInterval;
+use platform_model::id::ManagedObjectId;
+use platform_model::limits::Limits;
+use platform_model::links::Links;
+use platform_model::origin::Origin;
 
 use crate::device::EndSilence;
-use crate::limits::Limits;
-use crate::model::availability::ResponseInterval;
-use crate::model::id::ManagedObjectId;
-use crate::model::links::Links;
-use crate::model::origin::Origin;
 use crate::platform::Platform;
 use crate::store::availability::{self, Device, Watched};
 

@@ -16,16 +16,16 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use bytes::Bytes;
+use platform_model::alarm::Alarm;
+use platform_model::bayeux::{Channel, FamilyChannel, Pattern, Resource};
+use platform_model::event;
+use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId, TenantId};
+use platform_model::links::{Links, encode};
+use platform_model::managed_object::ManagedObject;
+use platform_model::measurement::Measurement;
+use platform_model::operation::Operation;
+use platform_model::units::SystemOfUnits;
 
-use crate::bayeux::{Channel, FamilyChannel, Pattern, Resource};
-use crate::model::alarm::Alarm;
-use crate::model::event;
-use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId, TenantId};
-use crate::model::links::{Links, encode};
-use crate::model::managed_object::ManagedObject;
-use crate::model::measurement::Measurement;
-use crate::model::operation::Operation;
-use crate::model::units::SystemOfUnits;
 use crate::session_dispatcher::{SessionDispatcher, SessionSlot};
 use crate::small_map::SmallMap;
 use crate::store::Database;

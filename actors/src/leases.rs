@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use platform_model::id::TenantId;
 
-use crate::model::id::TenantId;
 use crate::store::leases::Hold;
 
 /// The rows of one kind that this process holds.

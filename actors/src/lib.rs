@@ -32,20 +32,15 @@
 //! - Every write carries its condition in SQL. If it no longer holds, the actor reloads and decides again.
 
 pub mod abandoned_uploads;
-pub mod bayeux;
 mod bulk_alarm_update;
 mod bulk_operation;
 pub mod bulk_registration;
 pub mod device;
-pub mod error;
 pub mod event_processing;
 mod heartbeats;
 pub mod hub;
 mod leases;
-pub mod limits;
 pub mod metrics;
-pub mod model;
-pub mod naming;
 pub mod platform;
 mod presence;
 pub mod registry;
@@ -58,6 +53,5 @@ pub mod store;
 pub mod tenant;
 mod writer;
 
-pub use error::{Error, Noun, Result};
 pub use platform::{BulkProgress, Changed, Holders, Names, Platform, Tenant};
 pub use tenant::NewSession;

@@ -17,19 +17,19 @@ use tokio::time::{sleep, timeout};
 
 use changes::Forget;
 pub use changes::{Changed, Holders, Names};
+use platform_model::error::Result;
+use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
+use platform_model::limits::Limits;
 pub use tenant::Tenant;
 
 use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
 use crate::bulk_operation::BulkOperations;
 use crate::device::{self, CachedMappings};
-use crate::error::Result;
 use crate::event_processing::deployment::{Deployments, Foundation};
 use crate::event_processing::feed::Feeds;
 use crate::event_processing::look_ups::LookUpPath;
 use crate::heartbeats::Heartbeats;
 use crate::hub::{NotificationHub, SubscriptionCounts};
-use crate::limits::Limits;
-use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
 use crate::presence::Presence;
 use crate::registry::Registry;
 use crate::session::{ClientId, Release, SessionActor, SessionEnvironment, Sessions};

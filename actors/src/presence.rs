@@ -11,10 +11,10 @@ use std::time::Duration;
 use actix::WeakAddr;
 use actix::prelude::*;
 use deadpool_postgres::Pool;
+use platform_model::error::Error;
+use platform_model::id::TenantId;
+use platform_model::limits::Limits;
 
-use crate::error::Error;
-use crate::limits::Limits;
-use crate::model::id::TenantId;
 use crate::session::{ClientId, SessionActor};
 use crate::small_map::SmallMap;
 use crate::store::presence::{self, User};

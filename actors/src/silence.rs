@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
+use platform_model::error::{Error, Result};
+use platform_model::links::Links;
 
 use crate::device::{EndSilence, ReportSilence};
-use crate::error::{Error, Result};
-use crate::model::links::Links;
 use crate::platform::Platform;
 use crate::store::availability::{Device, SWEPT_AT_ONCE, Silent, Watch};
 

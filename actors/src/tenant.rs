@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use actix::WeakAddr;
 use actix::prelude::*;
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::origin::is_device_user;
+use platform_model::units::SystemOfUnits;
 
 use crate::device::{self, DeviceActor};
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::origin::is_device_user;
-use crate::model::units::SystemOfUnits;
 use crate::presence::{UserConnected, UserDisconnected};
 use crate::session::{ClientId, SessionActor, SessionEnvironment};
 use crate::session_dispatcher::SessionDispatcher;

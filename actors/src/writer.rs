@@ -16,14 +16,14 @@ use std::time::Instant;
 
 use actix::prelude::*;
 use deadpool_postgres::{Object, Pool};
+use platform_model::alarm::Alarm;
+use platform_model::error::{Error, Result};
+use platform_model::event::Event;
+use platform_model::id::{BinaryId, TenantId};
+use platform_model::limits::Limits;
+use platform_model::managed_object::ManagedObject;
 use tokio::sync::oneshot;
 
-use crate::error::{Error, Result};
-use crate::limits::Limits;
-use crate::model::alarm::Alarm;
-use crate::model::event::Event;
-use crate::model::id::{BinaryId, TenantId};
-use crate::model::managed_object::ManagedObject;
 use crate::store::Database;
 use crate::store::alarms::{AlarmUpdate, SentAlarm};
 use crate::store::events::{SentEvent, ShownSource};
@@ -58,7 +58,7 @@ pub(crate) enum Change {
 struct Write {
     change: Change,
     /// The fence with which this process must hold the tenant's modules; see
-    /// [`ByModule`](crate::model::origin::ByModule).
+    /// [`ByModule`](platform_model::origin::ByModule).
     fence: Option<i64>,
 }
 
@@ -137,7 +137,7 @@ pub(crate) struct WriterHandle {
 impl WriterHandle {
     /// Commits one change and returns after the commit. With a fence, the change is made only while this process
     /// holds the tenant's modules with that fence. This applies to writes of modules; see
-    /// [`Origin::fence`](crate::model::origin::Origin::fence).
+    /// [`Origin::fence`](platform_model::origin::Origin::fence).
     ///
     /// # Errors
     /// `Unavailable` when the queue is full or the database is unreachable; the change may or may not be stored then.

@@ -2,7 +2,7 @@
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
-use platform_actors::Error;
+use platform_model::error::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

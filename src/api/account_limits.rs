@@ -2,8 +2,8 @@
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
-use platform_actors::model::account_limits::AccountId;
 use platform_actors::store;
+use platform_model::account_limits::AccountId;
 
 use crate::auth::Source;
 use crate::http::client_address;

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use platform_actors::BulkProgress;
 use platform_actors::device::{RaiseAlarm, UpdateAlarm};
-use platform_actors::model::access::{Api, Ownership};
-use platform_actors::model::alarm::{AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, bulk_status};
-use platform_actors::model::id::{AlarmId, ManagedObjectId};
-use platform_actors::model::page::TimeOrder;
-use platform_actors::model::role;
 use platform_actors::store;
 use platform_actors::store::bulk_alarm_updates::NewBulkAlarmUpdate;
-use platform_actors::{BulkProgress, Error, Noun};
+use platform_model::access::{Api, Ownership};
+use platform_model::alarm::{AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, bulk_status};
+use platform_model::error::{Error, Noun};
+use platform_model::id::{AlarmId, ManagedObjectId};
+use platform_model::page::TimeOrder;
+use platform_model::role;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

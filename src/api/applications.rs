@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::model::application::{
-    Application, ApplicationPatch, NewApplication, Secret, ShownApplication,
-};
-use platform_actors::model::id::{ApplicationId, TenantId};
-use platform_actors::model::role;
-use platform_actors::model::tenant::MANAGEMENT;
+use platform_actors::store;
 use platform_actors::store::application_collection::ApplicationFilter;
-use platform_actors::{Error, store};
+use platform_model::application::{Application, ApplicationPatch, NewApplication, Secret, ShownApplication};
+use platform_model::error::Error;
+use platform_model::id::{ApplicationId, TenantId};
+use platform_model::role;
+use platform_model::tenant::MANAGEMENT;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::Error;
-use platform_actors::model::access::{Api, Authority, Ownership, Permission};
-use platform_actors::model::audit_record::{AuditRecord, AuditRecordFilter};
-use platform_actors::model::id::{AuditRecordId, ManagedObjectId};
-use platform_actors::model::page::TimeOrder;
-use platform_actors::model::role;
 use platform_actors::store;
 use platform_actors::store::access::Source;
+use platform_model::access::{Api, Authority, Ownership, Permission};
+use platform_model::audit_record::{AuditRecord, AuditRecordFilter};
+use platform_model::error::Error;
+use platform_model::id::{AuditRecordId, ManagedObjectId};
+use platform_model::page::TimeOrder;
+use platform_model::role;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

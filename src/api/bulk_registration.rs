@@ -13,12 +13,12 @@ mod text;
 
 use actix_web::{HttpResponse, web};
 use futures_util::{StreamExt, stream};
-use platform_actors::Error;
 use platform_actors::bulk_registration::{BulkRegistration, HashedDevice, Registered, Uploader};
-use platform_actors::model::access::{Api, Permission};
-use platform_actors::model::body::missing;
-use platform_actors::model::bulk_registration::{Asked, NewDevice, Place, Row};
-use platform_actors::model::role;
+use platform_model::access::{Api, Permission};
+use platform_model::body::missing;
+use platform_model::bulk_registration::{Asked, NewDevice, Place, Row};
+use platform_model::error::Error;
+use platform_model::role;
 
 use result::RegistrationResult;
 use rows::{ReceivedFile, RowReader};

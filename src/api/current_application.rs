@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
-use platform_actors::limits::MAX_PAGE_SIZE;
-use platform_actors::model::application::{ApplicationPatch, ApplicationUser, Duty, Secret};
-use platform_actors::model::application_credentials::ApplicationCredentials;
-use platform_actors::model::application_settings::{Options, SettingsPlan};
-use platform_actors::model::id::{ApplicationId, TenantId};
-use platform_actors::model::page::Page;
-use platform_actors::model::role;
-use platform_actors::model::tenant_option::OptionName;
+use platform_actors::store;
 use platform_actors::store::application_changes::ChangedSecrets;
 use platform_actors::store::application_users::StoredUser;
-use platform_actors::{Error, Noun, store};
+use platform_model::application::{ApplicationPatch, ApplicationUser, Duty, Secret};
+use platform_model::application_credentials::ApplicationCredentials;
+use platform_model::application_settings::{Options, SettingsPlan};
+use platform_model::error::{Error, Noun};
+use platform_model::id::{ApplicationId, TenantId};
+use platform_model::limits::MAX_PAGE_SIZE;
+use platform_model::page::Page;
+use platform_model::role;
+use platform_model::tenant_option::OptionName;
 
 use crate::api::applications;
 use crate::auth::{AnyCaller, Caller};

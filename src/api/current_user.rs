@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::model::user::{CurrentUser, User, UserPatch};
 use platform_actors::store;
+use platform_model::user::{CurrentUser, User, UserPatch};
 
 use crate::auth::{AnyCaller, Caller};
 use crate::http::body::Unread;

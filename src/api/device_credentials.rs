@@ -3,15 +3,15 @@
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
-use platform_actors::model::body::Body;
-use platform_actors::model::device_credentials::DeviceCredentials;
-use platform_actors::model::id::TenantId;
-use platform_actors::model::links::encode;
-use platform_actors::model::new_device_request::{DeviceId, device_id};
-use platform_actors::model::role;
-use platform_actors::model::tenant::MANAGEMENT;
 use platform_actors::store::device_credentials::{self, Admitted, Issued, NewPassword};
-use platform_actors::{Error, Noun};
+use platform_model::body::Body;
+use platform_model::device_credentials::DeviceCredentials;
+use platform_model::error::{Error, Noun};
+use platform_model::id::TenantId;
+use platform_model::links::encode;
+use platform_model::new_device_request::{DeviceId, device_id};
+use platform_model::role;
+use platform_model::tenant::MANAGEMENT;
 
 use crate::auth::{AnyCaller, Caller, Source, password};
 use crate::http::body::Unread;

@@ -3,7 +3,7 @@
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
-use platform_actors::model::role;
+use platform_model::role;
 use serde_json::{Map, Value, json};
 
 use crate::auth::Caller;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::Noun;
 use platform_actors::device::{DeleteEvent, UpdateEvent};
-use platform_actors::model::access::{Api, Ownership};
-use platform_actors::model::event::{EventFilter, EventPatch, NewEvent};
-use platform_actors::model::id::{EventId, ManagedObjectId};
-use platform_actors::model::page::TimeOrder;
-use platform_actors::model::role;
 use platform_actors::store;
+use platform_model::access::{Api, Ownership};
+use platform_model::error::Noun;
+use platform_model::event::{EventFilter, EventPatch, NewEvent};
+use platform_model::id::{EventId, ManagedObjectId};
+use platform_model::page::TimeOrder;
+use platform_model::role;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

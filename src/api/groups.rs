@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::model::group::{GroupId, GroupPatch, GroupPlace, GroupReference, NewGroup};
-use platform_actors::model::user::{UserReference, parse_member, parse_user_of_path};
-use platform_actors::{Error, Noun, store};
+use platform_actors::store;
+use platform_model::error::{Error, Noun};
+use platform_model::group::{GroupId, GroupPatch, GroupPlace, GroupReference, NewGroup};
+use platform_model::user::{UserReference, parse_member, parse_user_of_path};
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use percent_encoding::percent_decode_str;
-use platform_actors::model::access::{Api, Authority, Grants, Permission};
-use platform_actors::model::external_id::{ExternalId, NewExternalId};
-use platform_actors::model::id::ManagedObjectId;
-use platform_actors::model::reference::WantedReferences;
-use platform_actors::model::role;
-use platform_actors::{Error, store};
+use platform_actors::store;
+use platform_model::access::{Api, Authority, Grants, Permission};
+use platform_model::error::Error;
+use platform_model::external_id::{ExternalId, NewExternalId};
+use platform_model::id::ManagedObjectId;
+use platform_model::reference::WantedReferences;
+use platform_model::role;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

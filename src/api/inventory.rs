@@ -6,16 +6,15 @@ use std::sync::Arc;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::device::{DeleteManagedObject, NewObject, UpdateManagedObject};
-use platform_actors::model::access::{Api, Permission};
-use platform_actors::model::id::ManagedObjectId;
-use platform_actors::model::inventory_query::InventoryQuery;
-use platform_actors::model::managed_object::{
-    Cascade, ManagedObjectFilter, ManagedObjectPatch, NewManagedObject,
-};
-use platform_actors::model::reference::{WantedParents, WantedReferences};
-use platform_actors::model::role;
-use platform_actors::naming::naming;
-use platform_actors::{Error, store};
+use platform_actors::store;
+use platform_model::access::{Api, Permission};
+use platform_model::error::Error;
+use platform_model::id::ManagedObjectId;
+use platform_model::inventory_query::InventoryQuery;
+use platform_model::managed_object::{Cascade, ManagedObjectFilter, ManagedObjectPatch, NewManagedObject};
+use platform_model::naming::naming;
+use platform_model::reference::{WantedParents, WantedReferences};
+use platform_model::role;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

@@ -6,19 +6,19 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::Error;
 use platform_actors::device::{DeleteManagedObject, NewObject, ReplaceBinary, UpdateManagedObject};
-use platform_actors::limits::Limits;
-use platform_actors::model::access::{Api, Permission};
-use platform_actors::model::binary::{self, Binary};
-use platform_actors::model::body::{Body, missing};
-use platform_actors::model::id::{ManagedObjectId, TenantId};
-use platform_actors::model::managed_object::{Cascade, ManagedObjectFilter, NewManagedObject};
-use platform_actors::model::reference::WantedReferences;
-use platform_actors::model::role;
-use platform_actors::naming::naming;
 use platform_actors::store;
 use platform_actors::store::binaries::Upload;
+use platform_model::access::{Api, Permission};
+use platform_model::binary::{self, Binary};
+use platform_model::body::{Body, missing};
+use platform_model::error::Error;
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::limits::Limits;
+use platform_model::managed_object::{Cascade, ManagedObjectFilter, NewManagedObject};
+use platform_model::naming::naming;
+use platform_model::reference::WantedReferences;
+use platform_model::role;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

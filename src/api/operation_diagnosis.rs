@@ -1,10 +1,11 @@
 //! `/devicecontrol/operations/<id>/diagnosis`: explains why an operation is still PENDING.
 
 use actix_web::{HttpResponse, web};
-use platform_actors::model::access::{Api, Ownership};
-use platform_actors::model::id::OperationId;
-use platform_actors::model::role;
-use platform_actors::{Noun, store};
+use platform_actors::store;
+use platform_model::access::{Api, Ownership};
+use platform_model::error::Noun;
+use platform_model::id::OperationId;
+use platform_model::role;
 
 use crate::auth::Caller;
 use crate::http::error::{ApiError, Result};

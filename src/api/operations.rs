@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use platform_actors::device::{QueueOperation, UpdateOperation};
-use platform_actors::model::access::{Api, Ownership};
-use platform_actors::model::id::{BulkOperationId, ManagedObjectId, OperationId};
-use platform_actors::model::operation::{NewOperation, OperationFilter, OperationPatch, OperationStatus};
-use platform_actors::model::page::TimeOrder;
-use platform_actors::model::role;
-use platform_actors::{Noun, store};
+use platform_actors::store;
+use platform_model::access::{Api, Ownership};
+use platform_model::error::Noun;
+use platform_model::id::{BulkOperationId, ManagedObjectId, OperationId};
+use platform_model::operation::{NewOperation, OperationFilter, OperationPatch, OperationStatus};
+use platform_model::page::TimeOrder;
+use platform_model::role;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
-use platform_actors::model::id::TenantId;
-use platform_actors::model::role;
-use platform_actors::model::tenant::MANAGEMENT;
-use platform_actors::model::tenant_option::{
+use platform_actors::store;
+use platform_actors::store::options::OptionChange;
+use platform_model::error::{Error, Noun};
+use platform_model::id::TenantId;
+use platform_model::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
+use platform_model::role;
+use platform_model::tenant::MANAGEMENT;
+use platform_model::tenant_option::{
     CategoryPatch, ENCRYPTED, Editable, NewTenantOption, OptionCategory, OptionName, SystemOption,
     TenantOption, parse_category,
 };
-use platform_actors::model::user::Administration;
-use platform_actors::store::options::OptionChange;
-use platform_actors::{Error, Noun, store};
+use platform_model::user::Administration;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::model::group::GroupId;
-use platform_actors::model::role::{self, Role, RoleHolder, RoleReference, RoleSet};
-use platform_actors::model::user::parse_user_of_path;
-use platform_actors::{Error, Noun, store};
+use platform_actors::store;
+use platform_model::error::{Error, Noun};
+use platform_model::group::GroupId;
+use platform_model::role::{self, Role, RoleHolder, RoleReference, RoleSet};
+use platform_model::user::parse_user_of_path;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

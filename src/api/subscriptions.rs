@@ -7,12 +7,13 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::model::application::Duty;
-use platform_actors::model::id::{ApplicationId, TenantId};
-use platform_actors::model::role;
-use platform_actors::model::subscription::{Offer, Subscription};
-use platform_actors::model::tenant::MANAGEMENT;
-use platform_actors::{Error, Noun, store};
+use platform_actors::store;
+use platform_model::application::Duty;
+use platform_model::error::{Error, Noun};
+use platform_model::id::{ApplicationId, TenantId};
+use platform_model::role;
+use platform_model::subscription::{Offer, Subscription};
+use platform_model::tenant::MANAGEMENT;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

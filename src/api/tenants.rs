@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, rt, web};
-use platform_actors::model::id::TenantId;
-use platform_actors::model::role;
-use platform_actors::model::tenant::{
+use platform_actors::store;
+use platform_actors::store::Database;
+use platform_model::error::Error;
+use platform_model::id::TenantId;
+use platform_model::role;
+use platform_model::tenant::{
     CurrentTenant, LoginOption, MANAGEMENT, NewTenant, Tenant, TenantPatch, TenantStatus,
 };
-use platform_actors::model::user::{User, parse_user_name};
-use platform_actors::store::Database;
-use platform_actors::{Error, store};
+use platform_model::user::{User, parse_user_name};
 
 use crate::auth::{AnyCaller, Caller};
 use crate::http::body::Unread;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::Error;
-use platform_actors::model::user::{
+use platform_actors::store;
+use platform_model::error::Error;
+use platform_model::user::{
     Administration, NewUser, SubusersCount, User, UserAuthority, UserFilter, UserKind, UserPatch,
     parse_user_of_path,
 };
-use platform_actors::store;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

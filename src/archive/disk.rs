@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
 
-use platform_actors::Error;
+use platform_model::error::Error;
 
 /// A file that records read errors. Like [`std::fs::File`], it is read through a shared reference.
 #[derive(Debug)]
@@ -22,7 +22,10 @@ impl<R> Disk<R> {
     ///
     /// # Errors
     /// `Unavailable` when a read failed; else the error of the result.
-    pub(super) fn check_reads<T>(&self, result: platform_actors::Result<T>) -> platform_actors::Result<T> {
+    pub(super) fn check_reads<T>(
+        &self,
+        result: platform_model::error::Result<T>,
+    ) -> platform_model::error::Result<T> {
         match self.failure.get() {
             Some(kind) => Err(Error::unavailable(format!("an archive cannot be read: {kind}"))),
             None => result,

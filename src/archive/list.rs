@@ -4,7 +4,7 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use platform_actors::{Error, Result};
+use platform_model::error::{Error, Result};
 use zip::read::{ArchiveOffset, Config, ZipArchiveMetadata};
 use zip::{CompressionMethod, ZipArchive, ZipReadOptions};
 

@@ -16,7 +16,7 @@ use std::fmt::Display;
 use std::io::{Read, Seek};
 use std::sync::Arc;
 
-use platform_actors::{Error, Result};
+use platform_model::error::{Error, Result};
 use zip::ZipReadOptions;
 use zip::read::ZipArchiveMetadata;
 

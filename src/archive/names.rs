@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use platform_actors::Result;
+use platform_model::error::Result;
 
 use super::list::Entry;
 

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 
-use platform_actors::{Error, Result};
+use platform_model::error::{Error, Result};
 use proptest::prelude::*;
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};

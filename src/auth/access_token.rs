@@ -3,9 +3,9 @@
 
 use std::time::Instant;
 
-use platform_actors::model::token_client::{TokenHash, parse_client_id};
 use platform_actors::store;
 use platform_actors::store::access_tokens::Issued;
+use platform_model::token_client::{TokenHash, parse_client_id};
 
 use super::jwt::bearer;
 use super::throttle::Source;

@@ -3,12 +3,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
-use platform_actors::Error;
-use platform_actors::model::id::TenantId;
-use platform_actors::model::new_device_request::DeviceId;
-use platform_actors::model::tenant::TenantStatus;
-use platform_actors::model::user::Account;
 use platform_actors::store;
+use platform_model::error::Error;
+use platform_model::id::TenantId;
+use platform_model::new_device_request::DeviceId;
+use platform_model::tenant::TenantStatus;
+use platform_model::user::Account;
 use time::OffsetDateTime;
 
 use super::password::VerifyChosen;
@@ -144,7 +144,7 @@ impl Authenticator {
         attempt.hashing().await?;
         let hash = chosen.unwrap_or(&self.unmatched_password_hash).to_owned();
         let matches =
-            self.chosen_passwords.send(VerifyChosen { password, hash }).await.map_err(Error::from)?;
+            self.chosen_passwords.send(VerifyChosen { password, hash }).await.map_err(Error::unavailable)?;
         Ok(matches && chosen.is_some())
     }
 }

@@ -8,12 +8,12 @@ use actix_web::http::{Method, header};
 use actix_web::{FromRequest, HttpRequest, dev};
 use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, Map};
-use platform_actors::model::access::{Api, Authority, DevicePermissions, Permission};
-use platform_actors::model::application::{ApplicationUser, Duty};
-use platform_actors::model::id::TenantId;
-use platform_actors::model::origin::{Origin, ProcessingMode};
-use platform_actors::model::role::{self, RoleSet};
-use platform_actors::model::token_client::{Scope, TokenHash};
+use platform_model::access::{Api, Authority, DevicePermissions, Permission};
+use platform_model::application::{ApplicationUser, Duty};
+use platform_model::id::TenantId;
+use platform_model::origin::{Origin, ProcessingMode};
+use platform_model::role::{self, RoleSet};
+use platform_model::token_client::{Scope, TokenHash};
 use tokio::time::sleep;
 
 use super::throttle::Source;

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use parking_lot::RwLock;
-use platform_actors::model::id::TenantId;
 use platform_actors::{Changed, Holders};
+use platform_model::id::TenantId;
 
 use super::Identity;
 
@@ -159,8 +159,8 @@ mod tests {
     use std::time::Instant;
 
     use platform_actors::Names;
-    use platform_actors::model::access::DevicePermissions;
-    use platform_actors::model::role::RoleSet;
+    use platform_model::access::DevicePermissions;
+    use platform_model::role::RoleSet;
 
     use super::*;
     use crate::auth::caller::Proof;

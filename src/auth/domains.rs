@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
-use platform_actors::model::id::TenantId;
-use platform_actors::model::tenant::TenantStatus;
 use platform_actors::store::{self, Database};
+use platform_model::id::TenantId;
+use platform_model::tenant::TenantStatus;
 
 use crate::http::error::{ApiError, Result};
 

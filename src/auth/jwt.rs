@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jsonwebtoken::dangerous::insecure_decode_claims;
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
-use platform_actors::model::id::TenantId;
 use platform_actors::store::{self, Database};
+use platform_model::id::TenantId;
 use quick_cache::sync::Cache;
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! Tokens of the limits query in the header `X-Auth-Token` (docs/rules.md#limits-query; L-02, L-03).
 
-use platform_actors::model::account_limits::{AccountId, AccountLimits};
 use platform_actors::store;
+use platform_model::account_limits::{AccountId, AccountLimits};
 
 use super::throttle::Source;
 use super::{Authenticator, access_token};

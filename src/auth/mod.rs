@@ -24,12 +24,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::{Addr, SyncArbiter};
-use platform_actors::limits::Limits;
-use platform_actors::model::id::TenantId;
-use platform_actors::model::tenant::TenantStatus;
-use platform_actors::model::user::Account;
 use platform_actors::store::{self, Database};
-use platform_actors::{Changed, Error, Holders};
+use platform_actors::{Changed, Holders};
+use platform_model::error::Error;
+use platform_model::id::TenantId;
+use platform_model::limits::Limits;
+use platform_model::tenant::TenantStatus;
+use platform_model::user::Account;
 use quick_cache::sync::Cache;
 use ring::hmac;
 
@@ -236,7 +237,7 @@ impl Authenticator {
     /// `Unavailable` when the server is stopping.
     pub async fn hash_chosen(&self, password: Option<String>) -> Result<Option<String>> {
         let Some(password) = password else { return Ok(None) };
-        Ok(Some(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::from)?))
+        Ok(Some(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::unavailable)?))
     }
 
     /// Hashes a device's password from a file (N-12).
@@ -252,7 +253,7 @@ impl Authenticator {
             return Ok(self.secret_key.hash(password));
         }
         let password = password.to_owned();
-        Ok(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::from)?)
+        Ok(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::unavailable)?)
     }
 
     /// Drops the cached data of users whose password or rights changed. A changed tenant may have another

@@ -1,15 +1,15 @@
 //! Authorization for managed objects, before a handler reads or writes: the rule of
-//! [`model::access`](platform_actors::model::access) (I-05, I-06, U-12).
+//! [`model::access`](platform_model::access) (I-05, I-06, U-12).
 
-use platform_actors::Error;
-use platform_actors::model::access::{Api, Authority, Grants, Ownership, Permission};
-use platform_actors::model::id::ManagedObjectId;
-use platform_actors::model::managed_object::ManagedObject;
-use platform_actors::model::reference::{LinkKind, WantedReferences};
-use platform_actors::model::role;
-use platform_actors::naming::naming;
 use platform_actors::store;
 use platform_actors::store::access::Source;
+use platform_model::access::{Api, Authority, Grants, Ownership, Permission};
+use platform_model::error::Error;
+use platform_model::id::ManagedObjectId;
+use platform_model::managed_object::ManagedObject;
+use platform_model::naming::naming;
+use platform_model::reference::{LinkKind, WantedReferences};
+use platform_model::role;
 
 use super::Caller;
 use crate::http::error::{ApiError, Result};

@@ -23,8 +23,8 @@ mod tests;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
-use platform_actors::limits::Limits;
-use platform_actors::model::id::TenantId;
+use platform_model::id::TenantId;
+use platform_model::limits::Limits;
 use quick_cache::sync::Cache;
 use ring::hmac;
 

@@ -1,11 +1,11 @@
 //! Authorization for users, groups and roles (U-04).
 
-use platform_actors::model::id::TenantId;
-use platform_actors::model::role;
-use platform_actors::model::tenant::MANAGEMENT;
-use platform_actors::model::tenant_option::TOKEN_PUBLIC_KEY;
-use platform_actors::model::user::{Administration, User, UserAuthority, parse_user_of_path};
 use platform_actors::store;
+use platform_model::id::TenantId;
+use platform_model::role;
+use platform_model::tenant::MANAGEMENT;
+use platform_model::tenant_option::TOKEN_PUBLIC_KEY;
+use platform_model::user::{Administration, User, UserAuthority, parse_user_of_path};
 
 use super::Caller;
 use crate::http::error::{ApiError, Result};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, value_parser};
-use platform_actors::limits::Limits;
+use platform_model::limits::Limits;
 
 use super::values::{count, milliseconds, seconds};
 

@@ -1,7 +1,7 @@
 //! The vendor words, as flags.
 
 use clap::Args;
-use platform_actors::naming::Naming;
+use platform_model::naming::Naming;
 
 use super::values::{media_type_prefix, word};
 

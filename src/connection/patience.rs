@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use platform_actors::limits::Limits;
+use platform_model::limits::Limits;
 
 use super::Stream;
 use super::clock::{Clock, Place};

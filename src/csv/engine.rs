@@ -3,7 +3,7 @@
 
 use actix_web::http::header::HeaderName;
 use actix_web::{HttpRequest, ResponseError};
-use platform_actors::model::id::ManagedObjectId;
+use platform_model::id::ManagedObjectId;
 use tokio::sync::OnceCell;
 
 use super::groups::{id_of, switch};

@@ -1,6 +1,6 @@
 //! The types of arguments (docs/rules.md#templates; S-23, S-25).
 
-use platform_actors::model::timestamp::Timestamp;
+use platform_model::timestamp::Timestamp;
 
 /// The type of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

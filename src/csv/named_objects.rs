@@ -2,8 +2,8 @@
 
 use actix_web::http::StatusCode;
 use actix_web::rt;
-use platform_actors::model::external_id::NewExternalId;
-use platform_actors::model::id::ManagedObjectId;
+use platform_model::external_id::NewExternalId;
+use platform_model::id::ManagedObjectId;
 use serde_json::json;
 
 use super::refusal::Refusal;

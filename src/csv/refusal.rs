@@ -64,8 +64,8 @@ impl From<ApiError> for Refusal {
     }
 }
 
-impl From<platform_actors::Error> for Refusal {
-    fn from(error: platform_actors::Error) -> Self {
+impl From<platform_model::error::Error> for Refusal {
+    fn from(error: platform_model::error::Error) -> Self {
         ApiError::from(error).into()
     }
 }

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use actix_web::http::header::{HOST, HeaderName};
-use platform_actors::Error;
+use platform_model::error::Error;
 
 use super::error::Result;
 use super::head::{Head, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO, text};

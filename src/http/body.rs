@@ -11,7 +11,7 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{FromRequest, HttpRequest, dev, error::PayloadError, web};
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
-use platform_actors::model::body::Body;
+use platform_model::body::Body;
 
 use crate::connection::{BodyIs, Line, Pace, Place};
 use crate::http::edge;

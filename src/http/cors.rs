@@ -13,10 +13,10 @@ use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse};
 use parking_lot::RwLock;
 use platform_actors::Changed;
-use platform_actors::model::id::TenantId;
-use platform_actors::model::tenant_option::{ACCESS_CONTROL, ALLOW_ORIGIN, OptionName};
-use platform_actors::naming::naming;
 use platform_actors::store;
+use platform_model::id::TenantId;
+use platform_model::naming::naming;
+use platform_model::tenant_option::{ACCESS_CONTROL, ALLOW_ORIGIN, OptionName};
 
 use crate::http::error::Result;
 use crate::http::head::{Head, X_HTTP_METHOD, text};

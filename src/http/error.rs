@@ -8,8 +8,8 @@ use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError};
-use platform_actors::naming::naming;
-use platform_actors::{Error, Noun};
+use platform_model::error::{Error, Noun};
+use platform_model::naming::naming;
 use serde::Serialize;
 
 pub use shape::{Shape, TokenFlaw};

@@ -6,11 +6,11 @@ use actix_web::body::SizedStream;
 use actix_web::http::header;
 use bytes::Bytes;
 use futures_util::{Stream, stream};
-use platform_actors::Error;
-use platform_actors::model::binary::Binary;
-use platform_actors::model::id::TenantId;
 use platform_actors::store::binaries::Upload;
 use platform_actors::store::{self, Database};
+use platform_model::binary::Binary;
+use platform_model::error::Error;
+use platform_model::id::TenantId;
 
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};

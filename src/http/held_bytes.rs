@@ -16,8 +16,8 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use bytes::Bytes;
 use parking_lot::Mutex;
-use platform_actors::limits::Limits;
-use platform_actors::model::id::TenantId;
+use platform_model::id::TenantId;
+use platform_model::limits::Limits;
 
 use super::edge;
 use super::error::{ApiError, Result};

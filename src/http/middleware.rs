@@ -12,7 +12,7 @@ use actix_web::http::uri::{PathAndQuery, Uri};
 use actix_web::http::{ConnectionType, Method, StatusCode, Version, header};
 use actix_web::middleware::Next;
 use bytes::Bytes;
-use platform_actors::Error;
+use platform_model::error::Error;
 
 use crate::connection::OVERLONG;
 use crate::http::error::ApiError;

@@ -21,10 +21,10 @@ use std::sync::OnceLock;
 use actix_web::http::header::{self, HeaderName};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev, web};
 use platform_actors::device::Turn;
-use platform_actors::model::links::Links;
-use platform_actors::model::origin::ProcessingMode;
-use platform_actors::model::units::SystemOfUnits;
-use platform_actors::naming::naming;
+use platform_model::links::Links;
+use platform_model::naming::naming;
+use platform_model::origin::ProcessingMode;
+use platform_model::units::SystemOfUnits;
 
 pub use address::{authority, base, client_address};
 

@@ -11,7 +11,7 @@ use actix_web::error::PayloadError;
 use actix_web::http::header;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
-use platform_actors::Error;
+use platform_model::error::Error;
 
 use crate::http::body::{Incoming, Unread, is_too_slow, pass_over};
 use crate::http::error::{ApiError, Result};

@@ -2,9 +2,9 @@
 //! P-06).
 
 use form_urlencoded::Serializer;
-use platform_actors::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
-use platform_actors::model::links::{Linked, Links};
-use platform_actors::model::page::{After, Count, Page, PageRequest, TotalPages};
+use platform_model::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
+use platform_model::links::{Linked, Links};
+use platform_model::page::{After, Count, Page, PageRequest, TotalPages};
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
@@ -108,7 +108,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    use platform_actors::model::page::Position;
+    use platform_model::page::Position;
 
     use super::*;
 

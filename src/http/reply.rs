@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use actix_web::HttpResponse;
 use actix_web::http::header;
-use platform_actors::model::links::{Linked, Links, encode};
-use platform_actors::model::page::{Page, PageRequest};
+use platform_model::links::{Linked, Links, encode};
+use platform_model::page::{Page, PageRequest};
 use serde::Serialize;
 
 use crate::http::Wire;

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use actix_web::web::block;
 use bytes::Bytes;
 use futures_util::{Stream, stream};
-use platform_actors::Error;
+use platform_model::error::Error;
 use tempfile::SpooledTempFile;
 
 use crate::http::error::Result;

@@ -22,7 +22,7 @@ use std::rc::Rc;
 
 use actix_http::ServiceConfig;
 use actix_web::web;
-use platform_actors::bayeux::channel::Endpoint;
+use platform_model::bayeux::channel::Endpoint;
 
 use crate::connection::{Clock, Stream};
 use crate::routes;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use platform_actors::Platform;
 use platform_actors::event_processing::{OutboundRequest, OutboundResponse};
-use platform_actors::model::id::TenantId;
+use platform_model::id::TenantId;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;

@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 
 use platform_actors::event_processing::{OutboundRequest, OutboundResponse};
-use platform_actors::model::id::TenantId;
+use platform_model::id::TenantId;
 use rustls::ServerConfig;
 use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use actix::Addr;
-use platform_actors::bayeux::{Batch, RequestMessage};
 use platform_actors::session::{Carries, ClientId, Connect, FirstConnect, SessionActor};
+use platform_model::bayeux::{Batch, RequestMessage};
 use tokio::sync::oneshot;
 
 use super::{CONNECT, Held, Transport};

@@ -8,10 +8,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use actix::Addr;
-use platform_actors::bayeux::Reply;
-use platform_actors::bayeux::reply::Acknowledgement;
 use platform_actors::hub::Notification;
 use platform_actors::session::{Abandoned, Answer, ClientId, ResumeConnect, SessionActor, Writing, Written};
+use platform_model::bayeux::Reply;
+use platform_model::bayeux::reply::Acknowledgement;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 

@@ -15,8 +15,8 @@ use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
-use platform_actors::bayeux::channel::Endpoint;
 use platform_actors::session::{Answer, ClientId, SessionActor};
+use platform_model::bayeux::channel::Endpoint;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{Connecting, Exchange, Held, Outcome, Text, Transport};

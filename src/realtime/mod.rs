@@ -15,16 +15,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Addr, Recipient};
-use platform_actors::bayeux::channel::Endpoint;
-use platform_actors::bayeux::reply::Acknowledgement;
-use platform_actors::bayeux::{Advice, Batch, CONNECTION_TYPES, Reply, RequestMessage, error};
-use platform_actors::naming::naming;
 use platform_actors::session::{
     Answer, AttachSocket, ClientId, Disconnect, FindOwner, SessionActor, SessionTemplates, SetSocketAside,
     SocketMessage, UseTemplates,
 };
 use platform_actors::tenant::AcknowledgementExtension;
-use platform_actors::{Error, NewSession, Tenant};
+use platform_actors::{NewSession, Tenant};
+use platform_model::bayeux::channel::Endpoint;
+use platform_model::bayeux::reply::Acknowledgement;
+use platform_model::bayeux::{Advice, Batch, CONNECTION_TYPES, Reply, RequestMessage, error};
+use platform_model::error::Error;
+use platform_model::naming::naming;
 
 use crate::auth::{Caller, Source};
 use crate::http::error::{ApiError, Result};

@@ -1,11 +1,11 @@
 //! `/meta/subscribe` and `/meta/unsubscribe`: which channels a caller may receive (B-01, B-16, B-17).
 
 use actix::Addr;
-use platform_actors::bayeux::{Pattern, RequestMessage, error};
 use platform_actors::session::{
     self, Belongs, Rights, SessionActor, Subscribe, Subscribed, Unsubscribe, Verdict,
 };
 use platform_actors::{Holders, Names, store};
+use platform_model::bayeux::{Pattern, RequestMessage, error};
 
 use super::{Exchange, Replies};
 use crate::auth::Caller;

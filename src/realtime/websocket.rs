@@ -10,11 +10,11 @@ use actix_http::ws::Item;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
 use actix_web_actors::ws::{self, CloseCode, CloseReason, Message, ProtocolError, WebsocketContext};
 use bytes::{Bytes, BytesMut};
-use platform_actors::Error;
-use platform_actors::bayeux::channel::Endpoint;
 use platform_actors::hub::Notification;
-use platform_actors::limits::SOCKET_HANDSHAKE;
 use platform_actors::session::{ClientId, SessionActor, SocketClosed, SocketMessage};
+use platform_model::bayeux::channel::Endpoint;
+use platform_model::error::Error;
+use platform_model::limits::SOCKET_HANDSHAKE;
 use tokio::task::yield_now;
 
 use super::held::LARGE;

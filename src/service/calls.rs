@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use platform_actors::model::id::ApplicationId;
+use platform_model::id::ApplicationId;
 
 /// The running calls of each microservice.
 #[derive(Debug, Default)]

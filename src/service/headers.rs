@@ -8,7 +8,7 @@ use actix_web::http::{StatusCode, header::HeaderMap as EdgeHeaders};
 use actix_web::{HttpRequest, HttpResponseBuilder};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use platform_actors::naming::naming;
+use platform_model::naming::naming;
 
 use crate::auth::Caller;
 use crate::http::error::{ApiError, Result};

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use parking_lot::RwLock;
-use platform_actors::model::application::{Application, ApplicationType, Health, HealthStatus};
-use platform_actors::model::id::ApplicationId;
-use platform_actors::model::manifest::Probe;
-use platform_actors::model::timestamp::Timestamp;
+use platform_model::application::{Application, ApplicationType, Health, HealthStatus};
+use platform_model::id::ApplicationId;
+use platform_model::manifest::Probe;
+use platform_model::timestamp::Timestamp;
 
 /// The health of each microservice with probes.
 #[derive(Debug, Default)]

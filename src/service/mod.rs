@@ -28,8 +28,8 @@ use hyper::Response;
 use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper_util::client::legacy::{Client, Error, ResponseFuture, connect::HttpConnector};
-use platform_actors::model::application::{Application, ApplicationType};
-use platform_actors::model::service_address::ServiceAddress;
+use platform_model::application::{Application, ApplicationType};
+use platform_model::service_address::ServiceAddress;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::auth::Caller;

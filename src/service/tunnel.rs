@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use platform_actors::model::application::{Application, ApplicationType};
+use platform_model::application::{Application, ApplicationType};
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf, ReadHalf, WriteHalf, split};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
@@ -98,7 +98,7 @@ async fn until_forbidden(edge: &Edge, mut caller: Caller, application: &Applicat
         match used.await {
             Ok(used) if used.id == application.id && used.route == application.route => {}
             Err(ApiError::Platform(
-                platform_actors::Error::Unavailable(_) | platform_actors::Error::Database(_),
+                platform_model::error::Error::Unavailable(_) | platform_model::error::Error::Database(_),
             )) => {}
             _ => return,
         }

@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use deadpool_postgres::{Object, Pool};
+use platform_model::error::{Error, Result};
+use platform_model::id::ManagedObjectId;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::device::{Cause, Context as DeviceContext};
-use crate::error::{Error, Result};
 use crate::leases::{LeaseGuard, Leases};
-use crate::model::id::ManagedObjectId;
 use crate::store::Database;
 use crate::store::bulk_operation_steps::{Held, Stepped, begin, list_targets, make_step};
 use crate::store::operations::Queued;

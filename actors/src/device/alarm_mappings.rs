@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use platform_model::alarm_mapping::AlarmMappings;
+use platform_model::error::Result;
+use platform_model::id::TenantId;
 use tokio::sync::Mutex;
 
-use crate::error::Result;
-use crate::model::alarm_mapping::AlarmMappings;
-use crate::model::id::TenantId;
 use crate::store::{self, Database};
 
 /// The cached severity mappings of a tenant, shared by its devices.

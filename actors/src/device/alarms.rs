@@ -7,16 +7,16 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::access::Authority;
+use platform_model::alarm::{Alarm, AlarmPatch, NewAlarm};
+use platform_model::audit_record::{AttributeChange, NewAuditRecord};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::AlarmId;
+use platform_model::origin::Origin;
+use platform_model::timestamp::Timestamp;
 
 use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
-use crate::error::{Error, Noun, Result};
 use crate::hub::Event;
-use crate::model::access::Authority;
-use crate::model::alarm::{Alarm, AlarmPatch, NewAlarm};
-use crate::model::audit_record::{AttributeChange, NewAuditRecord};
-use crate::model::id::AlarmId;
-use crate::model::origin::Origin;
-use crate::model::timestamp::Timestamp;
 use crate::store;
 use crate::store::access::Source;
 use crate::store::alarms::{AlarmUpdate, SentAlarm};
@@ -113,7 +113,7 @@ impl Device {
         }
 
         let Some(stored) = stored else { return Err(Error::unknown_source(self.id)) };
-        Ok(self.publish_raised(Arc::unwrap_or_clone(sent).alarm, stored, origin.cause()))
+        Ok(self.publish_raised(Arc::unwrap_or_clone(sent).alarm, stored, Cause::of(&origin)))
     }
 
     /// Publishes the result of a raised alarm: a new alarm, or a repetition of an open one.

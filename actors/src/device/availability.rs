@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::alarm::{AlarmPatch, AlarmStatus, NewAlarm, Severity};
+use platform_model::error::{Error, Result};
+use platform_model::fragments::Fragments;
+use platform_model::id::AlarmId;
+use platform_model::links::Links;
+use platform_model::naming::naming;
+use platform_model::origin::Origin;
+use platform_model::timestamp::Timestamp;
 
 use super::{Cause, Device, DeviceActor, UpdateAlarm};
-use crate::error::{Error, Result};
-use crate::model::alarm::{AlarmPatch, AlarmStatus, NewAlarm, Severity};
-use crate::model::fragments::Fragments;
-use crate::model::id::AlarmId;
-use crate::model::links::Links;
-use crate::model::origin::Origin;
-use crate::model::timestamp::Timestamp;
-use crate::naming::naming;
 use crate::store;
 use crate::store::alarms::SentAlarm;
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::error::Result;
+use platform_model::id::{BinaryId, ManagedObjectId};
+use platform_model::managed_object::ManagedObject;
 
 use super::managed_object::create_by;
 use super::{Context, DeviceActor, NewObject, UpdateManagedObject};
-use crate::error::Result;
-use crate::model::id::{BinaryId, ManagedObjectId};
-use crate::model::managed_object::ManagedObject;
 use crate::writer::Change;
 
 /// Changes the object and makes an upload its file (I-12).

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::ManagedObjectId;
+use platform_model::managed_object::{ManagedObject, NewManagedObject};
+use platform_model::origin::Origin;
+use platform_model::reference::{LinkKind, WantedReferences};
 
-use super::{Device, DeviceActor};
-use crate::error::{Error, Noun, Result};
+use super::{Cause, Device, DeviceActor};
 use crate::hub::Event;
-use crate::model::id::ManagedObjectId;
-use crate::model::managed_object::{ManagedObject, NewManagedObject};
-use crate::model::origin::Origin;
-use crate::model::reference::{LinkKind, WantedReferences};
 use crate::store;
 use crate::store::access::Source;
 use crate::store::links::Children;
@@ -126,7 +126,7 @@ impl Device {
         let [child] = child.map(Arc::new);
         let event = Event::ManagedObjectCreated(child.clone());
         // In mode QUIESCENT the creation is published and the change of the parent's references is not (M-03).
-        self.context.publish(id, event, origin.cause().notifying());
+        self.context.publish(id, event, Cause::of(&origin).notifying());
         self.publish_links(&origin).await?;
         Ok(child)
     }
@@ -155,7 +155,7 @@ impl Device {
 
     /// Publishes that the references of this object changed, if anyone would receive it.
     async fn publish_links(&mut self, origin: &Origin) -> Result<()> {
-        if !self.context.has_receivers_for_changed_objects(origin.cause()) {
+        if !self.context.has_receivers_for_changed_objects(Cause::of(origin)) {
             return Ok(());
         }
         let object = self.current_object().await?;

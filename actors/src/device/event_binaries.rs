@@ -4,15 +4,15 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::binary::Binary;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::event::Event;
+use platform_model::event_binary::{Content, EventBinary, Placement};
+use platform_model::id::{BinaryId, EventId};
+use platform_model::origin::Origin;
 
 use super::events::contended;
 use super::{Device, DeviceActor, MAX_ATTEMPTS};
-use crate::error::{Error, Noun, Result};
-use crate::model::binary::Binary;
-use crate::model::event::Event;
-use crate::model::event_binary::{Content, EventBinary, Placement};
-use crate::model::id::{BinaryId, EventId};
-use crate::model::origin::Origin;
 use crate::store;
 
 /// Makes a finished upload the file of an event, or appends it to the file (V-06, V-09).

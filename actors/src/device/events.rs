@@ -7,15 +7,15 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::access::Authority;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::event::{Event, EventFilter, EventPatch, NewEvent};
+use platform_model::id::EventId;
+use platform_model::limits::NOTIFIED_DELETIONS;
+use platform_model::origin::Origin;
 
-use super::{Context, Device, DeviceActor, MAX_ATTEMPTS, Turn};
-use crate::error::{Error, Noun, Result};
+use super::{Cause, Context, Device, DeviceActor, MAX_ATTEMPTS, Turn};
 use crate::hub;
-use crate::limits::NOTIFIED_DELETIONS;
-use crate::model::access::Authority;
-use crate::model::event::{Event, EventFilter, EventPatch, NewEvent};
-use crate::model::id::EventId;
-use crate::model::origin::Origin;
 use crate::store;
 use crate::store::access::{Source, find_source};
 use crate::store::event_collection;
@@ -101,7 +101,7 @@ fn publish(context: &Context, event: &Arc<Event>, origin: &Origin, turn: Option<
         return turn.publish_later(move || publish(&context, &event, &origin, None));
     }
     context.heard(event.source, origin);
-    context.publish(event.source, hub::Event::EventCreated(event.clone()), origin.cause());
+    context.publish(event.source, hub::Event::EventCreated(event.clone()), Cause::of(origin));
 }
 
 /// Inserts an event. Returns `None` when the source does not exist or is not the caller's.
@@ -173,7 +173,7 @@ pub(crate) async fn delete_events(context: &Context, filter: &EventFilter, origi
         for (id, source) in gone.into_iter().take(notifications_left) {
             notifications_left -= 1;
             let event = hub::Event::EventDeleted(id);
-            context.publish(source, event, origin.cause());
+            context.publish(source, event, Cause::of(origin));
         }
     }
     Ok(())
@@ -225,7 +225,7 @@ impl Device {
         let id = event.id.ok_or_else(|| Error::not_found(Noun::Event, "null"))?;
         self.authorize_event(&event, &origin).await?;
         if !origin.mode.stores() {
-            self.context.feed(self.id, &hub::Event::EventDeleted(id), origin.cause());
+            self.context.feed(self.id, &hub::Event::EventDeleted(id), Cause::of(&origin));
             return Ok(());
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::limits::NOTIFIED_DELETIONS;
+use platform_model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch, NewManagedObject};
+use platform_model::origin::Origin;
+use platform_model::reference::WantedReferences;
+use platform_model::timestamp::Timestamp;
 
-use super::{Context, Device, DeviceActor};
-use crate::error::{Error, Noun, Result};
+use super::{Cause, Context, Device, DeviceActor};
 use crate::hub::Event;
-use crate::limits::NOTIFIED_DELETIONS;
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch, NewManagedObject};
-use crate::model::origin::Origin;
-use crate::model::reference::WantedReferences;
-use crate::model::timestamp::Timestamp;
 use crate::store;
 use crate::store::access::Source;
 use crate::store::managed_objects::{ChangedBy, ManagedObjectUpdate};
@@ -93,7 +93,7 @@ pub(super) async fn create_by(
         }
     }
     let event = Event::ManagedObjectCreated(object.clone());
-    context.publish(id, event, origin.cause());
+    context.publish(id, event, Cause::of(&origin));
     Ok(object)
 }
 
@@ -175,7 +175,7 @@ impl Device {
         let DeleteManagedObject { cascade, origin } = message;
         self.authorize(&origin, Source::has_fragment).await?;
         if !origin.mode.stores() {
-            self.context.feed(self.id, &Event::ManagedObjectDeleted(self.id), origin.cause());
+            self.context.feed(self.id, &Event::ManagedObjectDeleted(self.id), Cause::of(&origin));
             return Ok(());
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);
@@ -196,7 +196,7 @@ impl Device {
         self.context.links_changed();
         for id in gone.into_iter().rev().take(NOTIFIED_DELETIONS) {
             let event = Event::ManagedObjectDeleted(id);
-            self.context.publish(id, event, origin.cause());
+            self.context.publish(id, event, Cause::of(&origin));
         }
         Ok(())
     }

@@ -5,14 +5,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Context, Turn};
-use crate::error::{Error, Result};
+use platform_model::access::Authority;
+use platform_model::error::{Error, Result};
+use platform_model::id::{ManagedObjectId, MeasurementId};
+use platform_model::measurement::{Measurement, NewMeasurement, Shape};
+use platform_model::origin::Origin;
+
+use super::{Cause, Context, Turn};
 use crate::event_processing::stream::InputStream;
 use crate::hub::Event;
-use crate::model::access::Authority;
-use crate::model::id::{ManagedObjectId, MeasurementId};
-use crate::model::measurement::{Measurement, NewMeasurement, Shape};
-use crate::model::origin::Origin;
 use crate::store::access::{self, Source};
 use crate::store::measurements::{SentMeasurements, UnseenShape};
 use crate::writer::{Change, Written};
@@ -61,7 +62,7 @@ fn publish(context: &Context, measurements: &[Arc<Measurement>], origin: &Origin
     sources.into_iter().for_each(|source| context.heard(source, origin));
     for measurement in measurements {
         let event = Event::MeasurementCreated(measurement.clone());
-        context.publish(measurement.source, event, origin.cause());
+        context.publish(measurement.source, event, Cause::of(origin));
     }
 }
 

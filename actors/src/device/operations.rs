@@ -6,20 +6,20 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
-
-use super::{Cause, Context, Device, DeviceActor, MAX_ATTEMPTS};
-use crate::error::{Error, Noun, Result};
-use crate::hub::Event;
-use crate::limits::NOTIFIED_DELETIONS;
-use crate::model::access::Authority;
-use crate::model::audit_record::{AttributeChange, NewAuditRecord};
-use crate::model::id::{ManagedObjectId, OperationId};
-use crate::model::links::Links;
-use crate::model::operation::{
+use platform_model::access::Authority;
+use platform_model::audit_record::{AttributeChange, NewAuditRecord};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{ManagedObjectId, OperationId};
+use platform_model::limits::NOTIFIED_DELETIONS;
+use platform_model::links::Links;
+use platform_model::operation::{
     NewOperation, Operation, OperationFilter, OperationPatch, OperationStatus, unknown_device,
 };
-use crate::model::origin::Origin;
-use crate::model::timestamp::Timestamp;
+use platform_model::origin::Origin;
+use platform_model::timestamp::Timestamp;
+
+use super::{Cause, Context, Device, DeviceActor, MAX_ATTEMPTS};
+use crate::hub::Event;
 use crate::store;
 use crate::store::operation_collection;
 use crate::store::operations::{OperationUpdate, ToQueue};
@@ -120,7 +120,7 @@ impl Device {
         let written = self.context.writer.write(change, origin.fence()).await;
 
         match written {
-            Ok(Written::Queued(queued)) => Ok(self.context.publish_queued(*queued, origin.cause())),
+            Ok(Written::Queued(queued)) => Ok(self.context.publish_queued(*queued, Cause::of(&origin))),
             Ok(_) => {
                 self.authorize_queueing(&new, &origin).await?;
                 Err(without_agent(self.id))

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use futures_util::future::join_all;
+use platform_model::id::ManagedObjectId;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::{Context, DeviceActor};
-use crate::model::id::ManagedObjectId;
 
 /// How long to wait until devices pause; slower devices are not waited for.
 const PAUSE_TIMEOUT: Duration = Duration::from_millis(500);

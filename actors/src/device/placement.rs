@@ -1,11 +1,12 @@
 //! The group that a device was registered for (N-04).
 
+use platform_model::availability::is_device;
+use platform_model::error::Result;
+use platform_model::id::ManagedObjectId;
+use platform_model::origin::is_device_user;
+
 use super::Context;
 use super::managed_object::NewObject;
-use crate::error::Result;
-use crate::model::availability::is_device;
-use crate::model::id::ManagedObjectId;
-use crate::model::origin::is_device_user;
 use crate::store::device_placements;
 
 /// Returns the group for a new object if it is the first device of a user that was registered for a group. Only

@@ -3,14 +3,16 @@
 
 use std::sync::Arc;
 
+use platform_model::bayeux::Resource;
+use platform_model::id::ManagedObjectId;
+use platform_model::links::Links;
+use platform_model::operation::Operation;
+use platform_model::origin::Depth;
+use platform_model::origin::{Origin, ProcessingMode};
+
 use super::{Context, Device};
-use crate::bayeux::Resource;
-use crate::event_processing::stream::{Depth, Input, InputStream, Occurrence};
+use crate::event_processing::stream::{Input, InputStream, Occurrence};
 use crate::hub::{Event, LinksChanged, Publish, PublishQueued, PublishRow};
-use crate::model::id::ManagedObjectId;
-use crate::model::links::Links;
-use crate::model::operation::Operation;
-use crate::model::origin::{Origin, ProcessingMode};
 use crate::store::operations::Queued;
 
 /// The origin of a publication: it decides who receives it, and carries the depth and the links that receivers see.
@@ -22,6 +24,12 @@ pub(crate) struct Cause<'a> {
 }
 
 impl<'a> Cause<'a> {
+    /// The cause of publications about a write with this origin.
+    pub(crate) fn of(origin: &'a Origin) -> Self {
+        let depth = origin.by_module.map(|module| module.depth).unwrap_or_default();
+        Self { mode: origin.mode, depth, links: &origin.links }
+    }
+
     /// The cause of a publication without a request behind it, for example a step of a bulk run or an action of the
     /// server itself.
     pub(crate) fn persistent(links: &'a Links) -> Self {
@@ -35,14 +43,6 @@ impl<'a> Cause<'a> {
             ProcessingMode::Quiescent => Self { mode: ProcessingMode::Persistent, ..self },
             _ => self,
         }
-    }
-}
-
-impl Origin {
-    /// Returns the cause of publications about a write with this origin.
-    pub(crate) fn cause(&self) -> Cause<'_> {
-        let depth = self.by_module.map(|module| module.depth).unwrap_or_default();
-        Cause { mode: self.mode, depth, links: &self.links }
     }
 }
 
@@ -112,6 +112,6 @@ impl Context {
 impl Device {
     /// See [`Context::publish`].
     pub(super) fn publish(&self, event: Event, origin: &Origin) {
-        self.context.publish(self.id, event, origin.cause());
+        self.context.publish(self.id, event, Cause::of(origin));
     }
 }

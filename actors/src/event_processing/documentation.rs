@@ -5,9 +5,11 @@
 mod store;
 mod transcript;
 
+use super::runtime::Budget;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use platform_model::limits::Limits;
 use store::Store;
 use transcript::{Line, START, Transcript, spaced};
 
@@ -15,7 +17,6 @@ use super::language;
 use super::plan::{self, ModulePlan, StatementKind, Target};
 use super::runtime::{Effect, Outcome, Runtime};
 use super::stream::Row;
-use crate::limits::Limits;
 
 const DOCUMENT: &str = include_str!("../../../docs/modules.md");
 
@@ -124,7 +125,7 @@ fn run(module: &str, transcript: &Transcript) -> String {
         Ok((name, plan)) => (name, Arc::new(plan)),
         Err(mistake) => return mistake,
     };
-    let budget = Limits::default().module_budget();
+    let budget = Budget::of(&Limits::default());
     let store = Store::default();
     let mut runtime = Runtime::new(Arc::clone(&plan), budget, START);
     let mut written = String::new();

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
 use parking_lot::{Mutex, RwLock};
+use platform_model::id::ModuleId;
 
 use super::stream::{Input, InputStream, InputStreams, Row};
-use crate::model::id::ModuleId;
 
 /// The maximum number of bytes that may wait for one module. The number of inputs limits many small ones; this
 /// limits few large ones.

@@ -3,7 +3,7 @@
 
 use tokio::sync::oneshot;
 
-use crate::model::id::{ManagedObjectId, TenantId};
+use platform_model::id::{ManagedObjectId, TenantId};
 
 /// Header names that modules must not set. They determine the framing and the target of a message, so setting
 /// them could smuggle a second request into the first or reach a host that is not allowed.

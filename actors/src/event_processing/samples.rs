@@ -3,20 +3,22 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use platform_model::alarm::{Alarm, NewAlarm};
+use platform_model::body::Body;
+use platform_model::event::{Event, NewEvent};
+use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
+use platform_model::managed_object::{ManagedObject, NewManagedObject};
+use platform_model::measurement::{Measurement, NewMeasurement};
+use platform_model::operation::{NewOperation, Operation};
+use platform_model::origin::Depth;
+use platform_model::origin::ProcessingMode;
+use platform_model::timestamp::Timestamp;
+
 use super::plan::expression::{Expression, Finder, Place, Property};
 use super::runtime::{Fault, LookUps, Scope, World};
-use super::stream::{Columns, Depth, Input, Occurrence, Response, Row, StreamEvent};
+use super::stream::{Columns, Input, Occurrence, Response, Row, StreamEvent};
 use super::value::{Map, Type, Value};
 use crate::hub;
-use crate::model::alarm::{Alarm, NewAlarm};
-use crate::model::body::Body;
-use crate::model::event::{Event, NewEvent};
-use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
-use crate::model::managed_object::{ManagedObject, NewManagedObject};
-use crate::model::measurement::{Measurement, NewMeasurement};
-use crate::model::operation::{NewOperation, Operation};
-use crate::model::origin::ProcessingMode;
-use crate::model::timestamp::Timestamp;
 
 /// The milliseconds of [`time`].
 pub(crate) const MILLIS: i64 = 1_704_067_200_500;

@@ -1,12 +1,14 @@
 //! Streams and their events: changes in the tenant, rows for output streams, and rows of the
 //! modules' own streams.
 
+use platform_model::id::ManagedObjectId;
+use platform_model::origin::ProcessingMode;
+use platform_model::timestamp::Timestamp;
+
+use platform_model::origin::Depth;
 use std::sync::Arc;
 
 use crate::hub;
-use crate::model::id::ManagedObjectId;
-use crate::model::origin::ProcessingMode;
-use crate::model::timestamp::Timestamp;
 
 use super::value::{Type, Value};
 
@@ -193,22 +195,6 @@ pub(crate) struct Response {
     pub(crate) creation_time: Timestamp,
     /// The managed object that the request named.
     pub(crate) source: Option<ManagedObjectId>,
-}
-
-/// The distance of an event from the client request that caused it, which limits endless chains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Depth {
-    /// The number of statements in the chain, each feeding the next.
-    pub(crate) statements: u8,
-    /// The number of module writes in the chain, each causing the next.
-    pub(crate) writes: u8,
-}
-
-impl Depth {
-    /// Returns the maximum of both numbers, for something that is made from several events.
-    pub(crate) fn max(self, other: Self) -> Self {
-        Self { statements: self.statements.max(other.statements), writes: self.writes.max(other.writes) }
-    }
 }
 
 /// The columns of a stream of rows, in order.

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::bayeux::Pattern;
+use platform_model::id::ManagedObjectId;
+use platform_model::links::{Links, encode};
+use platform_model::operation::Operation;
 
 use super::{Event, Notification, NotificationHub, Publish};
-use crate::bayeux::Pattern;
-use crate::model::id::ManagedObjectId;
-use crate::model::links::{Links, encode};
-use crate::model::operation::Operation;
 
 /// Publishes a new operation to the subscriptions to its device and to the agents that execute it.
 ///

@@ -10,10 +10,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use platform_model::bayeux::{Pattern, Resource};
+use platform_model::error::{Error, Result};
+use platform_model::id::{ManagedObjectId, TenantId};
+
 use super::Publish;
-use crate::bayeux::{Pattern, Resource};
-use crate::error::{Error, Result};
-use crate::model::id::{ManagedObjectId, TenantId};
 use crate::store::{self, Database};
 
 /// How long ancestors are remembered. A change of links by this server applies at once, one by another server after

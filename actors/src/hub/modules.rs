@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::bayeux::Pattern;
 
 use super::{Notification, NotificationHub, each_once};
-use crate::bayeux::Pattern;
 
 /// Publishes one row of a module's statement to the subscriptions to the statement or to the module.
 ///

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::bayeux::{Pattern, Resource};
+use platform_model::bayeux::{Pattern, Resource};
 
 /// How many patterns of a tenant have subscriptions, per resource, for agents and for modules. The hub counts a
 /// subscription before its client receives the response, so every later notification is published.
@@ -60,7 +60,7 @@ impl SubscriptionCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::id::ManagedObjectId;
+    use platform_model::id::ManagedObjectId;
 
     #[test]
     fn agents_are_counted_apart_from_subscriptions_to_operations() {

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
+use platform_model::bulk_operation::{BulkOperation, BulkOperationPatch, NewBulkOperation};
+use platform_model::error::Result;
+use platform_model::id::{BulkOperationId, ManagedObjectId, TenantId};
+use platform_model::origin::Origin;
 use tokio::time::sleep;
 
 use super::Platform;
 use crate::bulk_operation::BulkOperationActor;
-use crate::error::Result;
-use crate::model::bulk_operation::{BulkOperation, BulkOperationPatch, NewBulkOperation};
-use crate::model::id::{BulkOperationId, ManagedObjectId, TenantId};
-use crate::model::origin::Origin;
 use crate::store::bulk_operation_steps::{GIVE_BACK, Held, RENEW, TAKEN_OVER_AT_ONCE, take_over};
 use crate::store::bulk_operations::{Planned, insert_bulk_operation, update_bulk_operation};
 use crate::store::leases;

@@ -8,14 +8,14 @@ use std::time::Duration;
 use actix::Addr;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use platform_model::bayeux::Pattern;
+use platform_model::error::Result;
+use platform_model::id::{ManagedObjectId, TenantId};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::{Platform, Tenant};
-use crate::bayeux::Pattern;
-use crate::error::Result;
 use crate::heartbeats;
-use crate::model::id::{ManagedObjectId, TenantId};
 use crate::session::{EndSession, ListSubscriptions, Rights, SessionActor, Verdict, may_receive};
 use crate::store::announcements::{Change, Shift};
 pub use crate::store::announcements::{Holders, Names};

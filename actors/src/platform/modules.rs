@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use platform_model::error::{Error, Result};
+use platform_model::id::{ModuleId, TenantId};
+use platform_model::links::Links;
+use platform_model::module::{Module, ModulePatch, ModuleStatus};
+use platform_model::origin::Origin;
+use platform_model::timestamp::Timestamp;
 use tokio::sync::mpsc;
 
 use super::Platform;
-use crate::error::{Error, Result};
 use crate::event_processing::OutboundRequest;
 use crate::event_processing::deployment::changes::{self, NewModule};
-use crate::model::id::{ModuleId, TenantId};
-use crate::model::links::Links;
-use crate::model::module::{Module, ModulePatch, ModuleStatus};
-use crate::model::origin::Origin;
-use crate::model::timestamp::Timestamp;
 use crate::store::module_changes::{ChangedBy, ModuleChange, StoredModule, change_modules};
 
 impl Platform {

@@ -3,23 +3,23 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::access::Authority;
+use platform_model::alarm::AlarmFilter;
+use platform_model::bayeux::Pattern;
+use platform_model::error::{Error, Result};
+use platform_model::event::{Event, EventFilter, NewEvent};
+use platform_model::id::{BinaryId, IdGenerator, ManagedObjectId, MeasurementId};
+use platform_model::links::Links;
+use platform_model::managed_object::ManagedObject;
+use platform_model::measurement::{Measurement, MeasurementFilter};
+use platform_model::operation::{Operation, OperationFilter};
+use platform_model::operation_diagnosis::Findings;
+use platform_model::origin::Origin;
+use platform_model::reference::LinkKind;
 
-use crate::bayeux::Pattern;
 use crate::bulk_alarm_update::delete_alarms;
 use crate::device::{self, CreateChild, DeviceActor, NewMeasurements, NewObject, Turn};
-use crate::error::{Error, Result};
 use crate::hub::HasListeners;
-use crate::model::access::Authority;
-use crate::model::alarm::AlarmFilter;
-use crate::model::event::{Event, EventFilter, NewEvent};
-use crate::model::id::{BinaryId, IdGenerator, ManagedObjectId, MeasurementId};
-use crate::model::links::Links;
-use crate::model::managed_object::ManagedObject;
-use crate::model::measurement::{Measurement, MeasurementFilter};
-use crate::model::operation::{Operation, OperationFilter};
-use crate::model::operation_diagnosis::Findings;
-use crate::model::origin::Origin;
-use crate::model::reference::LinkKind;
 use crate::registry::Registry;
 use crate::session::{ClientId, SessionActor, Sessions};
 use crate::session_dispatcher::SessionDispatcher;
@@ -50,7 +50,7 @@ impl Tenant {
         for _ in 0..2 {
             let device = match self.devices.find(&id) {
                 Some(device) => device,
-                None => self.address.send(StartDevice { id }).await?,
+                None => self.address.send(StartDevice { id }).await.map_err(Error::unavailable)?,
             };
             match device.send(message.clone()).await {
                 Ok(reply) => return reply,
@@ -77,7 +77,8 @@ impl Tenant {
         let context = self.context();
         let mut findings = find_out(&context.database, &context.tenant, operation).await?;
         for agent in &mut findings.agents {
-            agent.subscribed = context.hub.send(HasListeners(Pattern::Agent(agent.id))).await?;
+            agent.subscribed =
+                context.hub.send(HasListeners(Pattern::Agent(agent.id))).await.map_err(Error::unavailable)?;
         }
         Ok(findings)
     }
@@ -212,7 +213,7 @@ impl Tenant {
     /// `Unavailable` when the tenant's actor stopped at this moment.
     pub async fn start_session(&self, new: NewSession) -> Result<Option<ClientId>> {
         let dispatcher = SessionDispatcher::here();
-        Ok(self.address.send(StartSession { new, dispatcher }).await?)
+        self.address.send(StartSession { new, dispatcher }).await.map_err(Error::unavailable)
     }
 
     /// Returns a session of this tenant.

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
+use platform_model::bayeux::Advice;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::{Delivery, SessionActor, SessionContext, SessionTemplates};
-use crate::bayeux::Advice;
 
 /// The response to a connect.
 #[derive(Debug, Default)]

@@ -49,6 +49,9 @@ use tokio::time::Instant;
 pub use connect::{Abandoned, Answer, Carries, Connect, FirstConnect, ResumeConnect, Writing, Written};
 pub use context::SessionContext;
 pub(crate) use context::{SessionTask, SharedSession};
+use platform_model::bayeux::{Advice, Pattern, error};
+use platform_model::limits::Limits;
+use platform_model::units::SystemOfUnits;
 pub use queue::Delivery;
 pub(crate) use rights::ListSubscriptions;
 pub use rights::{Rights, Verdict, may_receive};
@@ -56,10 +59,7 @@ pub use socket::{AttachSocket, Frames, SetSocketAside, SocketClosed, SocketMessa
 pub use subscriptions::{Belongs, Subscribe, Subscribed, Unsubscribe};
 pub use templates::{SessionTemplates, UseTemplates};
 
-use crate::bayeux::{Advice, Pattern, error};
 use crate::hub::{Notification, NotificationHub, RemoveSubscriptions};
-use crate::limits::Limits;
-use crate::model::units::SystemOfUnits;
 use crate::registry::Registry;
 use crate::server_key_hasher::ServerKeyHasher;
 use crate::tenant::{NewSession, SessionEnded, TenantActor};

@@ -1,9 +1,9 @@
 //! How a session reports that its user is connected.
 
 use actix::prelude::*;
+use platform_model::origin::is_device_user;
 
 use super::{SessionActor, SessionContext};
-use crate::model::origin::is_device_user;
 use crate::tenant::SessionConnected;
 
 impl SessionActor {

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use platform_model::limits::Limits;
+
 use crate::hub::Notification;
-use crate::limits::Limits;
 use crate::tenant::AcknowledgementExtension;
 
 /// The notifications of one response, and the number that is needed to put them back.

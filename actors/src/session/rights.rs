@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 
 use actix::prelude::*;
+use platform_model::access::{Ancestor, Authority, DevicePermissions, Ownership, Permission};
+use platform_model::bayeux::Pattern;
+use platform_model::error::Result;
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::role::RoleSet;
 
 use super::SessionActor;
-use crate::bayeux::Pattern;
-use crate::error::Result;
-use crate::model::access::{Ancestor, Authority, DevicePermissions, Ownership, Permission};
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::role::RoleSet;
 use crate::store::{Database, access};
 
 /// Asks for the patterns that a session subscribed to. Sent when its user lost rights.

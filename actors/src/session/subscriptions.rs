@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::bayeux::Pattern;
 
 use super::{SessionActor, SessionTemplates};
-use crate::bayeux::Pattern;
 use crate::hub::{AddSubscriptions, RemoveSubscriptions};
 
 /// Adds channels. The HTTP layer has checked that the caller may receive them.

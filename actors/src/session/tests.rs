@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use actix::prelude::*;
+use platform_model::bayeux::{Channel, Reconnect, Resource, error};
+use platform_model::id::{AlarmId, ManagedObjectId, TenantId};
+use platform_model::links::Links;
 use tokio::sync::oneshot;
 use tokio::time::{advance, pause};
 
 use super::*;
-use crate::bayeux::{Channel, Reconnect, Resource, error};
 use crate::hub::{Event, Publish, SubscriptionCounts};
-use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
-use crate::model::links::Links;
 use crate::session_dispatcher::SessionDispatcher;
 use crate::store::{Connections, Database};
 use crate::tenant::{AcknowledgementExtension, NewSession, TenantActor};

@@ -1,17 +1,17 @@
-//! The lineage of managed objects, which the access rule of [`model::access`](crate::model::access) looks at.
+//! The lineage of managed objects, which the access rule of [`model::access`](platform_model::access) looks at.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::GenericClient;
+use platform_model::access::{Ancestor, Authority, Ownership};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{ManagedObjectId, TenantId};
 use quick_cache::sync::Cache;
 use tokio_postgres::Row;
 
 use super::Database;
-use crate::error::{Error, Noun, Result};
-use crate::model::access::{Ancestor, Authority, Ownership};
-use crate::model::id::{ManagedObjectId, TenantId};
 
 const LIST_LINEAGES: &str = include_str!("../../../sql/queries/access/list_lineages.sql");
 const LIST_ANCESTORS: &str = include_str!("../../../sql/queries/access/list_ancestors.sql");

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use platform_model::error::{Error, Result};
+use platform_model::id::TenantId;
+use platform_model::timestamp::Timestamp;
+use platform_model::token_client::{Scope, TokenHash};
+
 use super::Database;
-use crate::error::{Error, Result};
-use crate::model::id::TenantId;
-use crate::model::timestamp::Timestamp;
-use crate::model::token_client::{Scope, TokenHash};
 
 const INSERT: &str = include_str!("../../../sql/queries/access_tokens/insert.sql");
 const FIND: &str = include_str!("../../../sql/queries/access_tokens/find.sql");

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
+use platform_model::account_limits::{AbsoluteLimits, AccountId, AccountLimits, RateLimits};
+use platform_model::error::{Error, Result};
+use platform_model::token_client::TokenHash;
 use tokio_postgres::types::Json;
 
 use super::Database;
-use crate::error::{Error, Result};
-use crate::model::account_limits::{AbsoluteLimits, AccountId, AccountLimits, RateLimits};
-use crate::model::token_client::TokenHash;
 
 const FIND_BY_TOKEN: &str = include_str!("../../../sql/queries/account_limits/find_by_token.sql");
 const EXISTS: &str = include_str!("../../../sql/queries/account_limits/exists.sql");

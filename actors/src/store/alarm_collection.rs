@@ -2,18 +2,18 @@
 
 use std::time::Instant;
 
+use platform_model::access::Authority;
+use platform_model::alarm::{Alarm, AlarmFilter, AlarmStatus};
+use platform_model::error::{Error, Result};
+use platform_model::id::TenantId;
+use platform_model::limits::MAX_PAGE_SIZE;
+use platform_model::page::{Count, Page, PageRequest, Position, TimeOrder, TotalPages};
 use tokio_postgres::Client;
 
 use super::Database;
 use super::alarms::from_row;
 use super::filter::Filtered;
 use super::time_scan::{Descendants, Span, TimeScan, TimeTable};
-use crate::error::{Error, Result};
-use crate::limits::MAX_PAGE_SIZE;
-use crate::model::access::Authority;
-use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus};
-use crate::model::id::TenantId;
-use crate::model::page::{Count, Page, PageRequest, Position, TimeOrder, TotalPages};
 
 const ALARMS: TimeTable = TimeTable {
     from: "alarms a",

@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use platform_model::alarm::{Alarm, AlarmStatus, Severity};
+use platform_model::audit_record::NewAuditRecord;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::fragments::Fragments;
+use platform_model::id::{AlarmId, ManagedObjectId, TenantId};
+use platform_model::timestamp::Timestamp;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::Database;
-use crate::error::{Error, Noun, Result};
-use crate::model::alarm::{Alarm, AlarmStatus, Severity};
-use crate::model::audit_record::NewAuditRecord;
-use crate::model::fragments::Fragments;
-use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
-use crate::model::timestamp::Timestamp;
 
 pub(crate) const RAISE: &str = include_str!("../../../sql/queries/alarms/raise.sql");
 pub(crate) const COUNT_REPETITION: &str = include_str!("../../../sql/queries/alarms/count_repetition.sql");

@@ -1,15 +1,15 @@
 //! Creating, changing and deleting applications in PostgreSQL. Every server process is notified of each change.
 
 use deadpool_postgres::GenericClient;
+use platform_model::application::{Application, ApplicationPatch, Availability};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{ApplicationId, TenantId};
 use tokio_postgres::types::ToSql;
 
 use super::announcements::Announcements;
 use super::application_users::{UserSecret, dismiss_all, enter_bootstrap_user, follow};
 use super::applications::{SeenApplication, change, seen_from_row};
 use super::{Database, application_versions};
-use crate::error::{Error, Noun, Result};
-use crate::model::application::{Application, ApplicationPatch, Availability};
-use crate::model::id::{ApplicationId, TenantId};
 
 const INSERT: &str = include_str!("../../../sql/queries/applications/insert.sql");
 const LOCK: &str = include_str!("../../../sql/queries/applications/lock.sql");

@@ -1,15 +1,15 @@
 //! Lists of applications, by ascending id (P-06). The applications that a tenant sees are the union of parts that each
 //! have an index, so the cost of a page does not grow with the number of private applications of other tenants.
 
+use platform_model::error::Result;
+use platform_model::id::TenantId;
+use platform_model::limits::EXACT_COUNT;
+use platform_model::page::{Count, Page, PageRequest, Position, TotalPages};
 use tokio_postgres::types::ToSql;
 
 use super::Database;
 use super::applications::{SeenApplication, seen_from_row};
 use super::filter::page_of;
-use crate::error::Result;
-use crate::limits::EXACT_COUNT;
-use crate::model::id::TenantId;
-use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
 
 const IDS_VISIBLE: &str = include_str!("../../../sql/queries/applications/ids_visible.sql");
 const IDS_BY_NAME: &str = include_str!("../../../sql/queries/applications/ids_by_name.sql");

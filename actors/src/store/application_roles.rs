@@ -2,13 +2,13 @@
 //! subscribes: the transaction that ends a subscription also removes them from users and groups.
 
 use deadpool_postgres::GenericClient;
+use platform_model::error::{Error, Result};
+use platform_model::id::TenantId;
+use platform_model::role::{self, Role};
 
 use super::Database;
 use super::announcements::{Announcements, Change, Holders, Shift};
 use super::application_users::tenants_of;
-use crate::error::{Error, Result};
-use crate::model::id::TenantId;
-use crate::model::role::{self, Role};
 
 const LIST: &str = include_str!("../../../sql/queries/application_roles/list.sql");
 const FIND: &str = include_str!("../../../sql/queries/application_roles/find.sql");

@@ -1,11 +1,12 @@
 //! The addresses of microservices. The operator sets them (W-14), and every server process uses a new one at once.
 
+use platform_model::application::{Application, ApplicationType};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::ApplicationId;
+use platform_model::service_address::ServiceAddress;
+
 use super::announcements::{Change, change};
 use super::{Database, applications};
-use crate::error::{Error, Noun, Result};
-use crate::model::application::{Application, ApplicationType};
-use crate::model::id::ApplicationId;
-use crate::model::service_address::ServiceAddress;
 
 const FIND: &str = include_str!("../../../sql/queries/application_routes/find.sql");
 const UPDATE: &str = include_str!("../../../sql/queries/application_routes/update.sql");

@@ -3,16 +3,16 @@
 //! changed otherwise.
 
 use deadpool_postgres::GenericClient;
+use platform_model::application::{Application, Duty};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{ApplicationId, TenantId};
+use platform_model::page::{After, Count, Page, PageRequest, TotalPages};
+use platform_model::role;
 use tokio_postgres::Row;
 
 use super::announcements::{Announcements, Shift};
 use super::filter::page_of;
 use super::{Database, application_roles};
-use crate::error::{Error, Noun, Result};
-use crate::model::application::{Application, Duty};
-use crate::model::id::{ApplicationId, TenantId};
-use crate::model::page::{After, Count, Page, PageRequest, TotalPages};
-use crate::model::role;
 
 const INSERT: &str = include_str!("../../../sql/queries/application_users/insert.sql");
 const FOLLOW: &str = include_str!("../../../sql/queries/application_users/follow.sql");

@@ -5,17 +5,17 @@
 //! one.
 
 use deadpool_postgres::GenericClient;
+use platform_model::application::{Application, ApplicationType};
+use platform_model::binary::Binary;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{ApplicationId, BinaryId, TenantId};
+use platform_model::manifest::Manifest;
 use tokio_postgres::types::{Json, ToSql};
 
 use super::Database;
 use super::announcements::Announcements;
 use super::application_users::follow;
 use super::applications::{change, from_row};
-use crate::error::{Error, Noun, Result};
-use crate::model::application::{Application, ApplicationType};
-use crate::model::binary::Binary;
-use crate::model::id::{ApplicationId, BinaryId, TenantId};
-use crate::model::manifest::Manifest;
 
 const LOCK: &str = include_str!("../../../sql/queries/application_versions/lock.sql");
 const DELETE_REPLACED: &str = include_str!("../../../sql/queries/application_versions/delete_replaced.sql");

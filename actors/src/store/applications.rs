@@ -3,15 +3,15 @@
 use std::sync::atomic::Ordering;
 
 use deadpool_postgres::{GenericClient, Transaction};
+use platform_model::application::{Application, ApplicationType, Availability, Standing};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{ApplicationId, BinaryId, TenantId};
 use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
 use super::Database;
 use super::announcements::{self, Announcements, Change};
-use crate::error::{Error, Noun, Result};
-use crate::model::application::{Application, ApplicationType, Availability, Standing};
-use crate::model::id::{ApplicationId, BinaryId, TenantId};
 
 const GET: &str = include_str!("../../../sql/queries/applications/get.sql");
 const SEE: &str = include_str!("../../../sql/queries/applications/see.sql");

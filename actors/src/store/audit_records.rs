@@ -2,6 +2,12 @@
 //! describes.
 
 use deadpool_postgres::GenericClient;
+use platform_model::access::{Authority, Grants};
+use platform_model::audit_record::{AuditRecord, AuditRecordFilter, NewAuditRecord};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{AuditRecordId, TenantId};
+use platform_model::page::{Page, PageRequest, Position, TimeOrder};
+use platform_model::timestamp::Timestamp;
 use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
@@ -10,12 +16,6 @@ use super::Database;
 use super::alarms::fragments;
 use super::filter::{Filtered, Order, page_of};
 use super::ordered_scan::{OrderedScan, ScanWindow, Visibility, limited_page};
-use crate::error::{Error, Noun, Result};
-use crate::model::access::{Authority, Grants};
-use crate::model::audit_record::{AuditRecord, AuditRecordFilter, NewAuditRecord};
-use crate::model::id::{AuditRecordId, TenantId};
-use crate::model::page::{Page, PageRequest, Position, TimeOrder};
-use crate::model::timestamp::Timestamp;
 
 const INSERT: &str = include_str!("../../../sql/queries/audit_records/insert.sql");
 const FIND: &str = include_str!("../../../sql/queries/audit_records/find.sql");

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use deadpool_postgres::Pool;
+use platform_model::availability::ResponseInterval;
+use platform_model::error::Result;
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::timestamp::Timestamp;
 use time::OffsetDateTime;
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
 
 use super::Database;
-use crate::error::Result;
-use crate::model::availability::ResponseInterval;
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::timestamp::Timestamp;
 
 const HEAR: &str = include_str!("../../../sql/queries/availability/hear.sql");
 const END_SILENCE: &str = include_str!("../../../sql/queries/availability/end_silence.sql");

@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes, BytesMut};
 use deadpool_postgres::GenericClient;
+use platform_model::binary::Binary;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::event_binary::Content;
+use platform_model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
 use super::Database;
-use crate::error::{Error, Noun, Result};
-use crate::model::binary::Binary;
-use crate::model::event_binary::Content;
-use crate::model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
 
 pub(crate) const DELETE_REPLACED: &str = include_str!("../../../sql/queries/binaries/delete_replaced.sql");
 pub(crate) const ATTACH: &str = include_str!("../../../sql/queries/binaries/attach.sql");

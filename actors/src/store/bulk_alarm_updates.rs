@@ -11,6 +11,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{GenericClient, Transaction};
+use platform_model::alarm::{Alarm, AlarmFilter, AlarmStatus, Severity};
+use platform_model::error::{Error, Result};
+use platform_model::id::{AlarmId, IdGenerator, ManagedObjectId, TenantId};
+use platform_model::links::Links;
+use platform_model::page::{Position, TimeOrder};
+use platform_model::reference::LinkKind;
+use platform_model::timestamp::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -18,13 +25,6 @@ use super::alarm_collection::{AlarmRange, list_ids};
 use super::alarms::from_row;
 use super::leases::Hold;
 use super::{Database, PATIENCE, until_uncontended};
-use crate::error::{Error, Result};
-use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus, Severity};
-use crate::model::id::{AlarmId, IdGenerator, ManagedObjectId, TenantId};
-use crate::model::links::Links;
-use crate::model::page::{Position, TimeOrder};
-use crate::model::reference::LinkKind;
-use crate::model::timestamp::Timestamp;
 
 const INSERT: &str = include_str!("../../../sql/queries/bulk_alarm_updates/insert.sql");
 const TAKE_OVER: &str = include_str!("../../../sql/queries/bulk_alarm_updates/take_over.sql");

@@ -9,6 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Transaction};
+use platform_model::bulk_operation::{CreationRamp, Targets};
+use platform_model::error::{Error, Result};
+use platform_model::fragments::Fragments;
+use platform_model::id::{BulkOperationId, ManagedObjectId, TenantId};
+use platform_model::links::Links;
 use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
 
@@ -16,11 +21,6 @@ use super::bulk_operation_targets::Members;
 use super::leases::Hold;
 use super::operations::{INSERT as INSERT_OPERATIONS, Queued, ToQueue, insert_operations};
 use super::{Database, PATIENCE};
-use crate::error::{Error, Result};
-use crate::model::bulk_operation::{CreationRamp, Targets};
-use crate::model::fragments::Fragments;
-use crate::model::id::{BulkOperationId, ManagedObjectId, TenantId};
-use crate::model::links::Links;
 
 const TAKE_OVER: &str = include_str!("../../../sql/queries/bulk_operations/take_over.sql");
 pub(crate) const RENEW: &str = include_str!("../../../sql/queries/bulk_operations/renew.sql");

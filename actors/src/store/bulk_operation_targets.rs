@@ -5,14 +5,14 @@
 //! group have no effect.
 
 use deadpool_postgres::GenericClient;
+use platform_model::bulk_operation::{Targets, unknown_group, unknown_parent};
+use platform_model::error::{Error, Result};
+use platform_model::id::{BulkOperationId, ManagedObjectId, TenantId};
+use platform_model::inventory_query::InventoryQuery;
+use platform_model::naming::naming;
 
 use super::filter::Filtered;
 use super::inventory_query as query;
-use crate::error::{Error, Result};
-use crate::model::bulk_operation::{Targets, unknown_group, unknown_parent};
-use crate::model::id::{BulkOperationId, ManagedObjectId, TenantId};
-use crate::model::inventory_query::InventoryQuery;
-use crate::naming::naming;
 
 const FIND_GROUP: &str = include_str!("../../../sql/queries/bulk_operations/find_group.sql");
 const FIND: &str = include_str!("../../../sql/queries/bulk_operations/find.sql");

@@ -4,6 +4,17 @@
 use std::time::Duration;
 
 use deadpool_postgres::{GenericClient, Transaction};
+use platform_model::bulk_operation::{
+    BulkOperation, BulkOperationPatch, BulkOperationStatus, CreationRamp, DeletedOnes, NewBulkOperation,
+    Progress, Targets,
+};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::fragments::Fragments;
+use platform_model::id::{BulkOperationId, ManagedObjectId, TenantId};
+use platform_model::operation::OperationStatus;
+use platform_model::origin::Origin;
+use platform_model::page::{Page, PageRequest, Position};
+use platform_model::timestamp::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
 
@@ -11,17 +22,6 @@ use super::bulk_operation_steps::{DELETE_TARGETS, Held, begin_within, held};
 use super::bulk_operation_targets::Members;
 use super::filter::{Filtered, Order, page_of};
 use super::{Database, PATIENCE, until_uncontended};
-use crate::error::{Error, Noun, Result};
-use crate::model::bulk_operation::{
-    BulkOperation, BulkOperationPatch, BulkOperationStatus, CreationRamp, DeletedOnes, NewBulkOperation,
-    Progress, Targets,
-};
-use crate::model::fragments::Fragments;
-use crate::model::id::{BulkOperationId, ManagedObjectId, TenantId};
-use crate::model::operation::OperationStatus;
-use crate::model::origin::Origin;
-use crate::model::page::{Page, PageRequest, Position};
-use crate::model::timestamp::Timestamp;
 
 const INSERT: &str = include_str!("../../../sql/queries/bulk_operations/insert.sql");
 const LOCK: &str = include_str!("../../../sql/queries/bulk_operations/lock.sql");

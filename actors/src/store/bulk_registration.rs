@@ -9,6 +9,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Pool, Transaction};
+use platform_model::access::Authority;
+use platform_model::error::Result;
+use platform_model::external_id::NewExternalId;
+use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
+use platform_model::managed_object::ManagedObject;
+use platform_model::reference::LinkKind;
+use platform_model::tenant::TenantStatus;
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -19,13 +26,6 @@ use super::external_ids::insert_external_ids;
 use super::group_paths::{self, FoundGroups, GroupPaths};
 use super::links::{self, insert_links};
 use super::managed_objects::{INSERT, insert_managed_objects};
-use crate::error::Result;
-use crate::model::access::Authority;
-use crate::model::external_id::NewExternalId;
-use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
-use crate::model::managed_object::ManagedObject;
-use crate::model::reference::LinkKind;
-use crate::model::tenant::TenantStatus;
 
 const FIND_TENANT: &str = include_str!("../../../sql/queries/bulk_registration/find_tenant.sql");
 const LIST_USERS: &str = include_str!("../../../sql/queries/bulk_registration/list_users.sql");

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use deadpool_postgres::{Pool, Transaction};
+use platform_model::bulk_registration::NewRequest;
+use platform_model::error::Result;
+use platform_model::id::{IdGenerator, TenantId};
+use platform_model::reference::LinkKind;
 
 use super::bulk_registration::{Batch, Memory, Registered, Registrar, refusal_of_tenant};
 use super::group_paths::{self, FoundGroups};
 use super::{device_users, links, new_device_requests, until_uncontended};
-use crate::error::Result;
-use crate::model::bulk_registration::NewRequest;
-use crate::model::id::{IdGenerator, TenantId};
-use crate::model::reference::LinkKind;
 
 /// Creates registration requests. One transaction, which takes the lock of link changes when a row names groups.
 ///

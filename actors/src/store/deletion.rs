@@ -1,9 +1,10 @@
 //! Deletions of everything that a filter matches, whatever its size.
 
+use platform_model::error::{Error, Result};
+use platform_model::id::ManagedObjectId;
+use platform_model::page::Position;
+
 use super::until_uncontended;
-use crate::error::{Error, Result};
-use crate::model::id::ManagedObjectId;
-use crate::model::page::Position;
 
 /// The matching ids after a position, and the position to continue from, which is `None` at the end.
 pub(super) type ListedIds = Result<(Vec<i64>, Option<Position>)>;

@@ -7,15 +7,15 @@
 use std::time::Duration;
 
 use deadpool_postgres::GenericClient;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::TenantId;
+use platform_model::new_device_request::{DeviceId, RequestStatus};
 use time::OffsetDateTime;
 
 use super::announcements::change_over;
 use super::device_users::{self, DeviceUser, put_device_users};
 use super::new_device_requests::{lock, not_found};
 use super::{Database, device_placements};
-use crate::error::{Error, Noun, Result};
-use crate::model::id::TenantId;
-use crate::model::new_device_request::{DeviceId, RequestStatus};
 
 const FIND: &str = include_str!("../../../sql/queries/device_credentials/find.sql");
 const AWAIT_ACCEPTANCE: &str = include_str!("../../../sql/queries/device_credentials/await_acceptance.sql");

@@ -1,11 +1,11 @@
 //! The groups in which devices are placed when their users create them, in PostgreSQL (N-04).
 
 use deadpool_postgres::GenericClient;
+use platform_model::error::Result;
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::naming::naming;
 
 use super::Database;
-use crate::error::Result;
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::naming::naming;
 
 const PUT: &str = include_str!("../../../sql/queries/device_placements/put.sql");
 const FIND: &str = include_str!("../../../sql/queries/device_placements/find.sql");

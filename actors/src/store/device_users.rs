@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::GenericClient;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::group::DEVICES;
+use platform_model::id::TenantId;
+use platform_model::role;
 
 use super::announcements::Announcements;
-use crate::error::{Error, Noun, Result};
-use crate::model::group::DEVICES;
-use crate::model::id::TenantId;
-use crate::model::role;
 
 const LIST_OTHERS: &str = include_str!("../../../sql/queries/device_users/list_others.sql");
 const PUT: &str = include_str!("../../../sql/queries/device_users/put.sql");

@@ -1,15 +1,16 @@
 //! The collection of events: filters, pages and bulk deletion (V-01, P-01 to P-07).
 
+use platform_model::access::Authority;
+use platform_model::error::Result;
+use platform_model::event::{Event, EventFilter};
+use platform_model::id::{EventId, TenantId};
+use platform_model::page::{Page, PageRequest, Position};
+
 use super::Database;
 use super::deletion::{DeletedRows, Deletion, ListedIds};
 use super::events::{self, from_row};
 use super::filter::Filtered;
 use super::time_scan::{Descendants, Span, TimeScan, TimeTable};
-use crate::error::Result;
-use crate::model::access::Authority;
-use crate::model::event::{Event, EventFilter};
-use crate::model::id::{EventId, TenantId};
-use crate::model::page::{Page, PageRequest, Position};
 
 const EVENTS: TimeTable = TimeTable {
     from: "events e",

@@ -5,17 +5,17 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use deadpool_postgres::GenericClient;
+use platform_model::binary::Binary;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::event::Event;
+use platform_model::event_binary::{Content, Placed};
+use platform_model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
+use platform_model::timestamp::Timestamp;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::alarms::fragments;
 use super::{Database, binaries, module_leases};
-use crate::error::{Error, Noun, Result};
-use crate::model::binary::Binary;
-use crate::model::event::Event;
-use crate::model::event_binary::{Content, Placed};
-use crate::model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
-use crate::model::timestamp::Timestamp;
 
 pub(crate) const INSERT: &str = include_str!("../../../sql/queries/events/insert.sql");
 pub(crate) const UPDATE: &str = include_str!("../../../sql/queries/events/update.sql");

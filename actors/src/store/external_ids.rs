@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use deadpool_postgres::GenericClient;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::external_id::{ExternalId, ExternalIds, NewExternalId};
+use platform_model::id::{ManagedObjectId, TenantId};
 
 use super::{Database, names, template_sets};
-use crate::error::{Error, Noun, Result};
-use crate::model::external_id::{ExternalId, ExternalIds, NewExternalId};
-use crate::model::id::{ManagedObjectId, TenantId};
 
 const FIND: &str = include_str!("../../../sql/queries/external_ids/find.sql");
 const LIST: &str = include_str!("../../../sql/queries/external_ids/list.sql");

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use tokio_postgres::types::ToSql;
 
-use crate::error::Result;
-use crate::limits::EXACT_COUNT;
-use crate::model::page::{After, Count, Page, PageRequest, TotalPages};
+use platform_model::error::Result;
+use platform_model::limits::EXACT_COUNT;
+use platform_model::page::{After, Count, Page, PageRequest, TotalPages};
 
 /// The part of a statement after `FROM`, which grows with each filter that is set.
 pub(super) struct Filtered {

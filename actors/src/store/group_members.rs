@@ -1,14 +1,14 @@
 //! The members of groups. A tenant never loses its last administrator who can log in (U-15).
 
 use deadpool_postgres::GenericClient;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::group::{ADMINS, Group, GroupId};
+use platform_model::id::TenantId;
+use platform_model::user::{Administration, User};
 
 use super::announcements::{Shift, change};
 use super::user_changes::{audit_user, changed, lock_user};
 use super::{Database, groups};
-use crate::error::{Error, Noun, Result};
-use crate::model::group::{ADMINS, Group, GroupId};
-use crate::model::id::TenantId;
-use crate::model::user::{Administration, User};
 
 const INSERT: &str = include_str!("../../../sql/queries/group_members/insert.sql");
 const DELETE: &str = include_str!("../../../sql/queries/group_members/delete.sql");

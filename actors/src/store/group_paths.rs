@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Transaction};
+use platform_model::access::{Authority, Ownership};
+use platform_model::error::Result;
+use platform_model::fragments::Fragments;
+use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
+use platform_model::managed_object::{ManagedObject, NewManagedObject};
+use platform_model::naming::naming;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::access::find_source;
 use super::bulk_registration::{Registrar, look_up};
 use super::managed_objects::{INSERT, insert_managed_objects};
-use crate::error::Result;
-use crate::model::access::{Authority, Ownership};
-use crate::model::fragments::Fragments;
-use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
-use crate::model::managed_object::{ManagedObject, NewManagedObject};
-use crate::naming::naming;
 use crate::store::access::Source;
 
 const LIST_TOP_GROUPS: &str = include_str!("../../../sql/queries/bulk_registration/list_top_groups.sql");

@@ -2,6 +2,15 @@
 //! changed.
 
 use deadpool_postgres::GenericClient;
+use platform_model::access::DevicePermissions;
+use platform_model::audit_record::AttributeChange;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::group::{ADMINS, Group, GroupId, GroupPatch, NewGroup, default_groups, is_protected};
+use platform_model::id::TenantId;
+use platform_model::limits::MAX_PAGE_SIZE;
+use platform_model::page::{Page, PageRequest, Position};
+use platform_model::role::{self, Role, RoleSet};
+use platform_model::user::Administration;
 use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
@@ -10,15 +19,6 @@ use super::announcements::{Change, Holders, Names, Shift, change};
 use super::filter::{Filtered, Order, page_of};
 use super::user_changes::{audit, changed, shift};
 use super::{Database, application_roles, group_members};
-use crate::error::{Error, Noun, Result};
-use crate::limits::MAX_PAGE_SIZE;
-use crate::model::access::DevicePermissions;
-use crate::model::audit_record::AttributeChange;
-use crate::model::group::{ADMINS, Group, GroupId, GroupPatch, NewGroup, default_groups, is_protected};
-use crate::model::id::TenantId;
-use crate::model::page::{Page, PageRequest, Position};
-use crate::model::role::{self, Role, RoleSet};
-use crate::model::user::Administration;
 
 const INSERT: &str = include_str!("../../../sql/queries/groups/insert.sql");
 const GET: &str = include_str!("../../../sql/queries/groups/get.sql");

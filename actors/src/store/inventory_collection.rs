@@ -1,5 +1,12 @@
 //! The collection of managed objects: filters, queries and pages (I-07, I-08, P-01 to P-07).
 
+use platform_model::access::{Authority, Grants};
+use platform_model::error::Result;
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::inventory_query::SortKey;
+use platform_model::managed_object::{ManagedObject, ManagedObjectFilter};
+use platform_model::naming::naming;
+use platform_model::page::{Count, Page, PageRequest, Position, TotalPages};
 use tokio_postgres::Row;
 
 use super::Database;
@@ -8,13 +15,6 @@ use super::inventory_query as query;
 use super::managed_objects::{COLUMNS, from_row};
 use super::ordered_scan::{OrderedScan, ScanWindow, Visibility, WINDOW, WindowRows, limited_page};
 use super::server_fragments;
-use crate::error::Result;
-use crate::model::access::{Authority, Grants};
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::inventory_query::SortKey;
-use crate::model::managed_object::{ManagedObject, ManagedObjectFilter};
-use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
-use crate::naming::naming;
 
 /// The maximum number of rows of a window for a large page.
 const LARGEST_WINDOW: i64 = 20_000;

@@ -4,11 +4,12 @@
 //! types as unequal; an index finds equal values then. Other conditions name the fragment, for which there is an index
 //! too. Conditions on a fragment that the server writes use the data behind it, see [`server_fragments`].
 
-use super::filter::Filtered;
-use super::server_fragments;
-use crate::model::inventory_query::{
+use platform_model::inventory_query::{
     Condition, Direction, FragmentPath, Operator, Path, SortKey, TextMember, TimeMember, Value,
 };
+
+use super::filter::Filtered;
+use super::server_fragments;
 
 /// Returns a condition as SQL. It evaluates to true or to false or null; `not` treats both as false. The tenant must be
 /// parameter 1.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use platform_model::error::Result;
+use platform_model::id::TenantId;
+
 use super::Database;
-use crate::error::Result;
-use crate::model::id::TenantId;
 
 /// A row that a process holds.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,15 +6,15 @@
 use std::collections::HashMap;
 
 use deadpool_postgres::{GenericClient, Transaction};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::managed_object::ManagedObject;
+use platform_model::page::{Page, PageRequest, Position};
+use platform_model::reference::{LinkKind, Reference, References, WantedParents, WantedReferences};
 
 use super::filter::{Filtered, Order, page_of};
 use super::managed_objects::{COLUMNS, INSERT, from_row, insert_managed_objects};
 use super::{Database, module_leases, server_fragments, until_uncontended};
-use crate::error::{Error, Noun, Result};
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::managed_object::ManagedObject;
-use crate::model::page::{Page, PageRequest, Position};
-use crate::model::reference::{LinkKind, Reference, References, WantedParents, WantedReferences};
 
 const LIST_CHILDREN: &str = include_str!("../../../sql/queries/links/list_children.sql");
 const LIST_ANCESTORS: &str = include_str!("../../../sql/queries/links/list_ancestors.sql");

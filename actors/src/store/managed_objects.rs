@@ -3,6 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use platform_model::availability::{ResponseInterval, ServerFragments};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
+use platform_model::naming::naming;
+use platform_model::reference::{References, WantedReferences};
+use platform_model::timestamp::Timestamp;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
@@ -11,13 +18,6 @@ use super::{
     Database, events, links, measurements, module_leases, names, server_fragments, template_sets,
     until_uncontended,
 };
-use crate::error::{Error, Noun, Result};
-use crate::model::availability::{ResponseInterval, ServerFragments};
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
-use crate::model::reference::{References, WantedReferences};
-use crate::model::timestamp::Timestamp;
-use crate::naming::naming;
 
 pub(crate) const INSERT: &str = include_str!("../../../sql/queries/managed_objects/insert.sql");
 pub(crate) const UPDATE: &str = include_str!("../../../sql/queries/managed_objects/update.sql");

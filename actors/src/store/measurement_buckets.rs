@@ -10,17 +10,17 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use deadpool_postgres::Transaction;
+use platform_model::error::{Error, Result};
+use platform_model::id::TenantId;
+use platform_model::limits::SERIES_CELLS;
+use platform_model::measurement::{Aggregation, MinMax, SeriesFilter, SeriesValues, SlotKey, too_large};
+use platform_model::timestamp::Timestamp;
 use time::{OffsetDateTime, PrimitiveDateTime, UtcOffset};
 use tokio_postgres::{IsolationLevel, Row};
 
 use super::Database;
 use super::filter::Filtered;
 use super::measurement_rollups;
-use crate::error::{Error, Result};
-use crate::limits::SERIES_CELLS;
-use crate::model::id::TenantId;
-use crate::model::measurement::{Aggregation, MinMax, SeriesFilter, SeriesValues, SlotKey, too_large};
-use crate::model::timestamp::Timestamp;
 
 /// The number of columns that one statement aggregates.
 const COLUMNS_AT_ONCE: usize = 50;

@@ -4,6 +4,11 @@
 //! the few shapes of a tenant, and measurements are then found by the number of their shape.
 
 use deadpool_postgres::Client;
+use platform_model::access::Authority;
+use platform_model::error::Result;
+use platform_model::id::{ManagedObjectId, MeasurementId, TenantId};
+use platform_model::measurement::{Measurement, MeasurementFilter};
+use platform_model::page::{Page, PageRequest, Position};
 use tokio_postgres::types::ToSql;
 
 use super::Database;
@@ -13,11 +18,6 @@ use super::measurement_rows::{INDEXED, completed, indexed};
 use super::module_leases;
 use super::ordered_scan::ScanWindow;
 use super::time_scan::{Descendants, Span, TimeScan, TimeTable};
-use crate::error::Result;
-use crate::model::access::Authority;
-use crate::model::id::{ManagedObjectId, MeasurementId, TenantId};
-use crate::model::measurement::{Measurement, MeasurementFilter};
-use crate::model::page::{Page, PageRequest, Position};
 
 const LIST_SHAPES: &str = include_str!("../../../sql/queries/measurements/list_shapes.sql");
 const LIST_SOURCES: &str = include_str!("../../../sql/queries/measurements/list_sources.sql");

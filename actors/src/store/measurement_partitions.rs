@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use platform_model::error::Result;
+
 use super::Database;
-use crate::error::Result;
 
 /// The number of partitions that are created in advance, besides that of the current month.
 const MONTHS_AHEAD: i32 = 3;

@@ -7,21 +7,21 @@
 //! the rollups. A deletion does need care: it deletes the mark and the rollups in its transaction.
 //!
 //! An id is assigned before its row is committed. A write times out after ten seconds, and the clocks of servers differ
-//! a little. So the mark stays at least five minutes behind now ([`Limits::rollup_lag`](crate::limits::Limits)) and
+//! a little. So the mark stays at least five minutes behind now ([`Limits::rollup_lag`](platform_model::limits::Limits)) and
 //! behind the start of every writing transaction: no row is stored below it any more.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Client, Transaction};
+use platform_model::error::Result;
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::limits::Limits;
 use quick_cache::sync::Cache;
 use tokio::sync::Mutex;
 
 use super::Database;
 use super::measurements::INDEXED_READINGS;
-use crate::error::Result;
-use crate::limits::Limits;
-use crate::model::id::{ManagedObjectId, TenantId};
 
 const FIND_MARK: &str = include_str!("../../../sql/queries/measurement_rollups/find_mark.sql");
 const TRY_LOCK_TENANT: &str = include_str!("../../../sql/queries/measurement_rollups/try_lock_tenant.sql");

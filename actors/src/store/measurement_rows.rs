@@ -6,16 +6,16 @@
 use std::collections::HashMap;
 
 use deadpool_postgres::Client;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::fragments::Fragments;
+use platform_model::id::{ManagedObjectId, MeasurementId, TenantId};
+use platform_model::measurement::Measurement;
+use platform_model::timestamp::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
 use super::Database;
 use super::measurements::INDEXED_READINGS;
-use crate::error::{Error, Noun, Result};
-use crate::model::fragments::Fragments;
-use crate::model::id::{ManagedObjectId, MeasurementId, TenantId};
-use crate::model::measurement::Measurement;
-use crate::model::timestamp::Timestamp;
 
 const FIND: &str = include_str!("../../../sql/queries/measurements/find.sql");
 const FIND_REST: &str = include_str!("../../../sql/queries/measurements/find_rest.sql");

@@ -4,6 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use platform_model::access::{Authority, Ownership};
+use platform_model::error::{Error, Result};
+use platform_model::id::TenantId;
+use platform_model::limits::{SERIES_CELLS, SERIES_VALUES};
+use platform_model::measurement::{
+    Measurement, MinMax, Reading, SeriesFilter, SeriesHead, SeriesName, SeriesValues, Shape, SlotKey,
+};
+use platform_model::page::{PageRequest, TotalPages};
+
 use super::Database;
 use super::access::{Source, find_source};
 use super::filter::Filtered;
@@ -12,14 +21,6 @@ use super::measurement_collection::MEASUREMENTS;
 use super::measurement_rows::{completed, indexed};
 use super::measurements::INDEXED_READINGS;
 use super::time_scan::{Descendants, Span, TimeScan};
-use crate::error::{Error, Result};
-use crate::limits::{SERIES_CELLS, SERIES_VALUES};
-use crate::model::access::{Authority, Ownership};
-use crate::model::id::TenantId;
-use crate::model::measurement::{
-    Measurement, MinMax, Reading, SeriesFilter, SeriesHead, SeriesName, SeriesValues, Shape, SlotKey,
-};
-use crate::model::page::{PageRequest, TotalPages};
 
 const LIST_SOURCE_SHAPES: &str = include_str!("../../../sql/queries/measurements/list_source_shapes.sql");
 
@@ -133,7 +134,7 @@ impl SeriesSelection {
         }
         let count = shapes.len();
         let selected = |(id, shape): NumberedShape| {
-            let place = |(at, (of, series)): (usize, (&str, &crate::model::measurement::Series))| {
+            let place = |(at, (of, series)): (usize, (&str, &platform_model::measurement::Series))| {
                 Some((at, *places.get(&name(of, &series.name))?))
             };
             let positions: Vec<_> = shape.series().enumerate().filter_map(place).collect();

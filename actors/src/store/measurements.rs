@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use deadpool_postgres::Transaction;
+use platform_model::error::Result;
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::measurement::Measurement;
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
 use super::{Database, measurement_rollups, until_uncontended};
-use crate::error::Result;
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::measurement::Measurement;
 
 pub(crate) const INSERT_SHAPES: &str = include_str!("../../../sql/queries/measurements/insert_shapes.sql");
 pub(crate) const INSERT_SOURCE_SHAPES: &str =

@@ -4,7 +4,7 @@ use refinery::Runner;
 use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config, NoTls};
 
-use crate::error::{Error, Noun, Result};
+use platform_model::error::{Error, Noun, Result};
 
 mod embedded {
     refinery::embed_migrations!("../sql/migrations");

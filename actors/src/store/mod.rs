@@ -85,11 +85,11 @@ use deadpool_postgres::{
 };
 use tokio_postgres::{Config, NoTls};
 
-use crate::error::{Error, Result};
-use crate::limits::Limits;
 use access::RecentSources;
 use measurement_rollups::Rollups;
 use measurement_shapes::Shapes;
+use platform_model::error::{Error, Result};
+use platform_model::limits::Limits;
 use room::Scarcity;
 pub use room::{Room, keep_log_short};
 

@@ -5,6 +5,12 @@
 use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Transaction};
+use platform_model::audit_record::{AttributeChange, NewAuditRecord};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{AuditRecordId, IdGenerator, TenantId};
+use platform_model::module::{Module, ModuleStatus, StatementOff};
+use platform_model::origin::Origin;
+use platform_model::timestamp::Timestamp;
 use tokio::task::spawn_blocking;
 use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
@@ -13,13 +19,7 @@ use super::announcements::{self, Change};
 use super::audit_records::insert_audit_record;
 use super::modules::from_row;
 use super::{Database, module_leases, until_uncontended};
-use crate::error::{Error, Noun, Result};
 use crate::event_processing::stream::InputStreams;
-use crate::model::audit_record::{AttributeChange, NewAuditRecord};
-use crate::model::id::{AuditRecordId, IdGenerator, TenantId};
-use crate::model::module::{Module, ModuleStatus, StatementOff};
-use crate::model::origin::Origin;
-use crate::model::timestamp::Timestamp;
 
 const LOCK: &str = include_str!("../../../sql/queries/modules/lock.sql");
 const LIST_TEXTS: &str = include_str!("../../../sql/queries/modules/list_texts.sql");

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use deadpool_postgres::{GenericClient, Object, Transaction};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::TenantId;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::Database;
-use crate::error::{Error, Noun, Result};
-use crate::model::id::TenantId;
 
 const HOLD: &str = include_str!("../../../sql/queries/module_holders/hold_leases.sql");
 /// The name of the condition in PostgreSQL's errors.

@@ -1,12 +1,12 @@
 //! The connection by which a process holds modules. PostgreSQL sees it end when the process does, whatever became of it; so others
 //! need not wait for its leases to run out (CSV3).
 
+use platform_model::error::Result;
 use time::OffsetDateTime;
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
 
 use super::Database;
-use crate::error::Result;
 
 const OPEN: &str = include_str!("../../../sql/queries/module_holders/open_session.sql");
 

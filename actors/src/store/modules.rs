@@ -1,16 +1,16 @@
 //! Reading event-processing modules from PostgreSQL. Their changes are in
 //! [`module_changes`](super::module_changes), their leases in [`module_holders`](super::module_holders).
 
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{ModuleId, TenantId};
+use platform_model::module::{Module, ModuleStatus};
+use platform_model::page::{Page, PageRequest, Position};
+use platform_model::timestamp::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
 use super::Database;
 use super::filter::{Filtered, Order, page_of};
-use crate::error::{Error, Noun, Result};
-use crate::model::id::{ModuleId, TenantId};
-use crate::model::module::{Module, ModuleStatus};
-use crate::model::page::{Page, PageRequest, Position};
-use crate::model::timestamp::Timestamp;
 
 const GET: &str = include_str!("../../../sql/queries/modules/get.sql");
 const GET_TEXT: &str = include_str!("../../../sql/queries/modules/get_text.sql");

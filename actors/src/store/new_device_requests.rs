@@ -4,19 +4,19 @@
 use std::collections::HashSet;
 
 use deadpool_postgres::GenericClient;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::new_device_request::{
+    DeviceId, DeviceToRegister, NewDeviceRequest, RequestStatus, unknown_group,
+};
+use platform_model::page::{Page, PageRequest, Position};
+use platform_model::timestamp::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::Database;
 use super::device_users;
 use super::filter::{Filtered, Order, page_of};
-use crate::error::{Error, Noun, Result};
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::new_device_request::{
-    DeviceId, DeviceToRegister, NewDeviceRequest, RequestStatus, unknown_group,
-};
-use crate::model::page::{Page, PageRequest, Position};
-use crate::model::timestamp::Timestamp;
 
 const INSERT: &str = include_str!("../../../sql/queries/new_device_requests/insert.sql");
 const LIST_TAKEN: &str = include_str!("../../../sql/queries/new_device_requests/list_taken.sql");

@@ -3,6 +3,12 @@
 //! The most frequent query asks for the pending operations of one agent. It reads the queues of the agent's devices and
 //! no other operations; see [`Queues`]. All other queries scan the collection by time.
 
+use platform_model::access::Authority;
+use platform_model::error::Result;
+use platform_model::id::{OperationId, TenantId};
+use platform_model::naming::naming;
+use platform_model::operation::{Operation, OperationFilter, OperationStatus};
+use platform_model::page::{Page, PageRequest, Position, TimeOrder};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -12,12 +18,6 @@ use super::filter::{Filtered, page_of};
 use super::operation_queues::Queues;
 use super::operations::{self, external_ids, from_row};
 use super::time_scan::{Descendants, Span, TimeScan, TimeTable, devices_of_agent, position};
-use crate::error::Result;
-use crate::model::access::Authority;
-use crate::model::id::{OperationId, TenantId};
-use crate::model::operation::{Operation, OperationFilter, OperationStatus};
-use crate::model::page::{Page, PageRequest, Position, TimeOrder};
-use crate::naming::naming;
 
 const COUNT_PLACES: &str = include_str!("../../../sql/queries/operations/count_places.sql");
 

@@ -1,19 +1,19 @@
 //! The reasons in PostgreSQL why an operation is PENDING.
 
+use platform_model::error::Result;
+use platform_model::id::{ManagedObjectId, OperationId, TenantId};
+use platform_model::naming::naming;
+use platform_model::operation::Operation;
+use platform_model::operation_diagnosis::{Agent, Ahead, Connection, Findings};
+use platform_model::origin::is_device_user;
+use platform_model::reference::WantedReferences;
+use platform_model::timestamp::Timestamp;
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::Database;
 use super::managed_objects::get_managed_object;
-use crate::error::Result;
-use crate::model::id::{ManagedObjectId, OperationId, TenantId};
-use crate::model::operation::Operation;
-use crate::model::operation_diagnosis::{Agent, Ahead, Connection, Findings};
-use crate::model::origin::is_device_user;
-use crate::model::reference::WantedReferences;
-use crate::model::timestamp::Timestamp;
-use crate::naming::naming;
 
 const LIST_AGENTS: &str = include_str!("../../../sql/queries/operations/list_agents.sql");
 const COUNT_AHEAD: &str = include_str!("../../../sql/queries/operations/count_ahead.sql");

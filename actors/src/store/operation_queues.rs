@@ -4,6 +4,12 @@
 //! of each queue are read from the index and merged, and only then the operations of the page are looked up. So the
 //! cost of a page depends only on the size of its queues.
 
+use platform_model::error::Result;
+use platform_model::id::{ManagedObjectId, OperationId, TenantId};
+use platform_model::naming::naming;
+use platform_model::operation::OperationFilter;
+use platform_model::page::{PageRequest, Position, TimeOrder};
+use platform_model::timestamp::Timestamp;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 
@@ -11,12 +17,6 @@ use super::Database;
 use super::filter::Filtered;
 use super::operation_collection::of_each;
 use super::time_scan::{devices_of_agent, position};
-use crate::error::Result;
-use crate::model::id::{ManagedObjectId, OperationId, TenantId};
-use crate::model::operation::OperationFilter;
-use crate::model::page::{PageRequest, Position, TimeOrder};
-use crate::model::timestamp::Timestamp;
-use crate::naming::naming;
 
 const IS_FOR: &str = include_str!("../../../sql/queries/operations/is_for.sql");
 

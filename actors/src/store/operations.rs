@@ -3,19 +3,19 @@
 use std::collections::HashSet;
 
 use deadpool_postgres::GenericClient;
+use platform_model::audit_record::NewAuditRecord;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::external_id::NewExternalId;
+use platform_model::fragments::Fragments;
+use platform_model::id::{BulkOperationId, ManagedObjectId, OperationId, TenantId};
+use platform_model::naming::naming;
+use platform_model::operation::{Operation, OperationStatus};
+use platform_model::timestamp::Timestamp;
 use tokio_postgres::types::{Json, ToSql};
 use tokio_postgres::{Row, Statement};
 
 use super::Database;
 use super::alarms::fragments;
-use crate::error::{Error, Noun, Result};
-use crate::model::audit_record::NewAuditRecord;
-use crate::model::external_id::NewExternalId;
-use crate::model::fragments::Fragments;
-use crate::model::id::{BulkOperationId, ManagedObjectId, OperationId, TenantId};
-use crate::model::operation::{Operation, OperationStatus};
-use crate::model::timestamp::Timestamp;
-use crate::naming::naming;
 
 pub(crate) const INSERT: &str = include_str!("../../../sql/queries/operations/insert.sql");
 

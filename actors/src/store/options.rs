@@ -2,22 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 
+use platform_model::alarm_mapping::{AlarmMapping, AlarmMappings};
+use platform_model::audit_record::AttributeChange;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::TenantId;
+use platform_model::page::{After, Page, PageRequest};
+use platform_model::tenant_option::{
+    ALARM_TYPE_MAPPING, ENCRYPTED, Editable, OptionName, PREDEFINED, TOKEN_PUBLIC_KEY, TenantOption,
+    is_remembered,
+};
+use platform_model::user::Administration;
 use tokio_postgres::types::ToSql;
 
 use super::Database;
 use super::announcements::{Change, change};
 use super::filter::page_of;
 use super::user_changes::audit;
-use crate::error::{Error, Noun, Result};
-use crate::model::alarm_mapping::{AlarmMapping, AlarmMappings};
-use crate::model::audit_record::AttributeChange;
-use crate::model::id::TenantId;
-use crate::model::page::{After, Page, PageRequest};
-use crate::model::tenant_option::{
-    ALARM_TYPE_MAPPING, ENCRYPTED, Editable, OptionName, PREDEFINED, TOKEN_PUBLIC_KEY, TenantOption,
-    is_remembered,
-};
-use crate::model::user::Administration;
 
 const FIND: &str = include_str!("../../../sql/queries/options/find.sql");
 const LIST: &str = include_str!("../../../sql/queries/options/list.sql");

@@ -5,12 +5,12 @@
 //! and filtered then. A filter that matches many rows fills the page from one window. When it does not, the caller
 //! decides how to continue.
 
+use platform_model::access::Grants;
+use platform_model::error::Result;
+use platform_model::page::{Count, Page, PageRequest, Position};
 use tokio_postgres::Row;
 
 use super::filter::Filtered;
-use crate::error::Result;
-use crate::model::access::Grants;
-use crate::model::page::{Count, Page, PageRequest, Position};
 
 /// The rows of the first window.
 pub(super) const WINDOW: i64 = 2000;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use deadpool_postgres::Pool;
 
-use crate::error::Result;
-use crate::model::id::TenantId;
+use platform_model::error::Result;
+use platform_model::id::TenantId;
 
 const RENEW: &str = include_str!("../../../sql/queries/presence/renew.sql");
 const END: &str = include_str!("../../../sql/queries/presence/end.sql");

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::Pool;
+use platform_model::error::{Error, Result};
 
 use super::Database;
-use crate::error::{Error, Result};
 
 /// How often PostgreSQL takes its log back into use while there is little room. What deletions write between two times must
 /// find room.

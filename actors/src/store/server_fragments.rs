@@ -2,23 +2,23 @@
 //! per page.
 //!
 //! Queries use them too (I-08). For these they are computed for each row that is read, by SQL with the same rules as
-//! [`model::availability`](crate::model::availability).
+//! [`model::availability`](platform_model::availability).
 
 use std::collections::HashMap;
 
 use deadpool_postgres::GenericClient;
-
-use super::filter::Filtered;
-use crate::error::Result;
-use crate::model::availability::{
+use platform_model::availability::{
     ACTIVE_ALARMS_STATUS, AVAILABILITY, Availability, CONNECTION, OpenAlarms, ResponseInterval,
     SERVER_FRAGMENTS, ServerFragments, is_device,
 };
-use crate::model::id::TenantId;
-use crate::model::inventory_query::{FragmentPath, Operator, Value};
-use crate::model::managed_object::ManagedObject;
-use crate::model::timestamp::Timestamp;
-use crate::naming::naming;
+use platform_model::error::Result;
+use platform_model::id::TenantId;
+use platform_model::inventory_query::{FragmentPath, Operator, Value};
+use platform_model::managed_object::ManagedObject;
+use platform_model::naming::naming;
+use platform_model::timestamp::Timestamp;
+
+use super::filter::Filtered;
 
 const LIST_SERVER_FRAGMENTS: &str =
     include_str!("../../../sql/queries/availability/list_server_fragments.sql");

@@ -1,10 +1,11 @@
 //! The applications of a new deployment (W-16). They are created once, and later changes by the operator stay.
 
+use platform_model::application::Application;
+use platform_model::error::Result;
+
 use super::Database;
 use super::announcements::{Change, change};
 use super::application_changes::{StoredSecrets, insert};
-use crate::error::Result;
-use crate::model::application::Application;
 
 const FIND: &str = include_str!("../../../sql/queries/standard_applications/find.sql");
 const CLAIM: &str = include_str!("../../../sql/queries/standard_applications/claim.sql");

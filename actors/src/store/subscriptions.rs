@@ -1,20 +1,20 @@
 //! Subscriptions in PostgreSQL (Z-03). The service user of a microservice is created and deleted with the subscription
 //! (W-11), in the same transaction. Every server process is notified of each change.
 
+use platform_model::application::{ApplicationType, Availability};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{ApplicationId, TenantId};
+use platform_model::limits::MAX_PAGE_SIZE;
+use platform_model::page::{Page, PageRequest, Position, TotalPages};
+use platform_model::subscription::{
+    ApplicationReference, ApplicationReferences, Offer, ReferredApplication, Subscription,
+};
 use tokio_postgres::Row;
 
 use super::Database;
 use super::application_users::{UserSecret, dismiss, enter_service_user};
 use super::applications::{self, change};
 use super::filter::{Filtered, Order, page_of};
-use crate::error::{Error, Noun, Result};
-use crate::limits::MAX_PAGE_SIZE;
-use crate::model::application::{ApplicationType, Availability};
-use crate::model::id::{ApplicationId, TenantId};
-use crate::model::page::{Page, PageRequest, Position, TotalPages};
-use crate::model::subscription::{
-    ApplicationReference, ApplicationReferences, Offer, ReferredApplication, Subscription,
-};
 
 const KEEP_APPLICATION: &str = include_str!("../../../sql/queries/applications/keep.sql");
 const INSERT: &str = include_str!("../../../sql/queries/subscriptions/insert.sql");

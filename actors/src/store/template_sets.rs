@@ -1,9 +1,10 @@
 //! Template sets of the CSV protocol in PostgreSQL: managed objects with a fragment and an external id (S-15).
 
+use platform_model::error::Result;
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::naming::naming;
+
 use super::Database;
-use crate::error::Result;
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::naming::naming;
 
 const FIND: &str = include_str!("../../../sql/queries/template_sets/find.sql");
 

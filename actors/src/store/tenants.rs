@@ -1,6 +1,13 @@
 //! Tenants in PostgreSQL. Every server process is notified of each change that affects their users.
 
 use deadpool_postgres::GenericClient;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::TenantId;
+use platform_model::page::{After, Page, PageRequest};
+use platform_model::subscription::ApplicationReferences;
+use platform_model::tenant::{MANAGEMENT, NewTenant, Tenant, TenantPatch, TenantStatus};
+use platform_model::timestamp::Timestamp;
+use platform_model::user::User;
 use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
@@ -8,13 +15,6 @@ use tokio_postgres::types::Json;
 use super::announcements::{Announcements, Change, change};
 use super::filter::page_of;
 use super::{Database, application_users, groups, user_changes};
-use crate::error::{Error, Noun, Result};
-use crate::model::id::TenantId;
-use crate::model::page::{After, Page, PageRequest};
-use crate::model::subscription::ApplicationReferences;
-use crate::model::tenant::{MANAGEMENT, NewTenant, Tenant, TenantPatch, TenantStatus};
-use crate::model::timestamp::Timestamp;
-use crate::model::user::User;
 
 const INSERT: &str = include_str!("../../../sql/queries/tenants/insert.sql");
 const FIND: &str = include_str!("../../../sql/queries/tenants/find.sql");

@@ -6,18 +6,18 @@
 
 use std::time::Instant;
 
+use platform_model::access::{Authority, Grants};
+use platform_model::error::{Error, Result};
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::naming::naming;
+use platform_model::page::{Count, Page, PageRequest, Position, TimeOrder, TotalPages};
+use platform_model::reference::LinkKind;
+use platform_model::timestamp::Timestamp;
 use tokio_postgres::{Client, Row};
 
 use super::Database;
 use super::filter::{Filtered, page_of};
 use super::ordered_scan::{OrderedScan, ScanWindow, Visibility, WINDOW, WindowRows, limited_page};
-use crate::error::{Error, Result};
-use crate::model::access::{Authority, Grants};
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::page::{Count, Page, PageRequest, Position, TimeOrder, TotalPages};
-use crate::model::reference::LinkKind;
-use crate::model::timestamp::Timestamp;
-use crate::naming::naming;
 
 /// The factor by which the next window is larger after a window with too few matches.
 const GROWTH: i64 = 8;

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::TenantId;
+use platform_model::page::{After, Page, PageRequest};
+use platform_model::timestamp::Timestamp;
+use platform_model::token_client::{Scope, TokenClient};
 use tokio_postgres::Row;
 
 use super::announcements::change;
 use super::filter::{Filtered, Order, page_of};
 use super::{Database, access_tokens};
-use crate::error::{Error, Noun, Result};
-use crate::model::id::TenantId;
-use crate::model::page::{After, Page, PageRequest};
-use crate::model::timestamp::Timestamp;
-use crate::model::token_client::{Scope, TokenClient};
 
 const INSERT: &str = include_str!("../../../sql/queries/token_clients/insert.sql");
 const GET: &str = include_str!("../../../sql/queries/token_clients/get.sql");

@@ -3,20 +3,20 @@
 //! (Y-05).
 
 use deadpool_postgres::GenericClient;
+use platform_model::access::DevicePermissions;
+use platform_model::audit_record::{AttributeChange, NewAuditRecord};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::group::ADMINS;
+use platform_model::id::{AuditRecordId, TenantId};
+use platform_model::role::{self, Role, RoleSet};
+use platform_model::timestamp::Timestamp;
+use platform_model::user::{Administration, User, UserPatch};
 use serde::Serialize;
 use tokio_postgres::types::{Json, ToSql};
 
 use super::announcements::{Announcements, Shift, change};
 use super::users::read_user;
 use super::{Database, application_roles, audit_records, group_members, groups, users};
-use crate::error::{Error, Noun, Result};
-use crate::model::access::DevicePermissions;
-use crate::model::audit_record::{AttributeChange, NewAuditRecord};
-use crate::model::group::ADMINS;
-use crate::model::id::{AuditRecordId, TenantId};
-use crate::model::role::{self, Role, RoleSet};
-use crate::model::timestamp::Timestamp;
-use crate::model::user::{Administration, User, UserPatch};
 
 const INSERT: &str = include_str!("../../../sql/queries/users/insert.sql");
 const UPDATE: &str = include_str!("../../../sql/queries/users/update.sql");

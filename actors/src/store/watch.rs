@@ -4,13 +4,13 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
+use platform_model::error::{Error, Result};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{AsyncMessage, NoTls};
 
 use super::Database;
 use super::announcements::{CHANNEL, Change};
-use crate::error::{Error, Result};
 
 /// The pause between two pings, and before the next connection attempt.
 const PING: Duration = Duration::from_millis(500);

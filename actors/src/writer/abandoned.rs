@@ -1,11 +1,11 @@
 //! Writes whose caller no longer waits. A client that disconnects ends its request and not the running write, which
 //! is committed and must be published.
 
+use platform_model::error::Result;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::{Written, stopped};
-use crate::error::Result;
 
 /// The result of a running write.
 pub(super) struct RunningWrite<A, F>

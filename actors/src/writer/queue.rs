@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use platform_model::error::{Error, Result};
 use tokio::sync::oneshot;
 
 use super::{Write, Written};
-use crate::error::{Error, Result};
 
 /// A write, and the channel for its result.
 pub(super) struct Waiting {
@@ -107,13 +107,13 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::id::{BinaryId, TenantId};
-    use crate::model::managed_object::NewManagedObject;
     use crate::writer::Change;
+    use platform_model::id::{BinaryId, TenantId};
+    use platform_model::managed_object::NewManagedObject;
 
     fn write() -> (Waiting, oneshot::Receiver<Result<Written>>) {
         let tenant = TenantId::parse("t1").expect("an id");
-        let body = crate::model::body::Body::parse(b"{}").expect("an object");
+        let body = platform_model::body::Body::parse(b"{}").expect("an object");
         let object = NewManagedObject::parse(body).expect("an object").created(None, "somebody");
         let (reply_to, reply) = oneshot::channel();
         let change = Change::InsertBinary(tenant, Arc::new(object), BinaryId(1));

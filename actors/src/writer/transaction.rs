@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use deadpool_postgres::Object;
+use platform_model::alarm::Alarm;
+use platform_model::error::Result;
+use platform_model::event::Event;
+use platform_model::id::{BinaryId, ManagedObjectId, TenantId};
+use platform_model::managed_object::ManagedObject;
 use tokio_postgres::Statement;
 
 use super::{Change, Write, Written};
-use crate::error::Result;
-use crate::model::alarm::Alarm;
-use crate::model::event::Event;
-use crate::model::id::{BinaryId, ManagedObjectId, TenantId};
-use crate::model::managed_object::ManagedObject;
 use crate::store::alarms::{self, AlarmUpdate, SentAlarm};
 use crate::store::binaries;
 use crate::store::events::{self, SentEvent, ShownSource};

@@ -5,9 +5,9 @@ use actix_web::body::SizedStream;
 use actix_web::http::header;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
-use platform_actors::Error;
 use platform_actors::bulk_registration::Registered;
-use platform_actors::model::bulk_registration::Place;
+use platform_model::bulk_registration::Place;
+use platform_model::error::Error;
 use serde::Serialize;
 
 use crate::http::error::Result;

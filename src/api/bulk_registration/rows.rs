@@ -4,9 +4,9 @@
 use std::io::{self, Cursor, Read};
 
 use actix_web::web::block;
-use platform_actors::Error;
-use platform_actors::model::bulk_registration::{Header, Place, Row, separator};
-use platform_actors::model::id::TenantId;
+use platform_model::bulk_registration::{Header, Place, Row, separator};
+use platform_model::error::Error;
+use platform_model::id::TenantId;
 use tempfile::SpooledTempFile;
 use tokio::task::{JoinHandle, spawn_blocking};
 

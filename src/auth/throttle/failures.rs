@@ -4,7 +4,7 @@ use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use platform_actors::limits::Limits;
+use platform_model::limits::Limits;
 use quick_cache::sync::Cache;
 
 /// The wrong passwords by account or by source. Each is forgiven after some time.

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use actix_web::web;
 use futures_util::future::LocalBoxFuture;
-use platform_actors::bayeux::Advice;
-use platform_actors::model::id::TenantId;
 use platform_actors::session::{Answer, Delivery};
+use platform_model::bayeux::Advice;
+use platform_model::id::TenantId;
 use tokio::time::Instant;
 
 use super::replies;

@@ -11,9 +11,9 @@ mod results;
 mod rows;
 
 use actix_web::web;
-use platform_actors::bayeux::channel::Endpoint;
-use platform_actors::model::id::TenantId;
 use platform_actors::session::SessionTemplates;
+use platform_model::bayeux::channel::Endpoint;
+use platform_model::id::TenantId;
 
 use super::engine;
 use super::line::{Lines, Record, records};

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use actix_web::http::StatusCode;
 use actix_web::web;
 use bytes::Bytes;
-use platform_actors::model::id::{ManagedObjectId, TenantId};
 use platform_actors::session::SessionTemplates;
+use platform_model::id::{ManagedObjectId, TenantId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use platform_actors::model::timestamp::Timestamp;
+use platform_model::timestamp::Timestamp;
 
 use crate::csv::kind::Kind;
 

@@ -2,13 +2,13 @@
 
 use actix_web::http::StatusCode;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use platform_actors::Error;
-use platform_actors::model::access::{Api, Ownership, Permission};
-use platform_actors::model::external_id::NewExternalId;
-use platform_actors::model::id::{ManagedObjectId, TenantId};
-use platform_actors::model::origin::DEVICE_USER;
-use platform_actors::naming::naming;
 use platform_actors::store;
+use platform_model::access::{Api, Ownership, Permission};
+use platform_model::error::Error;
+use platform_model::external_id::NewExternalId;
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::naming::naming;
+use platform_model::origin::DEVICE_USER;
 use quick_cache::sync::Cache;
 
 use super::json_object::JsonObject;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use platform_actors::model::timestamp::Timestamp;
+use platform_model::timestamp::Timestamp;
 use serde_json::value::RawValue;
 
 use crate::csv::kind::Kind;

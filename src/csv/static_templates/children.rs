@@ -1,7 +1,7 @@
 //! Static rows for the child devices of a gateway (H-13, H-14).
 
-use platform_actors::model::id::ManagedObjectId;
-use platform_actors::naming::naming;
+use platform_model::id::ManagedObjectId;
+use platform_model::naming::naming;
 use serde_json::Value;
 
 use super::Row;

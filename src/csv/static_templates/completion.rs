@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use platform_actors::model::fragments::Fragments;
-use platform_actors::model::timestamp::Timestamp;
-use platform_actors::naming::naming;
+use platform_model::fragments::Fragments;
+use platform_model::naming::naming;
+use platform_model::timestamp::Timestamp;
 use serde_json::value::RawValue;
 
 use super::Arguments;

@@ -1,13 +1,13 @@
 //! Static rows for events.
 
-use platform_actors::model::access::{Api, Authority};
-use platform_actors::model::event::EventFilter;
-use platform_actors::model::id::{EventId, ManagedObjectId};
-use platform_actors::model::page::{PageRequest, TimeOrder, TotalPages};
-use platform_actors::model::role;
-use platform_actors::model::timestamp::Timestamp;
-use platform_actors::naming::naming;
 use platform_actors::store::event_collection::list_events;
+use platform_model::access::{Api, Authority};
+use platform_model::event::EventFilter;
+use platform_model::id::{EventId, ManagedObjectId};
+use platform_model::naming::naming;
+use platform_model::page::{PageRequest, TimeOrder, TotalPages};
+use platform_model::role;
+use platform_model::timestamp::Timestamp;
 
 use super::json_object::{JsonObject, removing};
 use super::{Row, device};

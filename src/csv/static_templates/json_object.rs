@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use platform_actors::model::fragments::Fragments;
+use platform_model::fragments::Fragments;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};

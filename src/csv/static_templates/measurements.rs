@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use actix_web::http::StatusCode;
-use platform_actors::model::id::ManagedObjectId;
-use platform_actors::model::timestamp::Timestamp;
-use platform_actors::naming::naming;
+use platform_model::id::ManagedObjectId;
+use platform_model::naming::naming;
+use platform_model::timestamp::Timestamp;
 
 use super::arguments::JsonNumber;
 use super::{Arguments, Row};

@@ -21,7 +21,7 @@ pub(crate) use arguments::Arguments;
 use std::cell::Cell;
 
 use platform_actors::device::Turn;
-use platform_actors::naming::naming;
+use platform_model::naming::naming;
 
 use super::engine::Engine;
 use super::line::Lines;

@@ -2,9 +2,9 @@
 
 use actix_web::http::StatusCode;
 use form_urlencoded::Serializer;
-use platform_actors::model::fragments::Fragments;
-use platform_actors::model::id::ManagedObjectId;
-use platform_actors::model::operation::OperationStatus;
+use platform_model::fragments::Fragments;
+use platform_model::id::ManagedObjectId;
+use platform_model::operation::OperationStatus;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;

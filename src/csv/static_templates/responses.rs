@@ -1,6 +1,6 @@
 //! Static responses: operations as a device receives them (H-15).
 
-use platform_actors::naming::naming;
+use platform_model::naming::naming;
 use serde_json::Value;
 
 use crate::csv::line::Lines;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use actix_web::ResponseError;
-use platform_actors::{Error, Noun};
+use platform_model::error::{Error, Noun};
 
 use super::{ApiError, ServiceFault};
 

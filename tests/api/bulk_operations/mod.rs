@@ -13,7 +13,7 @@ mod update;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use platform_actors::model::timestamp::Timestamp;
+use platform_model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 

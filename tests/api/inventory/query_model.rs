@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use platform_actors::model::timestamp::Timestamp;
+use platform_model::timestamp::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};

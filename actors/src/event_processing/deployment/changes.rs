@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, Noun, Result};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::ModuleId;
+use platform_model::limits::MODULES_PER_TENANT;
+use platform_model::module::{Module, ModulePatch, ModuleStatus, StatementOff, check_name};
+use platform_model::timestamp::Timestamp;
+
 use crate::event_processing::language::parse;
 use crate::event_processing::module_actor::Deployment;
 use crate::event_processing::plan::tenant::{Planned, plan_all};
 use crate::event_processing::stream::InputStreams;
-use crate::limits::MODULES_PER_TENANT;
-use crate::model::id::ModuleId;
-use crate::model::module::{Module, ModulePatch, ModuleStatus, StatementOff, check_name};
-use crate::model::timestamp::Timestamp;
 use crate::store::module_changes::{ModuleChange, StoredModule};
 
 /// The input for planning a module: its id, the name in force, its text.

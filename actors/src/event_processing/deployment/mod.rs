@@ -19,16 +19,16 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use parking_lot::Mutex;
+use platform_model::error::Result;
+use platform_model::id::{IdGenerator, TenantId};
+use platform_model::limits::Limits;
+use platform_model::links::Links;
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::timeout;
 
 use super::OutboundRequest;
 use super::look_ups::{LookUpPath, StoreLookUps};
 use super::writes::TenantWrites;
-use crate::error::Result;
-use crate::limits::Limits;
-use crate::model::id::{IdGenerator, TenantId};
-use crate::model::links::Links;
 use crate::platform::{Platform, Tenant};
 use crate::store::Database;
 use crate::store::module_holders::{self, ModuleHold};

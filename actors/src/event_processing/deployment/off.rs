@@ -6,20 +6,21 @@
 
 use std::sync::Arc;
 
+use platform_model::alarm::{AlarmPatch, AlarmStatus, NewAlarm, Severity};
+use platform_model::error::{Error, Result};
+use platform_model::external_id::NewExternalId;
+use platform_model::fragments::Fragments;
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::managed_object::NewManagedObject;
+use platform_model::module::StatementOff;
+use platform_model::naming::naming;
+use platform_model::origin::Origin;
+use platform_model::timestamp::Timestamp;
+
 use super::Deployments;
 use super::changes::{switch_off, switch_off_statements};
 use crate::device::{NewObject, RaiseAlarm, UpdateAlarm};
-use crate::error::{Error, Result};
 use crate::event_processing::module_actor::Deployment;
-use crate::model::alarm::{AlarmPatch, AlarmStatus, NewAlarm, Severity};
-use crate::model::external_id::NewExternalId;
-use crate::model::fragments::Fragments;
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::managed_object::NewManagedObject;
-use crate::model::module::StatementOff;
-use crate::model::origin::Origin;
-use crate::model::timestamp::Timestamp;
-use crate::naming::naming;
 use crate::platform::Tenant;
 use crate::store::external_ids::{get_external_id, insert_external_id};
 use crate::store::module_changes::{ChangedBy, StoredModule, change_modules};

@@ -3,17 +3,20 @@
 //! The database says which modules are deployed; the runner reconciles the running modules with it, again and again. A
 //! module whose text, deployment and dependencies on other modules are unchanged goes on with its state.
 
+use crate::event_processing::runtime::Budget;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::error::{Error, Result};
+use platform_model::id::{ModuleId, TenantId};
+use platform_model::module::StatementOff;
 use tokio::task::spawn_blocking;
 
 use super::Deployments;
 use super::hold::Hold;
 use super::off::{Off, What};
 use crate::device;
-use crate::error::{Error, Result};
 use crate::event_processing::module_actor::{
     Cause, Deployment, End, ModuleActor, Outlet, Renamed, Share, Steps, Total, Trouble, Wake, Workplace,
 };
@@ -21,8 +24,6 @@ use crate::event_processing::plan::ModulePlan;
 use crate::event_processing::plan::tenant::{Planned, plan_all};
 use crate::event_processing::writes::{TenantWrites, Writes};
 use crate::metrics;
-use crate::model::id::{ModuleId, TenantId};
-use crate::model::module::StatementOff;
 use crate::store::module_changes::{StoredModule, list_deployed};
 
 /// Reconciles the running modules with the deployed ones. It is sent when something changed, and periodically with the
@@ -175,7 +176,7 @@ impl TenantRunner {
             let (faults, overflow) = (ctx.address().recipient(), ctx.address().recipient());
             let writes = Writes::start(writes, module, faults, overflow);
             let outlet = Outlet { module, name: called, context, writes };
-            let steps = Steps::new(planned, limits.module_budget(), feed, clock, share).without(&off);
+            let steps = Steps::new(planned, Budget::of(&limits), feed, clock, share).without(&off);
             ModuleActor::new(place, outlet, steps)
         });
         self.running.insert(

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use platform_model::error::{Error, Result};
+use platform_model::id::TenantId;
+use platform_model::links::Links;
 use tokio::time::{sleep, timeout};
 
 use super::hold::Hold;
 use super::runner::Reconcile;
 use super::{Deployments, Held};
-use crate::error::{Error, Result};
 use crate::event_processing::stream::InputStreams;
-use crate::model::id::TenantId;
-use crate::model::links::Links;
 use crate::store::module_holders::{self, Lost, ModuleHold, Survey, TAKEN_OVER_AT_ONCE, Terms};
 use crate::store::module_session::ModuleSession;
 

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
+use platform_model::alarm::{Alarm, AlarmStatus, NewAlarm};
+use platform_model::body::Body;
+use platform_model::event::NewEvent;
+use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
+use platform_model::managed_object::{ManagedObject, NewManagedObject};
+use platform_model::measurement::{Measurement, NewMeasurement};
+use platform_model::operation::{NewOperation, Operation, OperationStatus};
+use platform_model::origin::Depth;
+use platform_model::origin::ProcessingMode;
+use platform_model::timestamp::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::event_processing::stream::{Depth, Input, InputStream, Occurrence, Response};
+use crate::event_processing::stream::{Input, InputStream, Occurrence, Response};
 use crate::hub;
-use crate::model::alarm::{Alarm, AlarmStatus, NewAlarm};
-use crate::model::body::Body;
-use crate::model::event::NewEvent;
-use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
-use crate::model::managed_object::{ManagedObject, NewManagedObject};
-use crate::model::measurement::{Measurement, NewMeasurement};
-use crate::model::operation::{NewOperation, Operation, OperationStatus};
-use crate::model::origin::ProcessingMode;
-use crate::model::timestamp::Timestamp;
 
 /// When the module is deployed: 2026-11-21T10:00:00Z, a Saturday.
 pub(super) const START: i64 = 1_795_255_200_000;
@@ -189,9 +190,9 @@ pub(super) fn managed_object(json: &Map<String, Value>) -> ManagedObject {
     ManagedObject { creation_time: time, last_updated: time, ..created }
 }
 
-pub(super) fn event(json: &Map<String, Value>) -> crate::model::event::Event {
+pub(super) fn event(json: &Map<String, Value>) -> platform_model::event::Event {
     let created = NewEvent::parse(body(json)).unwrap().created(Some(EventId(id(json))));
-    crate::model::event::Event { creation_time: creation_time(json), ..created }
+    platform_model::event::Event { creation_time: creation_time(json), ..created }
 }
 
 pub(super) fn alarm(json: &Map<String, Value>) -> Alarm {

@@ -1,11 +1,13 @@
 use std::sync::atomic::AtomicUsize;
 
+use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId};
+use platform_model::origin::Depth;
+use platform_model::origin::ProcessingMode;
+use platform_model::timestamp::Timestamp;
+
 use super::*;
-use crate::event_processing::stream::{Columns, Depth, Occurrence, Response};
+use crate::event_processing::stream::{Columns, Occurrence, Response};
 use crate::hub::Event;
-use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId};
-use crate::model::origin::ProcessingMode;
-use crate::model::timestamp::Timestamp;
 
 fn input_of(occurrence: Occurrence, source: i64) -> Input {
     Input::new(occurrence, ManagedObjectId(source), ProcessingMode::Persistent, Depth::default())

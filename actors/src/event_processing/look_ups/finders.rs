@@ -5,20 +5,21 @@
 
 use std::sync::Arc;
 
+use platform_model::access::Authority;
+use platform_model::alarm::{AlarmFilter, AlarmStatus};
+use platform_model::error::{Error, Result};
+use platform_model::event::EventFilter;
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::managed_object::ManagedObjectFilter;
+use platform_model::measurement::MeasurementFilter;
+use platform_model::operation::{OperationFilter, OperationStatus};
+use platform_model::page::{PageRequest, TimeOrder, TotalPages};
+use platform_model::timestamp::Timestamp;
+
 use super::{WANTED, known_id};
-use crate::error::{Error, Result};
 use crate::event_processing::plan::expression::{Filter, Take};
 use crate::event_processing::value::{Object, ObjectKind, Value, time_of};
 use crate::event_processing::writes::cells::milliseconds;
-use crate::model::access::Authority;
-use crate::model::alarm::{AlarmFilter, AlarmStatus};
-use crate::model::event::EventFilter;
-use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::managed_object::ManagedObjectFilter;
-use crate::model::measurement::MeasurementFilter;
-use crate::model::operation::{OperationFilter, OperationStatus};
-use crate::model::page::{PageRequest, TimeOrder, TotalPages};
-use crate::model::timestamp::Timestamp;
 use crate::store::alarm_collection::list_alarms;
 use crate::store::event_collection::list_events;
 use crate::store::inventory_collection::list_managed_objects;

@@ -9,6 +9,10 @@ mod placeholders;
 use std::sync::Arc;
 use std::time::Duration;
 
+use platform_model::error::{Error, Result};
+use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId, TenantId};
+use platform_model::managed_object::ManagedObject;
+use platform_model::reference::{WantedParents, WantedReferences};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -17,10 +21,6 @@ use super::plan::expression::Finder;
 use super::runtime::{Fault, LookUps};
 use super::value::{Object, ObjectKind, Value};
 use super::writes::cells::id_of;
-use crate::error::{Error, Result};
-use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId, TenantId};
-use crate::model::managed_object::ManagedObject;
-use crate::model::reference::{WantedParents, WantedReferences};
 use crate::store::{Database, alarms, availability, events, managed_objects, measurement_rows, operations};
 
 /// The maximum number of concurrent look-ups of all modules of a process. Each uses a connection.

@@ -2,12 +2,12 @@
 //! representation, `#{source.path}` by a value of the object's device, and `#{source}` by the device's id. A
 //! placeholder without a value becomes an empty text.
 
+use platform_model::error::{Error, Result};
+use platform_model::links::{Links, encode};
 use serde_json::Value as Json;
 
 use super::StoreLookUps;
-use crate::error::{Error, Result};
 use crate::event_processing::value::Value;
-use crate::model::links::{Links, encode};
 
 /// The maximum length of the resulting text in bytes.
 const LONGEST: usize = 64 << 10;

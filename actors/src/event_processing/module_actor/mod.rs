@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
+use platform_model::id::ModuleId;
 use tokio::sync::Semaphore;
 use tokio::task::{spawn_blocking, yield_now};
 
@@ -26,7 +27,6 @@ use super::look_ups::StoreLookUps;
 use super::plan::ModulePlan;
 use super::runtime::Fault;
 use crate::metrics;
-use crate::model::id::ModuleId;
 pub(crate) use outlet::Outlet;
 pub(crate) use share::{Share, Total};
 pub(crate) use steps::Steps;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use platform_model::id::{ModuleId, TenantId};
+
 use crate::device;
 use crate::event_processing::plan::ModulePlan;
 use crate::event_processing::runtime::Effect;
 use crate::event_processing::writes::Writes;
-use crate::model::id::{ModuleId, TenantId};
 
 /// The destinations of the effects of one module.
 pub(crate) struct Outlet {

@@ -7,6 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use platform_model::module::StatementOff;
+
 use super::share::Share;
 use super::trouble::{Cause, Trouble};
 use crate::event_processing::deployment::clock::Clock;
@@ -16,7 +18,6 @@ use crate::event_processing::runtime::{
     Budget, Effect, Excess, Fault, LookUps, OffCause, Outcome, Retained, Runtime,
 };
 use crate::metrics;
-use crate::model::module::StatementOff;
 
 /// The number of events taken from the feed at a time.
 const BATCH: usize = 256;

@@ -8,6 +8,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use platform_model::id::ModuleId;
+
 use super::catalog::Catalog;
 use super::module::{Planner, declared_by};
 use super::{ModulePlan, plan, types};
@@ -16,7 +18,6 @@ use crate::event_processing::language::syntax::{
 };
 use crate::event_processing::language::{Mistake, parse};
 use crate::event_processing::stream::{InputStream, OutputStream};
-use crate::model::id::ModuleId;
 
 /// The result of planning the modules of a tenant together.
 #[derive(Debug, Default)]

@@ -10,6 +10,8 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use platform_model::origin::Depth;
+
 use super::accounts::Accounts;
 use super::forwarded::{self, Unreadable};
 use super::named_windows::{NamedWindow, WindowChange};
@@ -21,7 +23,7 @@ use super::timers::{Owner, Timers};
 use super::{Budget, Effect, Fault, LookUps, Outcome, Retained, World};
 use crate::event_processing::plan::expression::Finder;
 use crate::event_processing::plan::{ModulePlan, SelectPlan, StatementKind, Target};
-use crate::event_processing::stream::{Depth, Input, Row, StreamEvent};
+use crate::event_processing::stream::{Input, Row, StreamEvent};
 use crate::event_processing::value::{Key, Value};
 
 /// A deployed module and its state.

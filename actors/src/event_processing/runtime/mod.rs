@@ -33,15 +33,17 @@ mod timers;
 mod triggers;
 mod views;
 
+use platform_model::limits::Limits;
 use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use engine::Runtime;
+use platform_model::origin::Depth;
 pub(crate) use scope::{Scope, World};
 pub(crate) use switching_off::{Excess, OffCause};
 
 use super::plan::expression::Finder;
-use super::stream::{Depth, OutputStream, Row};
+use super::stream::{OutputStream, Row};
 use super::value::Value;
 
 /// An effect that a module requests.
@@ -101,6 +103,14 @@ pub(crate) struct Budget {
     pub(crate) chain: u8,
     /// The number of timers that fire in one step; the others wait for the next.
     pub(crate) timers: usize,
+}
+
+impl Budget {
+    /// Returns what the settings of the server allow.
+    pub(crate) fn of(limits: &Limits) -> Self {
+        let retained = Retained { events: limits.module_events, bytes: limits.module_bytes };
+        Self { retained, evaluations: 1_000_000, chain: 64, timers: 1000 }
+    }
 }
 
 /// The size of the state in memory.

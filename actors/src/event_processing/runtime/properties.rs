@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use platform_model::id::ManagedObjectId;
+
 use crate::event_processing::plan::expression::Property;
 use crate::event_processing::stream::{Deletion, Input, InputStream, Occurrence, Response, StreamEvent};
 use crate::event_processing::value::{Id, IdSeen, Map, ObjectSeen, Seen, Value};
 use crate::hub;
-use crate::model::id::ManagedObjectId;
 
 impl InputStream {
     /// Returns the name under which events of the stream have their object; none for responses to requests.

@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
+use platform_model::origin::Depth;
+
 use super::{Fault, Retained, Scope, World};
 use crate::event_processing::plan::ViewPlan;
 use crate::event_processing::plan::expression::Expression;
-use crate::event_processing::stream::{Depth, Row, StreamEvent};
+use crate::event_processing::stream::{Row, StreamEvent};
 use crate::event_processing::value::{Key, Value};
 
 /// A row that a statement made.

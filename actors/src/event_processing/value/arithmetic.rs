@@ -1,10 +1,10 @@
 //! Arithmetic with values: integers stay integers where possible, and nothing panics.
 
+use platform_model::timestamp::Timestamp;
 use time::OffsetDateTime;
 
 use super::Value;
 use crate::event_processing::language::syntax::Operator;
-use crate::model::timestamp::Timestamp;
 
 /// A number in an expression.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,10 +1,10 @@
 //! Serializes values, rows and events as JSON (B-05).
 
+use platform_model::measurement::Number;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::{Id, Map, Seen, Value};
 use crate::event_processing::stream::{Input, InputStream, Row, StreamEvent};
-use crate::model::measurement::Number;
 
 impl Value {
     /// Returns the value as JSON. A double that is a whole number is written without a fraction; NaN and

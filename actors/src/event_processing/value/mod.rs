@@ -18,12 +18,12 @@ mod weight;
 
 use std::sync::Arc;
 
-use crate::model::alarm::Alarm;
-use crate::model::event::Event;
-use crate::model::managed_object::ManagedObject;
-use crate::model::measurement::Measurement;
-use crate::model::operation::Operation;
-use crate::model::timestamp::Timestamp;
+use platform_model::alarm::Alarm;
+use platform_model::event::Event;
+use platform_model::managed_object::ManagedObject;
+use platform_model::measurement::Measurement;
+use platform_model::operation::Operation;
+use platform_model::timestamp::Timestamp;
 
 use super::stream::{StreamEvent, StreamType};
 pub(crate) use arithmetic::{Number, negate, reckon, time_of};

@@ -2,19 +2,20 @@
 
 use std::sync::{Arc, LazyLock};
 
+use platform_model::alarm::Alarm;
+use platform_model::availability::server_fragments;
+use platform_model::event::Event;
+use platform_model::fragments::Fragments;
+use platform_model::links::{Linked, Links, encode};
+use platform_model::managed_object::ManagedObject;
+use platform_model::measurement::Measurement;
+use platform_model::operation::Operation;
+use platform_model::reference::{LinkKind, Reference};
+
 use super::arithmetic::Number;
 use super::seen::{IdSeen, Seen};
 use super::{Object, Value, parse};
 use crate::event_processing::runtime::{Fault, World};
-use crate::model::alarm::Alarm;
-use crate::model::availability::server_fragments;
-use crate::model::event::Event;
-use crate::model::fragments::Fragments;
-use crate::model::links::{Linked, Links, encode};
-use crate::model::managed_object::ManagedObject;
-use crate::model::measurement::Measurement;
-use crate::model::operation::Operation;
-use crate::model::reference::{LinkKind, Reference};
 
 /// Builds links as paths only, because modules have no base address.
 pub(super) static PATHS: LazyLock<Links> = LazyLock::new(|| Links::new(""));

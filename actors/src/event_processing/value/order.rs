@@ -5,10 +5,11 @@
 
 use std::cmp::Ordering;
 
+use platform_model::timestamp::Timestamp;
+
 use super::arithmetic::{Number, whole};
 use super::text::cmp_digits;
 use super::{Key, Seen, Value};
-use crate::model::timestamp::Timestamp;
 
 /// A value reduced to what comparisons need. An id is represented by the text of its value.
 #[derive(Debug, Clone, Copy)]

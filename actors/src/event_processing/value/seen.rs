@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
+use platform_model::measurement::Measurement;
+use platform_model::timestamp::Timestamp;
+
 use super::{Id, ObjectSeen, Plain, Value, arithmetic::Number, parse};
 use crate::event_processing::runtime::{Fault, World};
 use crate::event_processing::stream::StreamEvent;
-use crate::model::measurement::Measurement;
-use crate::model::timestamp::Timestamp;
 
 /// The cost of examining a member, expressed as the number of bytes that could be read in the same time.
 const MEMBER: usize = 8;

@@ -177,7 +177,7 @@ fn values_are_written_as_clients_know_them() {
         ),
         (Value::Event(row(&[("a", Value::Double(1.0)), ("b", Value::Null)])), r#"{"a":1,"b":null}"#),
         (
-            Value::Event(told(hub::Event::MeasurementDeleted(crate::model::id::MeasurementId(5)))),
+            Value::Event(told(hub::Event::MeasurementDeleted(platform_model::id::MeasurementId(5)))),
             concat!(
                 r#"{"_type":"MEASUREMENT_DELETE","_mode":"PERSISTENT","_origin":null,"#,
                 r#""measurement":{"id":{"value":"5","type":null,"name":null},"#,

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use platform_model::measurement;
+
 use super::arithmetic::Number;
 use super::{Plain, Seen, Value};
-use crate::model::measurement;
 
 impl Value {
     /// Returns the value as text, or `None` for null. An id is the text of its value, a time is ISO 8601, and a

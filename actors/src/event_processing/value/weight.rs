@@ -5,16 +5,16 @@
 
 use std::sync::Arc;
 
+use platform_model::fragments::Fragments;
+use platform_model::id::ManagedObjectId;
+use platform_model::origin::Depth;
+use platform_model::origin::ProcessingMode;
+use platform_model::reference::LinkKind;
+
 use super::{ObjectSeen, Value};
 use crate::event_processing::runtime::Fault;
-use crate::event_processing::stream::{
-    Columns, Deletion, Depth, Input, Occurrence, Response, Row, StreamEvent,
-};
+use crate::event_processing::stream::{Columns, Deletion, Input, Occurrence, Response, Row, StreamEvent};
 use crate::hub;
-use crate::model::fragments::Fragments;
-use crate::model::id::ManagedObjectId;
-use crate::model::origin::ProcessingMode;
-use crate::model::reference::LinkKind;
 
 /// The maximum nesting depth of lists, maps and events.
 pub(crate) const MAX_NESTING: u8 = 64;

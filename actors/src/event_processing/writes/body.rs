@@ -1,10 +1,11 @@
 //! Converts the row of an output stream to the request body that a client would send.
 
+use platform_model::body::Body;
+use platform_model::error::Result;
+
 use super::cells::Cells;
-use crate::error::Result;
 use crate::event_processing::stream::OutputStream;
 use crate::event_processing::value::Value;
-use crate::model::body::Body;
 
 /// How a column is represented in a body.
 #[derive(Clone, Copy)]

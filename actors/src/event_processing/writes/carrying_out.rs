@@ -4,6 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
+use platform_model::error::{Error, Result};
+use platform_model::id::ManagedObjectId;
+use platform_model::managed_object::Cascade;
+use platform_model::origin::Origin;
 use tokio::time::sleep;
 
 use super::TenantWrites;
@@ -12,10 +16,6 @@ use crate::device::{
     AddChildren, DeleteEvent, DeleteManagedObject, DeviceActor, NewMeasurements, NewObject, QueueOperation,
     RaiseAlarm, UpdateAlarm, UpdateEvent, UpdateManagedObject, UpdateOperation,
 };
-use crate::error::{Error, Result};
-use crate::model::id::ManagedObjectId;
-use crate::model::managed_object::Cascade;
-use crate::model::origin::Origin;
 use crate::platform::Tenant;
 use crate::store::{alarms, events, measurement_rows, operations};
 

@@ -1,9 +1,10 @@
 //! Reads the columns of a row in the formats that request bodies and sending streams need.
 
-use crate::error::{Error, Result};
+use platform_model::body::MAX_SHORT_TEXT;
+use platform_model::error::{Error, Result};
+
 use crate::event_processing::stream::Row;
 use crate::event_processing::value::{Map, Number, Object, Value, time_of};
-use crate::model::body::MAX_SHORT_TEXT;
 
 /// The columns of a row by name. A null column counts as absent (C-10).
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +88,7 @@ impl<'r> Cells<'r> {
 
 /// Returns the error for a required column that is null (E-01).
 pub(super) fn absent(name: &str) -> Error {
-    crate::model::body::missing(&[(name, true)])
+    platform_model::body::missing(&[(name, true)])
 }
 
 /// Returns the text of an id. The value can be an `Id`, a text or number, a platform object, or a map with a

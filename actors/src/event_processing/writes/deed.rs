@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use platform_model::alarm::{AlarmPatch, NewAlarm};
+use platform_model::body::MAX_SHORT_TEXT;
+use platform_model::error::{Error, Result};
+use platform_model::event::{EventPatch, NewEvent};
+use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
+use platform_model::managed_object::{ManagedObjectPatch, NewManagedObject};
+use platform_model::measurement::NewMeasurement;
+use platform_model::operation::{NewOperation, OperationPatch};
+use platform_model::reference::LinkKind;
+
 use super::body::body;
 use super::cells::Cells;
-use crate::error::{Error, Result};
 use crate::event_processing::stream::{OutputStream, Row};
-use crate::model::alarm::{AlarmPatch, NewAlarm};
-use crate::model::body::MAX_SHORT_TEXT;
-use crate::model::event::{EventPatch, NewEvent};
-use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
-use crate::model::managed_object::{ManagedObjectPatch, NewManagedObject};
-use crate::model::measurement::NewMeasurement;
-use crate::model::operation::{NewOperation, OperationPatch};
-use crate::model::reference::LinkKind;
 
 /// A write to the platform.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
-use crate::model::id::ManagedObjectId;
+use platform_model::id::ManagedObjectId;
 
 /// The maximum number of concurrent writes of one module.
 const UNDER_WAY: usize = 64;

@@ -1,7 +1,8 @@
 //! Streams that are accepted but not delivered: mails, text messages, calls and exports.
 
+use platform_model::error::Result;
+
 use super::cells::Cells;
-use crate::error::Result;
 use crate::event_processing::stream::{OutputStream, Row};
 
 /// Returns the required columns of a stream that sends something; `None` for other streams.
@@ -33,7 +34,7 @@ pub(super) fn check(stream: OutputStream, row: &Row) -> Result<()> {
     let columns: Vec<(&str, bool)> =
         mandatory(stream).into_iter().flatten().map(|name| (*name, row.get(name).is_none())).collect();
     match columns.iter().any(|(_, is_missing)| *is_missing) {
-        true => Err(crate::model::body::missing(&columns)),
+        true => Err(platform_model::body::missing(&columns)),
         false => Ok(()),
     }
 }

@@ -22,16 +22,17 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use actix::prelude::*;
+use platform_model::id::{ModuleId, TenantId};
+use platform_model::limits::Limits;
+use platform_model::links::Links;
+use platform_model::origin::Depth;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, UnboundedSender};
 
 use super::OutboundRequest;
 use super::module_actor::{Faulted, TooManyWrites};
 use super::runtime::Fault;
-use super::stream::{Depth, OutputStream, Row};
-use crate::limits::Limits;
-use crate::model::id::{ModuleId, TenantId};
-use crate::model::links::Links;
+use super::stream::{OutputStream, Row};
 use crate::platform::Platform;
 use crate::store::Database;
 use allowance::{Allowance, Backlog};

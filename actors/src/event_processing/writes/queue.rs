@@ -6,6 +6,10 @@ use std::sync::Arc;
 use actix::prelude::*;
 use futures_util::StreamExt;
 use futures_util::stream::{FuturesOrdered, FuturesUnordered};
+use platform_model::error::Error;
+use platform_model::id::{ManagedObjectId, ModuleId};
+use platform_model::origin::Depth;
+use platform_model::origin::Origin;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::allowance::Place;
@@ -13,13 +17,10 @@ use super::deed::Deed;
 use super::lanes::Lanes;
 use super::request::Asked;
 use super::{TenantWrites, message};
-use crate::error::Error;
 use crate::event_processing::module_actor::Faulted;
 use crate::event_processing::runtime::Fault;
-use crate::event_processing::stream::{Depth, OutputStream, Row};
+use crate::event_processing::stream::{OutputStream, Row};
 use crate::metrics;
-use crate::model::id::{ManagedObjectId, ModuleId};
-use crate::model::origin::Origin;
 
 /// The maximum number of rows whose device is looked up concurrently.
 const SORTED_AT_ONCE: usize = 32;

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use platform_model::error::{Error, Result};
+use platform_model::id::ManagedObjectId;
+use platform_model::origin::Depth;
+use platform_model::origin::ProcessingMode;
+use platform_model::timestamp::Timestamp;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::TenantWrites;
 use super::cells::Cells;
-use crate::error::{Error, Result};
 use crate::event_processing::requests::{OutboundRequest, OutboundResponse, RESERVED_HEADERS};
 use crate::event_processing::runtime::Fault;
-use crate::event_processing::stream::{Depth, Input, Occurrence, Response, Row};
+use crate::event_processing::stream::{Input, Occurrence, Response, Row};
 use crate::event_processing::value::Value;
-use crate::model::id::ManagedObjectId;
-use crate::model::origin::ProcessingMode;
-use crate::model::timestamp::Timestamp;
 
 /// The longest time to wait for a response. The component that sends the request has a shorter timeout.
 const LONGEST: Duration = Duration::from_secs(120);

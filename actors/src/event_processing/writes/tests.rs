@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use platform_model::origin::Depth;
+use platform_model::timestamp::Timestamp;
+
 use super::body::json;
 use super::cells::Cells;
 use super::deed::Deed;
 use super::message;
 use super::request::Asked;
 use crate::event_processing::stream::OutputStream::{self, *};
-use crate::event_processing::stream::{Columns, Depth, Row};
+use crate::event_processing::stream::{Columns, Row};
 use crate::event_processing::value::{Id, Map, Type, Value};
-use crate::model::timestamp::Timestamp;
 
 type Cell = (&'static str, Value);
 

@@ -138,7 +138,7 @@ impl Bus {
 mod tests {
     use super::super::changes::Names;
     use super::*;
-    use crate::model::id::TenantId;
+    use platform_model::id::TenantId;
 
     fn news() -> Change {
         let tenant = TenantId::parse("t1").expect("an id");

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::model::id::{ManagedObjectId, TenantId};
+use platform_model::id::{ManagedObjectId, TenantId};
 
 /// The maximum length of one payload: PostgreSQL takes fewer than 8000 bytes. A longer list of names is split over
 /// several.

@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Object, Transaction};
 use parking_lot::Mutex;
+use platform_model::error::Result;
+use platform_model::id::TenantId;
 
 use super::{Database, until_uncontended};
-use crate::error::Result;
-use crate::model::id::TenantId;
 pub(crate) use bus::Bus;
 use bus::CarriedOut;
 pub(crate) use changes::{Change, Shift};

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use platform_model::module::check_name;
+
 use super::super::lexer::Kind;
 use super::super::syntax::{Module, Name, Span, Statement, StatementKind};
 use super::super::{MAX_NAME, MAX_STATEMENTS, Mistake, literal};
 use super::Parser;
-use crate::model::module::check_name;
 
 impl Parser<'_> {
     /// Parses the whole text.

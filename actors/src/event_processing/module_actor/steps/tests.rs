@@ -1,3 +1,7 @@
+use platform_model::id::{ManagedObjectId, ModuleId};
+use platform_model::origin::Depth;
+use platform_model::origin::ProcessingMode;
+use platform_model::timestamp::Timestamp;
 use serde_json::json;
 
 use super::super::share::Total;
@@ -7,11 +11,8 @@ use crate::event_processing::language::parse;
 use crate::event_processing::plan::expression::Finder;
 use crate::event_processing::plan::{Catalog, plan};
 use crate::event_processing::runtime::Retained;
-use crate::event_processing::stream::{Depth, Input, Occurrence, Response};
+use crate::event_processing::stream::{Input, Occurrence, Response};
 use crate::event_processing::value::Value;
-use crate::model::id::{ManagedObjectId, ModuleId};
-use crate::model::origin::ProcessingMode;
-use crate::model::timestamp::Timestamp;
 
 const SLICE: Duration = Duration::from_secs(5);
 const COUNTING: &str = "module counts;\nselect count(*) as n from ResponseReceived;\n";

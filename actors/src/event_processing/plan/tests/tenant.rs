@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use platform_model::id::ModuleId;
+
 use super::super::tenant::plan_all;
-use crate::model::id::ModuleId;
 
 /// Plans modules `m1`, `m2`, … in order of precedence; returns the rejected ones with the first line of the
 /// reason.

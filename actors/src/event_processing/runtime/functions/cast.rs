@@ -1,8 +1,9 @@
 //! Converts values to another type; the result is null where that is impossible.
 
+use platform_model::timestamp::Timestamp;
+
 use crate::event_processing::plan::expression::Scalar;
 use crate::event_processing::value::{Number, Plain, Seen, Value, time_of};
-use crate::model::timestamp::Timestamp;
 
 /// The maximum count of numbers in one text of numbers.
 const MAX_NUMBERS: usize = 1000;

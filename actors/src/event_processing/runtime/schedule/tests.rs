@@ -1,7 +1,8 @@
+use platform_model::timestamp::Timestamp;
+
 use super::next_after;
 use crate::event_processing::language::parse;
 use crate::event_processing::language::syntax::{Pattern, Schedule, SourceKind, StatementKind};
-use crate::model::timestamp::Timestamp;
 
 fn schedule(at: &str) -> Schedule {
     let module = parse(&format!("module m; select * from pattern [timer:at({at})];")).expect(at);

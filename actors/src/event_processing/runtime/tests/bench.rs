@@ -7,11 +7,13 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use platform_model::origin::Depth;
+
 use crate::event_processing::language::parse;
 use crate::event_processing::plan::expression::Finder;
 use crate::event_processing::plan::{self, Catalog, ModulePlan, Stream};
 use crate::event_processing::runtime::{Budget, Effect, Fault, LookUps, Outcome, Retained, Runtime};
-use crate::event_processing::stream::{Columns, Depth, Row};
+use crate::event_processing::stream::{Columns, Row};
 use crate::event_processing::value::Value;
 
 pub(super) const BUDGET: Budget = Budget {

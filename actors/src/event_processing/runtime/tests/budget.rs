@@ -214,7 +214,7 @@ fn values_that_aggregates_keep_count_as_retained_until_they_leave() {
 
 #[test]
 fn a_window_that_is_asked_only_for_aggregates_keeps_what_these_need() {
-    let most = crate::limits::Limits::default().module_budget().retained;
+    let most = Budget::of(&platform_model::limits::Limits::default()).retained;
     // README's example, with all devices together and with the rows of single events.
     for asks in [
         "k, avg(v) as a from S.win:time(1 hours) group by k",

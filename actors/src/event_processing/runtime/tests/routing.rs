@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use platform_model::id::ManagedObjectId;
+use platform_model::origin::Depth;
+use platform_model::origin::ProcessingMode;
+use platform_model::timestamp::Timestamp;
+
 use super::bench::{BUDGET, Bench, Nothing, run};
 use crate::event_processing::runtime::{Budget, Effect, Outcome};
-use crate::event_processing::stream::{Depth, Input, Occurrence, OutputStream, Response};
-use crate::model::id::ManagedObjectId;
-use crate::model::origin::ProcessingMode;
-use crate::model::timestamp::Timestamp;
+use crate::event_processing::stream::{Input, Occurrence, OutputStream, Response};
 
 const STREAM: &str = "create schema S(k string, v double);";
 

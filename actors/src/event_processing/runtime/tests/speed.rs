@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use platform_model::origin::Depth;
+
 use super::bench::{BUDGET, Bench, Nothing};
 use crate::event_processing::runtime::{Budget, Outcome};
-use crate::event_processing::stream::{Depth, Row};
+use crate::event_processing::stream::Row;
 use crate::event_processing::value::Value;
 
 const DEVICES: usize = 1000;

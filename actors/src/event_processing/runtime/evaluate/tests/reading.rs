@@ -1,5 +1,7 @@
 //! The properties of events and the surroundings that expressions read.
 
+use platform_model::id::{ManagedObjectId, MeasurementId};
+
 use super::*;
 use crate::event_processing::plan::expression::{Function, Property, Scalar};
 use crate::event_processing::samples::{
@@ -7,7 +9,6 @@ use crate::event_processing::samples::{
 };
 use crate::event_processing::stream::{Match, StreamEvent};
 use crate::hub;
-use crate::model::id::{ManagedObjectId, MeasurementId};
 
 #[test]
 fn every_property_of_q_06_is_found() {
@@ -110,7 +111,7 @@ fn every_property_of_q_06_is_found() {
 #[test]
 fn payload_as_a_whole_is_what_clients_are_shown() {
     let alarm = alarm(r#","plat_X":1"#);
-    let shown = crate::model::links::encode(&*alarm, &crate::model::links::Links::new(""));
+    let shown = platform_model::links::encode(&*alarm, &platform_model::links::Links::new(""));
     let payload = evaluate(&path(Property::Payload, &[]), &told(hub::Event::AlarmCreated(alarm)));
     assert_eq!(payload.to_json(), String::from_utf8(shown).expect("UTF-8"));
 }

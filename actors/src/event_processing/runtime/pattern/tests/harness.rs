@@ -10,6 +10,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use platform_model::origin::Depth;
+
 use crate::event_processing::language::parse;
 use crate::event_processing::language::syntax::{self, ExpressionKind, SourceKind, StatementKind};
 use crate::event_processing::plan::expression::{Expression, Filter, Finder, Place, Take};
@@ -17,7 +19,7 @@ use crate::event_processing::plan::pattern::{PatternNode, PatternPlan};
 use crate::event_processing::runtime::pattern::Found;
 use crate::event_processing::runtime::pattern::PatternState;
 use crate::event_processing::runtime::{Fault, LookUps, World};
-use crate::event_processing::stream::{Columns, Depth, Row, StreamEvent};
+use crate::event_processing::stream::{Columns, Row, StreamEvent};
 use crate::event_processing::value::{ObjectKind, Type, Value};
 
 /// 2026-11-21T00:00:00Z, a Saturday.

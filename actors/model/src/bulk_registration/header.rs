@@ -1,0 +1,288 @@
+//! The header row of a CSV file: the meaning of its columns, and the separator.
+
+use std::collections::HashSet;
+
+use super::MAX_COLUMNS;
+use crate::body::{MAX_SHORT_TEXT, missing};
+use crate::error::{Error, Result};
+use crate::id::TenantId;
+use crate::limits::MAX_JSON_DEPTH;
+use crate::managed_object::is_server_member;
+use crate::tenant::MANAGEMENT;
+
+/// The meaning of the columns of a file.
+#[derive(Debug)]
+pub struct Header {
+    pub(super) columns: Vec<Column>,
+    pub(super) form: Form,
+    /// The tenant that uploads the file.
+    pub(super) uploader: TenantId,
+}
+
+/// The kind of rows in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Users with passwords, and devices.
+    Devices,
+    /// Registration requests (N-11).
+    Requests,
+}
+
+/// The meaning of a column.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Column {
+    Id,
+    Credentials,
+    Tenant,
+    Type,
+    Name,
+    Iccid,
+    IdType,
+    Path,
+    Shell,
+    AuthType,
+    /// `external-<type>`: another external id.
+    ExternalId(String),
+    /// A custom property: the names of its enclosing objects and its own name.
+    Property(Vec<Box<str>>),
+    /// A property that only the server sets, such as `owner`; it is ignored as in a body (I-01).
+    Ignored(Box<str>),
+}
+
+const KNOWN: [(&str, Column); 10] = [
+    ("ID", Column::Id),
+    ("CREDENTIALS", Column::Credentials),
+    ("TENANT", Column::Tenant),
+    ("TYPE", Column::Type),
+    ("NAME", Column::Name),
+    ("ICCID", Column::Iccid),
+    ("IDTYPE", Column::IdType),
+    ("PATH", Column::Path),
+    ("SHELL", Column::Shell),
+    ("AUTH_TYPE", Column::AuthType),
+];
+const EXTERNAL: &str = "external-";
+
+/// Returns the separator of the cells: the one of tab, `;` and `,` that occurs most often in the header row outside
+/// quotes, or the first one in this order when two occur equally often (N-10). The text may continue after the header.
+pub fn separator(text: &[u8]) -> u8 {
+    let mut counts = [(b'\t', 0), (b';', 0), (b',', 0)];
+    let mut quoted = false;
+    let header = text.iter().skip_while(|byte| matches!(byte, b'\r' | b'\n'));
+    for byte in header {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\r' | b'\n' if !quoted => break,
+            _ if quoted => {}
+            byte => counts.iter_mut().filter(|(of, _)| of == byte).for_each(|(_, count)| *count += 1),
+        }
+    }
+    // `max_by_key` returns the last of equal elements, so the order is reversed.
+    counts.into_iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(separator, _)| separator)
+}
+
+impl Header {
+    /// Parses the names of the columns, in any case and without surrounding blanks. Only names of custom properties are
+    /// case-sensitive. Only the management tenant names tenants, and its files must do so (N-16).
+    ///
+    /// # Errors
+    /// `Invalid` for a missing mandatory column, a column that occurs twice, and a name that is not valid for a custom
+    /// property (I-13): no row of the file can be processed then.
+    pub fn parse(names: &[impl AsRef<str>], uploader: &TenantId) -> Result<Self> {
+        if names.len() > MAX_COLUMNS {
+            let given = format!("{} columns", names.len());
+            return Err(Error::invalid_value("file", given, &format!("at most {MAX_COLUMNS}")));
+        }
+        let columns =
+            names.iter().map(|name| Column::parse(name.as_ref().trim())).collect::<Result<Vec<_>>>()?;
+        let mut given = HashSet::new();
+        for (column, name) in columns.iter().zip(names) {
+            if !given.insert(column) {
+                return Err(wrong(name.as_ref().trim(), "each column once"));
+            }
+        }
+        check_properties(&columns)?;
+        let form = form(&given, uploader)?;
+        drop(given);
+        Ok(Self { columns, form, uploader: uploader.clone() })
+    }
+
+    /// Returns the number of cells of a row.
+    pub fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Returns the tenant that uploads the file.
+    pub fn uploader(&self) -> &TenantId {
+        &self.uploader
+    }
+
+    pub(super) fn names_tenants(&self) -> bool {
+        self.uploader.as_str() == MANAGEMENT
+    }
+}
+
+impl Column {
+    fn parse(name: &str) -> Result<Self> {
+        if let Some((_, column)) = KNOWN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+            return Ok(column.clone());
+        }
+        if let Some(prefix) = name.get(..EXTERNAL.len())
+            && prefix.eq_ignore_ascii_case(EXTERNAL)
+        {
+            let type_ = &name[EXTERNAL.len()..];
+            return match (1..=MAX_SHORT_TEXT).contains(&type_.len()) && !type_.contains('\0') {
+                true => Ok(Self::ExternalId(type_.into())),
+                false => Err(wrong(name, "'external-' and a type of 1 to 1024 bytes without NUL")),
+            };
+        }
+        let parts: Vec<Box<str>> = name.split('.').map(Into::into).collect();
+        let fits = |part: &str| {
+            (1..=MAX_SHORT_TEXT).contains(&part.len()) && !part.starts_with('$') && !part.contains('\0')
+        };
+        if parts.len() > MAX_JSON_DEPTH || !parts.iter().all(|part| fits(part)) {
+            let allowed =
+                "names of 1 to 1024 bytes that do not start with '$', at most 100 with dots between them";
+            return Err(wrong(name, allowed));
+        }
+        match is_server_member(&parts[0]) {
+            true => Ok(Self::Ignored(name.into())),
+            false => Ok(Self::Property(parts)),
+        }
+    }
+}
+
+/// Ensures that a name is either a value or an object.
+fn check_properties(columns: &[Column]) -> Result<()> {
+    let properties = columns.iter().filter_map(|column| match column {
+        Column::Property(path) => Some(path),
+        _ => None,
+    });
+    let mut paths: Vec<&Vec<Box<str>>> = properties.collect();
+    // Paths with the same prefix are adjacent after sorting.
+    paths.sort_unstable();
+    match paths.windows(2).find(|pair| pair[1].starts_with(pair[0])) {
+        None => Ok(()),
+        Some(pair) => Err(wrong(&pair[0].join("."), "a property that is not an object in another column")),
+    }
+}
+
+fn form(given: &HashSet<&Column>, uploader: &TenantId) -> Result<Form> {
+    let names_tenants = uploader.as_str() == MANAGEMENT;
+    let lacks = |column| !given.contains(&column);
+    let simple = given
+        .iter()
+        .all(|column| matches!(column, Column::Id | Column::Path | Column::Tenant | Column::Ignored(_)));
+    if simple && !names_tenants && !lacks(Column::Id) {
+        return Ok(Form::Requests);
+    }
+    let mandatory = [
+        ("ID", lacks(Column::Id)),
+        ("CREDENTIALS", lacks(Column::Credentials)),
+        ("TENANT", names_tenants && lacks(Column::Tenant)),
+    ];
+    match mandatory.iter().any(|(_, lacks)| *lacks) {
+        true => Err(missing(&mandatory)),
+        false => Ok(Form::Devices),
+    }
+}
+
+fn wrong(name: &str, allowed: &str) -> Error {
+    Error::invalid_value("column", name, allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(names: &str, tenant: &str) -> Result<Header> {
+        let names: Vec<&str> = names.split(';').collect();
+        Header::parse(&names, &TenantId::parse(tenant).expect("an id"))
+    }
+
+    #[test]
+    fn separator_is_the_most_frequent_one_in_the_header_outside_quotes() {
+        for (text, separator_of) in [
+            ("ID;NAME;a,b\nx,y,z,u,v", b';'),
+            ("ID,NAME\r\n;;;;;", b','),
+            ("ID\tNAME", b'\t'),
+            ("ID\tNAME;A,B", b'\t'),
+            ("ID;NAME,A", b';'),
+            ("\"a,b,c,\n,,\";ID", b';'),
+            ("\n\r\nID,NAME\n;;;", b','),
+            ("ID", b'\t'),
+            ("", b'\t'),
+        ] {
+            assert_eq!(separator(text.as_bytes()), separator_of, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_known_in_any_case_and_with_blanks_around() {
+        let header = header(" id ;Credentials;\tNAME;External-imei;plat_Hardware.model;owner", "main")
+            .expect("well formed");
+        let property = vec!["plat_Hardware".into(), "model".into()];
+        let expected = [
+            Column::Id,
+            Column::Credentials,
+            Column::Name,
+            Column::ExternalId("imei".into()),
+            Column::Property(property),
+            Column::Ignored("owner".into()),
+        ];
+        assert_eq!(header.columns, expected);
+    }
+
+    #[test]
+    fn headers_without_valid_rows_are_rejected_with_the_reason() {
+        let long = "x".repeat(1025);
+        let (deep, wide) = (vec!["a"; 101].join("."), vec!["a"; 4097].join(";"));
+        for (names, tenant, text) in [
+            ("", "main", "column"),
+            ("NAME;CREDENTIALS", "main", "included: ID"),
+            ("ID;NAME", "main", "included: CREDENTIALS"),
+            ("TENANT;NAME", "main", "included: ID,CREDENTIALS"),
+            ("ID;CREDENTIALS", "management", "included: TENANT"),
+            ("ID", "management", "included: CREDENTIALS,TENANT"),
+            ("ID;CREDENTIALS;id", "main", "id"),
+            ("ID;CREDENTIALS;a;a", "main", "each column once"),
+            ("ID;CREDENTIALS;a;a.b", "main", "'column': a;"),
+            ("ID;CREDENTIALS;a.b.c;x;a.b", "main", "'column': a.b;"),
+            ("ID;CREDENTIALS;$a", "main", "$a"),
+            ("ID;CREDENTIALS;a.$b", "main", "a.$b"),
+            ("ID;CREDENTIALS;a..b", "main", "a..b"),
+            ("ID;CREDENTIALS;", "main", "column"),
+            ("ID;CREDENTIALS;external-", "main", "external-"),
+            (&format!("ID;CREDENTIALS;{long}"), "main", "1024"),
+            (&format!("ID;CREDENTIALS;{deep}"), "main", "100"),
+            (&wide, "main", "4097 columns"),
+        ] {
+            let error = header(names, tenant).expect_err(names).to_string();
+            assert!(error.contains(text), "{names}: {error}");
+        }
+    }
+
+    #[test]
+    fn file_of_ids_and_paths_alone_asks_for_requests() {
+        for (names, form) in [
+            ("ID", Form::Requests),
+            ("PATH;ID", Form::Requests),
+            ("ID;TENANT", Form::Requests),
+            ("ID;CREDENTIALS", Form::Devices),
+        ] {
+            assert_eq!(header(names, "main").expect(names).form, form, "{names}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_header_is_parsed_or_rejected_without_a_panic(names in proptest::collection::vec(".{0,12}", 0..8)) {
+            let _ = Header::parse(&names, &TenantId::parse("main").expect("an id"));
+        }
+
+        #[test]
+        fn any_bytes_have_a_separator(bytes in proptest::collection::vec(0_u8.., 0..100)) {
+            proptest::prop_assert!(b"\t;,".contains(&separator(&bytes)));
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Identifiers. An existing value is valid, because only `parse`, the store and [`IdGenerator`] create values.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use serde::{Serialize, Serializer};
+use time::OffsetDateTime;
+
+use crate::error::{Error, Noun, Result};
+
+/// The fixed id of a tenant: at most 32 lower-case letters, digits, `_` and `-` (Z-01).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TenantId(Arc<str>);
+
+impl TenantId {
+    /// Checks a tenant id from a request.
+    ///
+    /// # Errors
+    /// `Invalid` names the value and what is allowed.
+    pub fn parse(text: &str) -> Result<Self> {
+        let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
+        match (1..=32).contains(&text.len()) && text.bytes().all(allowed) {
+            true => Ok(Self(text.into())),
+            false => Err(Error::invalid_value("id", text, "1 to 32 of a-z, 0-9, '_' and '-'")),
+        }
+    }
+
+    /// Returns the id of a tenant for which no id was chosen: `t` and digits (Z-01).
+    pub fn numbered(number: i64) -> Self {
+        Self(format!("t{number}").into())
+    }
+
+    /// Parses the id of a tenant that should exist.
+    ///
+    /// # Errors
+    /// `NotFound`, because an invalid id names no tenant.
+    pub fn known(text: &str) -> Result<Self> {
+        let unknown = || Error::not_found(Noun::Tenant, text.chars().take(64).collect::<String>());
+        Self::parse(text).map_err(|_| unknown())
+    }
+
+    /// Returns the id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TenantId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+macro_rules! server_id {
+    ($(#[$doc:meta])* $name:ident, $noun:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub i64);
+
+        impl $name {
+            /// Parses a decimal id from a path or a body.
+            ///
+            /// # Errors
+            /// `NotFound`, because an invalid id names nothing.
+            pub fn parse(text: &str) -> Result<Self> {
+                match text.parse() {
+                    Ok(id) if id > 0 && text.as_bytes()[0].is_ascii_digit() => Ok(Self(id)),
+                    _ => Err(Error::not_found($noun, text.chars().take(64).collect::<String>())),
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        /// Ids are serialized as strings (C-13).
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    };
+}
+
+server_id!(
+    /// The id of a managed object: a device, an asset or a group.
+    ManagedObjectId,
+    crate::error::Noun::ManagedObject
+);
+server_id!(
+    /// The id of an alarm.
+    AlarmId,
+    crate::error::Noun::Alarm
+);
+server_id!(
+    /// The id of a measurement.
+    MeasurementId,
+    crate::error::Noun::Measurement
+);
+server_id!(
+    /// The id of an event.
+    EventId,
+    crate::error::Noun::Event
+);
+server_id!(
+    /// The id of an audit record.
+    AuditRecordId,
+    crate::error::Noun::AuditRecord
+);
+server_id!(
+    /// The id of an operation. The database assigns it, so it rises in the order of creation, whatever the number of
+    /// servers.
+    OperationId,
+    crate::error::Noun::Operation
+);
+server_id!(
+    /// The id of a bulk operation. The database assigns it, so it rises in the order of creation, whatever the number
+    /// of servers (C-13).
+    BulkOperationId,
+    crate::error::Noun::BulkOperation
+);
+server_id!(
+    /// The id of the content of a file.
+    BinaryId,
+    crate::error::Noun::Binary
+);
+
+server_id!(
+    /// The id of an application, unique in the deployment.
+    ApplicationId,
+    crate::error::Noun::Application
+);
+
+server_id!(
+    /// The id of an event-processing module; a new text gets a new id.
+    ModuleId,
+    crate::error::Noun::Module
+);
+
+impl ApplicationId {
+    /// Returns the id of a new application; see [`IdGenerator`].
+    pub fn numbered(number: i64) -> Self {
+        Self(number)
+    }
+}
+
+/// Returns a number that identifies a text: the first 8 bytes of its SHA-256 as a positive number.
+pub fn digest(text: &[u8]) -> i64 {
+    let digest = ring::digest::digest(&ring::digest::SHA256, text);
+    let first = digest.as_ref()[..8].try_into().expect("the digest has 32 bytes");
+    (u64::from_be_bytes(first) >> 1) as i64
+}
+
+/// Generates 64-bit ids that rise with time: 43 bits of milliseconds since 2025, 8 bits of the process and 12 bits of a
+/// sequence.
+///
+/// Rising ids keep inserts at the right edge of the indexes, and the partition of a row can be found from its id.
+#[derive(Debug)]
+pub struct IdGenerator {
+    last: AtomicI64,
+    process: i64,
+}
+
+/// 2025-01-01T00:00:00Z in milliseconds since 1970.
+const EPOCH_MILLIS: i64 = 1_735_689_600_000;
+
+impl IdGenerator {
+    /// Creates a generator. `process` is the number that this server process drew from the database; its lowest 8 bits
+    /// are a part of each id.
+    pub fn new(process: i64) -> Self {
+        Self { last: AtomicI64::new(0), process: process & 0xff }
+    }
+
+    /// Returns a generator of ids greater than `given`, because the clock may have been set back since then (C-13).
+    pub fn beyond(self, given: i64) -> Self {
+        // It starts at the next millisecond, because `given` may belong to a process with a greater number.
+        Self { last: AtomicI64::new(((given >> 20) + 1) << 12), ..self }
+    }
+
+    /// Returns the next id: unique in the deployment and greater than all earlier ids of this generator.
+    pub fn next(&self) -> i64 {
+        let now = (OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000) as i64 - EPOCH_MILLIS;
+        // Milliseconds and sequence form one number, so an exhausted sequence continues in the next millisecond.
+        let fresh = now << 12;
+        let mut last = self.last.load(Ordering::Relaxed);
+        loop {
+            let next = fresh.max(last + 1);
+            match self.last.compare_exchange_weak(last, next, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return (next >> 12) << 20 | self.process << 12 | (next & 0xfff),
+                Err(seen) => last = seen,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_ids_rise_and_never_repeat() {
+        let generator = IdGenerator::new(7);
+        let ids: Vec<i64> = (0..20_000).map(|_| generator.next()).collect();
+        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn ids_rise_above_those_of_a_clock_that_was_ahead() {
+        let ahead = IdGenerator::new(255).next() + (86_400_000 << 20);
+        let generator = IdGenerator::new(0).beyond(ahead);
+        assert!(generator.next() > ahead && generator.next() > ahead);
+    }
+
+    #[test]
+    fn invalid_id_is_not_found() {
+        for text in ["", "0", "-1", "+1", "abc", "99999999999999999999", "1 ", "１"] {
+            assert!(ManagedObjectId::parse(text).is_err(), "{text}");
+        }
+        assert_eq!(ManagedObjectId::parse("208").expect("an id").to_string(), "208");
+    }
+}

@@ -1,0 +1,181 @@
+//! The query language of the inventory (I-08) as a syntax tree. [`parser`] parses the text, and the store translates
+//! the tree to SQL.
+//!
+//! A condition is true or false, never unknown. A value that is absent, or that has another JSON type than the value it
+//! is compared with, compares as false; `not` and `ne` are the exact negations. When a path contains an array or ends
+//! at one, any matching element suffices. Texts are compared by code points, case-sensitively.
+//!
+//! The same conditions select the members of a dynamic group (`plat_DeviceQueryString`, I-11).
+
+mod parser;
+#[cfg(test)]
+mod tests;
+
+use crate::error::Result;
+use crate::id::ManagedObjectId;
+use crate::timestamp::Timestamp;
+
+/// The maximum number of bytes of a query.
+const MAX_LENGTH: usize = 8 << 10;
+/// The maximum depth of nested parentheses and `not`.
+const MAX_DEPTH: usize = 32;
+/// The maximum number of comparisons and functions in one query.
+const MAX_TERMS: usize = 200;
+/// The maximum number of names in one path.
+const MAX_SEGMENTS: usize = 16;
+/// The maximum number of wildcards in one text; adjacent ones count as one.
+const MAX_WILDCARDS: usize = 16;
+/// The maximum number of sort keys.
+const MAX_ORDER: usize = 8;
+
+/// A query: a condition and a sort order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct InventoryQuery {
+    /// The condition; `None` matches every object.
+    pub condition: Option<Condition>,
+    /// The sort keys, the most important first; ties are sorted by ascending id.
+    pub order: Vec<SortKey>,
+}
+
+impl InventoryQuery {
+    /// Parses `<expr>`, or `$filter=<expr> $orderby=<path>[ asc|desc],…` in either order, or one of these parts alone.
+    ///
+    /// # Errors
+    /// `Invalid` names the position, the expected syntax and the text at that position.
+    pub fn parse(text: &str) -> Result<Self> {
+        parser::parse(text)
+    }
+
+    /// Restricts the query to objects with this fragment.
+    #[must_use]
+    pub fn with_fragment(self, name: String) -> Self {
+        let wanted = Condition::Has(FragmentPath(vec![name]));
+        let condition = Some(match self.condition {
+            Some(condition) => Condition::All(vec![wanted, condition]),
+            None => wanted,
+        });
+        Self { condition, ..self }
+    }
+}
+
+/// A condition on an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// `… and …`
+    All(Vec<Condition>),
+    /// `… or …`
+    Any(Vec<Condition>),
+    /// `not …`
+    Not(Box<Condition>),
+    /// `<path> <operator> <value>`
+    Compare(Path, Operator, Value),
+    /// `has(<path>)`: the fragment, or the member inside a fragment, exists.
+    Has(FragmentPath),
+    /// `bygroupid(<id>)`: the object is a direct child asset of this object; `None`, for an invalid id, matches
+    /// nothing.
+    InGroup(Option<ManagedObjectId>),
+}
+
+/// `eq`, `ne`, `gt`, `ge`, `lt`, `le`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    /// Equal; with wildcards, matching. `eq null` means absent or null.
+    Equal,
+    /// The negation of [`Operator::Equal`].
+    NotEqual,
+    /// Greater. Only numbers, texts and instants have an order.
+    Greater,
+    /// See [`Operator::Greater`].
+    GreaterOrEqual,
+    /// See [`Operator::Greater`].
+    Less,
+    /// See [`Operator::Greater`].
+    LessOrEqual,
+}
+
+/// The left side of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Path {
+    /// `id`: compared for equality with a text or a number of its digits; ordered as a number.
+    Id,
+    /// `type`, `name` or `owner`.
+    Text(TextMember),
+    /// `creationTime` or `lastUpdated`, with or without `.date`: an instant.
+    Time(TimeMember),
+    /// A fragment or a member inside one.
+    Fragment(FragmentPath),
+    /// `<path>.date`: a timestamp in a fragment, as an instant.
+    Instant(FragmentPath),
+}
+
+/// The standard members with a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextMember {
+    /// `type`
+    Type,
+    /// `name`
+    Name,
+    /// `owner`
+    Owner,
+}
+
+/// The standard members with a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeMember {
+    /// `creationTime`
+    CreationTime,
+    /// `lastUpdated`
+    LastUpdated,
+}
+
+/// The name of a fragment and of members inside it; it has at least one name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FragmentPath(Vec<String>);
+
+impl FragmentPath {
+    /// Returns the name of the fragment.
+    pub fn fragment(&self) -> &str {
+        &self.0[0]
+    }
+
+    /// Returns all names in order, the fragment's first.
+    pub fn segments(&self) -> &[String] {
+        &self.0
+    }
+}
+
+/// The right side of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A text without wildcards.
+    Text(String),
+    /// A text with wildcards, split at them: it has at least two pieces, each of which may be empty.
+    Pattern(Vec<String>),
+    /// A JSON number as it was written.
+    Number(String),
+    /// `true` or `false`
+    Boolean(bool),
+    /// `null`
+    Null,
+    /// A timestamp, if the path is an instant.
+    Instant(Timestamp),
+}
+
+/// A sort key. In a fragment, numbers come before texts, and both before other values; absent values come last. The
+/// descending order is the exact reverse.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SortKey {
+    /// The path whose values are compared.
+    pub path: Path,
+    /// The direction.
+    pub direction: Direction,
+}
+
+/// The direction of a sort key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// `asc`, the default.
+    Ascending,
+    /// `desc`
+    Descending,
+}
