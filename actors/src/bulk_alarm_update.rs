@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use platform_model::alarm::AlarmFilter;
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Result};
 use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::links::Links;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::device::{Cause, Context as DeviceContext};
-use crate::hub::Event;
 use crate::leases::{LeaseGuard, Leases};
 use crate::store::bulk_alarm_updates::{
     self as store, Deletion, Held, Stepped, delete_step, find_deletion_step, find_step, make_step,
@@ -159,7 +159,7 @@ async fn take_step(
 
     if let Stepped::On(alarms) | Stepped::Finished(alarms) = &stepped {
         for alarm in alarms {
-            let event = Event::AlarmUpdated(Arc::new(alarm.clone()));
+            let event = PublishedChange::AlarmUpdated(Arc::new(alarm.clone()));
             context.publish(alarm.source, event, Cause::persistent(&held.asked.links));
         }
     }
@@ -191,7 +191,7 @@ pub(crate) async fn delete_alarms(
         let (gone, last) = delete_step(database, &mut deletion, &step).await?;
 
         for (alarm, source) in gone.into_iter().take(NOTIFIED_DELETIONS - published) {
-            context.publish(source, Event::AlarmDeleted(alarm), Cause::persistent(links));
+            context.publish(source, PublishedChange::AlarmDeleted(alarm), Cause::persistent(links));
             published += 1;
         }
         drop(paused);

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use platform_model::access::{Authority, Grants};
 use platform_model::bulk_registration::{NewDevice, NewRequest};
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::links::Links;
 use platform_model::reference::WantedReferences;
 
 use crate::device::Cause;
-use crate::hub::Event;
 use crate::platform::Platform;
 use crate::store::bulk_registration::{Batch, DeviceRow, Memory, ObjectRow, Registrar, register_devices};
 use crate::store::bulk_requests::register_requests;
@@ -150,7 +150,7 @@ impl BulkRegistration {
             context.links_changed();
         }
         for (id, object) in batch.created {
-            context.publish(id, Event::ManagedObjectCreated(object), cause);
+            context.publish(id, PublishedChange::ManagedObjectCreated(object), cause);
         }
         if context.has_receivers_for_changed_objects(cause) {
             let changed = self.changed_groups.entry(tenant.clone()).or_default();
@@ -189,7 +189,7 @@ impl BulkRegistration {
                     get_managed_object(database, &tenant, id, WantedReferences::default()).await
                 {
                     let cause = Cause::persistent(&self.uploader.links);
-                    context.publish(id, Event::ManagedObjectUpdated(Arc::new(group)), cause);
+                    context.publish(id, PublishedChange::ManagedObjectUpdated(Arc::new(group)), cause);
                 }
             }
         }

@@ -10,20 +10,16 @@ mod families;
 mod modules;
 mod subscription_counts;
 
+use platform_model::change::PublishedChange;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
 use actix::prelude::*;
 use bytes::Bytes;
-use platform_model::alarm::Alarm;
-use platform_model::bayeux::{Channel, FamilyChannel, Pattern, Resource};
-use platform_model::event;
-use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId, TenantId};
-use platform_model::links::{Links, encode};
-use platform_model::managed_object::ManagedObject;
-use platform_model::measurement::Measurement;
-use platform_model::operation::Operation;
+use platform_model::bayeux::{Channel, FamilyChannel, Pattern};
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::links::Links;
 use platform_model::units::SystemOfUnits;
 
 use crate::session_dispatcher::{SessionDispatcher, SessionSlot};
@@ -53,39 +49,6 @@ impl Notification {
     }
 }
 
-/// A change of an object, with the object as subscribers receive it (B-02, B-03).
-#[derive(Debug, Clone)]
-pub enum Event {
-    /// An alarm was created.
-    AlarmCreated(Arc<Alarm>),
-    /// An alarm was changed or repeated.
-    AlarmUpdated(Arc<Alarm>),
-    /// An alarm was deleted; the notification holds only its id.
-    AlarmDeleted(AlarmId),
-    /// A measurement was created.
-    MeasurementCreated(Arc<Measurement>),
-    /// A measurement was deleted; the notification holds only its id.
-    MeasurementDeleted(MeasurementId),
-    /// A managed object was created.
-    ManagedObjectCreated(Arc<ManagedObject>),
-    /// A managed object was changed.
-    ManagedObjectUpdated(Arc<ManagedObject>),
-    /// A managed object was deleted; the notification holds only its id.
-    ManagedObjectDeleted(ManagedObjectId),
-    /// An event was created.
-    EventCreated(Arc<event::Event>),
-    /// An event or its file was changed.
-    EventUpdated(Arc<event::Event>),
-    /// An event was deleted; the notification holds only its id.
-    EventDeleted(EventId),
-    /// An operation was created.
-    OperationCreated(Arc<Operation>),
-    /// An operation was changed.
-    OperationUpdated(Arc<Operation>),
-    /// An operation was deleted; the notification holds only its id.
-    OperationDeleted(OperationId),
-}
-
 /// Publishes a change to all subscriptions to its channel.
 ///
 /// Sent by device actors after the commit. The order of their writes is the order of delivery.
@@ -93,7 +56,7 @@ pub enum Event {
 #[rtype(result = "()")]
 pub(crate) struct Publish {
     pub(crate) source: ManagedObjectId,
-    pub(crate) event: Event,
+    pub(crate) event: PublishedChange,
     pub(crate) links: Links,
 }
 
@@ -291,7 +254,7 @@ impl<'a, C: Display> NotificationForms<'a, C> {
     fn in_units(&mut self, units: Option<SystemOfUnits>) -> Arc<Notification> {
         let Publish { event, links, .. } = self.publish;
         let converted = match (event, units) {
-            (Event::MeasurementCreated(measurement), Some(units)) => Some((measurement, units)),
+            (PublishedChange::MeasurementCreated(measurement), Some(units)) => Some((measurement, units)),
             _ => None,
         };
         let form = match converted {
@@ -300,52 +263,12 @@ impl<'a, C: Display> NotificationForms<'a, C> {
             Some((_, SystemOfUnits::Imperial)) => 2,
         };
         let encode = || {
-            let converted = converted
-                .map(|(measurement, units)| Event::MeasurementCreated(Arc::new(measurement.in_units(units))));
-            Arc::new(converted.as_ref().unwrap_or(event).encode(&self.channel, self.id, links))
+            let converted = converted.map(|(measurement, units)| {
+                PublishedChange::MeasurementCreated(Arc::new(measurement.in_units(units)))
+            });
+            let json = converted.as_ref().unwrap_or(event).notification(&self.channel, self.id, links);
+            Arc::new(Notification { json: json.into() })
         };
         self.encoded[form].get_or_insert_with(encode).clone()
-    }
-}
-
-impl Event {
-    pub(crate) fn resource(&self) -> Resource {
-        match self {
-            Self::AlarmCreated(_) | Self::AlarmUpdated(_) | Self::AlarmDeleted(_) => Resource::Alarms,
-            Self::MeasurementCreated(_) | Self::MeasurementDeleted(_) => Resource::Measurements,
-            Self::ManagedObjectCreated(_) | Self::ManagedObjectUpdated(_) | Self::ManagedObjectDeleted(_) => {
-                Resource::ManagedObjects
-            }
-            Self::EventCreated(_) | Self::EventUpdated(_) | Self::EventDeleted(_) => Resource::Events,
-            Self::OperationCreated(_) | Self::OperationUpdated(_) | Self::OperationDeleted(_) => {
-                Resource::Operations
-            }
-        }
-    }
-
-    fn encode(&self, channel: &impl Display, id: u64, links: &Links) -> Notification {
-        let (action, data) = match self {
-            Self::AlarmCreated(alarm) => ("CREATE", encode(&**alarm, links)),
-            Self::AlarmUpdated(alarm) => ("UPDATE", encode(&**alarm, links)),
-            Self::AlarmDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
-            Self::MeasurementCreated(measurement) => ("CREATE", encode(&**measurement, links)),
-            Self::MeasurementDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
-            Self::ManagedObjectCreated(object) => ("CREATE", encode(&**object, links)),
-            Self::ManagedObjectUpdated(object) => ("UPDATE", encode(&**object, links)),
-            Self::ManagedObjectDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
-            Self::EventCreated(event) => ("CREATE", encode(&**event, links)),
-            Self::EventUpdated(event) => ("UPDATE", encode(&**event, links)),
-            Self::EventDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
-            Self::OperationCreated(operation) => ("CREATE", encode(&**operation, links)),
-            Self::OperationUpdated(operation) => ("UPDATE", encode(&**operation, links)),
-            Self::OperationDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
-        };
-        let head =
-            format!(r#"{{"channel":"{channel}","id":"{id}","data":{{"realtimeAction":"{action}","data":"#);
-        let mut json = Vec::with_capacity(head.len() + data.len() + 2);
-        json.extend_from_slice(head.as_bytes());
-        json.extend_from_slice(&data);
-        json.extend_from_slice(b"}}");
-        Notification { json: json.into() }
     }
 }

@@ -18,6 +18,7 @@ pub mod binary;
 pub mod body;
 pub mod bulk_operation;
 pub mod bulk_registration;
+pub mod change;
 pub mod device_credentials;
 pub mod error;
 pub mod event;

@@ -10,13 +10,13 @@ use actix::prelude::*;
 use platform_model::access::Authority;
 use platform_model::alarm::{Alarm, AlarmPatch, NewAlarm};
 use platform_model::audit_record::{AttributeChange, NewAuditRecord};
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::AlarmId;
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
 
 use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
-use crate::hub::Event;
 use crate::store;
 use crate::store::access::Source;
 use crate::store::alarms::{AlarmUpdate, SentAlarm};
@@ -120,11 +120,11 @@ impl Device {
     pub(super) fn publish_raised(&self, sent: Alarm, stored: Alarm, cause: Cause<'_>) -> Arc<Alarm> {
         if stored.id != sent.id {
             let alarm = Arc::new(stored);
-            self.context.publish(self.id, Event::AlarmUpdated(alarm.clone()), cause);
+            self.context.publish(self.id, PublishedChange::AlarmUpdated(alarm.clone()), cause);
             return alarm;
         }
         let alarm = Arc::new(Alarm { source_name: stored.source_name, ..sent });
-        self.context.publish(self.id, Event::AlarmCreated(alarm.clone()), cause);
+        self.context.publish(self.id, PublishedChange::AlarmCreated(alarm.clone()), cause);
         alarm
     }
 
@@ -167,7 +167,7 @@ impl Device {
             return Ok(Arc::new(new.suppressed(source.name.as_deref())));
         }
         let alarm = Arc::new(new.raised(None, source.name.as_deref()));
-        self.publish(Event::AlarmCreated(alarm.clone()), origin);
+        self.publish(PublishedChange::AlarmCreated(alarm.clone()), origin);
         Ok(alarm)
     }
 
@@ -188,7 +188,7 @@ impl Device {
             }
             if !origin.mode.stores() {
                 let alarm = Arc::new(alarm);
-                self.publish(Event::AlarmUpdated(alarm.clone()), &origin);
+                self.publish(PublishedChange::AlarmUpdated(alarm.clone()), &origin);
                 return Ok(alarm);
             }
             let audit = audit_record(id, &alarm, changes, &origin);
@@ -200,7 +200,7 @@ impl Device {
             match written {
                 Ok(Written::Alarm(alarm)) => {
                     let alarm = Arc::new(*alarm);
-                    self.publish(Event::AlarmUpdated(alarm.clone()), &origin);
+                    self.publish(PublishedChange::AlarmUpdated(alarm.clone()), &origin);
                     return Ok(alarm);
                 }
                 Ok(_) => {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::ManagedObjectId;
 use platform_model::managed_object::{ManagedObject, NewManagedObject};
@@ -10,7 +11,6 @@ use platform_model::origin::Origin;
 use platform_model::reference::{LinkKind, WantedReferences};
 
 use super::{Cause, Device, DeviceActor};
-use crate::hub::Event;
 use crate::store;
 use crate::store::access::Source;
 use crate::store::links::Children;
@@ -124,7 +124,7 @@ impl Device {
         }
 
         let [child] = child.map(Arc::new);
-        let event = Event::ManagedObjectCreated(child.clone());
+        let event = PublishedChange::ManagedObjectCreated(child.clone());
         // In mode QUIESCENT the creation is published and the change of the parent's references is not (M-03).
         self.context.publish(id, event, Cause::of(&origin).notifying());
         self.publish_links(&origin).await?;
@@ -159,7 +159,7 @@ impl Device {
             return Ok(());
         }
         let object = self.current_object().await?;
-        self.publish(Event::ManagedObjectUpdated(object), origin);
+        self.publish(PublishedChange::ManagedObjectUpdated(object), origin);
         Ok(())
     }
 }

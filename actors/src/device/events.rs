@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use platform_model::access::Authority;
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::event::{Event, EventFilter, EventPatch, NewEvent};
 use platform_model::id::EventId;
@@ -15,7 +16,6 @@ use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::origin::Origin;
 
 use super::{Cause, Context, Device, DeviceActor, MAX_ATTEMPTS, Turn};
-use crate::hub;
 use crate::store;
 use crate::store::access::{Source, find_source};
 use crate::store::event_collection;
@@ -101,7 +101,7 @@ fn publish(context: &Context, event: &Arc<Event>, origin: &Origin, turn: Option<
         return turn.publish_later(move || publish(&context, &event, &origin, None));
     }
     context.heard(event.source, origin);
-    context.publish(event.source, hub::Event::EventCreated(event.clone()), Cause::of(origin));
+    context.publish(event.source, PublishedChange::EventCreated(event.clone()), Cause::of(origin));
 }
 
 /// Inserts an event. Returns `None` when the source does not exist or is not the caller's.
@@ -172,7 +172,7 @@ pub(crate) async fn delete_events(context: &Context, filter: &EventFilter, origi
     while let Some(gone) = deletion.next().await? {
         for (id, source) in gone.into_iter().take(notifications_left) {
             notifications_left -= 1;
-            let event = hub::Event::EventDeleted(id);
+            let event = PublishedChange::EventDeleted(id);
             context.publish(source, event, Cause::of(origin));
         }
     }
@@ -225,7 +225,7 @@ impl Device {
         let id = event.id.ok_or_else(|| Error::not_found(Noun::Event, "null"))?;
         self.authorize_event(&event, &origin).await?;
         if !origin.mode.stores() {
-            self.context.feed(self.id, &hub::Event::EventDeleted(id), Cause::of(&origin));
+            self.context.feed(self.id, &PublishedChange::EventDeleted(id), Cause::of(&origin));
             return Ok(());
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);
@@ -235,7 +235,7 @@ impl Device {
         if gone.is_empty() {
             return Err(Error::not_found(Noun::Event, id));
         }
-        self.publish(hub::Event::EventDeleted(id), &origin);
+        self.publish(PublishedChange::EventDeleted(id), &origin);
         Ok(())
     }
 
@@ -247,7 +247,7 @@ impl Device {
 
     /// Publishes UPDATE.
     pub(super) fn publish_event_update(&self, event: &Arc<Event>, origin: &Origin) {
-        self.publish(hub::Event::EventUpdated(event.clone()), origin);
+        self.publish(PublishedChange::EventUpdated(event.clone()), origin);
     }
 }
 

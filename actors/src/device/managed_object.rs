@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::limits::NOTIFIED_DELETIONS;
@@ -12,7 +13,6 @@ use platform_model::reference::WantedReferences;
 use platform_model::timestamp::Timestamp;
 
 use super::{Cause, Context, Device, DeviceActor};
-use crate::hub::Event;
 use crate::store;
 use crate::store::access::Source;
 use crate::store::managed_objects::{ChangedBy, ManagedObjectUpdate};
@@ -92,7 +92,7 @@ pub(super) async fn create_by(
             return Err(Error::unavailable("the upload was deleted before it became the file of an object"));
         }
     }
-    let event = Event::ManagedObjectCreated(object.clone());
+    let event = PublishedChange::ManagedObjectCreated(object.clone());
     context.publish(id, event, Cause::of(&origin));
     Ok(object)
 }
@@ -152,7 +152,7 @@ impl Device {
                 let wanted = WantedReferences::default();
                 store::links::add_references(database, tenant, &mut object, wanted).await?;
                 let [object] = object.map(Arc::new);
-                self.publish(Event::ManagedObjectUpdated(object.clone()), &origin);
+                self.publish(PublishedChange::ManagedObjectUpdated(object.clone()), &origin);
                 self.context.heard(self.id, &origin);
                 Ok(object)
             }
@@ -166,7 +166,7 @@ impl Device {
         patch.apply(&mut object);
         let object = Arc::new(object);
         if !patch.is_empty() {
-            self.publish(Event::ManagedObjectUpdated(object.clone()), origin);
+            self.publish(PublishedChange::ManagedObjectUpdated(object.clone()), origin);
         }
         Ok(object)
     }
@@ -175,7 +175,7 @@ impl Device {
         let DeleteManagedObject { cascade, origin } = message;
         self.authorize(&origin, Source::has_fragment).await?;
         if !origin.mode.stores() {
-            self.context.feed(self.id, &Event::ManagedObjectDeleted(self.id), Cause::of(&origin));
+            self.context.feed(self.id, &PublishedChange::ManagedObjectDeleted(self.id), Cause::of(&origin));
             return Ok(());
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);
@@ -195,7 +195,7 @@ impl Device {
         self.gone = true;
         self.context.links_changed();
         for id in gone.into_iter().rev().take(NOTIFIED_DELETIONS) {
-            let event = Event::ManagedObjectDeleted(id);
+            let event = PublishedChange::ManagedObjectDeleted(id);
             self.context.publish(id, event, Cause::of(&origin));
         }
         Ok(())

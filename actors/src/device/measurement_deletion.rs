@@ -1,6 +1,7 @@
 //! The deletion of measurements (G-01). Each deletion is published once, after its commit.
 
 use platform_model::access::Authority;
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, MeasurementId};
 use platform_model::limits::NOTIFIED_DELETIONS;
@@ -8,7 +9,6 @@ use platform_model::measurement::MeasurementFilter;
 use platform_model::origin::Origin;
 
 use super::{Cause, Context};
-use crate::hub::Event;
 use crate::store::access::{self, Source};
 use crate::store::measurement_collection::{self, begin_deletion, delete_next};
 use crate::store::measurement_rows::get_measurement;
@@ -29,7 +29,7 @@ pub(crate) async fn delete_measurement(context: &Context, id: MeasurementId, ori
         }
     }
     if !origin.mode.stores() {
-        context.feed(measurement.source, &Event::MeasurementDeleted(id), Cause::of(origin));
+        context.feed(measurement.source, &PublishedChange::MeasurementDeleted(id), Cause::of(origin));
         return Ok(());
     }
     match measurement_collection::delete_measurement(database, tenant, id, origin.fence()).await? {
@@ -65,7 +65,7 @@ pub(crate) async fn delete_measurements(
 
 fn publish_deletions(context: &Context, gone: &[(MeasurementId, ManagedObjectId)], origin: &Origin) {
     for (id, source) in gone {
-        let event = Event::MeasurementDeleted(*id);
+        let event = PublishedChange::MeasurementDeleted(*id);
         context.publish(*source, event, Cause::of(origin));
     }
 }

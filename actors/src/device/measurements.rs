@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use platform_model::access::Authority;
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Result};
 use platform_model::id::{ManagedObjectId, MeasurementId};
 use platform_model::measurement::{Measurement, NewMeasurement, Shape};
@@ -13,7 +14,6 @@ use platform_model::origin::Origin;
 
 use super::{Cause, Context, Turn};
 use crate::event_processing::stream::InputStream;
-use crate::hub::Event;
 use crate::store::access::{self, Source};
 use crate::store::measurements::{SentMeasurements, UnseenShape};
 use crate::writer::{Change, Written};
@@ -61,7 +61,7 @@ fn publish(context: &Context, measurements: &[Arc<Measurement>], origin: &Origin
     sources.dedup();
     sources.into_iter().for_each(|source| context.heard(source, origin));
     for measurement in measurements {
-        let event = Event::MeasurementCreated(measurement.clone());
+        let event = PublishedChange::MeasurementCreated(measurement.clone());
         context.publish(measurement.source, event, Cause::of(origin));
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use actix::prelude::*;
 use platform_model::access::Authority;
 use platform_model::audit_record::{AttributeChange, NewAuditRecord};
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, OperationId};
 use platform_model::limits::NOTIFIED_DELETIONS;
@@ -19,7 +20,6 @@ use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
 
 use super::{Cause, Context, Device, DeviceActor, MAX_ATTEMPTS};
-use crate::hub::Event;
 use crate::store;
 use crate::store::operation_collection;
 use crate::store::operations::{OperationUpdate, ToQueue};
@@ -99,7 +99,7 @@ pub(crate) async fn delete_operations(
     while let Some(gone) = deletion.next().await? {
         for (id, device) in gone.into_iter().take(notifications_left) {
             notifications_left -= 1;
-            context.publish(device, Event::OperationDeleted(id), Cause::persistent(links));
+            context.publish(device, PublishedChange::OperationDeleted(id), Cause::persistent(links));
         }
     }
     Ok(())
@@ -151,7 +151,7 @@ impl Device {
             return Err(without_agent(self.id));
         }
         let operation = Arc::new(new.queued());
-        self.publish(Event::OperationCreated(operation.clone()), origin);
+        self.publish(PublishedChange::OperationCreated(operation.clone()), origin);
         Ok(operation)
     }
 
@@ -191,7 +191,7 @@ impl Device {
 
     fn publish_operation_update(&self, operation: Operation, origin: &Origin) -> Arc<Operation> {
         let operation = Arc::new(operation);
-        self.publish(Event::OperationUpdated(operation.clone()), origin);
+        self.publish(PublishedChange::OperationUpdated(operation.clone()), origin);
         operation
     }
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use platform_model::bayeux::Resource;
+use platform_model::change::PublishedChange;
 use platform_model::id::ManagedObjectId;
 use platform_model::links::Links;
 use platform_model::operation::Operation;
@@ -12,7 +13,7 @@ use platform_model::origin::{Origin, ProcessingMode};
 
 use super::{Context, Device};
 use crate::event_processing::stream::{Input, InputStream, Occurrence};
-use crate::hub::{Event, LinksChanged, Publish, PublishQueued, PublishRow};
+use crate::hub::{LinksChanged, Publish, PublishQueued, PublishRow};
 use crate::store::operations::Queued;
 
 /// The origin of a publication: it decides who receives it, and carries the depth and the links that receivers see.
@@ -50,7 +51,7 @@ impl Context {
     /// Publishes an event. Modules receive it in every mode; sessions with matching subscriptions receive it if the
     /// mode sends notifications (M-04). Every publication passes through here in the order of the commits, and is
     /// delivered in this order per source.
-    pub(crate) fn publish(&self, source: ManagedObjectId, event: Event, cause: Cause<'_>) {
+    pub(crate) fn publish(&self, source: ManagedObjectId, event: PublishedChange, cause: Cause<'_>) {
         self.feed(source, &event, cause);
         if !cause.mode.notifies() {
             return;
@@ -62,7 +63,7 @@ impl Context {
     }
 
     /// Sends an event to modules and to no session. Used for a deletion that the mode does not perform (M-04).
-    pub(crate) fn feed(&self, source: ManagedObjectId, event: &Event, cause: Cause<'_>) {
+    pub(crate) fn feed(&self, source: ManagedObjectId, event: &PublishedChange, cause: Cause<'_>) {
         if let Some(stream) = InputStream::of(event).filter(|stream| self.feeds.want(*stream)) {
             self.feeds.offer(stream, || {
                 Input::new(Occurrence::Told(event.clone()), source, cause.mode, cause.depth)
@@ -75,7 +76,7 @@ impl Context {
     pub(crate) fn publish_queued(&self, queued: Queued, cause: Cause<'_>) -> Arc<Operation> {
         let Queued { operation: for_agents, agents } = queued;
         let operation = Arc::new(for_agents.clone().alone());
-        self.feed(operation.device, &Event::OperationCreated(operation.clone()), cause);
+        self.feed(operation.device, &PublishedChange::OperationCreated(operation.clone()), cause);
         crate::metrics::PUBLISHED.increment(1 + agents.len() as u64);
         let agents_listen = !agents.is_empty() && self.subscription_counts.has_agent_subscriptions();
         if agents_listen || self.subscription_counts.has_subscriptions(Resource::Operations) {
@@ -111,7 +112,7 @@ impl Context {
 
 impl Device {
     /// See [`Context::publish`].
-    pub(super) fn publish(&self, event: Event, origin: &Origin) {
+    pub(super) fn publish(&self, event: PublishedChange, origin: &Origin) {
         self.context.publish(self.id, event, Cause::of(origin));
     }
 }

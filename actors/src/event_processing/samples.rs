@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use platform_model::alarm::{Alarm, NewAlarm};
 use platform_model::body::Body;
+use platform_model::change::PublishedChange;
 use platform_model::event::{Event, NewEvent};
 use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
 use platform_model::managed_object::{ManagedObject, NewManagedObject};
@@ -18,7 +19,6 @@ use super::plan::expression::{Expression, Finder, Place, Property};
 use super::runtime::{Fault, LookUps, Scope, World};
 use super::stream::{Columns, Input, Occurrence, Response, Row, StreamEvent};
 use super::value::{Map, Type, Value};
-use crate::hub;
 
 /// The milliseconds of [`time`].
 pub(crate) const MILLIS: i64 = 1_704_067_200_500;
@@ -79,7 +79,7 @@ pub(crate) fn managed_object(fragments: &str) -> Arc<ManagedObject> {
 }
 
 /// Returns an event of an input stream that a client caused.
-pub(crate) fn told(event: hub::Event) -> StreamEvent {
+pub(crate) fn told(event: PublishedChange) -> StreamEvent {
     let (mode, source) = (ProcessingMode::Persistent, ManagedObjectId(7));
     StreamEvent::Input(Arc::new(Input::new(Occurrence::Told(event), source, mode, Depth::default())))
 }

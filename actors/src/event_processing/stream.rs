@@ -8,7 +8,7 @@ use platform_model::timestamp::Timestamp;
 use platform_model::origin::Depth;
 use std::sync::Arc;
 
-use crate::hub;
+use platform_model::change::PublishedChange;
 
 use super::value::{Type, Value};
 
@@ -98,21 +98,21 @@ impl InputStream {
     }
 
     /// Returns the stream of a hub event. Deletions of alarms and operations belong to no stream.
-    pub(crate) fn of(event: &hub::Event) -> Option<Self> {
+    pub(crate) fn of(event: &PublishedChange) -> Option<Self> {
         Some(match event {
-            hub::Event::AlarmCreated(_) => Self::AlarmCreated,
-            hub::Event::AlarmUpdated(_) => Self::AlarmUpdated,
-            hub::Event::MeasurementCreated(_) => Self::MeasurementCreated,
-            hub::Event::MeasurementDeleted(_) => Self::MeasurementDeleted,
-            hub::Event::ManagedObjectCreated(_) => Self::ManagedObjectCreated,
-            hub::Event::ManagedObjectUpdated(_) => Self::ManagedObjectUpdated,
-            hub::Event::ManagedObjectDeleted(_) => Self::ManagedObjectDeleted,
-            hub::Event::EventCreated(_) => Self::EventCreated,
-            hub::Event::EventUpdated(_) => Self::EventUpdated,
-            hub::Event::EventDeleted(_) => Self::EventDeleted,
-            hub::Event::OperationCreated(_) => Self::OperationCreated,
-            hub::Event::OperationUpdated(_) => Self::OperationUpdated,
-            hub::Event::AlarmDeleted(_) | hub::Event::OperationDeleted(_) => return None,
+            PublishedChange::AlarmCreated(_) => Self::AlarmCreated,
+            PublishedChange::AlarmUpdated(_) => Self::AlarmUpdated,
+            PublishedChange::MeasurementCreated(_) => Self::MeasurementCreated,
+            PublishedChange::MeasurementDeleted(_) => Self::MeasurementDeleted,
+            PublishedChange::ManagedObjectCreated(_) => Self::ManagedObjectCreated,
+            PublishedChange::ManagedObjectUpdated(_) => Self::ManagedObjectUpdated,
+            PublishedChange::ManagedObjectDeleted(_) => Self::ManagedObjectDeleted,
+            PublishedChange::EventCreated(_) => Self::EventCreated,
+            PublishedChange::EventUpdated(_) => Self::EventUpdated,
+            PublishedChange::EventDeleted(_) => Self::EventDeleted,
+            PublishedChange::OperationCreated(_) => Self::OperationCreated,
+            PublishedChange::OperationUpdated(_) => Self::OperationUpdated,
+            PublishedChange::AlarmDeleted(_) | PublishedChange::OperationDeleted(_) => return None,
         })
     }
 }
@@ -172,7 +172,7 @@ impl Input {
 #[derive(Debug)]
 pub(crate) enum Occurrence {
     /// An event of the hub that contains the object.
-    Told(hub::Event),
+    Told(PublishedChange),
     /// A deletion; [`Input::new`] converts the hub's event to it.
     Deleted(Box<Deletion>),
     Response(Arc<Response>),
@@ -181,7 +181,7 @@ pub(crate) enum Occurrence {
 /// A deletion, of which only ids are known.
 #[derive(Debug)]
 pub(crate) struct Deletion {
-    pub(crate) event: hub::Event,
+    pub(crate) event: PublishedChange,
     /// The managed object that the deleted object concerned.
     pub(crate) source: ManagedObjectId,
 }

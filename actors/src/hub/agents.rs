@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use platform_model::bayeux::Pattern;
+use platform_model::change::PublishedChange;
 use platform_model::id::ManagedObjectId;
 use platform_model::links::{Links, encode};
 use platform_model::operation::Operation;
 
-use super::{Event, Notification, NotificationHub, Publish};
+use super::{Notification, NotificationHub, Publish};
 
 /// Publishes a new operation to the subscriptions to its device and to the agents that execute it.
 ///
@@ -33,7 +34,7 @@ impl Handler<PublishQueued> for NotificationHub {
             self.publish_to_agent(*agent, &queued.for_agents, &queued.links);
         }
         let PublishQueued { operation, links, .. } = queued;
-        let (source, event) = (operation.device, Event::OperationCreated(operation));
+        let (source, event) = (operation.device, PublishedChange::OperationCreated(operation));
         Handler::<Publish>::handle(self, Publish { source, event, links }, ctx);
     }
 }

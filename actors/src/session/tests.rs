@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use platform_model::bayeux::{Channel, Reconnect, Resource, error};
+use platform_model::change::PublishedChange;
 use platform_model::id::{AlarmId, ManagedObjectId, TenantId};
 use platform_model::links::Links;
 use tokio::sync::oneshot;
 use tokio::time::{advance, pause};
 
 use super::*;
-use crate::hub::{Event, Publish, SubscriptionCounts};
+use crate::hub::{Publish, SubscriptionCounts};
 use crate::session_dispatcher::SessionDispatcher;
 use crate::store::{Connections, Database};
 use crate::tenant::{AcknowledgementExtension, NewSession, TenantActor};
@@ -369,7 +370,7 @@ async fn publish_to(pattern: Pattern) -> Answer {
     let bench = start(Limits::default());
     let subscribe = Subscribe { user: USER.into(), patterns: vec![pattern], templates: None };
     assert_eq!(bench.session.send(subscribe).await.expect("alive"), Subscribed::Done);
-    let (event, links) = (Event::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
+    let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
     bench.hub.do_send(Publish { source: ManagedObjectId(7), event, links });
     bench.connect().await.expect("answered")
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use platform_model::alarm::{Alarm, AlarmStatus, NewAlarm};
 use platform_model::body::Body;
+use platform_model::change::PublishedChange;
 use platform_model::event::NewEvent;
 use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
 use platform_model::managed_object::{ManagedObject, NewManagedObject};
@@ -15,7 +16,6 @@ use platform_model::timestamp::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::event_processing::stream::{Input, InputStream, Occurrence, Response};
-use crate::hub;
 
 /// When the module is deployed: 2026-11-21T10:00:00Z, a Saturday.
 pub(super) const START: i64 = 1_795_255_200_000;
@@ -149,21 +149,25 @@ fn input(stream: InputStream, json: &Map<String, Value>, now: i64) -> Input {
     Input::new(occurrence, ManagedObjectId(source.unwrap_or(0)), ProcessingMode::Persistent, Depth::default())
 }
 
-fn told(stream: InputStream, json: &Map<String, Value>) -> hub::Event {
+fn told(stream: InputStream, json: &Map<String, Value>) -> PublishedChange {
     let id: i64 = json["id"].as_str().unwrap().parse().unwrap();
     match stream {
-        InputStream::ManagedObjectCreated => hub::Event::ManagedObjectCreated(Arc::new(managed_object(json))),
-        InputStream::ManagedObjectUpdated => hub::Event::ManagedObjectUpdated(Arc::new(managed_object(json))),
-        InputStream::ManagedObjectDeleted => hub::Event::ManagedObjectDeleted(ManagedObjectId(id)),
-        InputStream::EventCreated => hub::Event::EventCreated(Arc::new(event(json))),
-        InputStream::EventUpdated => hub::Event::EventUpdated(Arc::new(event(json))),
-        InputStream::EventDeleted => hub::Event::EventDeleted(EventId(id)),
-        InputStream::MeasurementCreated => hub::Event::MeasurementCreated(Arc::new(measurement(json))),
-        InputStream::MeasurementDeleted => hub::Event::MeasurementDeleted(MeasurementId(id)),
-        InputStream::OperationCreated => hub::Event::OperationCreated(Arc::new(operation(json))),
-        InputStream::OperationUpdated => hub::Event::OperationUpdated(Arc::new(operation(json))),
-        InputStream::AlarmCreated => hub::Event::AlarmCreated(Arc::new(alarm(json))),
-        InputStream::AlarmUpdated => hub::Event::AlarmUpdated(Arc::new(alarm(json))),
+        InputStream::ManagedObjectCreated => {
+            PublishedChange::ManagedObjectCreated(Arc::new(managed_object(json)))
+        }
+        InputStream::ManagedObjectUpdated => {
+            PublishedChange::ManagedObjectUpdated(Arc::new(managed_object(json)))
+        }
+        InputStream::ManagedObjectDeleted => PublishedChange::ManagedObjectDeleted(ManagedObjectId(id)),
+        InputStream::EventCreated => PublishedChange::EventCreated(Arc::new(event(json))),
+        InputStream::EventUpdated => PublishedChange::EventUpdated(Arc::new(event(json))),
+        InputStream::EventDeleted => PublishedChange::EventDeleted(EventId(id)),
+        InputStream::MeasurementCreated => PublishedChange::MeasurementCreated(Arc::new(measurement(json))),
+        InputStream::MeasurementDeleted => PublishedChange::MeasurementDeleted(MeasurementId(id)),
+        InputStream::OperationCreated => PublishedChange::OperationCreated(Arc::new(operation(json))),
+        InputStream::OperationUpdated => PublishedChange::OperationUpdated(Arc::new(operation(json))),
+        InputStream::AlarmCreated => PublishedChange::AlarmCreated(Arc::new(alarm(json))),
+        InputStream::AlarmUpdated => PublishedChange::AlarmUpdated(Arc::new(alarm(json))),
         InputStream::ResponseReceived => unreachable!("an answer is no event of the hub"),
     }
 }

@@ -1,5 +1,6 @@
 use std::sync::atomic::AtomicUsize;
 
+use platform_model::change::PublishedChange;
 use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId};
 use platform_model::origin::Depth;
 use platform_model::origin::ProcessingMode;
@@ -7,18 +8,17 @@ use platform_model::timestamp::Timestamp;
 
 use super::*;
 use crate::event_processing::stream::{Columns, Occurrence, Response};
-use crate::hub::Event;
 
 fn input_of(occurrence: Occurrence, source: i64) -> Input {
     Input::new(occurrence, ManagedObjectId(source), ProcessingMode::Persistent, Depth::default())
 }
 
 fn measured(source: i64) -> Input {
-    input_of(Occurrence::Told(Event::MeasurementDeleted(MeasurementId(7))), source)
+    input_of(Occurrence::Told(PublishedChange::MeasurementDeleted(MeasurementId(7))), source)
 }
 
 fn event_deleted() -> Input {
-    input_of(Occurrence::Told(Event::EventDeleted(EventId(7))), 1)
+    input_of(Occurrence::Told(PublishedChange::EventDeleted(EventId(7))), 1)
 }
 
 fn reads(inputs: &[InputStream]) -> Appetite {
@@ -235,5 +235,5 @@ fn inputs_of_many_threads_all_arrive_each_thread_s_in_order() {
 
 #[test]
 fn deletions_of_alarms_belong_to_no_stream() {
-    assert_eq!(InputStream::of(&Event::AlarmDeleted(AlarmId(1))), None);
+    assert_eq!(InputStream::of(&PublishedChange::AlarmDeleted(AlarmId(1))), None);
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use platform_model::change::PublishedChange;
 use platform_model::id::ManagedObjectId;
 
 use crate::event_processing::plan::expression::Property;
 use crate::event_processing::stream::{Deletion, Input, InputStream, Occurrence, Response, StreamEvent};
 use crate::event_processing::value::{Id, IdSeen, Map, ObjectSeen, Seen, Value};
-use crate::hub;
 
 impl InputStream {
     /// Returns the name under which events of the stream have their object; none for responses to requests.
@@ -102,13 +102,13 @@ fn deleted(deletion: &Deletion) -> Value {
 }
 
 /// Returns the id of the deleted object.
-fn deleted_id(event: &hub::Event) -> Option<i64> {
+fn deleted_id(event: &PublishedChange) -> Option<i64> {
     match event {
-        hub::Event::AlarmDeleted(id) => Some(id.0),
-        hub::Event::MeasurementDeleted(id) => Some(id.0),
-        hub::Event::ManagedObjectDeleted(id) => Some(id.0),
-        hub::Event::EventDeleted(id) => Some(id.0),
-        hub::Event::OperationDeleted(id) => Some(id.0),
+        PublishedChange::AlarmDeleted(id) => Some(id.0),
+        PublishedChange::MeasurementDeleted(id) => Some(id.0),
+        PublishedChange::ManagedObjectDeleted(id) => Some(id.0),
+        PublishedChange::EventDeleted(id) => Some(id.0),
+        PublishedChange::OperationDeleted(id) => Some(id.0),
         _ => None,
     }
 }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use platform_model::change::PublishedChange;
 use platform_model::fragments::Fragments;
 use platform_model::id::ManagedObjectId;
 use platform_model::origin::Depth;
@@ -14,7 +15,6 @@ use platform_model::reference::LinkKind;
 use super::{ObjectSeen, Value};
 use crate::event_processing::runtime::Fault;
 use crate::event_processing::stream::{Columns, Deletion, Input, Occurrence, Response, Row, StreamEvent};
-use crate::hub;
 
 /// The maximum nesting depth of lists, maps and events.
 pub(crate) const MAX_NESTING: u8 = 64;
@@ -153,8 +153,8 @@ impl Input {
 
 impl<'a> ObjectSeen<'a> {
     /// Returns the object that an event of the hub carries; `None` for a deletion, which carries only an id.
-    pub(crate) fn told(event: &'a hub::Event) -> Option<Self> {
-        use hub::Event::{
+    pub(crate) fn told(event: &'a PublishedChange) -> Option<Self> {
+        use PublishedChange::{
             AlarmCreated, AlarmDeleted, AlarmUpdated, EventCreated, EventDeleted, EventUpdated,
             ManagedObjectCreated, ManagedObjectDeleted, ManagedObjectUpdated, MeasurementCreated,
             MeasurementDeleted, OperationCreated, OperationDeleted, OperationUpdated,

@@ -22,7 +22,7 @@ impl Bench {
     }
 
     fn publish(&self, alarm: i64) {
-        let (event, links) = (Event::AlarmDeleted(AlarmId(alarm)), Links::new("http://h"));
+        let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(alarm)), Links::new("http://h"));
         self.hub.do_send(Publish { source: CHANNEL.id, event, links });
     }
 }

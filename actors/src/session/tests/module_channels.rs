@@ -25,7 +25,7 @@ async fn received(patterns: Vec<Pattern>, rows: Vec<PublishRow>) -> Vec<Value> {
     rows.into_iter().for_each(|row| bench.hub.do_send(row));
     // This last notification marks the end.
     subscribe(&bench, vec![Pattern::All(Resource::Alarms)]).await;
-    let (event, links) = (Event::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
+    let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
     bench.hub.do_send(Publish { source: ManagedObjectId(7), event, links });
     settle().await;
     let answer = bench.connect().await.expect("answered");

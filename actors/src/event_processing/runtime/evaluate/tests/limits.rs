@@ -1,10 +1,11 @@
 //! The limits of expressions.
 
+use platform_model::change::PublishedChange;
+
 use super::*;
 use crate::event_processing::plan::expression::Property;
 use crate::event_processing::samples::{event, path, told};
 use crate::event_processing::stream::StreamEvent;
-use crate::hub;
 
 #[test]
 fn values_that_grow_without_end_end_at_a_fault() {
@@ -33,7 +34,7 @@ fn what_takes_long_counts_as_many_evaluations() {
     };
     assert!(spent(&like(2000), &nothing) > 10_000);
     let fragment = format!(r#","plat_X":{{"a":"{}"}}"#, "x".repeat(500_000));
-    let told = told(hub::Event::EventCreated(event(&fragment)));
+    let told = told(PublishedChange::EventCreated(event(&fragment)));
     assert!(spent(&path(Property::Object, &["plat_X", "a"]), &told) > 900);
     let (value, _) = evaluate_within(100, &path(Property::Object, &["plat_X", "a"]), &[&told]);
     assert!(value.expect_err("nothing left to spend").0.contains("may do at a time"));

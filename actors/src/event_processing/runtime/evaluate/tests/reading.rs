@@ -1,5 +1,6 @@
 //! The properties of events and the surroundings that expressions read.
 
+use platform_model::change::PublishedChange;
 use platform_model::id::{ManagedObjectId, MeasurementId};
 
 use super::*;
@@ -8,21 +9,22 @@ use crate::event_processing::samples::{
     alarm, event, managed_object, measurement, operation, path, response, told,
 };
 use crate::event_processing::stream::{Match, StreamEvent};
-use crate::hub;
 
 #[test]
 fn every_property_of_q_06_is_found() {
     let fragment = r#","plat_X":{"a":[1,{"b":true}]}"#;
     let series = r#","plat_T":{"T":{"value":20.5,"unit":"C"},"U":{"value":1}}"#;
     let telling = [
-        told(hub::Event::AlarmCreated(alarm(fragment))),
-        told(hub::Event::EventUpdated(event(fragment))),
-        told(hub::Event::MeasurementCreated(measurement(series))),
-        told(hub::Event::MeasurementCreated(measurement(r#","plat_T":{"T":{"value":20.50,"unit":"C"}}"#))),
-        told(hub::Event::OperationCreated(operation(fragment))),
-        told(hub::Event::ManagedObjectCreated(managed_object(fragment))),
-        told(hub::Event::ManagedObjectDeleted(ManagedObjectId(7))),
-        told(hub::Event::MeasurementDeleted(MeasurementId(5))),
+        told(PublishedChange::AlarmCreated(alarm(fragment))),
+        told(PublishedChange::EventUpdated(event(fragment))),
+        told(PublishedChange::MeasurementCreated(measurement(series))),
+        told(PublishedChange::MeasurementCreated(measurement(
+            r#","plat_T":{"T":{"value":20.50,"unit":"C"}}"#,
+        ))),
+        told(PublishedChange::OperationCreated(operation(fragment))),
+        told(PublishedChange::ManagedObjectCreated(managed_object(fragment))),
+        told(PublishedChange::ManagedObjectDeleted(ManagedObjectId(7))),
+        told(PublishedChange::MeasurementDeleted(MeasurementId(5))),
         response(),
     ];
     let instant = r#""2024-01-01T01:00:00.500+01:00""#;
@@ -112,7 +114,7 @@ fn every_property_of_q_06_is_found() {
 fn payload_as_a_whole_is_what_clients_are_shown() {
     let alarm = alarm(r#","plat_X":1"#);
     let shown = platform_model::links::encode(&*alarm, &platform_model::links::Links::new(""));
-    let payload = evaluate(&path(Property::Payload, &[]), &told(hub::Event::AlarmCreated(alarm)));
+    let payload = evaluate(&path(Property::Payload, &[]), &told(PublishedChange::AlarmCreated(alarm)));
     assert_eq!(payload.to_json(), String::from_utf8(shown).expect("UTF-8"));
 }
 
@@ -151,7 +153,7 @@ fn places_columns_variables_keys_and_aggregates_are_found_and_missing_ones_are_n
 
 #[test]
 fn elements_count_from_zero_and_missing_ones_are_null() {
-    let told = told(hub::Event::EventCreated(event(r#","plat_L":[10,{"b":[20]}]"#)));
+    let told = told(PublishedChange::EventCreated(event(r#","plat_L":[10,{"b":[20]}]"#)));
     let list = || path(Property::Object, &["plat_L"]);
     let at = |of: Expression, at: Value| Expression::Index(Box::new(of), boxed(at));
     for (expression, expected) in [
