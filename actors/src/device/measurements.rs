@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use platform_epl::stream::InputStream;
 use platform_model::access::Authority;
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Result};
@@ -13,7 +14,6 @@ use platform_model::measurement::{Measurement, NewMeasurement, Shape};
 use platform_model::origin::Origin;
 
 use super::{Cause, Context, Turn};
-use crate::event_processing::stream::InputStream;
 use crate::store::access::{self, Source};
 use crate::store::measurements::{SentMeasurements, UnseenShape};
 use crate::writer::{Change, Written};

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use platform_epl::stream::{Input, InputStream, Occurrence};
 use platform_model::bayeux::Resource;
 use platform_model::change::PublishedChange;
 use platform_model::id::ManagedObjectId;
@@ -12,7 +13,6 @@ use platform_model::origin::Depth;
 use platform_model::origin::{Origin, ProcessingMode};
 
 use super::{Context, Device};
-use crate::event_processing::stream::{Input, InputStream, Occurrence};
 use crate::hub::{LinksChanged, Publish, PublishQueued, PublishRow};
 use crate::store::operations::Queued;
 

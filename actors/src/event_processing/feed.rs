@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use platform_epl::plan::{ModulePlan, Stream};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use parking_lot::{Mutex, RwLock};
 use platform_model::id::ModuleId;
 
-use super::stream::{Input, InputStream, InputStreams, Row};
+use platform_epl::stream::{Input, InputStream, InputStreams, Row};
 
 /// The maximum number of bytes that may wait for one module. The number of inputs limits many small ones; this
 /// limits few large ones.
@@ -82,6 +83,17 @@ pub(crate) enum Fed {
 pub(crate) struct Appetite {
     pub(crate) inputs: InputStreams,
     pub(crate) streams: Vec<Arc<str>>,
+}
+
+impl Appetite {
+    /// Returns what a module with this plan must be fed with.
+    pub(crate) fn of(plan: &ModulePlan) -> Self {
+        let named = plan.streams.iter().filter_map(|stream| match stream {
+            Stream::Named(name, _) => Some(name.clone()),
+            Stream::Input(_) | Stream::Window(_) => None,
+        });
+        Self { inputs: plan.inputs, streams: named.collect() }
+    }
 }
 
 /// The result of taking elements from the queue.

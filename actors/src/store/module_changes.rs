@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Transaction};
+use platform_epl::stream::InputStreams;
 use platform_model::audit_record::{AttributeChange, NewAuditRecord};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{AuditRecordId, IdGenerator, TenantId};
@@ -19,7 +20,6 @@ use super::announcements::{self, Change};
 use super::audit_records::insert_audit_record;
 use super::modules::from_row;
 use super::{Database, module_leases, until_uncontended};
-use crate::event_processing::stream::InputStreams;
 
 const LOCK: &str = include_str!("../../../sql/queries/modules/lock.sql");
 const LIST_TEXTS: &str = include_str!("../../../sql/queries/modules/list_texts.sql");

@@ -6,12 +6,12 @@
 
 use std::time::Duration;
 
+use platform_epl::stream::InputStreams;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use tokio_postgres::types::ToSql;
 
 use super::module_session::ModuleSession;
-use crate::event_processing::stream::InputStreams;
 
 const TAKE: &str = include_str!("../../../sql/queries/module_holders/take.sql");
 const TAKE_OVER: &str = include_str!("../../../sql/queries/module_holders/take_over.sql");

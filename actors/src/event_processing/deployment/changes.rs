@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
+use platform_epl::language::parse;
+use platform_epl::plan::tenant::{Planned, plan_all};
+use platform_epl::stream::InputStreams;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::ModuleId;
 use platform_model::limits::MODULES_PER_TENANT;
 use platform_model::module::{Module, ModulePatch, ModuleStatus, StatementOff, check_name};
 use platform_model::timestamp::Timestamp;
 
-use crate::event_processing::language::parse;
 use crate::event_processing::module_actor::Deployment;
-use crate::event_processing::plan::tenant::{Planned, plan_all};
-use crate::event_processing::stream::InputStreams;
 use crate::store::module_changes::{ModuleChange, StoredModule};
 
 /// The input for planning a module: its id, the name in force, its text.

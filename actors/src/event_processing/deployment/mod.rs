@@ -5,7 +5,6 @@
 //! [`TenantRunner`] runs exactly the modules that are deployed. [`changes`] decides the result of a change of a
 //! module.
 
-mod beside_others;
 pub(crate) mod changes;
 pub(crate) mod clock;
 pub(crate) mod hold;

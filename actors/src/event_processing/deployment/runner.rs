@@ -3,11 +3,14 @@
 //! The database says which modules are deployed; the runner reconciles the running modules with it, again and again. A
 //! module whose text, deployment and dependencies on other modules are unchanged goes on with its state.
 
-use crate::event_processing::runtime::Budget;
+use crate::event_processing::feed::Appetite;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_epl::plan::ModulePlan;
+use platform_epl::plan::tenant::{Planned, plan_all};
+use platform_epl::runtime::Budget;
 use platform_model::error::{Error, Result};
 use platform_model::id::{ModuleId, TenantId};
 use platform_model::module::StatementOff;
@@ -20,8 +23,6 @@ use crate::device;
 use crate::event_processing::module_actor::{
     Cause, Deployment, End, ModuleActor, Outlet, Renamed, Share, Steps, Total, Trouble, Wake, Workplace,
 };
-use crate::event_processing::plan::ModulePlan;
-use crate::event_processing::plan::tenant::{Planned, plan_all};
 use crate::event_processing::writes::{TenantWrites, Writes};
 use crate::metrics;
 use crate::store::module_changes::{StoredModule, list_deployed};
@@ -172,7 +173,7 @@ impl TenantRunner {
             let module = ctx.address();
             let wake = Box::new(move || module.do_send(Wake));
             let (module, queue) = (deployment.module, limits.module_queue);
-            let feed = context.feeds.attach(module, planned.appetite(), queue, wake);
+            let feed = context.feeds.attach(module, Appetite::of(&planned), queue, wake);
             let (faults, overflow) = (ctx.address().recipient(), ctx.address().recipient());
             let writes = Writes::start(writes, module, faults, overflow);
             let outlet = Outlet { module, name: called, context, writes };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use platform_epl::stream::InputStreams;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::links::Links;
@@ -14,7 +15,6 @@ use tokio::time::{sleep, timeout};
 use super::hold::Hold;
 use super::runner::Reconcile;
 use super::{Deployments, Held};
-use crate::event_processing::stream::InputStreams;
 use crate::store::module_holders::{self, Lost, ModuleHold, Survey, TAKEN_OVER_AT_ONCE, Terms};
 use crate::store::module_session::ModuleSession;
 

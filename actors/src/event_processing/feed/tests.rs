@@ -1,5 +1,6 @@
 use std::sync::atomic::AtomicUsize;
 
+use platform_epl::stream::{Columns, Occurrence, Response};
 use platform_model::change::PublishedChange;
 use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId};
 use platform_model::origin::Depth;
@@ -7,7 +8,6 @@ use platform_model::origin::ProcessingMode;
 use platform_model::timestamp::Timestamp;
 
 use super::*;
-use crate::event_processing::stream::{Columns, Occurrence, Response};
 
 fn input_of(occurrence: Occurrence, source: i64) -> Input {
     Input::new(occurrence, ManagedObjectId(source), ProcessingMode::Persistent, Depth::default())

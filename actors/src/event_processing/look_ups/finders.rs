@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use platform_epl::plan::expression::{Filter, Take};
+use platform_epl::value::{Object, ObjectKind, Value, time_of};
 use platform_model::access::Authority;
 use platform_model::alarm::{AlarmFilter, AlarmStatus};
 use platform_model::error::{Error, Result};
@@ -17,8 +19,6 @@ use platform_model::page::{PageRequest, TimeOrder, TotalPages};
 use platform_model::timestamp::Timestamp;
 
 use super::{WANTED, known_id};
-use crate::event_processing::plan::expression::{Filter, Take};
-use crate::event_processing::value::{Object, ObjectKind, Value, time_of};
 use crate::event_processing::writes::cells::milliseconds;
 use crate::store::alarm_collection::list_alarms;
 use crate::store::event_collection::list_events;
@@ -30,31 +30,6 @@ use crate::store::{Database, links};
 /// The maximum number of objects that a finder returns.
 const MOST: u32 = 1000;
 const BY_ROLE: Authority = Authority::Role;
-
-impl Filter {
-    /// Returns whether objects of a kind can be filtered by this: exactly the filters that the API's lists
-    /// support.
-    pub(crate) fn applies_to(self, kind: ObjectKind) -> bool {
-        match self {
-            Self::Type => kind != ObjectKind::Operation,
-            Self::FragmentType => kind != ObjectKind::Alarm,
-            Self::Source | Self::TimeBetween => kind != ObjectKind::ManagedObject,
-            Self::Status => matches!(kind, ObjectKind::Alarm | ObjectKind::Operation),
-            Self::Agent | Self::Device | Self::CreationTimeBetween => kind == ObjectKind::Operation,
-        }
-    }
-
-    /// Returns whether two filters concern the same property, so that they cannot be combined: the source of an
-    /// operation is its device, and its time is its creation time.
-    pub(crate) fn asks_for_the_same(self, other: Self) -> bool {
-        let of_operations = |filter| match filter {
-            Self::Source => Self::Device,
-            Self::TimeBetween => Self::CreationTimeBetween,
-            filter => filter,
-        };
-        of_operations(self) == of_operations(other)
-    }
-}
 
 /// The filters with their arguments.
 #[derive(Debug, Default)]

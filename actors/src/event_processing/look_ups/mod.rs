@@ -9,6 +9,9 @@ mod placeholders;
 use std::sync::Arc;
 use std::time::Duration;
 
+use platform_epl::plan::expression::Finder;
+use platform_epl::runtime::{Fault, LookUps};
+use platform_epl::value::{Object, ObjectKind, Value};
 use platform_model::error::{Error, Result};
 use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId, TenantId};
 use platform_model::managed_object::ManagedObject;
@@ -17,9 +20,6 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::plan::expression::Finder;
-use super::runtime::{Fault, LookUps};
-use super::value::{Object, ObjectKind, Value};
 use super::writes::cells::id_of;
 use crate::store::{Database, alarms, availability, events, managed_objects, measurement_rows, operations};
 

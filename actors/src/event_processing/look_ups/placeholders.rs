@@ -2,12 +2,12 @@
 //! representation, `#{source.path}` by a value of the object's device, and `#{source}` by the device's id. A
 //! placeholder without a value becomes an empty text.
 
+use platform_epl::value::Value;
 use platform_model::error::{Error, Result};
 use platform_model::links::{Links, encode};
 use serde_json::Value as Json;
 
 use super::StoreLookUps;
-use crate::event_processing::value::Value;
 
 /// The maximum length of the resulting text in bytes.
 const LONGEST: usize = 64 << 10;
@@ -97,7 +97,7 @@ impl StoreLookUps {
     pub(super) async fn replace_placeholders(&self, text: &str, object: &Value) -> Result<Value> {
         let parts = parts(text);
         let json = match object {
-            Value::Event(event) => event.content().to_json(),
+            Value::Event(event) => event.to_json(),
             value => value.to_json(),
         };
         let object: Json = serde_json::from_str(&json).unwrap_or_default();

@@ -16,6 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
+use platform_epl::plan::ModulePlan;
+use platform_epl::runtime::Fault;
 use platform_model::id::ModuleId;
 use tokio::sync::Semaphore;
 use tokio::task::{spawn_blocking, yield_now};
@@ -24,8 +26,6 @@ use super::deployment::clock::Clock;
 use super::deployment::hold::Hold;
 use super::deployment::runner::{StatementsOff, SwitchedOff, TenantRunner};
 use super::look_ups::StoreLookUps;
-use super::plan::ModulePlan;
-use super::runtime::Fault;
 use crate::metrics;
 pub(crate) use outlet::Outlet;
 pub(crate) use share::{Share, Total};

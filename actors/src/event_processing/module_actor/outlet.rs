@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use platform_epl::plan::ModulePlan;
+use platform_epl::runtime::Effect;
 use platform_model::id::{ModuleId, TenantId};
 
 use crate::device;
-use crate::event_processing::plan::ModulePlan;
-use crate::event_processing::runtime::Effect;
 use crate::event_processing::writes::Writes;
 
 /// The destinations of the effects of one module.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use platform_epl::runtime::Retained;
+
 use super::trouble::{Cause, Trouble};
-use crate::event_processing::runtime::Retained;
 use crate::metrics;
 
 /// The total of bytes that the modules of a tenant retain in this process.

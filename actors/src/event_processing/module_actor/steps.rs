@@ -7,16 +7,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use platform_epl::plan::ModulePlan;
+use platform_epl::runtime::{Budget, Effect, Excess, Fault, LookUps, OffCause, Outcome, Retained, Runtime};
 use platform_model::module::StatementOff;
 
 use super::share::Share;
 use super::trouble::{Cause, Trouble};
 use crate::event_processing::deployment::clock::Clock;
 use crate::event_processing::feed::{Fed, Feed, Taken, Without};
-use crate::event_processing::plan::ModulePlan;
-use crate::event_processing::runtime::{
-    Budget, Effect, Excess, Fault, LookUps, OffCause, Outcome, Retained, Runtime,
-};
 use crate::metrics;
 
 /// The number of events taken from the feed at a time.

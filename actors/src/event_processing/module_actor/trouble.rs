@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::event_processing::runtime::Fault;
+use platform_epl::runtime::Fault;
 
 /// The number of faults within a minute that a module may have.
 const FAULTS: usize = 100;

@@ -1,11 +1,11 @@
 //! Converts the row of an output stream to the request body that a client would send.
 
+use platform_epl::stream::OutputStream;
+use platform_epl::value::Value;
 use platform_model::body::Body;
 use platform_model::error::Result;
 
 use super::cells::Cells;
-use crate::event_processing::stream::OutputStream;
-use crate::event_processing::value::Value;
 
 /// How a column is represented in a body.
 #[derive(Clone, Copy)]

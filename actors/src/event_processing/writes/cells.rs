@@ -3,8 +3,8 @@
 use platform_model::body::MAX_SHORT_TEXT;
 use platform_model::error::{Error, Result};
 
-use crate::event_processing::stream::Row;
-use crate::event_processing::value::{Map, Number, Object, Value, time_of};
+use platform_epl::stream::Row;
+use platform_epl::value::{Map, Number, Object, Value, time_of};
 
 /// The columns of a row by name. A null column counts as absent (C-10).
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +30,7 @@ impl<'r> Cells<'r> {
         self.text(name).ok_or_else(|| absent(name))
     }
 
-    /// Returns a column as an id: the value of an [`Id`](crate::event_processing::value::Id), or the id of an
+    /// Returns a column as an id: the value of an [`Id`](platform_epl::value::Id), or the id of an
     /// object.
     ///
     /// # Errors

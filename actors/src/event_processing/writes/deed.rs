@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use platform_epl::stream::{OutputStream, Row};
 use platform_model::alarm::{AlarmPatch, NewAlarm};
 use platform_model::body::MAX_SHORT_TEXT;
 use platform_model::error::{Error, Result};
@@ -14,7 +15,6 @@ use platform_model::reference::LinkKind;
 
 use super::body::body;
 use super::cells::Cells;
-use crate::event_processing::stream::{OutputStream, Row};
 
 /// A write to the platform.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! Streams that are accepted but not delivered: mails, text messages, calls and exports.
 
+use platform_epl::stream::{OutputStream, Row};
 use platform_model::error::Result;
 
 use super::cells::Cells;
-use crate::event_processing::stream::{OutputStream, Row};
 
 /// Returns the required columns of a stream that sends something; `None` for other streams.
 fn mandatory(stream: OutputStream) -> Option<&'static [&'static str]> {

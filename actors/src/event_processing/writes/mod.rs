@@ -22,6 +22,8 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use actix::prelude::*;
+use platform_epl::runtime::Fault;
+use platform_epl::stream::{OutputStream, Row};
 use platform_model::id::{ModuleId, TenantId};
 use platform_model::limits::Limits;
 use platform_model::links::Links;
@@ -31,8 +33,6 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 
 use super::OutboundRequest;
 use super::module_actor::{Faulted, TooManyWrites};
-use super::runtime::Fault;
-use super::stream::{OutputStream, Row};
 use crate::platform::Platform;
 use crate::store::Database;
 use allowance::{Allowance, Backlog};

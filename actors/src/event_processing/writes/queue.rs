@@ -6,6 +6,8 @@ use std::sync::Arc;
 use actix::prelude::*;
 use futures_util::StreamExt;
 use futures_util::stream::{FuturesOrdered, FuturesUnordered};
+use platform_epl::runtime::Fault;
+use platform_epl::stream::{OutputStream, Row};
 use platform_model::error::Error;
 use platform_model::id::{ManagedObjectId, ModuleId};
 use platform_model::origin::Depth;
@@ -18,8 +20,6 @@ use super::lanes::Lanes;
 use super::request::Asked;
 use super::{TenantWrites, message};
 use crate::event_processing::module_actor::Faulted;
-use crate::event_processing::runtime::Fault;
-use crate::event_processing::stream::{OutputStream, Row};
 use crate::metrics;
 
 /// The maximum number of rows whose device is looked up concurrently.

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use platform_epl::runtime::Fault;
+use platform_epl::stream::{Input, Occurrence, Response, Row};
+use platform_epl::value::Value;
 use platform_model::error::{Error, Result};
 use platform_model::id::ManagedObjectId;
 use platform_model::origin::Depth;
@@ -14,9 +17,6 @@ use tokio::time::timeout;
 use super::TenantWrites;
 use super::cells::Cells;
 use crate::event_processing::requests::{OutboundRequest, OutboundResponse, RESERVED_HEADERS};
-use crate::event_processing::runtime::Fault;
-use crate::event_processing::stream::{Input, Occurrence, Response, Row};
-use crate::event_processing::value::Value;
 
 /// The longest time to wait for a response. The component that sends the request has a shorter timeout.
 const LONGEST: Duration = Duration::from_secs(120);

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use platform_epl::stream::OutputStream::{self, *};
+use platform_epl::stream::{Columns, Row};
+use platform_epl::value::{Id, Map, Type, Value};
 use platform_model::origin::Depth;
 use platform_model::timestamp::Timestamp;
 
@@ -10,9 +13,6 @@ use super::cells::Cells;
 use super::deed::Deed;
 use super::message;
 use super::request::Asked;
-use crate::event_processing::stream::OutputStream::{self, *};
-use crate::event_processing::stream::{Columns, Row};
-use crate::event_processing::value::{Id, Map, Type, Value};
 
 type Cell = (&'static str, Value);
 

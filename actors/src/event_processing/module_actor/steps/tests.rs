@@ -1,18 +1,20 @@
+use platform_epl::language::parse;
+use platform_epl::plan::expression::Finder;
+use platform_epl::plan::{Catalog, plan};
+use platform_epl::runtime::Retained;
+use platform_epl::stream::{Input, Occurrence, Response};
+use platform_epl::value::Value;
 use platform_model::id::{ManagedObjectId, ModuleId};
 use platform_model::origin::Depth;
 use platform_model::origin::ProcessingMode;
 use platform_model::timestamp::Timestamp;
+
+use crate::event_processing::feed::Appetite;
 use serde_json::json;
 
 use super::super::share::Total;
 use super::*;
 use crate::event_processing::feed::Feeds;
-use crate::event_processing::language::parse;
-use crate::event_processing::plan::expression::Finder;
-use crate::event_processing::plan::{Catalog, plan};
-use crate::event_processing::runtime::Retained;
-use crate::event_processing::stream::{Input, Occurrence, Response};
-use crate::event_processing::value::Value;
 
 const SLICE: Duration = Duration::from_secs(5);
 const COUNTING: &str = "module counts;\nselect count(*) as n from ResponseReceived;\n";
@@ -51,7 +53,7 @@ fn started_beside(text: &str, budget: Budget, queue: usize, bytes: usize) -> Fix
     let module = parse(text).unwrap_or_else(|mistake| panic!("{}", mistake.shown(text)));
     let plan = plan(&module, &Catalog::default()).unwrap_or_else(|mistake| panic!("{}", mistake.shown(text)));
     let (plan, feeds, clock) = (Arc::new(plan), Feeds::default(), Clock::driven(1_000_000));
-    let feed = feeds.attach(ModuleId(1), plan.appetite(), queue, Box::new(|| {}));
+    let feed = feeds.attach(ModuleId(1), Appetite::of(&plan), queue, Box::new(|| {}));
     let share = Share::new(Total::new(bytes));
     let steps = Steps::new(plan, budget, feed, clock.clone(), share);
     Fixture { feeds, clock, steps }

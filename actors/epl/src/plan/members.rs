@@ -1,0 +1,175 @@
+//! Resolves members of values and the methods that values have.
+
+use super::catalog::enumerate;
+use super::expression::{Expression, Function};
+use super::resolve::{Access, Resolver, Typed};
+use super::types::{describe, is_number};
+use crate::language::Mistake;
+use crate::language::syntax::{self, Name};
+use crate::stream::{Columns, InputStream, StreamType};
+use crate::value::Type;
+
+/// The supported methods. None of them has parameters.
+const METHODS: &str = ".getValue(), .getId(), .toDate(), .toMillisec() and .doubleValue()";
+
+impl Resolver<'_, '_> {
+    /// Resolves `receiver.name`.
+    pub(super) fn member(&self, receiver: Typed, name: &Name) -> Result<Typed, Mistake> {
+        let Typed { expression, type_ } = receiver;
+        let typed = match &type_ {
+            Type::Event(event) => {
+                let receiver = Typed::new(expression, type_.clone());
+                let found = self.property(&receiver, &name.text);
+                return found.ok_or_else(|| {
+                    let owner = match event.as_ref() {
+                        StreamType::Input(stream) => stream.words().0,
+                        StreamType::Rows(_) => "this row",
+                    };
+                    let known = enumerate(member_names(event));
+                    Mistake::new(
+                        name.span,
+                        format!("no property '{}' of {owner}; there are {known}", name.text),
+                    )
+                });
+            }
+            Type::Object(kind) => {
+                let member = kind.member(&name.text);
+                if member == Type::Any {
+                    self.planner.warn_of_member(*kind, name);
+                }
+                Some(member)
+            }
+            Type::Map | Type::Any => Some(Type::Any),
+            Type::Id if &*name.text == "value" => {
+                return Ok(Typed::new(Expression::Call(Function::IdValue, vec![expression]), Type::Text));
+            }
+            Type::Id => matches!(&*name.text, "type" | "name").then_some(Type::Text),
+            Type::Text | Type::Boolean | Type::Integer | Type::Double if &*name.text == "value" => {
+                return Ok(Typed::new(expression, type_));
+            }
+            _ => None,
+        };
+        match typed {
+            Some(member) => {
+                Ok(Typed::new(Expression::Member(Box::new(expression), name.text.clone()), member))
+            }
+            None if type_ == Type::Id => Err(Mistake::new(
+                name.span,
+                format!("no '{}' of an id; there are value, type, name", name.text),
+            )),
+            None => Err(Mistake::new(name.span, format!("{} has no '{}'", describe(&type_), name.text))),
+        }
+    }
+
+    /// Returns a property or column of an event.
+    pub(super) fn property(&self, event: &Typed, name: &str) -> Option<Typed> {
+        let Type::Event(type_) = &event.type_ else { return None };
+        let by_name = || Expression::Member(Box::new(event.expression.clone()), name.into());
+        match (type_.as_ref(), &event.expression) {
+            (StreamType::Input(stream), Expression::Event(place)) => {
+                let (property, type_) = stream.property(name)?;
+                Some(Typed::new(Expression::Property(*place, property), type_))
+            }
+            (StreamType::Input(stream), _) => Some(Typed::new(by_name(), stream.property(name)?.1)),
+            (StreamType::Rows(columns), _) => {
+                let at = columns.position(name)?;
+                Some(self.column_at(event, at, name, &columns.0[at].1))
+            }
+        }
+    }
+
+    /// Returns a column of an event that is a row.
+    pub(super) fn column_at(&self, event: &Typed, at: usize, name: &str, type_: &Type) -> Typed {
+        let column = match &event.expression {
+            Expression::Event(place) if self.access(&event.expression) == Access::ByPlace => {
+                Expression::Column(*place, at)
+            }
+            whole => Expression::Member(Box::new(whole.clone()), name.into()),
+        };
+        Typed::new(column, type_.clone())
+    }
+
+    fn access(&self, event: &Expression) -> Access {
+        let Expression::Event(place) = event else { return Access::ByName };
+        let known = self.sight.events.iter().find(|event| event.place == *place);
+        known.map_or(Access::ByName, |event| event.access)
+    }
+
+    /// Resolves `receiver[index]`.
+    pub(super) fn index(
+        &mut self,
+        list: &syntax::Expression,
+        at: &syntax::Expression,
+    ) -> Result<Typed, Mistake> {
+        let (receiver, index) = (self.resolve(list)?, self.resolve(at)?);
+        if !matches!(receiver.type_, Type::List | Type::Any) {
+            return Err(Mistake::new(list.span, format!("{} has no elements", describe(&receiver.type_))));
+        }
+        if !matches!(index.type_, Type::Integer | Type::Any) {
+            return Err(Mistake::new(
+                at.span,
+                format!("elements are counted from 0, this is {}", describe(&index.type_)),
+            ));
+        }
+        let element = Expression::Index(Box::new(receiver.expression), Box::new(index.expression));
+        Ok(Typed::new(element, Type::Any))
+    }
+
+    /// Resolves `receiver.name()`. The methods are the accessors that Java requires: they return the value
+    /// unchanged, or convert its representation.
+    pub(super) fn method(
+        &mut self,
+        receiver: Typed,
+        name: &Name,
+        arguments: &[syntax::Expression],
+    ) -> Result<Typed, Mistake> {
+        let known = matches!(&*name.text, "getValue" | "getId" | "toDate" | "toMillisec" | "doubleValue");
+        if !known {
+            return Err(Mistake::new(name.span, format!("no method '{}'; there are {METHODS}", name.text)));
+        }
+        if let Some(argument) = arguments.first() {
+            return Err(Mistake::new(argument.span, format!("'{}' takes no arguments", name.text)));
+        }
+        let Typed { expression, type_ } = receiver;
+        let call =
+            |function, result| Typed::new(Expression::Call(function, vec![expression.clone()]), result);
+        let result = match (&*name.text, &type_) {
+            ("getValue", Type::Id) => call(Function::IdValue, Type::Text),
+            ("getValue", Type::Any | Type::Map) => call(Function::IdValue, Type::Any),
+            ("getValue", Type::Text | Type::Boolean | Type::Integer | Type::Double) | ("getId", Type::Id) => {
+                Typed::new(expression.clone(), type_.clone())
+            }
+            ("getId", Type::Object(_)) => {
+                Typed::new(Expression::Member(Box::new(expression.clone()), "id".into()), Type::Id)
+            }
+            ("getId", Type::Map | Type::Any) => {
+                Typed::new(Expression::Member(Box::new(expression.clone()), "id".into()), Type::Any)
+            }
+            ("toDate", Type::Integer | Type::Double | Type::Text | Type::Time | Type::Any) => {
+                call(Function::ToDate, Type::Time)
+            }
+            ("toMillisec", Type::Integer | Type::Time | Type::Any) => {
+                call(Function::ToMillisec, Type::Integer)
+            }
+            ("doubleValue", number) if is_number(number) => call(Function::ToDouble, Type::Double),
+            (method, _) => {
+                return Err(Mistake::new(
+                    name.span,
+                    format!("{} has no method '{method}'", describe(&type_)),
+                ));
+            }
+        };
+        Ok(result)
+    }
+}
+
+/// Returns the names of the members that events of a type have.
+pub(super) fn member_names(type_: &StreamType) -> Vec<String> {
+    let of_rows = |columns: &Columns| columns.0.iter().map(|(name, _)| name.to_string()).collect();
+    let of_input =
+        |stream: &InputStream| stream.properties().into_iter().map(|(name, ..)| name.to_owned()).collect();
+    match type_ {
+        StreamType::Rows(columns) => of_rows(columns),
+        StreamType::Input(stream) => of_input(stream),
+    }
+}

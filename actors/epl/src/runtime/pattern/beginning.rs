@@ -1,0 +1,111 @@
+//! Starts the parts of a pattern.
+
+use std::sync::Arc;
+
+use super::conjunction::Conjunction;
+use super::tree::{Detail, Live, Tags};
+use super::turn::{Action, Turn};
+use super::waiting::Bucket;
+use crate::plan::expression::Expression;
+use crate::plan::pattern::{Equality, Filter, StepKind};
+use crate::runtime::{Scope, schedule};
+use crate::stream::StreamEvent;
+use crate::value::Value;
+
+impl Turn<'_> {
+    pub(super) fn add(&mut self, step: u32, parent: Live, tags: &Tags) -> Live {
+        self.tree.insert(step, Some(parent), Arc::clone(tags))
+    }
+
+    pub(super) fn start(&mut self, live: Live) {
+        let Some(node) = self.tree.get(live) else { return };
+        let plan = self.plan;
+        let step = plan.step(node.step);
+        match &step.kind {
+            StepKind::Every => self.begin_anew(live),
+            StepKind::Not => {
+                let Some(tags) = self.tree.take_tags(live.slot) else { return };
+                let child = self.add(step.children[0], live, &tags);
+                self.stays_true(live, tags);
+                self.stack.push(Action::Start(child));
+            }
+            StepKind::And => {
+                self.tree.at_mut(live.slot).detail =
+                    Detail::Conjunction(Box::new(Conjunction::new(step.children.len())));
+                self.start_all(live, &step.children);
+            }
+            StepKind::Or => self.start_all(live, &step.children),
+            StepKind::FollowedBy => self.start_all(live, &step.children[..1]),
+            StepKind::Event { filter, .. } => self.wait_for_event(live, filter.as_ref()),
+            StepKind::Interval(0) => self.true_by_time(live),
+            StepKind::Interval(period) => {
+                let live = self.tree.renew(live);
+                self.tree.wait_until(live, self.now.saturating_add(*period));
+            }
+            StepKind::At(schedule) => {
+                if let Some(due) = schedule::next_after(schedule, self.now) {
+                    let live = self.tree.renew(live);
+                    self.tree.wait_until(live, due);
+                }
+            }
+        }
+    }
+
+    fn wait_for_event(&mut self, live: Live, filter: Option<&Filter>) {
+        let live = self.tree.renew(live);
+        let equality = filter.and_then(|filter| filter.equality.as_ref());
+        match equality.map_or(Bucket::Unknown, |equality| self.bucket_of_match(equality, live)) {
+            // Null never equals anything. The node stays as if it waited, as it would with a filter that is no
+            // equality.
+            Bucket::Nothing => self.tree.wait_in_vain(live),
+            Bucket::Unknown => self.tree.wait_for(live, None),
+            Bucket::Found(bucket) => self.tree.wait_for(live, Some(bucket)),
+        }
+    }
+
+    fn bucket_of_match(&self, equality: &Equality, live: Live) -> Bucket {
+        let (Some((world, keys)), Some(tags)) = (self.world, &self.tree.at(live.slot).tags) else {
+            return Bucket::Unknown;
+        };
+        let matched = StreamEvent::Match(Arc::clone(tags));
+        let scope = Scope { sources: [Some(&matched), None], aggregates: &[], keys, world };
+        values(&equality.matched, &scope).map_or(Bucket::Unknown, |values| self.tree.bucket(&values))
+    }
+
+    /// Adds children and starts them in order.
+    fn start_all(&mut self, live: Live, steps: &[u32]) {
+        let Some(tags) = self.tree.take_tags(live.slot) else { return };
+        let first = self.stack.len();
+        for step in steps {
+            let child = self.add(*step, live, &tags);
+            self.stack.push(Action::Start(child));
+        }
+        self.stack[first..].reverse();
+    }
+
+    /// Starts the part below an `every` once more.
+    pub(super) fn begin_anew(&mut self, every: Live) {
+        let node = self.tree.at_mut(every.slot);
+        node.detail = Detail::Beginning;
+        let Some(tags) = node.tags.clone() else { return };
+        let step = self.plan.step(node.step).children[0];
+        let child = self.add(step, every, &tags);
+        self.stack.push(Action::Begun { every, child });
+        self.stack.push(Action::Start(child));
+    }
+
+    /// Handles the started child of an `every`. A child that is true at once would start again without end, so it is
+    /// abandoned.
+    pub(super) fn begun(&mut self, every: Live, child: Live) {
+        let Some(node) = self.tree.get_mut(every) else { return };
+        let detail = std::mem::take(&mut node.detail);
+        if matches!(detail, Detail::BegunTrue) && self.tree.get(child).is_some() {
+            self.tree.remove(child.slot);
+        }
+    }
+}
+
+/// Evaluates several expressions; the result is none when one of them fails.
+pub(super) fn values(expressions: &[Expression], scope: &Scope<'_>) -> Option<Vec<Value>> {
+    expressions.iter().map(|expression| expression.evaluate(scope).ok()).collect()
+}

@@ -1,0 +1,311 @@
+//! Streams and their events: changes in the tenant, rows for output streams, and rows of the
+//! modules' own streams.
+
+use platform_model::id::ManagedObjectId;
+use platform_model::origin::ProcessingMode;
+use platform_model::timestamp::Timestamp;
+
+use platform_model::origin::Depth;
+use std::sync::Arc;
+
+use platform_model::change::PublishedChange;
+
+use super::value::{Type, Value};
+
+/// The built-in streams that carry changes in the tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum InputStream {
+    /// A managed object was created.
+    ManagedObjectCreated,
+    /// A managed object was changed.
+    ManagedObjectUpdated,
+    /// A managed object was deleted.
+    ManagedObjectDeleted,
+    /// An event was created.
+    EventCreated,
+    /// An event was changed.
+    EventUpdated,
+    /// An event was deleted.
+    EventDeleted,
+    /// A measurement was created.
+    MeasurementCreated,
+    /// A measurement was deleted.
+    MeasurementDeleted,
+    /// An operation was created.
+    OperationCreated,
+    /// An operation was changed.
+    OperationUpdated,
+    /// An alarm was created.
+    AlarmCreated,
+    /// An alarm was changed.
+    AlarmUpdated,
+    /// A server responded to a request of a module, or did not.
+    ResponseReceived,
+}
+
+/// A set of input streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct InputStreams(u16);
+
+impl InputStreams {
+    /// Adds a stream.
+    pub fn insert(&mut self, stream: InputStream) {
+        self.0 |= 1 << stream as u16;
+    }
+
+    /// Returns whether the set contains a stream.
+    pub fn contains(self, stream: InputStream) -> bool {
+        self.0 & (1 << stream as u16) != 0
+    }
+
+    /// Returns the streams of either set.
+    pub fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Returns the set as bits, in which form it is stored.
+    pub fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// Returns the set that was stored as bits.
+    pub fn of_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+}
+
+impl InputStream {
+    /// All input streams in the order of their numbers.
+    pub(crate) const ALL: [Self; 13] = [
+        Self::ManagedObjectCreated,
+        Self::ManagedObjectUpdated,
+        Self::ManagedObjectDeleted,
+        Self::EventCreated,
+        Self::EventUpdated,
+        Self::EventDeleted,
+        Self::MeasurementCreated,
+        Self::MeasurementDeleted,
+        Self::OperationCreated,
+        Self::OperationUpdated,
+        Self::AlarmCreated,
+        Self::AlarmUpdated,
+        Self::ResponseReceived,
+    ];
+
+    /// Returns the stream's name and the `_type` of its events.
+    pub(crate) fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::ManagedObjectCreated => ("ManagedObjectCreated", "MANAGED_OBJECT_CREATE"),
+            Self::ManagedObjectUpdated => ("ManagedObjectUpdated", "MANAGED_OBJECT_UPDATE"),
+            Self::ManagedObjectDeleted => ("ManagedObjectDeleted", "MANAGED_OBJECT_DELETE"),
+            Self::EventCreated => ("EventCreated", "EVENT_CREATE"),
+            Self::EventUpdated => ("EventUpdated", "EVENT_UPDATED"),
+            Self::EventDeleted => ("EventDeleted", "EVENT_DELETE"),
+            Self::MeasurementCreated => ("MeasurementCreated", "MEASUREMENT_CREATE"),
+            Self::MeasurementDeleted => ("MeasurementDeleted", "MEASUREMENT_DELETE"),
+            Self::OperationCreated => ("OperationCreated", "OPERATION_CREATE"),
+            Self::OperationUpdated => ("OperationUpdated", "OPERATION_UPDATE"),
+            Self::AlarmCreated => ("AlarmCreated", "ALARM_CREATE"),
+            Self::AlarmUpdated => ("AlarmUpdated", "ALARM_UPDATE"),
+            Self::ResponseReceived => ("ResponseReceived", "REQUEST_RESULT"),
+        }
+    }
+
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|stream| stream.words().0 == name)
+    }
+
+    /// Returns the stream of a hub event. Deletions of alarms and operations belong to no stream.
+    pub fn of(event: &PublishedChange) -> Option<Self> {
+        Some(match event {
+            PublishedChange::AlarmCreated(_) => Self::AlarmCreated,
+            PublishedChange::AlarmUpdated(_) => Self::AlarmUpdated,
+            PublishedChange::MeasurementCreated(_) => Self::MeasurementCreated,
+            PublishedChange::MeasurementDeleted(_) => Self::MeasurementDeleted,
+            PublishedChange::ManagedObjectCreated(_) => Self::ManagedObjectCreated,
+            PublishedChange::ManagedObjectUpdated(_) => Self::ManagedObjectUpdated,
+            PublishedChange::ManagedObjectDeleted(_) => Self::ManagedObjectDeleted,
+            PublishedChange::EventCreated(_) => Self::EventCreated,
+            PublishedChange::EventUpdated(_) => Self::EventUpdated,
+            PublishedChange::EventDeleted(_) => Self::EventDeleted,
+            PublishedChange::OperationCreated(_) => Self::OperationCreated,
+            PublishedChange::OperationUpdated(_) => Self::OperationUpdated,
+            PublishedChange::AlarmDeleted(_) | PublishedChange::OperationDeleted(_) => return None,
+        })
+    }
+}
+
+/// The streams whose rows change the platform or reach external systems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OutputStream {
+    /// Creates a managed object.
+    CreateManagedObject,
+    /// Changes a managed object.
+    UpdateManagedObject,
+    /// Deletes a managed object.
+    DeleteManagedObject,
+    /// Creates an event.
+    CreateEvent,
+    /// Changes an event.
+    UpdateEvent,
+    /// Deletes an event.
+    DeleteEvent,
+    /// Creates a measurement.
+    CreateMeasurement,
+    /// Deletes a measurement.
+    DeleteMeasurement,
+    /// Creates an operation.
+    CreateOperation,
+    /// Changes an operation.
+    UpdateOperation,
+    /// Creates an alarm.
+    CreateAlarm,
+    /// Changes an alarm.
+    UpdateAlarm,
+    /// Sends an email.
+    SendEmail,
+    /// Sends a text message.
+    SendSms,
+    /// Sends a push message.
+    SendPush,
+    /// Makes a phone call that speaks a text.
+    SendSpeech,
+    /// Sends an HTTP request.
+    SendRequest,
+    /// Sends an export by email.
+    SendExport,
+    /// Sends a dashboard by email.
+    SendDashboard,
+}
+
+/// A change in the tenant or a response that arrived. It is shared by all modules and everything that retains
+/// it.
+#[derive(Debug)]
+pub struct Input {
+    /// What happened.
+    pub occurrence: Occurrence,
+    pub(crate) mode: ProcessingMode,
+    /// How far modules caused the change. If the number of writes is above zero, `_origin` is "cep".
+    pub depth: Depth,
+    /// The approximate size in bytes, which counts against the memory limit of a module that retains it.
+    pub weight: u32,
+}
+
+impl Input {
+    /// Returns the stream of the input.
+    ///
+    /// # Panics
+    /// Panics if the input belongs to no stream; see [`InputStream::of`].
+    pub fn stream(&self) -> InputStream {
+        match &self.occurrence {
+            Occurrence::Told(event) => InputStream::of(event),
+            Occurrence::Deleted(deletion) => InputStream::of(&deletion.event),
+            Occurrence::Response(_) => Some(InputStream::ResponseReceived),
+        }
+        .expect("only what belongs to a stream becomes an input")
+    }
+}
+
+/// The content of an input. It takes only two words, because a module may retain many.
+#[derive(Debug)]
+pub enum Occurrence {
+    /// An event of the hub that contains the object.
+    Told(PublishedChange),
+    /// A deletion; [`Input::new`] converts the hub's event to it.
+    Deleted(Box<Deletion>),
+    /// The result of a request that a module sent.
+    Response(Arc<Response>),
+}
+
+/// A deletion, of which only ids are known.
+#[derive(Debug)]
+pub struct Deletion {
+    pub(crate) event: PublishedChange,
+    /// The managed object that the deleted object concerned.
+    pub source: ManagedObjectId,
+}
+
+/// The result of a `SendRequest`.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// The status of the response. If it is 0, there was no response and the body contains the reason.
+    pub status: u16,
+    /// The body of the response.
+    pub body: Arc<str>,
+    /// The time at which the response arrived.
+    pub creation_time: Timestamp,
+    /// The managed object that the request named.
+    pub source: Option<ManagedObjectId>,
+}
+
+/// The columns of a stream of rows, in order.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Columns(pub Vec<(Arc<str>, Type)>);
+
+impl Columns {
+    /// Returns the position of the column with this name.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|(known, _)| **known == *name)
+    }
+}
+
+/// A row that a statement produced.
+#[derive(Debug)]
+pub struct Row {
+    /// The names and types of the values.
+    pub columns: Arc<Columns>,
+    /// One value for each column.
+    pub values: Box<[Value]>,
+    /// How far the row is from the client request that caused it.
+    pub depth: Depth,
+    /// The approximate size in bytes; see [`Input::weight`].
+    pub weight: u32,
+    /// The nesting depth of its values, which is limited so that rows nested in rows cannot grow endlessly.
+    pub nesting: u8,
+}
+
+/// An event of a stream, which is cheap to clone.
+#[derive(Debug, Clone)]
+pub enum StreamEvent {
+    /// A change in the tenant, or a response.
+    Input(Arc<Input>),
+    /// A row of another statement.
+    Row(Arc<Row>),
+    /// A pattern match: an event for each tag that has been matched.
+    Match(Arc<Match>),
+}
+
+/// The matched events. A thin pointer keeps [`StreamEvent`] small.
+#[derive(Debug, Clone)]
+pub struct Match(pub Box<[Option<StreamEvent>]>);
+
+impl Match {
+    /// Returns the event of a tag, if the tag has been matched.
+    pub(crate) fn get(&self, tag: u16) -> Option<&StreamEvent> {
+        self.0.get(usize::from(tag))?.as_ref()
+    }
+
+    /// Returns the matched events.
+    pub(crate) fn events(&self) -> impl Iterator<Item = &StreamEvent> {
+        self.0.iter().flatten()
+    }
+}
+
+impl StreamEvent {
+    pub(crate) fn depth(&self) -> Depth {
+        match self {
+            Self::Input(input) => input.depth,
+            Self::Row(row) => row.depth,
+            Self::Match(tags) => tags.events().map(Self::depth).fold(Depth::default(), Depth::max),
+        }
+    }
+}
+
+/// The type of the events of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StreamType {
+    /// The events of a built-in stream.
+    Input(InputStream),
+    /// Rows with these columns.
+    Rows(Arc<Columns>),
+}
