@@ -7,13 +7,13 @@ pub mod tokens;
 use std::fmt;
 use std::io::{self, IsTerminal, Read};
 
-use platform_actors::store::{self, Database};
 use platform_model::application::{self, NewApplication, STANDARD};
 use platform_model::error::{Error, Result};
 use platform_model::id::{ApplicationId, IdGenerator, TenantId};
 use platform_model::role::{self, Role};
 use platform_model::tenant::{MANAGEMENT, NewTenant, parse_domain};
 use platform_model::user::{User, parse_password, parse_user_name};
+use platform_store::{self, Database};
 
 use crate::auth::password::{self, SecretKey};
 use crate::cli::{TenantCreate, UserCreate, UserPasswd};
@@ -53,7 +53,7 @@ pub async fn first_start(
     settings: &Settings,
     report: &mut dyn FnMut(NewUser) -> io::Result<()>,
 ) -> Result<()> {
-    store::groups::ensure_default_groups(database).await?;
+    platform_store::groups::ensure_default_groups(database).await?;
     let (admin_password, bootstrap_password) =
         (settings.admin_password.as_ref(), settings.bootstrap_password.as_ref());
     for (tenant, user, rights, password) in [
@@ -63,8 +63,8 @@ pub async fn first_start(
     ] {
         let id = TenantId::parse(tenant)?;
         let new = NewTenant::of_installation(id.clone(), format!("{tenant}.localhost"), "-".into());
-        ignore_duplicate(store::tenants::insert_tenant(database, &new).await)?;
-        if store::users::find_user(database, &id, user).await?.is_none() {
+        ignore_duplicate(platform_store::tenants::insert_tenant(database, &new).await)?;
+        if platform_store::users::find_user(database, &id, user).await?.is_none() {
             let secret = Secret::choose_or_generate(password);
             match insert_user(database, key, (&id, user), rights, &secret).await {
                 // Another server created the user first and reports its password.
@@ -83,7 +83,7 @@ pub async fn first_start(
 /// Creates the applications of tenant `management` that every deployment starts with, once: applications that
 /// were deleted or renamed are not created again (W-16). Their keys are generated.
 async fn make_standard_applications(database: &Database, key: &SecretKey) -> Result<()> {
-    if store::standard_applications::were_made(database).await? {
+    if platform_store::standard_applications::were_made(database).await? {
         return Ok(());
     }
     let (ids, owner) =
@@ -95,7 +95,7 @@ async fn make_standard_applications(database: &Database, key: &SecretKey) -> Res
         let secrets = key.store_application_secrets(&new);
         (new.application, secrets)
     });
-    store::standard_applications::make(database, &made.collect::<Vec<_>>()).await
+    platform_store::standard_applications::make(database, &made.collect::<Vec<_>>()).await
 }
 
 /// `platform tenant create`: creates a tenant with its first user, a member of group `admins`.
@@ -106,7 +106,7 @@ pub async fn create_tenant(database: &Database, key: &SecretKey, tenant: &Tenant
     let id = TenantId::parse(&tenant.id)?;
     let secret = Secret::from_argument(tenant.admin_password.as_ref())?;
     let new = NewTenant::of_installation(id.clone(), parse_domain(&tenant.domain)?, tenant.company.clone());
-    store::tenants::insert_tenant(database, &new).await?;
+    platform_store::tenants::insert_tenant(database, &new).await?;
     insert_user(database, key, (&id, &tenant.admin_user), Rights::Administrator, &secret).await?;
     Ok(NewUser { name: format!("{id}/{}", tenant.admin_user), generated_password: secret.generated() })
 }
@@ -132,7 +132,7 @@ pub async fn create_user(database: &Database, key: &SecretKey, user: &UserCreate
 pub async fn change_password(database: &Database, key: &SecretKey, user: &UserPasswd) -> Result<NewUser> {
     let id = TenantId::parse(&user.tenant)?;
     let secret = Secret::from_argument(user.password.as_ref())?;
-    store::user_changes::update_password(database, &id, &user.name, &secret.hash(key)).await?;
+    platform_store::user_changes::update_password(database, &id, &user.name, &secret.hash(key)).await?;
     Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
 }
 
@@ -157,14 +157,14 @@ async fn insert_user(
     let hash = secret.hash(key);
     match rights {
         Rights::Administrator => {
-            return store::user_changes::insert_administrator(database, &user, &hash).await;
+            return platform_store::user_changes::insert_administrator(database, &user, &hash).await;
         }
         Rights::Bootstrap => user.roles = [role::DEVICE_BOOTSTRAP].into_iter().collect(),
         Rights::Roles(roles) => {
             user.roles = roles.iter().fold(user.roles, |held, role| held.with(&role.name));
         }
     }
-    store::user_changes::insert_user(database, &user, Some(&hash)).await.map(drop)
+    platform_store::user_changes::insert_user(database, &user, Some(&hash)).await.map(drop)
 }
 
 fn ignore_duplicate(outcome: Result<()>) -> Result<()> {

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use platform_actors::store::Database;
-use platform_actors::store::applications::find_application_at;
 use platform_model::application::{Application, ApplicationType, Standing};
 use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
+use platform_store::Database;
+use platform_store::applications::find_application_at;
 use quick_cache::sync::Cache;
 
 use crate::http::error::{ApiError, Result};

@@ -15,7 +15,7 @@ use platform::embedded_postgres::{
 use platform::prerequisites::Prerequisites;
 use platform::server::Server;
 use platform::{secret_key, telemetry};
-use platform_actors::store::{Connections, Database};
+use platform_store::{Connections, Database};
 use tokio::signal::unix::{SignalKind, signal};
 
 #[cfg(feature = "jemalloc")]

@@ -1,6 +1,6 @@
 //! The secret key of a deployment, in a file that all servers of a database share.
 
-use platform_actors::store::Database;
+use platform_store::Database;
 
 use crate::auth::password::SecretKey;
 use crate::config::StoreSettings;

@@ -11,12 +11,12 @@ use actix_web::rt::spawn;
 use actix_web::web;
 use platform_actors::Platform;
 use platform_actors::abandoned_uploads;
-use platform_actors::store::applications::SeenApplication;
-use platform_actors::store::{self, Connections, Database};
 use platform_model::application::ShownApplication;
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
 use platform_model::links::Links;
+use platform_store::applications::SeenApplication;
+use platform_store::{self, Connections, Database};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
@@ -159,7 +159,7 @@ impl Server {
         let connections = Connections { reads: settings.read_connections, devices: settings.job_connections };
         let database = Database::new(database_url, connections, &limits)?;
         database.migrate().await?;
-        store::measurement_partitions::make_partitions(&database).await?;
+        platform_store::measurement_partitions::make_partitions(&database).await?;
         let secret_key = Arc::new(secret_key::open(&settings.store, &database).await?);
         // The server listens before it creates users, so that a start that fails here has changed nothing and can be
         // repeated.
@@ -265,11 +265,14 @@ impl Server {
         [
             spawn(telemetry::keep_up()),
             spawn(tls::keep_fresh(self.tls.clone())),
-            spawn(store::keep_log_short(database())),
-            spawn(store::binaries::sweep_hourly(database())),
-            spawn(store::device_credentials::sweep(database(), self.edge.limits().device_credentials)),
-            spawn(store::access_tokens::sweep(database())),
-            spawn(store::measurement_partitions::make_partitions_hourly(database())),
+            spawn(platform_store::keep_log_short(database())),
+            spawn(platform_store::binaries::sweep_hourly(database())),
+            spawn(platform_store::device_credentials::sweep(
+                database(),
+                self.edge.limits().device_credentials,
+            )),
+            spawn(platform_store::access_tokens::sweep(database())),
+            spawn(platform_store::measurement_partitions::make_partitions_hourly(database())),
             spawn(platform().keep_bulk_updates_going()),
             spawn(platform().keep_bulk_operations_going()),
             spawn(platform().keep_modules_going()),

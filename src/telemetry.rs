@@ -102,6 +102,7 @@ pub fn start_metrics() {
         );
         if metrics::set_global_recorder(recorder).is_ok() {
             platform_actors::metrics::describe();
+            platform_store::metrics::describe();
         }
         handle
     });

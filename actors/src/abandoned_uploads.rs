@@ -9,10 +9,10 @@ use std::time::Duration;
 use platform_model::error::{Error, Result};
 use platform_model::links::Links;
 use platform_model::origin::Origin;
+use platform_store::binaries::{GivenUp, list_given_up};
 
 use crate::device::{RemoveEventBinary, Removed};
 use crate::platform::Platform;
-use crate::store::binaries::{GivenUp, list_given_up};
 
 /// The time between two searches.
 const INTERVAL: Duration = Duration::from_secs(3600);

@@ -17,13 +17,13 @@ use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Result};
 use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::links::Links;
+use platform_store::bulk_alarm_updates::{
+    self as store, Deletion, Held, Stepped, delete_step, find_deletion_step, find_step, make_step,
+};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::device::{Cause, Context as DeviceContext};
 use crate::leases::{LeaseGuard, Leases};
-use crate::store::bulk_alarm_updates::{
-    self as store, Deletion, Held, Stepped, delete_step, find_deletion_step, find_step, make_step,
-};
 
 /// The alarms that one step changes; a step is a transaction of about ten milliseconds.
 const STEP: i64 = 500;

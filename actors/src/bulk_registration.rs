@@ -16,12 +16,12 @@ use platform_model::reference::WantedReferences;
 
 use crate::device::Cause;
 use crate::platform::Platform;
-use crate::store::bulk_registration::{Batch, DeviceRow, Memory, ObjectRow, Registrar, register_devices};
-use crate::store::bulk_requests::register_requests;
-use crate::store::device_users::DeviceUser;
-use crate::store::managed_objects::get_managed_object;
 
-pub use crate::store::bulk_registration::Registered;
+pub use platform_store::bulk_registration::Registered;
+use platform_store::bulk_registration::{Batch, DeviceRow, Memory, ObjectRow, Registrar, register_devices};
+use platform_store::bulk_requests::register_requests;
+use platform_store::device_users::DeviceUser;
+use platform_store::managed_objects::get_managed_object;
 
 /// The most groups of one file for which UPDATE is published.
 const NOTIFIED_GROUPS: usize = 1000;

@@ -20,10 +20,10 @@ use platform_model::id::ManagedObjectId;
 use platform_model::limits::Limits;
 use platform_model::links::Links;
 use platform_model::origin::Origin;
+use platform_store::availability::{self, Device, Watched};
 
 use crate::device::EndSilence;
 use crate::platform::Platform;
-use crate::store::availability::{self, Device, Watched};
 
 /// How often an object without a response interval is checked again. A change of its interval is reported at once.
 const UNWATCHED: Duration = Duration::from_secs(60);

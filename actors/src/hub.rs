@@ -21,10 +21,10 @@ use platform_model::bayeux::{Channel, FamilyChannel, Pattern};
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::links::Links;
 use platform_model::units::SystemOfUnits;
+use platform_store::Database;
 
 use crate::session_dispatcher::{SessionDispatcher, SessionSlot};
 use crate::small_map::SmallMap;
-use crate::store::Database;
 pub(crate) use agents::PublishQueued;
 use dispatchers::SessionDispatchers;
 use families::{Families, Lineage, Placement};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use platform_model::id::TenantId;
 
-use crate::store::leases::Hold;
+use platform_store::leases::Hold;
 
 /// The rows of one kind that this process holds.
 #[derive(Debug, Default)]

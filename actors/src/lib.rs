@@ -1,4 +1,5 @@
-//! State, rules and storage of the platform. This crate knows no HTTP.
+//! The actors of the platform. This crate knows neither HTTP nor SQL: the nouns are in `platform-model`, the queries in
+//! `platform-store`, the event-processing language in `platform-epl`.
 //!
 //! # The tree
 //!
@@ -20,8 +21,8 @@
 //!
 //! # Reading order
 //!
-//! [`model`] (the nouns), [`device`] (writes), [`hub`] and [`session`] (notifications), `heartbeats`, `silence` and `presence`
-//! (availability of devices), then the parts below: `writer`, [`store`], [`bayeux`].
+//! [`device`] (writes), [`hub`] and [`session`] (notifications), `heartbeats`, `silence` and `presence` (availability of
+//! devices), [`event_processing`] (modules).
 //!
 //! # Message rules
 //!
@@ -49,9 +50,7 @@ pub mod session;
 mod session_dispatcher;
 mod silence;
 mod small_map;
-pub mod store;
 pub mod tenant;
-mod writer;
 
 pub use platform::{BulkProgress, Changed, Holders, Names, Platform, Tenant};
 pub use tenant::NewSession;

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use metrics::{Counter, Gauge, Histogram};
+use metrics::{Counter, Gauge};
 
 /// The number of running device actors.
 pub(crate) static DEVICE_ACTORS: LazyLock<Gauge> =
@@ -25,21 +25,6 @@ pub(crate) static DROPPED: LazyLock<Counter> =
 /// The number of sessions that ended because their queue was full.
 pub(crate) static OVERFLOWS: LazyLock<Counter> =
     LazyLock::new(|| metrics::counter!("platform_session_overflows_total"));
-/// The rows of each group commit.
-pub(crate) static BATCH_ROWS: LazyLock<Histogram> =
-    LazyLock::new(|| metrics::histogram!("platform_writer_batch_rows"));
-/// The duration of each group commit in seconds.
-pub(crate) static COMMIT: LazyLock<Histogram> =
-    LazyLock::new(|| metrics::histogram!("platform_writer_commit_seconds"));
-/// Writes refused because the queue was full, the database away or its disk full.
-pub(crate) static WRITES_REFUSED: LazyLock<Counter> =
-    LazyLock::new(|| metrics::counter!("platform_writer_refused_total"));
-/// Whether writes are refused because there is no room on the disk.
-pub(crate) static WRITES_STOPPED: LazyLock<Gauge> =
-    LazyLock::new(|| metrics::gauge!("platform_disk_writes_refused"));
-/// Seconds a request waited for a database connection.
-pub(crate) static POOL_WAIT: LazyLock<Histogram> =
-    LazyLock::new(|| metrics::histogram!("platform_database_connection_wait_seconds"));
 /// The number of event-processing modules that run in this process.
 pub(crate) static MODULES: LazyLock<Gauge> = LazyLock::new(|| metrics::gauge!("platform_modules_deployed"));
 /// How often the modules of a tenant were planned, which occupies a core.
@@ -71,7 +56,7 @@ pub(crate) fn modules_switched_off(cause: &'static str) -> Counter {
 
 /// Describes every metric to the installed recorder.
 pub fn describe() {
-    use metrics::{describe_counter, describe_gauge, describe_histogram};
+    use metrics::{describe_counter, describe_gauge};
     describe_gauge!("platform_device_actors", "running device actors");
     describe_gauge!("platform_sessions_open", "open Bayeux sessions");
     describe_gauge!("platform_long_polls_parked", "parked long polls");
@@ -82,16 +67,6 @@ pub fn describe() {
         "notifications dropped with a session that ended"
     );
     describe_counter!("platform_session_overflows_total", "sessions ended because their queue was full");
-    describe_histogram!("platform_writer_batch_rows", "rows of one group commit");
-    describe_histogram!("platform_writer_commit_seconds", "seconds one group commit took");
-    describe_counter!(
-        "platform_writer_refused_total",
-        "writes refused: queue full, database away or its disk full"
-    );
-    describe_gauge!(
-        "platform_disk_writes_refused",
-        "1 while what would be stored is answered 503 for want of room on the disk"
-    );
     describe_gauge!("platform_modules_deployed", "event-processing modules that run in this process");
     describe_counter!("platform_module_plannings_total", "how often the modules of a tenant were planned");
     describe_counter!("platform_module_events_total", "events passed to modules");
@@ -104,8 +79,4 @@ pub fn describe() {
     describe_counter!("platform_module_writes_total", "writes that modules asked for and that were made");
     describe_counter!("platform_module_messages_undelivered_total", "messages of modules, not delivered");
     describe_gauge!("platform_module_retained_events", "events that modules retain");
-    describe_histogram!(
-        "platform_database_connection_wait_seconds",
-        "seconds a request waited for a database connection"
-    );
 }

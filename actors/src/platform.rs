@@ -20,6 +20,10 @@ pub use changes::{Changed, Holders, Names};
 use platform_model::error::Result;
 use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
 use platform_model::limits::Limits;
+use platform_store::Database;
+use platform_store::bulk_alarm_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
+use platform_store::leases;
+use platform_store::writer::{Writer, WriterHandle};
 pub use tenant::Tenant;
 
 use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
@@ -33,11 +37,7 @@ use crate::hub::{NotificationHub, SubscriptionCounts};
 use crate::presence::Presence;
 use crate::registry::Registry;
 use crate::session::{ClientId, Release, SessionActor, SessionEnvironment, Sessions};
-use crate::store::Database;
-use crate::store::bulk_alarm_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
-use crate::store::leases;
 use crate::tenant::{TenantActor, place, place_of_tenant};
-use crate::writer::{Writer, WriterHandle};
 
 /// The running platform of one server process.
 pub struct Platform {

@@ -14,10 +14,10 @@ use deadpool_postgres::Pool;
 use platform_model::error::Error;
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
+use platform_store::presence::{self, User};
 
 use crate::session::{ClientId, SessionActor};
 use crate::small_map::SmallMap;
-use crate::store::presence::{self, User};
 
 /// The delay before a failed write is retried.
 const RETRY: Duration = Duration::from_secs(1);

@@ -13,10 +13,10 @@ use std::time::Duration;
 use futures_util::stream::{self, StreamExt};
 use platform_model::error::{Error, Result};
 use platform_model::links::Links;
+use platform_store::availability::{Device, SWEPT_AT_ONCE, Silent, Watch};
 
 use crate::device::{EndSilence, ReportSilence};
 use crate::platform::Platform;
-use crate::store::availability::{Device, SWEPT_AT_ONCE, Silent, Watch};
 
 /// The delay before the watch is opened again after its connection was lost.
 const REOPEN_DELAY: Duration = Duration::from_secs(1);

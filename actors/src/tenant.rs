@@ -10,13 +10,13 @@ use actix::prelude::*;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::origin::is_device_user;
 use platform_model::units::SystemOfUnits;
+use platform_store::announcements::Holders;
 
 use crate::device::{self, DeviceActor};
 use crate::presence::{UserConnected, UserDisconnected};
 use crate::session::{ClientId, SessionActor, SessionEnvironment};
 use crate::session_dispatcher::SessionDispatcher;
 use crate::small_map::SmallMap;
-use crate::store::announcements::Holders;
 
 /// Starts the actor of a device unless it runs. The reply is its address.
 #[derive(Debug, Message)]

@@ -1,9 +1,9 @@
 //! The routes of microservices, which only the operator can set (W-14).
 
-use platform_actors::store::{Database, application_routes};
 use platform_model::application::Application;
 use platform_model::error::Result;
 use platform_model::service_address::ServiceAddress;
+use platform_store::{Database, application_routes};
 
 use crate::cli::{ApplicationRoute, ApplicationTask};
 

@@ -6,14 +6,14 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::time::Duration;
 
-use platform_actors::store::token_clients::Draft;
-use platform_actors::store::{Database, account_limits, token_clients, users};
 use platform_model::account_limits::{AbsoluteLimits, AccountId, RateLimits};
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::page::{PageRequest, TotalPages};
 use platform_model::token_client::{Scope, TokenHash, parse_client_id};
 use platform_model::user::parse_user_of_path;
+use platform_store::token_clients::Draft;
+use platform_store::{Database, account_limits, token_clients, users};
 
 use crate::auth::access_token;
 use crate::auth::password::{self, SecretKey};

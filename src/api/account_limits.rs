@@ -2,7 +2,6 @@
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
-use platform_actors::store;
 use platform_model::account_limits::AccountId;
 
 use crate::auth::Source;
@@ -33,7 +32,7 @@ async fn find(request: &HttpRequest, account: &str, edge: &Edge) -> Result<HttpR
     let unknown = || ApiError::NoSuchPath(request.path().chars().take(200).collect());
     let account = AccountId::parse(account).map_err(|_| unknown())?;
     if account != own {
-        return match store::account_limits::is_known(edge.platform.database(), &account).await? {
+        return match platform_store::account_limits::is_known(edge.platform.database(), &account).await? {
             true => Err(ApiError::forbidden_because("the token is for another account")),
             false => Err(unknown()),
         };

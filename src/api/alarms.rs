@@ -6,14 +6,13 @@ use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::BulkProgress;
 use platform_actors::device::{RaiseAlarm, UpdateAlarm};
-use platform_actors::store;
-use platform_actors::store::bulk_alarm_updates::NewBulkAlarmUpdate;
 use platform_model::access::{Api, Ownership};
 use platform_model::alarm::{AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, bulk_status};
 use platform_model::error::{Error, Noun};
 use platform_model::id::{AlarmId, ManagedObjectId};
 use platform_model::page::TimeOrder;
 use platform_model::role;
+use platform_store::bulk_alarm_updates::NewBulkAlarmUpdate;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -55,8 +54,14 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let page = match filter(&query)? {
         Some(filter) => {
             let database = edge.platform.database();
-            store::alarm_collection::list_alarms(database, &caller.tenant, &filter, &authority, &request)
-                .await?
+            platform_store::alarm_collection::list_alarms(
+                database,
+                &caller.tenant,
+                &filter,
+                &authority,
+                &request,
+            )
+            .await?
         }
         None => request.empty(),
     };
@@ -76,7 +81,8 @@ pub async fn count(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<
     let database = edge.platform.database();
     let count = match filter(&query)? {
         Some(filter) => {
-            store::alarm_collection::count_alarms(database, &caller.tenant, &filter, &authority).await?
+            platform_store::alarm_collection::count_alarms(database, &caller.tenant, &filter, &authority)
+                .await?
         }
         None => 0,
     };
@@ -99,7 +105,7 @@ pub async fn get(
     let authority = caller.reads(role::ALARM_READ, Api::Alarm);
     let media_type = wire.accepted("alarm")?;
     let database = edge.platform.database();
-    let alarm = store::alarms::get_alarm(database, &caller.tenant, AlarmId::parse(&path)?).await?;
+    let alarm = platform_store::alarms::get_alarm(database, &caller.tenant, AlarmId::parse(&path)?).await?;
     let by = (&authority, Ownership::Counts);
     caller.reaches_data_of(&edge, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
     Ok(reply::found(media_type, &alarm, &wire.links()))
@@ -119,7 +125,8 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::ALARM_ADMIN, Api::Alarm)?;
     let id = AlarmId::parse(&path)?;
-    let alarm = Arc::new(store::alarms::get_alarm(edge.platform.database(), &caller.tenant, id).await?);
+    let alarm =
+        Arc::new(platform_store::alarms::get_alarm(edge.platform.database(), &caller.tenant, id).await?);
     let by = (&origin.authority, Ownership::Counts);
     caller.reaches_data_of(&edge, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
     let media_type = wire.accepted("alarm")?;

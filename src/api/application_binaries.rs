@@ -10,14 +10,13 @@ use std::sync::Arc;
 use actix_web::rt::task::spawn_blocking;
 use actix_web::{HttpResponse, web};
 use bytes::Bytes;
-use platform_actors::store;
-use platform_actors::store::application_versions::{ApplicationFile, NewVersion};
-use platform_actors::store::binaries::Upload;
 use platform_model::application::{Application, ApplicationType};
 use platform_model::body::missing;
 use platform_model::error::Error;
 use platform_model::manifest::{self, Manifest};
 use platform_model::role;
+use platform_store::application_versions::{ApplicationFile, NewVersion};
+use platform_store::binaries::Upload;
 use tempfile::SpooledTempFile;
 use tokio::sync::mpsc;
 
@@ -66,11 +65,11 @@ pub async fn create(
 
     let (version, upload) = Box::pin(unpack(&edge, &application, archive)).await?;
     let (database, tenant) = (edge.platform.database(), &caller.tenant);
-    store::application_versions::activate(database, tenant, application.id, &version).await?;
+    platform_store::application_versions::activate(database, tenant, application.id, &version).await?;
     upload.keep();
 
     let Some(media_type) = media_type else { return Ok(HttpResponse::NoContent().finish()) };
-    let seen = store::applications::see_application(database, tenant, application.id).await?;
+    let seen = platform_store::applications::see_application(database, tenant, application.id).await?;
     let shown = Arc::new(edge.show_application(seen));
     let links = wire.links();
     Ok(reply::created(&wire, media_type, links.application(application.id), &shown, &links))

@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::store;
-use platform_actors::store::application_collection::ApplicationFilter;
 use platform_model::application::{Application, ApplicationPatch, NewApplication, Secret, ShownApplication};
 use platform_model::error::Error;
 use platform_model::id::{ApplicationId, TenantId};
 use platform_model::role;
 use platform_model::tenant::MANAGEMENT;
+use platform_store::application_collection::ApplicationFilter;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -36,7 +35,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     let new = NewApplication::parse(body, id, caller.tenant.clone())?;
     let secrets = edge.secret_key.store_application_secrets(&new);
     let database = edge.platform.database();
-    store::application_changes::insert_application(database, &new.application, &secrets).await?;
+    platform_store::application_changes::insert_application(database, &new.application, &secrets).await?;
     let (links, key) = (wire.links(), Some(new.key.as_str().to_owned()));
     let health = edge.services.health.of(&new.application);
     let shown = ShownApplication { application: new.application, key, health };
@@ -58,7 +57,7 @@ pub async fn get(
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
     let media_type = wire.accepted("application")?;
     let (database, id) = (edge.platform.database(), ApplicationId::parse(&path)?);
-    let seen = store::applications::see_application(database, &caller.tenant, id).await?;
+    let seen = platform_store::applications::see_application(database, &caller.tenant, id).await?;
     Ok(reply::found(media_type, &edge.show_application(seen), &wire.links()))
 }
 
@@ -122,7 +121,7 @@ pub async fn list_by_tenant(
     let subscriber = TenantId::known(&tenant)?;
     if subscriber != caller.tenant {
         let database = edge.platform.database();
-        match store::tenants::get_tenant_below(database, &caller.tenant, &subscriber).await {
+        match platform_store::tenants::get_tenant_below(database, &caller.tenant, &subscriber).await {
             Err(Error::NotFound { .. }) if caller.tenant.as_str() != MANAGEMENT => {
                 return Err(ApiError::forbidden_because("another tenant manages this one"));
             }
@@ -153,8 +152,12 @@ pub async fn update(
     wire.check_content_type(&["application"])?;
     let patch = ApplicationPatch::parse(body.json(edge.limits().body_bytes).await?)?;
     let (database, secrets) = (edge.platform.database(), edge.secret_key.store_changed_secrets(id, &patch));
-    let changed =
-        store::application_changes::update_application(database, &caller.tenant, id, (&patch, &secrets));
+    let changed = platform_store::application_changes::update_application(
+        database,
+        &caller.tenant,
+        id,
+        (&patch, &secrets),
+    );
     let shown = edge.show_application(changed.await?);
     Ok(reply::updated(&wire, media_type, &Arc::new(shown), &wire.links()))
 }
@@ -174,7 +177,8 @@ pub async fn remove(
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     wire.check_mode()?;
     let id = own(&caller, &edge, &path).await?.id;
-    store::application_changes::delete_application(edge.platform.database(), &caller.tenant, id).await?;
+    platform_store::application_changes::delete_application(edge.platform.database(), &caller.tenant, id)
+        .await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -197,7 +201,7 @@ pub async fn clone(
     let original = own(&caller, &edge, &path).await?;
     let (database, secret_key) = (edge.platform.database(), &edge.secret_key);
     let (key, password) =
-        store::application_changes::find_secrets(database, &caller.tenant, original.id).await?;
+        platform_store::application_changes::find_secrets(database, &caller.tenant, original.id).await?;
     let key = secret_key.open_application_key(original.id, &key).map(Secret::new);
     let key = key.ok_or_else(|| Error::unavailable("the key of an application was sealed by another key"))?;
     let password = password.and_then(|sealed| secret_key.open_resources_password(original.id, &sealed));
@@ -205,8 +209,12 @@ pub async fn clone(
     let id = ApplicationId::numbered(edge.platform.next_id());
     let new = NewApplication::clone_of(&original, id, &key, password.map(Secret::new))?;
     let secrets = secret_key.store_application_secrets(&new);
-    let clone =
-        store::application_changes::clone_application(database, original.id, &new.application, &secrets);
+    let clone = platform_store::application_changes::clone_application(
+        database,
+        original.id,
+        &new.application,
+        &secrets,
+    );
     let shown = edge.show_application(clone.await?);
     let links = wire.links();
     Ok(reply::created(&wire, media_type, links.application(id), &Arc::new(shown), &links))
@@ -218,7 +226,7 @@ pub async fn clone(
 /// `NotFound` for an application that is unknown or not visible, `Forbidden` for another tenant's.
 pub(super) async fn own(caller: &Caller, edge: &Edge, path: &str) -> Result<Application> {
     let (database, id) = (edge.platform.database(), ApplicationId::parse(path)?);
-    let seen = store::applications::see_application(database, &caller.tenant, id).await?;
+    let seen = platform_store::applications::see_application(database, &caller.tenant, id).await?;
     match seen.application.owner == caller.tenant {
         true => Ok(seen.application),
         false => Err(ApiError::forbidden_because("another tenant owns the application")),
@@ -231,7 +239,8 @@ async fn page(caller: &Caller, wire: &Wire, edge: &Edge, filter: &ApplicationFil
     let query = Query::parse(wire.query_string());
     let (request, database) = (page_request(&query)?, edge.platform.database());
     let page =
-        store::application_collection::list_applications(database, &caller.tenant, filter, &request).await?;
+        platform_store::application_collection::list_applications(database, &caller.tenant, filter, &request)
+            .await?;
     let page = page.map(|seen| edge.show_application(seen));
     reply::page(wire, media_type, "applications", &page, (&request, &query))
 }

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::store;
-use platform_actors::store::access::Source;
 use platform_model::access::{Api, Authority, Ownership, Permission};
 use platform_model::audit_record::{AuditRecord, AuditRecordFilter};
 use platform_model::error::Error;
 use platform_model::id::{AuditRecordId, ManagedObjectId};
 use platform_model::page::TimeOrder;
 use platform_model::role;
+use platform_store::access::Source;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -36,7 +35,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 
     if mode.stores() {
         let (database, id) = (edge.platform.database(), edge.platform.next_id());
-        record = store::audit_records::insert_sent_audit_record(database, id, record).await?;
+        record = platform_store::audit_records::insert_sent_audit_record(database, id, record).await?;
     }
 
     let links = wire.links();
@@ -58,7 +57,8 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let filter = filter(&query)?;
     let (database, tenant) = (edge.platform.database(), &caller.tenant);
     let page =
-        store::audit_records::list_audit_records(database, tenant, &filter, &authority, &request).await?;
+        platform_store::audit_records::list_audit_records(database, tenant, &filter, &authority, &request)
+            .await?;
     reply::page(&wire, media_type, "auditRecords", &page, (&request, &query))
 }
 
@@ -75,7 +75,7 @@ pub async fn get(
     let authority = right(&caller, role::AUDIT_READ, Permission::Read)?;
     let media_type = wire.accepted("auditRecord")?;
     let (database, id) = (edge.platform.database(), AuditRecordId::parse(&path)?);
-    let record = store::audit_records::get_audit_record(database, &caller.tenant, id).await?;
+    let record = platform_store::audit_records::get_audit_record(database, &caller.tenant, id).await?;
     authorize(&edge, &caller, &authority, record.object()).await?;
     Ok(reply::found(media_type, &record, &wire.links()))
 }
@@ -100,7 +100,7 @@ pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> R
     }
     if mode.stores() {
         let database = edge.platform.database();
-        store::audit_records::delete_audit_records(database, &caller.tenant, &filter).await?;
+        platform_store::audit_records::delete_audit_records(database, &caller.tenant, &filter).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }
@@ -130,7 +130,8 @@ async fn authorize(
     let object = object.ok_or_else(ApiError::forbidden)?;
     let by = (authority, &*caller.user, Ownership::Ignored);
     let database = edge.platform.database();
-    let outcome = store::access::authorize(database, &caller.tenant, object, by, Source::has_fragment).await;
+    let outcome =
+        platform_store::access::authorize(database, &caller.tenant, object, by, Source::has_fragment).await;
     outcome.map_err(|error| match error {
         // The object of a record may be deleted, and with it every permission for it.
         Error::NotFound { .. } => ApiError::forbidden(),

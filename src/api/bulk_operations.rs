@@ -1,13 +1,11 @@
 //! `/devicecontrol/bulkoperations` (docs/rules.md#bulk-operations; K-01 to K-11).
 
 use actix_web::{HttpResponse, web};
-use platform_actors::store::bulk_operations::{
-    delete_bulk_operation, get_bulk_operation, list_bulk_operations,
-};
 use platform_model::access::Api;
 use platform_model::bulk_operation::{BulkOperationPatch, DeletedOnes, NewBulkOperation};
 use platform_model::id::BulkOperationId;
 use platform_model::role;
+use platform_store::bulk_operations::{delete_bulk_operation, get_bulk_operation, list_bulk_operations};
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

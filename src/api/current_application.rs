@@ -5,9 +5,6 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
-use platform_actors::store;
-use platform_actors::store::application_changes::ChangedSecrets;
-use platform_actors::store::application_users::StoredUser;
 use platform_model::application::{ApplicationPatch, ApplicationUser, Duty, Secret};
 use platform_model::application_credentials::ApplicationCredentials;
 use platform_model::application_settings::{Options, SettingsPlan};
@@ -17,6 +14,8 @@ use platform_model::limits::MAX_PAGE_SIZE;
 use platform_model::page::Page;
 use platform_model::role;
 use platform_model::tenant_option::OptionName;
+use platform_store::application_changes::ChangedSecrets;
+use platform_store::application_users::StoredUser;
 
 use crate::api::applications;
 use crate::auth::{AnyCaller, Caller};
@@ -42,7 +41,7 @@ pub async fn get_bootstrap_user(
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     let media_type = wire.accepted("user")?;
     let id = applications::own(&caller, &edge, &path).await?.id;
-    let user = store::application_users::find_bootstrap_user(edge.platform.database(), id).await?;
+    let user = platform_store::application_users::find_bootstrap_user(edge.platform.database(), id).await?;
     let user = user.ok_or_else(|| Error::not_found(Noun::Application, format!("{id}/bootstrapUser")))?;
     let credentials = credentials(&edge, (id, Duty::Bootstrap), user)?;
     Ok(reply::found(media_type, &credentials, &wire.links()))
@@ -57,7 +56,7 @@ pub async fn get(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result
     let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
     let media_type = wire.accepted("application")?;
     let database = edge.platform.database();
-    let seen = store::applications::see_application(database, &caller.0.tenant, application).await?;
+    let seen = platform_store::applications::see_application(database, &caller.0.tenant, application).await?;
     Ok(reply::found(media_type, &edge.show_application(seen), &wire.links()))
 }
 
@@ -89,7 +88,8 @@ pub async fn update(
     };
     let (database, tenant) = (edge.platform.database(), &caller.0.tenant);
     let change = (&patch, &ChangedSecrets::default());
-    let seen = store::application_changes::update_application(database, tenant, application, change).await?;
+    let seen = platform_store::application_changes::update_application(database, tenant, application, change)
+        .await?;
     let shown = edge.show_application(seen);
     Ok(reply::updated(&wire, media_type, &Arc::new(shown), &wire.links()))
 }
@@ -113,7 +113,7 @@ pub async fn list_subscriptions(
         request.size = MAX_PAGE_SIZE;
     }
     let database = edge.platform.database();
-    let page = store::application_users::list_service_users(database, application, &request).await?;
+    let page = platform_store::application_users::list_service_users(database, application, &request).await?;
     let of = (application, Duty::Service);
     let members = page.members.into_iter().map(|user| credentials(&edge, of, user)).collect::<Result<_>>()?;
     let page = Page { members, next: page.next, count: page.count };
@@ -130,7 +130,7 @@ pub async fn get_settings(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) 
     let user = acting(&caller, &[Duty::Bootstrap, Duty::Service])?;
     let media_type = wire.accepted_json()?;
     let application =
-        store::applications::get_application(edge.platform.database(), user.application).await?;
+        platform_store::applications::get_application(edge.platform.database(), user.application).await?;
     let plan = SettingsPlan::of(&application)?;
     let own = options(&edge, &caller.0.tenant, &plan).await?;
     let settings = match user.duty {
@@ -159,7 +159,8 @@ fn acting(caller: &AnyCaller, duties: &[Duty]) -> Result<ApplicationUser> {
 
 /// Returns the options that a tenant set in the category of a microservice, with decrypted secrets.
 async fn options(edge: &Edge, tenant: &TenantId, plan: &SettingsPlan) -> Result<Options> {
-    let stored = store::options::list_stored(edge.platform.database(), tenant, &plan.category).await?;
+    let stored =
+        platform_store::options::list_stored(edge.platform.database(), tenant, &plan.category).await?;
     let open = |(key, value): (String, String)| {
         let name = OptionName { category: plan.category.clone(), key };
         if !name.is_secret() {

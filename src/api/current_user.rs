@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::store;
 use platform_model::user::{CurrentUser, User, UserPatch};
 
 use crate::auth::{AnyCaller, Caller};
@@ -38,7 +37,8 @@ pub async fn get(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result
         caller.owns_record()?;
     }
     let view = view(&wire)?;
-    let user = store::users::get_user(edge.platform.database(), &caller.tenant, &caller.user).await?;
+    let user =
+        platform_store::users::get_user(edge.platform.database(), &caller.tenant, &caller.user).await?;
     Ok(match view {
         UserView::CurrentUser(media_type) => reply::found(media_type, &current(&caller, user), &wire.links()),
         UserView::User(media_type) => reply::found(media_type, &user, &wire.links()),
@@ -59,7 +59,8 @@ pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     let hash = edge.authenticator.hash_chosen(patch.password.take()).await?;
 
     let (database, change) = (edge.platform.database(), (&patch, hash.as_deref()));
-    let user = store::user_changes::update_user(database, &administration, &caller.user, change).await?;
+    let user =
+        platform_store::user_changes::update_user(database, &administration, &caller.user, change).await?;
 
     let links = wire.links();
     Ok(match view {

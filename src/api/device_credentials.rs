@@ -3,7 +3,6 @@
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
-use platform_actors::store::device_credentials::{self, Admitted, Issued, NewPassword};
 use platform_model::body::Body;
 use platform_model::device_credentials::DeviceCredentials;
 use platform_model::error::{Error, Noun};
@@ -12,6 +11,7 @@ use platform_model::links::encode;
 use platform_model::new_device_request::{DeviceId, device_id};
 use platform_model::role;
 use platform_model::tenant::MANAGEMENT;
+use platform_store::device_credentials::{self, Admitted, Issued, NewPassword};
 
 use crate::auth::{AnyCaller, Caller, Source, password};
 use crate::http::body::Unread;

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::device::{PlaceEventBinary, RemoveEventBinary, Removed};
-use platform_actors::store;
-use platform_actors::store::binaries::Upload;
 use platform_model::access::{Api, Ownership};
 use platform_model::binary::{self, Binary};
 use platform_model::body::{Body, missing};
@@ -16,6 +14,7 @@ use platform_model::event_binary::{Content, ContentRange, EventBinary, Placement
 use platform_model::id::{EventId, ManagedObjectId};
 use platform_model::origin::Origin;
 use platform_model::role;
+use platform_store::binaries::Upload;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -37,7 +36,8 @@ pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>)
     let authority = caller.reads(role::EVENT_READ, Api::Event);
     let database = edge.platform.database().clone();
     let id = EventId::parse(&path)?;
-    let (event, content) = store::events::get_event_with_binary(&database, &caller.tenant, id).await?;
+    let (event, content) =
+        platform_store::events::get_event_with_binary(&database, &caller.tenant, id).await?;
     let has_fragment = |name: &str| event.fragments.get(name).is_some();
     caller.reaches_data_of(&edge, event.source, (&authority, Ownership::Counts), has_fragment).await?;
     match content {
@@ -104,7 +104,8 @@ pub async fn remove(
 ) -> Result<HttpResponse> {
     let origin = Arc::new(caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?);
     let event = EventId::parse(&path)?;
-    let source = store::events::get_event(edge.platform.database(), &caller.tenant, event).await?.source;
+    let source =
+        platform_store::events::get_event(edge.platform.database(), &caller.tenant, event).await?.source;
     let message = RemoveEventBinary { event, which: Removed::Present, origin };
     let removed = edge.platform.tenant(&caller.tenant).ask_device(source, message).await;
     removed.map_err(|error| ApiError::gone_with_source(error, Noun::Event, event))?;
@@ -127,7 +128,8 @@ impl<'e> WritableEvent<'e> {
         let origin = caller.origin_of_data(wire, role::EVENT_ADMIN, Api::Event)?;
         let media_type = wire.accepted("event")?;
         let (database, id) = (edge.platform.database(), EventId::parse(path)?);
-        let (event, present) = store::events::get_event_with_binary(database, &caller.tenant, id).await?;
+        let (event, present) =
+            platform_store::events::get_event_with_binary(database, &caller.tenant, id).await?;
         let has_fragment = |name: &str| event.fragments.get(name).is_some();
         let by = (&origin.authority, Ownership::Counts);
         caller.reaches_data_of(edge, event.source, by, has_fragment).await?;

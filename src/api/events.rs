@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use platform_actors::device::{DeleteEvent, UpdateEvent};
-use platform_actors::store;
 use platform_model::access::{Api, Ownership};
 use platform_model::error::Noun;
 use platform_model::event::{EventFilter, EventPatch, NewEvent};
@@ -50,8 +49,14 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let page = match filter(&query)? {
         Some(filter) => {
             let database = edge.platform.database();
-            store::event_collection::list_events(database, &caller.tenant, &filter, &authority, &request)
-                .await?
+            platform_store::event_collection::list_events(
+                database,
+                &caller.tenant,
+                &filter,
+                &authority,
+                &request,
+            )
+            .await?
         }
         None => request.empty(),
     };
@@ -72,7 +77,7 @@ pub async fn get(
     let authority = caller.reads(role::EVENT_READ, Api::Event);
     let media_type = wire.accepted("event")?;
     let database = edge.platform.database();
-    let event = store::events::get_event(database, &caller.tenant, EventId::parse(&path)?).await?;
+    let event = platform_store::events::get_event(database, &caller.tenant, EventId::parse(&path)?).await?;
     let by = (&authority, Ownership::Counts);
     caller.reaches_data_of(&edge, event.source, by, |name| event.fragments.get(name).is_some()).await?;
     Ok(reply::found(media_type, &event, &wire.links()))
@@ -91,7 +96,8 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
     let id = EventId::parse(&path)?;
-    let event = Arc::new(store::events::get_event(edge.platform.database(), &caller.tenant, id).await?);
+    let event =
+        Arc::new(platform_store::events::get_event(edge.platform.database(), &caller.tenant, id).await?);
     let by = (&origin.authority, Ownership::Counts);
     caller.reaches_data_of(&edge, event.source, by, |name| event.fragments.get(name).is_some()).await?;
     let media_type = wire.accepted("event")?;
@@ -122,7 +128,8 @@ pub async fn remove(
 ) -> Result<HttpResponse> {
     let origin = Arc::new(caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?);
     let id = EventId::parse(&path)?;
-    let event = Arc::new(store::events::get_event(edge.platform.database(), &caller.tenant, id).await?);
+    let event =
+        Arc::new(platform_store::events::get_event(edge.platform.database(), &caller.tenant, id).await?);
     let source = event.source;
     let message = DeleteEvent { event, origin };
     edge.platform

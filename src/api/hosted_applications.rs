@@ -14,11 +14,11 @@ use actix_web::http::header::{self, HeaderMap};
 use actix_web::http::{Method, StatusCode};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder, web};
 use futures_util::stream;
-use platform_actors::store::application_versions::ApplicationFile;
-use platform_actors::store::applications::find_application_at;
 use platform_model::application::{Application, ApplicationType, Standing};
 use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
+use platform_store::application_versions::ApplicationFile;
+use platform_store::applications::find_application_at;
 
 use crate::auth::Caller;
 use crate::hosted_files::{self, Place, Version};

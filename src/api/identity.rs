@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use percent_encoding::percent_decode_str;
-use platform_actors::store;
 use platform_model::access::{Api, Authority, Grants, Permission};
 use platform_model::error::Error;
 use platform_model::external_id::{ExternalId, NewExternalId};
@@ -39,10 +38,13 @@ pub async fn create(
 
     let database = edge.platform.database();
     let id = match mode.stores() {
-        true => store::external_ids::insert_external_id(database, &caller.tenant, object, pair).await?,
+        true => {
+            platform_store::external_ids::insert_external_id(database, &caller.tenant, object, pair).await?
+        }
         false => {
             let wanted = WantedReferences::NONE;
-            store::managed_objects::get_managed_object(database, &caller.tenant, object, wanted).await?;
+            platform_store::managed_objects::get_managed_object(database, &caller.tenant, object, wanted)
+                .await?;
             ExternalId { pair, object: None }
         }
     };
@@ -66,7 +68,8 @@ pub async fn list(
     caller.reaches(&edge, object, &reading(&caller)).await?;
     let media_type = wire.accepted("externalIdCollection")?;
     let ids =
-        store::external_ids::list_external_ids(edge.platform.database(), &caller.tenant, object).await?;
+        platform_store::external_ids::list_external_ids(edge.platform.database(), &caller.tenant, object)
+            .await?;
     Ok(reply::found(media_type, &ids, &wire.links()))
 }
 
@@ -78,7 +81,7 @@ pub async fn list(
 pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let media_type = wire.accepted("externalId")?;
     let (database, pair) = (edge.platform.database(), named(&wire)?);
-    let (object, id) = store::external_ids::get_external_id(database, &caller.tenant, pair).await?;
+    let (object, id) = platform_store::external_ids::get_external_id(database, &caller.tenant, pair).await?;
     caller.reaches(&edge, object, &reading(&caller)).await?;
     Ok(reply::found(media_type, &id, &wire.links()))
 }
@@ -90,10 +93,10 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
 pub async fn remove(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let mode = wire.mode()?;
     let (database, pair) = (edge.platform.database(), named(&wire)?);
-    let (object, id) = store::external_ids::get_external_id(database, &caller.tenant, pair).await?;
+    let (object, id) = platform_store::external_ids::get_external_id(database, &caller.tenant, pair).await?;
     caller.reaches(&edge, object, &writing(&caller)).await?;
     if mode.stores() {
-        store::external_ids::delete_external_id(database, &caller.tenant, object, &id.pair).await?;
+        platform_store::external_ids::delete_external_id(database, &caller.tenant, object, &id.pair).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }

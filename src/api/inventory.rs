@@ -6,7 +6,6 @@ use std::sync::Arc;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::device::{DeleteManagedObject, NewObject, UpdateManagedObject};
-use platform_actors::store;
 use platform_model::access::{Api, Permission};
 use platform_model::error::Error;
 use platform_model::id::ManagedObjectId;
@@ -56,11 +55,16 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let request = page_request(&query)?;
     let filter = filter(&query)?;
     let (database, by) = (edge.platform.database(), (&authority, &*caller.user));
-    let mut page =
-        store::inventory_collection::list_managed_objects(database, &caller.tenant, &filter, by, &request)
-            .await?;
+    let mut page = platform_store::inventory_collection::list_managed_objects(
+        database,
+        &caller.tenant,
+        &filter,
+        by,
+        &request,
+    )
+    .await?;
     let wanted = wanted_references(&query)?;
-    store::links::add_references(database, &caller.tenant, &mut page.members, wanted).await?;
+    platform_store::links::add_references(database, &caller.tenant, &mut page.members, wanted).await?;
     reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
 }
 
@@ -151,7 +155,7 @@ pub async fn update(
         // A client may send back the owner it has read; that is not a change of owner.
         let (database, wanted) = (edge.platform.database(), WantedReferences::default());
         let current =
-            store::managed_objects::get_managed_object(database, &caller.tenant, id, wanted).await?;
+            platform_store::managed_objects::get_managed_object(database, &caller.tenant, id, wanted).await?;
         match patch.owner.take() {
             Some(owner) if owner != current.owner => return Err(ApiError::forbidden()),
             _ => {}
@@ -228,7 +232,7 @@ pub async fn supported_series(
 async fn series(caller: &Caller, id: &str, edge: &Edge) -> Result<Vec<(String, String)>> {
     let id = ManagedObjectId::parse(id)?;
     caller.sees(edge, id, WantedReferences::NONE).await?;
-    Ok(store::managed_objects::list_series(edge.platform.database(), &caller.tenant, id).await?)
+    Ok(platform_store::managed_objects::list_series(edge.platform.database(), &caller.tenant, id).await?)
 }
 
 fn names(wire: &Wire, member: &str, names: Vec<String>) -> Result<HttpResponse> {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::device::{AddChildren, CreateChild, RemoveChild};
-use platform_actors::store::{self, links::Children};
 use platform_model::access::{Api, Permission};
 use platform_model::error::{Error, Noun};
 use platform_model::id::ManagedObjectId;
@@ -14,6 +13,7 @@ use platform_model::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::origin::Origin;
 use platform_model::reference::{LinkKind, ManagedObjectReference, NewChildren, WantedReferences};
 use platform_model::role;
+use platform_store::{self, links::Children};
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -41,7 +41,7 @@ pub async fn list(caller: Caller, wire: Wire, path: Path, edge: web::Data<Edge>)
     let of = children(&path.0, &path.1)?;
     caller.sees(&edge, of.parent, WantedReferences::NONE).await?;
     let database = edge.platform.database();
-    let mut page = store::links::list_children(database, &caller.tenant, of, &request).await?;
+    let mut page = platform_store::links::list_children(database, &caller.tenant, of, &request).await?;
     for child in std::mem::take(&mut page.members) {
         if caller.may_see(&edge, &child).await? {
             page.members.push(child);
@@ -201,7 +201,7 @@ async fn reference(
     of: Children,
     child: ManagedObjectId,
 ) -> Result<ManagedObjectReference> {
-    if !store::links::is_child(edge.platform.database(), &caller.tenant, of, child).await? {
+    if !platform_store::links::is_child(edge.platform.database(), &caller.tenant, of, child).await? {
         return Err(Error::not_found(Noun::Link, child).into());
     }
     let reference = reference_unlinked(edge, caller, of, child).await?;
@@ -220,6 +220,7 @@ async fn reference_unlinked(
     child: ManagedObjectId,
 ) -> Result<ManagedObjectReference> {
     let (database, wanted) = (edge.platform.database(), WantedReferences::default());
-    let child = store::managed_objects::get_managed_object(database, &caller.tenant, child, wanted).await?;
+    let child =
+        platform_store::managed_objects::get_managed_object(database, &caller.tenant, child, wanted).await?;
     Ok(ManagedObjectReference { kind: of.kind, parent: of.parent, child })
 }

@@ -2,13 +2,13 @@
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
-use platform_actors::store::measurement_series::get_series;
 use platform_model::access::Api;
 use platform_model::body::missing;
 use platform_model::id::ManagedObjectId;
 use platform_model::measurement::{Aggregation, SeriesFilter, SeriesName, SeriesValues};
 use platform_model::page::TimeOrder;
 use platform_model::role;
+use platform_store::measurement_series::get_series;
 
 use crate::auth::Caller;
 use crate::http::Wire;

@@ -5,9 +5,6 @@ use std::sync::Arc;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::device::{NewMeasurements, Turn};
-use platform_actors::store;
-use platform_actors::store::measurement_collection::list_measurements;
-use platform_actors::store::measurement_rows::get_measurement;
 use platform_model::access::{Api, Ownership};
 use platform_model::body::Body;
 use platform_model::id::{ManagedObjectId, MeasurementId};
@@ -15,6 +12,8 @@ use platform_model::measurement::{Measurement, MeasurementFilter, NewMeasurement
 use platform_model::page::TimeOrder;
 use platform_model::role;
 use platform_model::units::SystemOfUnits;
+use platform_store::measurement_collection::list_measurements;
+use platform_store::measurement_rows::get_measurement;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -203,7 +202,7 @@ fn filter(query: &Query) -> Result<Option<MeasurementFilter>> {
 async fn table(caller: &Caller, edge: &Edge, measurements: &[Measurement]) -> Result<Vec<u8>> {
     let sources: Vec<ManagedObjectId> = measurements.iter().map(|measurement| measurement.source).collect();
     let database = edge.platform.database();
-    let names = store::managed_objects::list_names(database, &caller.tenant, &sources).await?;
+    let names = platform_store::managed_objects::list_names(database, &caller.tenant, &sources).await?;
     let mut table = csv::Table::new(&CSV_COLUMNS);
     for measurement in measurements {
         let (time, source) = (measurement.time.to_string(), measurement.source.to_string());

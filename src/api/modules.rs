@@ -9,11 +9,11 @@ use std::sync::Arc;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use bytes::Bytes;
-use platform_actors::store::modules;
 use platform_model::error::Error;
 use platform_model::id::ModuleId;
 use platform_model::module::{Module, ModulePatch};
 use platform_model::role;
+use platform_store::modules;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use percent_encoding::percent_decode_str;
-use platform_actors::store::new_device_requests;
 use platform_model::new_device_request::{DeviceId, DeviceToRegister, RequestStatus};
 use platform_model::origin::is_device_user;
 use platform_model::role;
+use platform_store::new_device_requests;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;

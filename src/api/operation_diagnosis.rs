@@ -1,7 +1,6 @@
 //! `/devicecontrol/operations/<id>/diagnosis`: explains why an operation is still PENDING.
 
 use actix_web::{HttpResponse, web};
-use platform_actors::store;
 use platform_model::access::{Api, Ownership};
 use platform_model::error::Noun;
 use platform_model::id::OperationId;
@@ -28,7 +27,7 @@ pub async fn get(
     let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation);
     let media_type = wire.accepted("operationDiagnosis")?;
     let (database, id) = (edge.platform.database(), OperationId::parse(&path)?);
-    let operation = store::operations::get_operation(database, &caller.tenant, id).await?;
+    let operation = platform_store::operations::get_operation(database, &caller.tenant, id).await?;
     let by = (&authority, Ownership::Counts);
     caller
         .reaches_data_of(&edge, operation.device, by, |name| operation.fragments.get(name).is_some())

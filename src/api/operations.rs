@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use platform_actors::device::{QueueOperation, UpdateOperation};
-use platform_actors::store;
 use platform_model::access::{Api, Ownership};
 use platform_model::error::Noun;
 use platform_model::id::{BulkOperationId, ManagedObjectId, OperationId};
@@ -58,8 +57,10 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let page = match filter(&query)? {
         Some(filter) => {
             let (database, tenant) = (edge.platform.database(), &caller.tenant);
-            store::operation_collection::list_operations(database, tenant, &filter, &authority, &request)
-                .await?
+            platform_store::operation_collection::list_operations(
+                database, tenant, &filter, &authority, &request,
+            )
+            .await?
         }
         None => request.empty(),
     };
@@ -80,7 +81,7 @@ pub async fn get(
     let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation);
     let media_type = wire.accepted("operation")?;
     let (database, id) = (edge.platform.database(), OperationId::parse(&path)?);
-    let operation = store::operations::get_operation(database, &caller.tenant, id).await?;
+    let operation = platform_store::operations::get_operation(database, &caller.tenant, id).await?;
     let by = (&authority, Ownership::Counts);
     caller
         .reaches_data_of(&edge, operation.device, by, |name| operation.fragments.get(name).is_some())
@@ -104,7 +105,7 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
     let (database, id) = (edge.platform.database(), OperationId::parse(&path)?);
-    let operation = Arc::new(store::operations::get_operation(database, &caller.tenant, id).await?);
+    let operation = Arc::new(platform_store::operations::get_operation(database, &caller.tenant, id).await?);
     let by = (&origin.authority, Ownership::Counts);
     let has_fragment = |name: &str| operation.fragments.get(name).is_some();
     caller.reaches_data_of(&edge, operation.device, by, has_fragment).await?;

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::store;
-use platform_actors::store::options::OptionChange;
 use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
 use platform_model::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
@@ -15,6 +13,7 @@ use platform_model::tenant_option::{
     TenantOption, parse_category,
 };
 use platform_model::user::Administration;
+use platform_store::options::OptionChange;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -33,7 +32,8 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let media_type = wire.accepted("optionCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
-    let page = store::options::list_options(edge.platform.database(), &caller.tenant, &request).await?;
+    let page =
+        platform_store::options::list_options(edge.platform.database(), &caller.tenant, &request).await?;
     reply::page(&wire, media_type, "options", &page, (&request, &query))
 }
 
@@ -74,7 +74,7 @@ pub async fn get(
     caller.require(role::OPTION_MANAGEMENT_READ)?;
     let media_type = wire.accepted("option")?;
     let name = known_name(&path)?;
-    let option = store::options::get_option(edge.platform.database(), &caller.tenant, name).await?;
+    let option = platform_store::options::get_option(edge.platform.database(), &caller.tenant, name).await?;
     Ok(reply::found(media_type, &option, &wire.links()))
 }
 
@@ -114,7 +114,8 @@ pub async fn remove(
     wire.check_mode()?;
     let name = known_name(&path)?;
     let changes = [(name.clone(), OptionChange::Remove)];
-    let before = store::options::write_options(edge.platform.database(), &administration, &changes).await;
+    let before =
+        platform_store::options::write_options(edge.platform.database(), &administration, &changes).await;
     match before.map_err(not_editable)?.contains(&name) || name.predefined().is_some() {
         true => Ok(HttpResponse::NoContent().finish()),
         false => Err(Error::not_found(Noun::Option, name).into()),
@@ -164,7 +165,9 @@ pub async fn update_category(
         })
         .collect();
     let database = edge.platform.database();
-    store::options::write_options(database, &administration, &changes).await.map_err(not_editable)?;
+    platform_store::options::write_options(database, &administration, &changes)
+        .await
+        .map_err(not_editable)?;
     let category = category(&edge, &caller.tenant, &name).await?;
     Ok(reply::updated(&wire, media_type, &category, &wire.links()))
 }
@@ -195,11 +198,11 @@ pub async fn update_editable(
         None => caller.tenant.clone(),
     };
     let (database, name) = (edge.platform.database(), known_name(&path)?);
-    store::options::get_option(database, &tenant, name.clone()).await?;
+    platform_store::options::get_option(database, &tenant, name.clone()).await?;
     let media_type = wire.accepted("option")?;
     wire.check_content_type(&["option"])?;
     let editable = Editable::parse(body.json(edge.limits().body_bytes).await?)?;
-    let option = store::options::set_editable(database, &tenant, name, editable).await?;
+    let option = platform_store::options::set_editable(database, &tenant, name, editable).await?;
     Ok(reply::updated(&wire, media_type, &Arc::new(option), &wire.links()))
 }
 
@@ -262,7 +265,8 @@ async fn write(
     let NewTenantOption { name, value } = new;
     let option = TenantOption::shown(name.clone(), value.clone());
     let changes = [(name.clone(), set(edge, &administration.tenant, &name, value))];
-    let before = store::options::write_options(edge.platform.database(), administration, &changes).await;
+    let before =
+        platform_store::options::write_options(edge.platform.database(), administration, &changes).await;
     Ok((Arc::new(option), !before.map_err(not_editable)?.contains(&name)))
 }
 
@@ -280,7 +284,7 @@ fn set(edge: &Edge, tenant: &TenantId, name: &OptionName, value: String) -> Opti
 }
 
 async fn category(edge: &Edge, tenant: &TenantId, name: &str) -> Result<Arc<OptionCategory>> {
-    let options = store::options::list_category(edge.platform.database(), tenant, name).await?;
+    let options = platform_store::options::list_category(edge.platform.database(), tenant, name).await?;
     Ok(Arc::new(OptionCategory(options)))
 }
 

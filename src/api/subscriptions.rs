@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::store;
 use platform_model::application::Duty;
 use platform_model::error::{Error, Noun};
 use platform_model::id::{ApplicationId, TenantId};
@@ -44,7 +43,8 @@ pub async fn list(
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
     let tenant = subscriber(&caller, &edge, &path).await?;
-    let page = store::subscriptions::list_subscriptions(edge.platform.database(), &tenant, &request).await?;
+    let page = platform_store::subscriptions::list_subscriptions(edge.platform.database(), &tenant, &request)
+        .await?;
     reply::page(&wire, media_type, "references", &page, (&request, &query))
 }
 
@@ -64,7 +64,7 @@ pub async fn get(
     let tenant = subscriber(&caller, &edge, tenant).await?;
     let application = subscribed(application)?;
     let database = edge.platform.database();
-    let reference = store::subscriptions::get_subscription(database, &tenant, application).await?;
+    let reference = platform_store::subscriptions::get_subscription(database, &tenant, application).await?;
     Ok(reply::found(media_type, &reference, &wire.links()))
 }
 
@@ -92,7 +92,8 @@ pub async fn create(
     let secret = edge.secret_key.draw_user_secret(&tenant, application, Duty::Service);
     let database = edge.platform.database();
     let by = (&offer, &secret);
-    let subscription = store::subscriptions::insert_subscription(database, &tenant, application, by).await?;
+    let subscription =
+        platform_store::subscriptions::insert_subscription(database, &tenant, application, by).await?;
 
     let links = wire.links();
     let location = links.subscription(&tenant, application);
@@ -116,7 +117,13 @@ pub async fn remove(
     wire.check_mode()?;
     let tenant = subscriber(&caller, &edge, tenant).await?;
     let application = subscribed(application)?;
-    store::subscriptions::delete_subscription(edge.platform.database(), &tenant, application, &offer).await?;
+    platform_store::subscriptions::delete_subscription(
+        edge.platform.database(),
+        &tenant,
+        application,
+        &offer,
+    )
+    .await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -152,7 +159,7 @@ fn offer(caller: &Caller, tenant: &str, (of_tenants, of_own): (&[&str], &str)) -
 async fn subscriber(caller: &Caller, edge: &Edge, tenant: &str) -> Result<TenantId> {
     let id = TenantId::known(tenant)?;
     if id != caller.tenant {
-        store::tenants::get_tenant_below(edge.platform.database(), &caller.tenant, &id).await?;
+        platform_store::tenants::get_tenant_below(edge.platform.database(), &caller.tenant, &id).await?;
     }
     Ok(id)
 }

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, rt, web};
-use platform_actors::store;
-use platform_actors::store::Database;
 use platform_model::error::Error;
 use platform_model::id::TenantId;
 use platform_model::role;
@@ -12,6 +10,7 @@ use platform_model::tenant::{
     CurrentTenant, LoginOption, MANAGEMENT, NewTenant, Tenant, TenantPatch, TenantStatus,
 };
 use platform_model::user::{User, parse_user_name};
+use platform_store::Database;
 
 use crate::auth::{AnyCaller, Caller};
 use crate::http::body::Unread;
@@ -30,7 +29,9 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let media_type = wire.accepted("tenantCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
-    let page = store::tenants::list_tenants_below(edge.platform.database(), &caller.tenant, &request).await?;
+    let page =
+        platform_store::tenants::list_tenants_below(edge.platform.database(), &caller.tenant, &request)
+            .await?;
     reply::page(&wire, media_type, "tenants", &page, (&request, &query))
 }
 
@@ -43,7 +44,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_CREATE])?;
     let database = edge.platform.database();
-    if !store::tenants::get_tenant(database, &caller.tenant).await?.may_create_tenants() {
+    if !platform_store::tenants::get_tenant(database, &caller.tenant).await?.may_create_tenants() {
         return Err(ApiError::forbidden_because("the tenant may not create tenants"));
     }
     wire.check_mode()?;
@@ -57,8 +58,9 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     let name = parse_user_name(tenant.admin_name.as_deref().unwrap_or_default())?;
     let mut admin = User::new(&tenant.id, name);
     admin.profile.email = tenant.members.admin_email.clone().flatten();
-    let tenant =
-        Arc::new(store::tenants::create_tenant(database, &tenant, &admin, password_hash.as_deref()).await?);
+    let tenant = Arc::new(
+        platform_store::tenants::create_tenant(database, &tenant, &admin, password_hash.as_deref()).await?,
+    );
     let links = wire.links();
     Ok(reply::created(&wire, media_type, links.tenant(&tenant.id), &tenant, &links))
 }
@@ -77,7 +79,7 @@ pub async fn get(
     caller.require(role::TENANT_MANAGEMENT_READ)?;
     let media_type = wire.accepted("tenant")?;
     let (database, id) = (edge.platform.database(), TenantId::known(&path)?);
-    let tenant = store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
+    let tenant = platform_store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
     let tenant = with_applications(database, &caller, tenant).await?;
     Ok(reply::found(media_type, &tenant, &wire.links()))
 }
@@ -99,7 +101,7 @@ pub async fn update(
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE])?;
     wire.check_mode()?;
     let (database, id) = (edge.platform.database(), TenantId::known(&path)?);
-    store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
+    platform_store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
     let media_type = wire.accepted("tenant")?;
     wire.check_content_type(&["tenant"])?;
     let mut patch = TenantPatch::parse(&path, body.json(edge.limits().body_bytes).await?)?;
@@ -108,7 +110,7 @@ pub async fn update(
     }
 
     patch.admin_password = edge.authenticator.hash_chosen(patch.admin_password.take()).await?;
-    let tenant = store::tenants::update_tenant(database, &caller.tenant, &id, &patch).await?;
+    let tenant = platform_store::tenants::update_tenant(database, &caller.tenant, &id, &patch).await?;
     let tenant = match wire.has_accept() {
         true => with_applications(database, &caller, tenant).await?,
         false => tenant,
@@ -119,8 +121,9 @@ pub async fn update(
 /// Adds the applications to a tenant: the first it subscribes to, and of those it owns the ones that the
 /// caller's tenant may see. Tenants in a collection have none.
 async fn with_applications(database: &Database, caller: &Caller, tenant: Tenant) -> Result<Tenant> {
-    let applications = store::subscriptions::first_subscriptions(database, &tenant.id).await?;
-    let owned_applications = store::subscriptions::first_owned(database, &tenant.id, &caller.tenant).await?;
+    let applications = platform_store::subscriptions::first_subscriptions(database, &tenant.id).await?;
+    let owned_applications =
+        platform_store::subscriptions::first_owned(database, &tenant.id, &caller.tenant).await?;
     Ok(Tenant { applications, owned_applications, ..tenant })
 }
 
@@ -148,7 +151,7 @@ pub async fn remove(
     // The deletion of a large tenant takes minutes. It runs in its own task, so that it continues when the
     // client stops waiting.
     let deleting = rt::spawn(async move {
-        let outcome = store::tenants::delete_tenant(edge.platform.database(), &id).await;
+        let outcome = platform_store::tenants::delete_tenant(edge.platform.database(), &id).await;
         match &outcome {
             Ok(()) => tracing::info!(tenant.id = %id, "a tenant was deleted"),
             Err(Error::NotFound { .. }) => {}
@@ -168,8 +171,8 @@ pub async fn remove(
 pub async fn get_current(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let media_type = wire.accepted("currentTenant")?;
     let database = edge.platform.database();
-    let tenant = store::tenants::get_tenant(database, &caller.0.tenant).await?;
-    let applications = store::subscriptions::first_subscriptions(database, &tenant.id).await?;
+    let tenant = platform_store::tenants::get_tenant(database, &caller.0.tenant).await?;
+    let applications = platform_store::subscriptions::first_subscriptions(database, &tenant.id).await?;
     Ok(reply::found(media_type, &CurrentTenant(Tenant { applications, ..tenant }), &wire.links()))
 }
 

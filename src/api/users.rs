@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::store;
 use platform_model::error::Error;
 use platform_model::user::{
     Administration, NewUser, SubusersCount, User, UserAuthority, UserFilter, UserKind, UserPatch,
@@ -35,7 +34,8 @@ pub async fn list(
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
     let filter = filter(&query, &authority)?;
-    let page = store::users::list_users(edge.platform.database(), &tenant, &filter, &request).await?;
+    let page =
+        platform_store::users::list_users(edge.platform.database(), &tenant, &filter, &request).await?;
     reply::page(&wire, media_type, "users", &page, (&request, &query))
 }
 
@@ -89,11 +89,13 @@ pub async fn create(
     let user = new_user(&administration, &new)?;
     if matches!(administration.authority, UserAuthority::SubUsers { .. }) {
         // They would be the new user's: more than its creator may have (SE11).
-        store::access::ensure_owns_nothing(edge.platform.database(), &user.tenant, &user.name).await?;
+        platform_store::access::ensure_owns_nothing(edge.platform.database(), &user.tenant, &user.name)
+            .await?;
     }
     let hash = edge.authenticator.hash_chosen(new.password).await?;
 
-    let user = store::user_changes::insert_user(edge.platform.database(), &user, hash.as_deref()).await?;
+    let user =
+        platform_store::user_changes::insert_user(edge.platform.database(), &user, hash.as_deref()).await?;
 
     let links = wire.links();
     Ok(reply::created(&wire, media_type, links.user(&user.tenant, &user.name), &Arc::new(user), &links))
@@ -144,7 +146,7 @@ pub async fn update(
     let administration = caller.administers_users(&edge, tenant).await?;
     wire.check_mode()?;
     let (database, name) = (edge.platform.database(), parse_user_of_path(name)?);
-    let user = store::users::get_user(database, &administration.tenant, &name).await?;
+    let user = platform_store::users::get_user(database, &administration.tenant, &name).await?;
     administration.authority.reaches(user.owner.as_deref())?;
     let media_type = wire.accepted("user")?;
     wire.check_content_type(&["user"])?;
@@ -153,7 +155,7 @@ pub async fn update(
     let hash = edge.authenticator.hash_chosen(patch.password.take()).await?;
 
     let change = (&patch, hash.as_deref());
-    let user = store::user_changes::update_user(database, &administration, &name, change).await?;
+    let user = platform_store::user_changes::update_user(database, &administration, &name, change).await?;
 
     Ok(reply::updated(&wire, media_type, &Arc::new(user), &wire.links()))
 }
@@ -176,6 +178,6 @@ pub async fn remove(
         return Err(ApiError::forbidden_because("users cannot delete themselves"));
     }
     let name = parse_user_of_path(name)?;
-    store::user_changes::delete_user(edge.platform.database(), &administration, &name).await?;
+    platform_store::user_changes::delete_user(edge.platform.database(), &administration, &name).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -3,9 +3,8 @@
 
 use std::time::Instant;
 
-use platform_actors::store;
-use platform_actors::store::access_tokens::Issued;
 use platform_model::token_client::{TokenHash, parse_client_id};
+use platform_store::access_tokens::Issued;
 
 use super::jwt::bearer;
 use super::throttle::Source;
@@ -53,7 +52,7 @@ impl Authenticator {
     pub async fn issue_token(&self, client: &str, secret: &str, source: Source) -> Result<(String, Issued)> {
         let _turn = self.throttle.slow_down(source).await?;
         let key = parse_client_id(client).unwrap_or(NO_KEY);
-        let found = store::token_clients::find_secret(&self.database, key).await?;
+        let found = platform_store::token_clients::find_secret(&self.database, key).await?;
         let hash = found.as_ref().map_or(&self.unmatched_secret_hash, |(_, hash)| hash);
         let proven = self.secret_key.verifies(secret, hash);
         let Some((tenant, _)) = found.filter(|_| proven) else {
@@ -62,7 +61,8 @@ impl Authenticator {
         };
         let token = draw();
         let (client, hash) = ((&tenant, client), TokenHash::of(&token));
-        let issued = store::access_tokens::insert_token(&self.database, client, hash, self.token_validity);
+        let issued =
+            platform_store::access_tokens::insert_token(&self.database, client, hash, self.token_validity);
         Ok((token, issued.await?.ok_or(ApiError::Unauthorized)?))
     }
 
@@ -71,13 +71,13 @@ impl Authenticator {
         let hash = hash(token).ok_or_else(|| self.refusal(TokenFlaw::Invalid))?;
         let seen = self.changes.now();
         let _turn = self.throttle.slow_down(source).await?;
-        let Some(granted) = store::access_tokens::find_token(&self.database, hash).await? else {
+        let Some(granted) = platform_store::access_tokens::find_token(&self.database, hash).await? else {
             self.throttle.failed_at(source);
             return Err(self.refusal(TokenFlaw::Invalid));
         };
         let remaining = granted.remaining.ok_or_else(|| self.refusal(TokenFlaw::Expired))?;
         let expires = Instant::now() + remaining;
-        let found = store::users::find_user(&self.database, &granted.tenant, &granted.user).await?;
+        let found = platform_store::users::find_user(&self.database, &granted.tenant, &granted.user).await?;
         let enabled = found.filter(|(user, _)| user.enabled);
         let (user, status) = enabled.ok_or_else(|| self.refusal(TokenFlaw::Invalid))?;
         admit(user, status, Proof::AccessToken { hash, scope: granted.scope, expires }, seen)
@@ -89,7 +89,7 @@ impl Authenticator {
     /// `Unavailable` or `Database`.
     pub(super) async fn holds(&self, proof: &Proof) -> Result<bool> {
         let Proof::AccessToken { hash, .. } = proof else { return Ok(true) };
-        let found = store::access_tokens::find_token(&self.database, *hash).await?;
+        let found = platform_store::access_tokens::find_token(&self.database, *hash).await?;
         Ok(found.is_some_and(|granted| granted.remaining.is_some()))
     }
 

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use platform_actors::store::Database;
-use platform_actors::store::applications::find_application_by_key;
+use platform_store::Database;
+use platform_store::applications::find_application_by_key;
 use quick_cache::sync::Cache;
 
 use super::password::SecretKey;

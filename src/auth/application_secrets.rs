@@ -2,13 +2,13 @@
 //! the users of microservices (W-10, W-11), and passwords of external resources. All are sealed for their
 //! purpose; none is stored in clear text.
 
-use platform_actors::store::application_changes::{ChangedSecrets, StoredKey, StoredSecrets};
-use platform_actors::store::application_users::UserSecret;
-use platform_actors::store::applications::SeenApplication;
 use platform_model::application::{
     ApplicationPatch, ApplicationType, Duty, NewApplication, Secret, ShownApplication,
 };
 use platform_model::id::{ApplicationId, TenantId};
+use platform_store::application_changes::{ChangedSecrets, StoredKey, StoredSecrets};
+use platform_store::application_users::UserSecret;
+use platform_store::applications::SeenApplication;
 
 use super::password::{self, SecretKey};
 

@@ -3,7 +3,6 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
-use platform_actors::store;
 use platform_model::error::Error;
 use platform_model::id::TenantId;
 use platform_model::new_device_request::DeviceId;
@@ -82,7 +81,7 @@ impl Authenticator {
             return self.admit_by_password(user, status, seen).await;
         }
         let mut attempt = self.throttle.enter(self.throttle.account(&tenant, &user), source).await?;
-        let found = store::users::find_user(&self.database, &tenant, &user).await?;
+        let found = platform_store::users::find_user(&self.database, &tenant, &user).await?;
         let hash = found.as_ref().and_then(|(user, _)| user.password_hash.as_deref());
         let proven = self.proves(password, hash, &mut attempt).await?;
         let (user, status) =
@@ -104,7 +103,7 @@ impl Authenticator {
             return Ok(None);
         }
         let Some(_turn) = self.throttle.look_up(source).await else { return Ok(None) };
-        let found = store::users::find_user(&self.database, tenant, user).await?;
+        let found = platform_store::users::find_user(&self.database, tenant, user).await?;
         Ok(found.filter(|(user, _)| {
             let hash = user.password_hash.as_deref();
             hash.is_some_and(|hash| self.secret_key.verifies(password, hash))
@@ -126,7 +125,7 @@ impl Authenticator {
     /// Deletes the stored credentials of a device that has used them: they are not returned again (N-08).
     async fn used(&self, caller: &Caller, until: OffsetDateTime) -> Result<()> {
         let Some(device) = DeviceId::of_user(&caller.user) else { return Ok(()) };
-        Ok(store::device_credentials::forget(&self.database, &caller.tenant, &device, until).await?)
+        Ok(platform_store::device_credentials::forget(&self.database, &caller.tenant, &device, until).await?)
     }
 
     /// Returns whether a password matches a hash. A correct generated secret is verified fast; everything

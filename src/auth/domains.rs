@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
-use platform_actors::store::{self, Database};
 use platform_model::id::TenantId;
 use platform_model::tenant::TenantStatus;
+use platform_store::{self, Database};
 
 use crate::http::error::{ApiError, Result};
 
@@ -96,7 +96,7 @@ impl Domains {
         }
         let before = self.forgotten.load(Ordering::Acquire);
         let mut known = DomainTable::default();
-        for (tenant, domain, status) in store::tenants::list_domains(&self.database).await? {
+        for (tenant, domain, status) in platform_store::tenants::list_domains(&self.database).await? {
             known.ids.insert(tenant.to_string());
             if status == TenantStatus::Suspended {
                 known.suspended.insert(tenant.clone());

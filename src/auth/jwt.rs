@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jsonwebtoken::dangerous::insecure_decode_claims;
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
-use platform_actors::store::{self, Database};
 use platform_model::id::TenantId;
+use platform_store::{self, Database};
 use quick_cache::sync::Cache;
 use serde::Deserialize;
 
@@ -154,7 +154,8 @@ impl PublicKeys {
     /// `Unavailable` or `Database`.
     pub(super) async fn find(&self, name: &KeyName, changes: &Changes) -> Result<Option<Arc<PublicKey>>> {
         let since = changes.now();
-        let text = store::options::find_option(&self.database, &name.tenant, CATEGORY, &name.kid).await?;
+        let text =
+            platform_store::options::find_option(&self.database, &name.tenant, CATEGORY, &name.kid).await?;
         let key = text.as_deref().and_then(PublicKey::parse).map(Arc::new);
         changes.while_unchanged(since, || self.known.insert(name.clone(), key.clone()));
         Ok(key)
@@ -200,7 +201,7 @@ impl Authenticator {
         };
         let key = key.filter(|key| self.public_keys.proves(&token, key)).ok_or(ApiError::Unauthorized)?;
         drop(key);
-        let found = store::users::find_user(&self.database, &token.key.tenant, &token.user).await?;
+        let found = platform_store::users::find_user(&self.database, &token.key.tenant, &token.user).await?;
         let (user, status) = found.filter(|(user, _)| user.enabled).ok_or(ApiError::Unauthorized)?;
         admit(user, status, Proof::Jwt { expires }, seen)
     }

@@ -1,6 +1,5 @@
 //! Tokens of the limits query in the header `X-Auth-Token` (docs/rules.md#limits-query; L-02, L-03).
 
-use platform_actors::store;
 use platform_model::account_limits::{AccountId, AccountLimits};
 
 use super::throttle::Source;
@@ -16,7 +15,7 @@ impl Authenticator {
     pub async fn account_of(&self, token: &str, source: Source) -> Result<(AccountId, AccountLimits)> {
         let hash = access_token::hash(token).ok_or(ApiError::Unauthorized)?;
         let _turn = self.throttle.slow_down(source).await?;
-        let found = store::account_limits::find_by_token(&self.database, hash).await?;
+        let found = platform_store::account_limits::find_by_token(&self.database, hash).await?;
         found.ok_or_else(|| {
             self.throttle.failed_at(source);
             ApiError::Unauthorized

@@ -24,13 +24,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::{Addr, SyncArbiter};
-use platform_actors::store::{self, Database};
 use platform_actors::{Changed, Holders};
 use platform_model::error::Error;
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
 use platform_model::tenant::TenantStatus;
 use platform_model::user::Account;
+use platform_store::{self, Database};
 use quick_cache::sync::Cache;
 use ring::hmac;
 
@@ -226,7 +226,7 @@ impl Authenticator {
 
     async fn load(&self, tenant: &TenantId, user: &str, proof: Proof) -> Result<Option<Caller>> {
         let seen = self.changes.now();
-        let found = store::users::find_user(&self.database, tenant, user).await?;
+        let found = platform_store::users::find_user(&self.database, tenant, user).await?;
         let Some((user, status)) = found.filter(|(user, _)| user.enabled) else { return Ok(None) };
         Ok(admit(user, status, proof, seen).and_then(Caller::beyond_bootstrap).ok())
     }

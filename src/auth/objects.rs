@@ -1,8 +1,6 @@
 //! Authorization for managed objects, before a handler reads or writes: the rule of
 //! [`model::access`](platform_model::access) (I-05, I-06, U-12).
 
-use platform_actors::store;
-use platform_actors::store::access::Source;
 use platform_model::access::{Api, Authority, Grants, Ownership, Permission};
 use platform_model::error::Error;
 use platform_model::id::ManagedObjectId;
@@ -10,6 +8,7 @@ use platform_model::managed_object::ManagedObject;
 use platform_model::naming::naming;
 use platform_model::reference::{LinkKind, WantedReferences};
 use platform_model::role;
+use platform_store::access::Source;
 
 use super::Caller;
 use crate::http::error::{ApiError, Result};
@@ -24,7 +23,7 @@ impl Caller {
     pub async fn reaches(&self, edge: &Edge, id: ManagedObjectId, authority: &Authority) -> Result<()> {
         let by = (authority, &*self.user, Ownership::Counts);
         let database = edge.platform.database();
-        Ok(store::access::authorize(database, &self.tenant, id, by, Source::has_fragment).await?)
+        Ok(platform_store::access::authorize(database, &self.tenant, id, by, Source::has_fragment).await?)
     }
 
     /// Checks as [`Caller::reaches`] does, and that the object exists, so that an unknown object in a path is
@@ -37,7 +36,7 @@ impl Caller {
             return self.reaches(edge, id, authority).await;
         }
         let (database, wanted) = (edge.platform.database(), WantedReferences::NONE);
-        store::managed_objects::get_managed_object(database, &self.tenant, id, wanted).await?;
+        platform_store::managed_objects::get_managed_object(database, &self.tenant, id, wanted).await?;
         Ok(())
     }
 
@@ -56,7 +55,7 @@ impl Caller {
         let by = (authority, &*self.user, ownership);
         let database = edge.platform.database();
         let has_fragment = |_: &Source, name: &str| has_fragment(name);
-        Ok(store::access::authorize(database, &self.tenant, source, by, has_fragment).await?)
+        Ok(platform_store::access::authorize(database, &self.tenant, source, by, has_fragment).await?)
     }
 
     /// Returns the authority by which the caller reads a collection of alarms, events, measurements or
@@ -129,7 +128,8 @@ impl Caller {
         wanted: WantedReferences,
     ) -> Result<ManagedObject> {
         let database = edge.platform.database();
-        let object = store::managed_objects::get_managed_object(database, &self.tenant, id, wanted).await?;
+        let object =
+            platform_store::managed_objects::get_managed_object(database, &self.tenant, id, wanted).await?;
         match self.may_see(edge, &object).await? {
             true => Ok(object),
             false => Err(ApiError::forbidden()),

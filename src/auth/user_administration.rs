@@ -1,6 +1,5 @@
 //! Authorization for users, groups and roles (U-04).
 
-use platform_actors::store;
 use platform_model::id::TenantId;
 use platform_model::role;
 use platform_model::tenant::MANAGEMENT;
@@ -28,10 +27,10 @@ impl Caller {
     pub async fn reads_user(&self, edge: &Edge, (tenant, name): (&str, &str)) -> Result<User> {
         let database = edge.platform.database();
         if self.is_user(tenant, name) && self.roles.has(role::USER_MANAGEMENT_OWN_READ) {
-            return Ok(store::users::get_user(database, &self.tenant, name).await?);
+            return Ok(platform_store::users::get_user(database, &self.tenant, name).await?);
         }
         let (tenant, authority) = self.reads_users(edge, tenant).await?;
-        let user = store::users::get_user(database, &tenant, &parse_user_of_path(name)?).await?;
+        let user = platform_store::users::get_user(database, &tenant, &parse_user_of_path(name)?).await?;
         authority.reaches(user.owner.as_deref())?;
         Ok(user)
     }
@@ -132,7 +131,7 @@ impl Caller {
             return Ok((self.tenant.clone(), authority));
         }
         let tenant = TenantId::known(tenant)?;
-        store::users::ensure_tenant(edge.platform.database(), &tenant).await?;
+        platform_store::users::ensure_tenant(edge.platform.database(), &tenant).await?;
         Ok((tenant, authority))
     }
 }

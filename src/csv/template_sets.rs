@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use platform_actors::store::Database;
-use platform_actors::store::template_sets::{Revision, find_template_set};
 use platform_model::id::{ManagedObjectId, TenantId};
+use platform_store::Database;
+use platform_store::template_sets::{Revision, find_template_set};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 

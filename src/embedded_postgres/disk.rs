@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
-use platform_actors::store::Room;
+use platform_store::Room;
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 
 use crate::telemetry;

@@ -33,7 +33,7 @@ use account::Account;
 use binaries::Binaries;
 use data_dir::DataDir;
 use disk::Disk;
-use platform_actors::store::Room;
+use platform_store::Room;
 use postmaster::{Launch, PidFile};
 
 /// The first delay before an ended PostgreSQL is restarted. It lets `pg_ctl stop` see that PostgreSQL ended, and lets

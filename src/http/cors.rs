@@ -13,7 +13,6 @@ use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse};
 use parking_lot::RwLock;
 use platform_actors::Changed;
-use platform_actors::store;
 use platform_model::id::TenantId;
 use platform_model::naming::naming;
 use platform_model::tenant_option::{ACCESS_CONTROL, ALLOW_ORIGIN, OptionName};
@@ -56,7 +55,7 @@ impl Cors {
         }
         let changes = self.changes.load(Ordering::Acquire);
         let name = OptionName { category: ACCESS_CONTROL.into(), key: ALLOW_ORIGIN.into() };
-        let option = store::options::get_option(edge.platform.database(), &tenant, name).await?;
+        let option = platform_store::options::get_option(edge.platform.database(), &tenant, name).await?;
         let origins = Arc::new(Origins::parse(&option.value));
         let mut allowed = self.allowed.write();
         if self.changes.load(Ordering::Acquire) == changes {

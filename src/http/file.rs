@@ -6,11 +6,11 @@ use actix_web::body::SizedStream;
 use actix_web::http::header;
 use bytes::Bytes;
 use futures_util::{Stream, stream};
-use platform_actors::store::binaries::Upload;
-use platform_actors::store::{self, Database};
 use platform_model::binary::Binary;
 use platform_model::error::Error;
 use platform_model::id::TenantId;
+use platform_store::binaries::Upload;
+use platform_store::{self, Database};
 
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
@@ -62,7 +62,7 @@ fn content(database: Database, tenant: TenantId, binary: Binary) -> impl Stream<
             if left <= 0 {
                 return Ok(None);
             }
-            let bytes = store::binaries::read_chunk(&database, &tenant, id, number).await?;
+            let bytes = platform_store::binaries::read_chunk(&database, &tenant, id, number).await?;
             let left = left - bytes.len() as i64;
             Ok(Some((bytes, (number + 1, left))))
         }

@@ -4,7 +4,7 @@ use actix::Addr;
 use platform_actors::session::{
     self, Belongs, Rights, SessionActor, Subscribe, Subscribed, Unsubscribe, Verdict,
 };
-use platform_actors::{Holders, Names, store};
+use platform_actors::{Holders, Names};
 use platform_model::bayeux::{Pattern, RequestMessage, error};
 
 use super::{Exchange, Replies};
@@ -109,7 +109,7 @@ impl Exchange<'_> {
         let database = self.edge.platform.database();
         for pattern in patterns {
             if let Pattern::Module { module, .. } = pattern
-                && !Box::pin(store::modules::is_deployed(database, &caller.tenant, module)).await?
+                && !Box::pin(platform_store::modules::is_deployed(database, &caller.tenant, module)).await?
             {
                 return Ok(false);
             }

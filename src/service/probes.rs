@@ -12,11 +12,11 @@ use actix_web::web;
 use bytes::Bytes;
 use http_body_util::Empty;
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
-use platform_actors::store::application_routes::list_routed;
 use platform_model::application::Application;
 use platform_model::id::ApplicationId;
 use platform_model::manifest::{Manifest, Probe};
 use platform_model::service_address::ServiceAddress;
+use platform_store::application_routes::list_routed;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 

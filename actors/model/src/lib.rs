@@ -27,6 +27,7 @@ pub mod external_id;
 pub mod fragments;
 pub mod group;
 pub mod id;
+pub mod input_stream;
 pub mod inventory_query;
 pub mod limits;
 pub mod links;

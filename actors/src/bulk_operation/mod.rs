@@ -16,14 +16,14 @@ use actix::prelude::*;
 use deadpool_postgres::{Object, Pool};
 use platform_model::error::{Error, Result};
 use platform_model::id::ManagedObjectId;
+use platform_store::Database;
+use platform_store::bulk_operation_steps::{Held, Stepped, begin, list_targets, make_step};
+use platform_store::operations::Queued;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::device::{Cause, Context as DeviceContext};
 use crate::leases::{LeaseGuard, Leases};
-use crate::store::Database;
-use crate::store::bulk_operation_steps::{Held, Stepped, begin, list_targets, make_step};
-use crate::store::operations::Queued;
 use ramp::Ramp;
 
 /// The most operations of one step, which is a transaction of about ten milliseconds.

@@ -8,7 +8,7 @@ use platform_model::error::Result;
 use platform_model::id::TenantId;
 use tokio::sync::Mutex;
 
-use crate::store::{self, Database};
+use platform_store::{self, Database};
 
 /// The cached severity mappings of a tenant, shared by its devices.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ impl CachedMappings {
             }
             cache.changes
         };
-        let mappings = Arc::new(store::options::list_alarm_mappings(database, tenant).await?);
+        let mappings = Arc::new(platform_store::options::list_alarm_mappings(database, tenant).await?);
         let mut cache = self.cache.write();
         if cache.changes == changes {
             cache.mappings = Some(mappings.clone());

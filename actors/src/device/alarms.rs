@@ -15,12 +15,11 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::AlarmId;
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
+use platform_store::access::Source;
+use platform_store::alarms::{AlarmUpdate, SentAlarm};
+use platform_store::writer::{Change, Written};
 
 use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
-use crate::store;
-use crate::store::access::Source;
-use crate::store::alarms::{AlarmUpdate, SentAlarm};
-use crate::writer::{Change, Written};
 
 /// Raises an alarm, or counts a repetition when an alarm of this type is open.
 ///
@@ -173,7 +172,8 @@ impl Device {
 
     /// Returns whether the device is in maintenance and raises no alarms.
     async fn is_in_maintenance(&self) -> Result<bool> {
-        store::availability::is_in_maintenance(&self.context.database, &self.context.tenant, self.id).await
+        platform_store::availability::is_in_maintenance(&self.context.database, &self.context.tenant, self.id)
+            .await
     }
 
     pub(super) async fn update_alarm(&mut self, message: UpdateAlarm) -> Result<Arc<Alarm>> {
@@ -205,7 +205,9 @@ impl Device {
                 }
                 Ok(_) => {
                     let tenant = &self.context.tenant;
-                    current = Arc::new(store::alarms::get_alarm(&self.context.database, tenant, id).await?);
+                    current = Arc::new(
+                        platform_store::alarms::get_alarm(&self.context.database, tenant, id).await?,
+                    );
                 }
                 Err(error) if error.is_unique_violation() => return Err(second_open(id, &current.type_)),
                 Err(error) => return Err(error),

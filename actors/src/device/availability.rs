@@ -11,10 +11,9 @@ use platform_model::links::Links;
 use platform_model::naming::naming;
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
+use platform_store::alarms::SentAlarm;
 
 use super::{Cause, Device, DeviceActor, UpdateAlarm};
-use crate::store;
-use crate::store::alarms::SentAlarm;
 
 /// Raises the unavailability alarm of a silent device, unless the device sent something meanwhile, is in
 /// maintenance, or has an alarm for this silence already. Publishes CREATE, or UPDATE when an alarm of the type is
@@ -88,7 +87,7 @@ impl Device {
 
     async fn end_silence(&mut self, EndSilence { links }: EndSilence) -> Result<()> {
         let (database, tenant) = (&self.context.database, &self.context.tenant);
-        let open = store::alarms::find_open_alarm(database, tenant, self.id, &alarm_type()).await?;
+        let open = platform_store::alarms::find_open_alarm(database, tenant, self.id, &alarm_type()).await?;
         if let Some(alarm) = open {
             let patch = AlarmPatch {
                 text: None,
@@ -106,7 +105,7 @@ impl Device {
             }
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);
-        store::availability::end_silence(database, tenant, self.id).await
+        platform_store::availability::end_silence(database, tenant, self.id).await
     }
 }
 

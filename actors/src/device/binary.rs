@@ -6,10 +6,10 @@ use actix::prelude::*;
 use platform_model::error::Result;
 use platform_model::id::{BinaryId, ManagedObjectId};
 use platform_model::managed_object::ManagedObject;
+use platform_store::writer::Change;
 
 use super::managed_object::create_by;
 use super::{Context, DeviceActor, NewObject, UpdateManagedObject};
-use crate::writer::Change;
 
 /// Changes the object and makes an upload its file (I-12).
 ///

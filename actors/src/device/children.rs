@@ -9,11 +9,10 @@ use platform_model::id::ManagedObjectId;
 use platform_model::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::origin::Origin;
 use platform_model::reference::{LinkKind, WantedReferences};
+use platform_store::access::Source;
+use platform_store::links::Children;
 
 use super::{Cause, Device, DeviceActor};
-use crate::store;
-use crate::store::access::Source;
-use crate::store::links::Children;
 
 /// Links existing objects below this one. A link that exists already stays unchanged (I-04).
 ///
@@ -100,8 +99,14 @@ impl Device {
 
         if origin.mode.stores() {
             let (context, to) = (&self.context, Children { parent: self.id, kind });
-            store::links::add_children(&context.database, &context.tenant, to, &children, origin.fence())
-                .await?;
+            platform_store::links::add_children(
+                &context.database,
+                &context.tenant,
+                to,
+                &children,
+                origin.fence(),
+            )
+            .await?;
             context.links_changed();
         }
 
@@ -118,9 +123,10 @@ impl Device {
         if stores {
             let (context, to) = (&self.context, Children { parent: self.id, kind });
             let (database, tenant) = (&context.database, &context.tenant);
-            store::links::insert_child(database, tenant, to, &child[0], origin.fence()).await?;
+            platform_store::links::insert_child(database, tenant, to, &child[0], origin.fence()).await?;
             context.links_changed();
-            store::links::add_references(database, tenant, &mut child, WantedReferences::default()).await?;
+            platform_store::links::add_references(database, tenant, &mut child, WantedReferences::default())
+                .await?;
         }
 
         let [child] = child.map(Arc::new);
@@ -142,9 +148,14 @@ impl Device {
         }
 
         let (context, from) = (&self.context, Children { parent: self.id, kind });
-        let removed =
-            store::links::remove_child(&context.database, &context.tenant, from, child, origin.fence())
-                .await?;
+        let removed = platform_store::links::remove_child(
+            &context.database,
+            &context.tenant,
+            from,
+            child,
+            origin.fence(),
+        )
+        .await?;
         context.links_changed();
 
         match removed {

@@ -13,7 +13,6 @@ use platform_model::origin::Origin;
 
 use super::events::contended;
 use super::{Device, DeviceActor, MAX_ATTEMPTS};
-use crate::store;
 
 /// Makes a finished upload the file of an event, or appends it to the file (V-06, V-09).
 ///
@@ -90,7 +89,8 @@ impl Device {
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
 
-            let written = store::events::place_binary(database, tenant, &event, &placed, upload.id).await;
+            let written =
+                platform_store::events::place_binary(database, tenant, &event, &placed, upload.id).await;
 
             if is_done(written)? {
                 self.publish_event_update(&Arc::new(event), &origin);
@@ -115,7 +115,7 @@ impl Device {
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
 
-            let written = store::events::delete_binary(database, tenant, &event).await;
+            let written = platform_store::events::delete_binary(database, tenant, &event).await;
 
             if is_done(written)? {
                 self.publish_event_update(&Arc::new(event), &origin);
@@ -128,7 +128,7 @@ impl Device {
     /// Reads the event and its file again. A decision based on them holds while the event's revision is unchanged.
     async fn event_with_binary(&mut self, id: EventId, origin: &Origin) -> Result<(Event, Option<Content>)> {
         let (database, tenant) = (&self.context.database, &self.context.tenant);
-        let (event, content) = store::events::get_event_with_binary(database, tenant, id).await?;
+        let (event, content) = platform_store::events::get_event_with_binary(database, tenant, id).await?;
         self.authorize_event(&event, origin).await?;
         Ok((event, content))
     }

@@ -14,13 +14,12 @@ use platform_model::event::{Event, EventFilter, EventPatch, NewEvent};
 use platform_model::id::EventId;
 use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::origin::Origin;
+use platform_store::access::{Source, find_source};
+use platform_store::event_collection;
+use platform_store::events::{SentEvent, ShownSource};
+use platform_store::writer::{Change, Written};
 
 use super::{Cause, Context, Device, DeviceActor, MAX_ATTEMPTS, Turn};
-use crate::store;
-use crate::store::access::{Source, find_source};
-use crate::store::event_collection;
-use crate::store::events::{SentEvent, ShownSource};
-use crate::writer::{Change, Written};
 
 /// Changes text and fragments of an event (V-02).
 ///
@@ -216,7 +215,7 @@ impl Device {
                 return Ok(changed);
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
-            current = Arc::new(store::events::get_event(database, tenant, id).await?);
+            current = Arc::new(platform_store::events::get_event(database, tenant, id).await?);
         }
         Err(contended(id))
     }
@@ -230,7 +229,7 @@ impl Device {
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);
 
-        let gone = store::events::delete_events(database, tenant, &[id.0], origin.fence()).await?;
+        let gone = platform_store::events::delete_events(database, tenant, &[id.0], origin.fence()).await?;
 
         if gone.is_empty() {
             return Err(Error::not_found(Noun::Event, id));

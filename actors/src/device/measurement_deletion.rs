@@ -7,11 +7,11 @@ use platform_model::id::{ManagedObjectId, MeasurementId};
 use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::measurement::MeasurementFilter;
 use platform_model::origin::Origin;
+use platform_store::access::{self, Source};
+use platform_store::measurement_collection::{self, begin_deletion, delete_next};
+use platform_store::measurement_rows::get_measurement;
 
 use super::{Cause, Context};
-use crate::store::access::{self, Source};
-use crate::store::measurement_collection::{self, begin_deletion, delete_next};
-use crate::store::measurement_rows::get_measurement;
 
 /// Deletes one measurement and publishes DELETE as the mode requires (M-02 to M-04). QUIESCENT sends the deletion to
 /// modules only, as do TRANSIENT and CEP, which delete nothing.

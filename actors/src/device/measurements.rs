@@ -5,18 +5,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use platform_epl::stream::InputStream;
 use platform_model::access::Authority;
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Result};
 use platform_model::id::{ManagedObjectId, MeasurementId};
+use platform_model::input_stream::InputStream;
 use platform_model::measurement::{Measurement, NewMeasurement, Shape};
 use platform_model::origin::Origin;
+use platform_store::access::{self, Source};
+use platform_store::measurements::{SentMeasurements, UnseenShape};
+use platform_store::writer::{Change, Written};
 
 use super::{Cause, Context, Turn};
-use crate::store::access::{self, Source};
-use crate::store::measurements::{SentMeasurements, UnseenShape};
-use crate::writer::{Change, Written};
 
 /// The measurements of one request, of which all or none are stored (G-02).
 #[derive(Debug, Clone)]

@@ -47,6 +47,9 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
 use platform_model::limits::Limits;
 use platform_model::origin::Origin;
+use platform_store::access::Source;
+use platform_store::writer::WriterHandle;
+use platform_store::{self, Database};
 pub(crate) use publication::Cause;
 pub use publication_order::{PublicationOrder, Turn};
 
@@ -55,9 +58,6 @@ use crate::heartbeats::Heartbeats;
 use crate::hub::{NotificationHub, SubscriptionCounts};
 use crate::presence::Presence;
 use crate::registry::Registry;
-use crate::store::access::Source;
-use crate::store::{self, Database};
-use crate::writer::WriterHandle;
 
 /// How often a write is decided again after its revision turned out to be outdated.
 const MAX_ATTEMPTS: usize = 5;
@@ -177,7 +177,9 @@ impl Device {
         has_fragment: impl Fn(&Source, &str) -> bool,
     ) -> Result<Source> {
         let client = self.context.database.loader().await?;
-        let Some(source) = store::access::find_source(&client, &self.context.tenant, self.id).await? else {
+        let Some(source) =
+            platform_store::access::find_source(&client, &self.context.tenant, self.id).await?
+        else {
             self.gone = true;
             return Err(Error::not_found(Noun::ManagedObject, self.id));
         };
@@ -194,7 +196,7 @@ impl Device {
             return Ok(true);
         }
         let client = self.context.database.loader().await?;
-        let source = store::access::find_source(&client, &self.context.tenant, id).await?;
+        let source = platform_store::access::find_source(&client, &self.context.tenant, id).await?;
         Ok(source.is_none_or(|source| source.permits(origin.by(), Source::has_fragment)))
     }
 }

@@ -18,12 +18,11 @@ use platform_model::operation::{
 };
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
+use platform_store::operation_collection;
+use platform_store::operations::{OperationUpdate, ToQueue};
+use platform_store::writer::{Change, Written};
 
 use super::{Cause, Context, Device, DeviceActor, MAX_ATTEMPTS};
-use crate::store;
-use crate::store::operation_collection;
-use crate::store::operations::{OperationUpdate, ToQueue};
-use crate::writer::{Change, Written};
 
 /// Queues an operation (O-01, O-04).
 ///
@@ -147,7 +146,9 @@ impl Device {
         origin: &Origin,
     ) -> Result<Arc<Operation>> {
         self.authorize_queueing(new, origin).await?;
-        if !store::operations::has_agent(&self.context.database, &self.context.tenant, self.id).await? {
+        if !platform_store::operations::has_agent(&self.context.database, &self.context.tenant, self.id)
+            .await?
+        {
             return Err(without_agent(self.id));
         }
         let operation = Arc::new(new.queued());
@@ -184,7 +185,7 @@ impl Device {
                 return Ok(self.publish_operation_update(update.operation.clone(), &origin));
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
-            current = Arc::new(store::operations::get_operation(database, tenant, id).await?);
+            current = Arc::new(platform_store::operations::get_operation(database, tenant, id).await?);
         }
         Err(contended(id))
     }

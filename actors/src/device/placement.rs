@@ -4,10 +4,10 @@ use platform_model::availability::is_device;
 use platform_model::error::Result;
 use platform_model::id::ManagedObjectId;
 use platform_model::origin::is_device_user;
+use platform_store::device_placements;
 
 use super::Context;
 use super::managed_object::NewObject;
-use crate::store::device_placements;
 
 /// Returns the group for a new object if it is the first device of a user that was registered for a group. Only
 /// device users cause a look-up.

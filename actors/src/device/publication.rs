@@ -3,18 +3,19 @@
 
 use std::sync::Arc;
 
-use platform_epl::stream::{Input, InputStream, Occurrence};
+use platform_epl::stream::{Input, Occurrence};
 use platform_model::bayeux::Resource;
 use platform_model::change::PublishedChange;
 use platform_model::id::ManagedObjectId;
+use platform_model::input_stream::InputStream;
 use platform_model::links::Links;
 use platform_model::operation::Operation;
 use platform_model::origin::Depth;
 use platform_model::origin::{Origin, ProcessingMode};
+use platform_store::operations::Queued;
 
 use super::{Context, Device};
 use crate::hub::{LinksChanged, Publish, PublishQueued, PublishRow};
-use crate::store::operations::Queued;
 
 /// The origin of a publication: it decides who receives it, and carries the depth and the links that receivers see.
 #[derive(Debug, Clone, Copy)]

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use platform_model::bayeux::{Pattern, Resource};
 use platform_model::error::{Error, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
+use platform_store::{self, Database};
 
 use super::Publish;
-use crate::store::{self, Database};
 
 /// How long ancestors are remembered. A change of links by this server applies at once, one by another server after
 /// this time.
@@ -182,7 +182,7 @@ impl Families {
 impl LookUp {
     /// Queries the database.
     pub(super) async fn run(self) -> Found {
-        let query = store::access::list_lineages(&self.database, &self.tenant, &self.sources);
+        let query = platform_store::access::list_lineages(&self.database, &self.tenant, &self.sources);
         let lineages = match tokio::time::timeout(LOOK_UP_TIMEOUT, query).await {
             Ok(lineages) => lineages,
             Err(_) => Err(Error::unavailable("the look-up of ancestors timed out")),

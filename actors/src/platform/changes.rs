@@ -11,16 +11,16 @@ use futures_util::future::join_all;
 use platform_model::bayeux::Pattern;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
+use platform_store::announcements::{Change, Shift};
+use platform_store::{users, watch};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::{Platform, Tenant};
 use crate::heartbeats;
 use crate::session::{EndSession, ListSubscriptions, Rights, SessionActor, Verdict, may_receive};
-use crate::store::announcements::{Change, Shift};
-pub use crate::store::announcements::{Holders, Names};
-use crate::store::{users, watch};
 use crate::tenant::ListSessions;
+pub use platform_store::announcements::{Holders, Names};
 
 /// The cached entries that are outdated.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +82,7 @@ impl Platform {
     }
 
     /// Watches the database until the returned future is dropped. The watch keeps
-    /// [`Database::is_reachable`](crate::store::Database) up to date and handles the changes of other processes.
+    /// [`Database::is_reachable`](platform_store::Database) up to date and handles the changes of other processes.
     pub async fn watch(self: Arc<Self>) {
         let (sender, mut seen) = mpsc::unbounded_channel();
         let watching = tokio::spawn(watch::watch(self.database.clone(), sender));

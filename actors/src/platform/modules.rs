@@ -9,12 +9,12 @@ use platform_model::links::Links;
 use platform_model::module::{Module, ModulePatch, ModuleStatus};
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
+use platform_store::module_changes::{ChangedBy, ModuleChange, StoredModule, change_modules};
 use tokio::sync::mpsc;
 
 use super::Platform;
 use crate::event_processing::OutboundRequest;
 use crate::event_processing::deployment::changes::{self, NewModule};
-use crate::store::module_changes::{ChangedBy, ModuleChange, StoredModule, change_modules};
 
 impl Platform {
     /// Deploys a text as a new module. When this returns the module runs, unless another process runs the

@@ -16,6 +16,7 @@ use platform_model::operation::{Operation, OperationFilter};
 use platform_model::operation_diagnosis::Findings;
 use platform_model::origin::Origin;
 use platform_model::reference::LinkKind;
+use platform_store::operation_diagnosis::find_out;
 
 use crate::bulk_alarm_update::delete_alarms;
 use crate::device::{self, CreateChild, DeviceActor, NewMeasurements, NewObject, Turn};
@@ -23,7 +24,6 @@ use crate::hub::HasListeners;
 use crate::registry::Registry;
 use crate::session::{ClientId, SessionActor, Sessions};
 use crate::session_dispatcher::SessionDispatcher;
-use crate::store::operation_diagnosis::find_out;
 use crate::tenant::{NewSession, StartDevice, StartSession, TenantActor, place};
 
 /// A tenant for the HTTP layer.

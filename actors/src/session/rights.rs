@@ -9,9 +9,9 @@ use platform_model::bayeux::Pattern;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::role::RoleSet;
+use platform_store::{Database, access};
 
 use super::SessionActor;
-use crate::store::{Database, access};
 
 /// Asks for the patterns that a session subscribed to. Sent when its user lost rights.
 #[derive(Debug, Message)]

@@ -7,13 +7,13 @@ use platform_model::bayeux::{Channel, Reconnect, Resource, error};
 use platform_model::change::PublishedChange;
 use platform_model::id::{AlarmId, ManagedObjectId, TenantId};
 use platform_model::links::Links;
+use platform_store::{Connections, Database};
 use tokio::sync::oneshot;
 use tokio::time::{advance, pause};
 
 use super::*;
 use crate::hub::{Publish, SubscriptionCounts};
 use crate::session_dispatcher::SessionDispatcher;
-use crate::store::{Connections, Database};
 use crate::tenant::{AcknowledgementExtension, NewSession, TenantActor};
 use sockets::SlowSocket;
 

@@ -1,9 +1,9 @@
 //! The storage of a set as a managed object with an external id, by the REST calls that a client would make
 //! (S-15, S-16).
 
-use platform_actors::store::template_sets;
 use platform_model::external_id::NewExternalId;
 use platform_model::id::ManagedObjectId;
+use platform_store::template_sets;
 use serde_json::json;
 
 use super::draft::Draft;

@@ -2,7 +2,6 @@
 
 use actix_web::http::StatusCode;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use platform_actors::store;
 use platform_model::access::{Api, Ownership, Permission};
 use platform_model::error::Error;
 use platform_model::external_id::NewExternalId;
@@ -30,7 +29,7 @@ pub struct ActingDevices(Cache<(TenantId, Box<str>), CachedDevice>);
 #[derive(Debug, Clone, Copy)]
 struct CachedDevice {
     object: ManagedObjectId,
-    /// The value of [`Database::names_generation`](store::Database::names_generation) before the look-up.
+    /// The value of [`Database::names_generation`](platform_store::Database::names_generation) before the look-up.
     generation: u64,
 }
 
@@ -112,7 +111,7 @@ impl Engine<'_> {
         }
         let generation = database.names_generation(tenant);
         let pair = NewExternalId::new(serial_type(), serial.to_owned())?;
-        match store::external_ids::get_external_id(database, tenant, pair).await {
+        match platform_store::external_ids::get_external_id(database, tenant, pair).await {
             Ok((object, _)) => {
                 let key = (tenant.clone(), Box::from(serial));
                 self.edge.csv_devices.0.insert(key, CachedDevice { object, generation });

@@ -1,11 +1,11 @@
 //! Static rows for alarms. A device names only the type; its open alarm is looked up by the index of open
 //! alarms.
 
-use platform_actors::store::alarms::find_open_alarm;
 use platform_model::access::Api;
 use platform_model::id::{AlarmId, ManagedObjectId};
 use platform_model::role;
 use platform_model::timestamp::Timestamp;
+use platform_store::alarms::find_open_alarm;
 
 use super::Row;
 use super::json_object::{JsonObject, removing};

@@ -1,10 +1,10 @@
 //! Static rows for the acting device itself: its hardware, software and configuration.
 
-use platform_actors::store::managed_objects::get_managed_object;
 use platform_model::availability::ResponseInterval;
 use platform_model::naming::naming;
 use platform_model::reference::WantedReferences;
 use platform_model::timestamp::Timestamp;
+use platform_store::managed_objects::get_managed_object;
 
 use super::acting_device::OBJECTS;
 use super::json_object::{JsonObject, removing};

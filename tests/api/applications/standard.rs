@@ -4,7 +4,7 @@ use futures_util::future::try_join_all;
 use platform::administration::first_start;
 use platform::auth::password::SecretKey;
 use platform::config::Settings;
-use platform_actors::store::{Connections, Database};
+use platform_store::{Connections, Database};
 use serde_json::{Value, json};
 
 use super::{APPLICATIONS, STANDARD, management, plant7, two_tenants};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use platform::config::Settings;
 use platform::prerequisites::Prerequisites;
 use platform::server::Server;
-use platform_actors::store::{Database, Room};
+use platform_store::{Database, Room};
 use tokio::sync::oneshot;
 
 use super::postgres::TestDatabase;

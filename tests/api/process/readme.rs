@@ -282,7 +282,7 @@ fn settings_that_the_guides_name_are_those_of_the_program() {
 
 /// All sources of the server, as one text.
 fn sources() -> String {
-    let (mut sources, mut directories) = (String::new(), vec![in_project("src"), in_project("actors/src")]);
+    let (mut sources, mut directories) = (String::new(), vec![in_project("src"), in_project("actors")]);
     while let Some(directory) = directories.pop() {
         for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
             match entry.file_type().unwrap().is_dir() {

@@ -2,8 +2,8 @@
 
 use platform::administration::applications::perform;
 use platform::cli::ApplicationTask;
-use platform_actors::store::{Connections, Database};
 use platform_model::limits::Limits;
+use platform_store::{Connections, Database};
 use serde_json::json;
 
 use super::{Behind, create_microservice, route};

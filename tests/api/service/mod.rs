@@ -21,8 +21,8 @@ use std::net::SocketAddr;
 use platform::administration::applications::perform;
 use platform::cli::{ApplicationRoute, ApplicationTask};
 use platform::config::Settings;
-use platform_actors::store::{Connections, Database};
 use platform_model::limits::Limits;
+use platform_store::{Connections, Database};
 use serde_json::json;
 use tokio::net::TcpListener;
 

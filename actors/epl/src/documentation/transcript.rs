@@ -7,6 +7,7 @@ use platform_model::body::Body;
 use platform_model::change::PublishedChange;
 use platform_model::event::NewEvent;
 use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
+use platform_model::input_stream::InputStream;
 use platform_model::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::measurement::{Measurement, NewMeasurement};
 use platform_model::operation::{NewOperation, Operation, OperationStatus};
@@ -15,7 +16,7 @@ use platform_model::origin::ProcessingMode;
 use platform_model::timestamp::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::stream::{Input, InputStream, Occurrence, Response};
+use crate::stream::{Input, Occurrence, Response};
 
 /// When the module is deployed: 2026-11-21T10:00:00Z, a Saturday.
 pub(super) const START: i64 = 1_795_255_200_000;

@@ -2,61 +2,60 @@
 
 use std::sync::Arc;
 
+use platform_model::input_stream::InputStream;
+
 use super::expression::Property;
-use crate::stream::InputStream;
 use crate::value::{ObjectKind, Type};
 
-impl InputStream {
-    /// Returns the properties of the stream's events with their names, in the order in which rows contain them.
-    pub(crate) fn properties(self) -> Vec<(&'static str, Property, Type)> {
-        let mut properties = vec![
-            ("_type", Property::Type, Type::Text),
-            ("_mode", Property::Mode, Type::Text),
-            ("_origin", Property::Origin, Type::Text),
-            ("payload", Property::Payload, Type::Map),
-        ];
-        match self.object() {
-            Some((name, type_)) => properties.push((name, Property::Object, type_)),
-            None => properties.extend([
-                ("status", Property::Status, Type::Integer),
-                ("body", Property::Body, Type::Text),
-                ("creationTime", Property::CreationTime, Type::Time),
-                ("source", Property::Source, Type::Id),
-            ]),
+/// Returns the properties of a stream's events with their names, in the order in which rows contain them.
+pub(super) fn properties(stream: InputStream) -> Vec<(&'static str, Property, Type)> {
+    let mut properties = vec![
+        ("_type", Property::Type, Type::Text),
+        ("_mode", Property::Mode, Type::Text),
+        ("_origin", Property::Origin, Type::Text),
+        ("payload", Property::Payload, Type::Map),
+    ];
+    match object(stream) {
+        Some((name, type_)) => properties.push((name, Property::Object, type_)),
+        None => properties.extend([
+            ("status", Property::Status, Type::Integer),
+            ("body", Property::Body, Type::Text),
+            ("creationTime", Property::CreationTime, Type::Time),
+            ("source", Property::Source, Type::Id),
+        ]),
+    }
+    properties
+}
+
+/// Returns the property with this name.
+pub(super) fn property(stream: InputStream, name: &str) -> Option<(Property, Type)> {
+    let mut properties = properties(stream).into_iter();
+    properties.find(|(known, ..)| *known == name).map(|(_, property, type_)| (property, type_))
+}
+
+/// Returns the property that holds the object. For a deletion it is a map, because only ids are left of the
+/// object.
+fn object(stream: InputStream) -> Option<(&'static str, Type)> {
+    Some(match stream {
+        InputStream::ManagedObjectCreated | InputStream::ManagedObjectUpdated => {
+            ("managedObject", Type::Object(ObjectKind::ManagedObject))
         }
-        properties
-    }
-
-    /// Returns the property with this name.
-    pub(crate) fn property(self, name: &str) -> Option<(Property, Type)> {
-        let mut properties = self.properties().into_iter();
-        properties.find(|(known, ..)| *known == name).map(|(_, property, type_)| (property, type_))
-    }
-
-    /// Returns the property that holds the object. For a deletion it is a map, because only ids are left of the
-    /// object.
-    fn object(self) -> Option<(&'static str, Type)> {
-        Some(match self {
-            Self::ManagedObjectCreated | Self::ManagedObjectUpdated => {
-                ("managedObject", Type::Object(ObjectKind::ManagedObject))
-            }
-            Self::ManagedObjectDeleted => ("managedObject", Type::Map),
-            Self::EventCreated | Self::EventUpdated => ("event", Type::Object(ObjectKind::Event)),
-            Self::EventDeleted => ("event", Type::Map),
-            Self::MeasurementCreated => ("measurement", Type::Object(ObjectKind::Measurement)),
-            Self::MeasurementDeleted => ("measurement", Type::Map),
-            Self::OperationCreated | Self::OperationUpdated => {
-                ("operation", Type::Object(ObjectKind::Operation))
-            }
-            Self::AlarmCreated | Self::AlarmUpdated => ("alarm", Type::Object(ObjectKind::Alarm)),
-            Self::ResponseReceived => return None,
-        })
-    }
+        InputStream::ManagedObjectDeleted => ("managedObject", Type::Map),
+        InputStream::EventCreated | InputStream::EventUpdated => ("event", Type::Object(ObjectKind::Event)),
+        InputStream::EventDeleted => ("event", Type::Map),
+        InputStream::MeasurementCreated => ("measurement", Type::Object(ObjectKind::Measurement)),
+        InputStream::MeasurementDeleted => ("measurement", Type::Map),
+        InputStream::OperationCreated | InputStream::OperationUpdated => {
+            ("operation", Type::Object(ObjectKind::Operation))
+        }
+        InputStream::AlarmCreated | InputStream::AlarmUpdated => ("alarm", Type::Object(ObjectKind::Alarm)),
+        InputStream::ResponseReceived => return None,
+    })
 }
 
 /// Returns the column names of `select *`.
 pub(super) fn names(stream: InputStream) -> Vec<Arc<str>> {
-    stream.properties().into_iter().map(|(name, ..)| Arc::from(name)).collect()
+    properties(stream).into_iter().map(|(name, ..)| Arc::from(name)).collect()
 }
 
 impl ObjectKind {

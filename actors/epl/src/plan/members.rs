@@ -1,12 +1,15 @@
 //! Resolves members of values and the methods that values have.
 
+use platform_model::input_stream::InputStream;
+
 use super::catalog::enumerate;
 use super::expression::{Expression, Function};
+use super::inputs;
 use super::resolve::{Access, Resolver, Typed};
 use super::types::{describe, is_number};
 use crate::language::Mistake;
 use crate::language::syntax::{self, Name};
-use crate::stream::{Columns, InputStream, StreamType};
+use crate::stream::{Columns, StreamType};
 use crate::value::Type;
 
 /// The supported methods. None of them has parameters.
@@ -67,10 +70,10 @@ impl Resolver<'_, '_> {
         let by_name = || Expression::Member(Box::new(event.expression.clone()), name.into());
         match (type_.as_ref(), &event.expression) {
             (StreamType::Input(stream), Expression::Event(place)) => {
-                let (property, type_) = stream.property(name)?;
+                let (property, type_) = inputs::property(*stream, name)?;
                 Some(Typed::new(Expression::Property(*place, property), type_))
             }
-            (StreamType::Input(stream), _) => Some(Typed::new(by_name(), stream.property(name)?.1)),
+            (StreamType::Input(stream), _) => Some(Typed::new(by_name(), inputs::property(*stream, name)?.1)),
             (StreamType::Rows(columns), _) => {
                 let at = columns.position(name)?;
                 Some(self.column_at(event, at, name, &columns.0[at].1))
@@ -166,8 +169,9 @@ impl Resolver<'_, '_> {
 /// Returns the names of the members that events of a type have.
 pub(super) fn member_names(type_: &StreamType) -> Vec<String> {
     let of_rows = |columns: &Columns| columns.0.iter().map(|(name, _)| name.to_string()).collect();
-    let of_input =
-        |stream: &InputStream| stream.properties().into_iter().map(|(name, ..)| name.to_owned()).collect();
+    let of_input = |stream: &InputStream| {
+        inputs::properties(*stream).into_iter().map(|(name, ..)| name.to_owned()).collect()
+    };
     match type_ {
         StreamType::Rows(columns) => of_rows(columns),
         StreamType::Input(stream) => of_input(stream),

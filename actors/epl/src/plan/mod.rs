@@ -44,13 +44,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::language::syntax::OutputKind;
-use super::stream::{Columns, InputStreams, OutputStream, StreamType};
+use super::stream::{Columns, OutputStream, StreamType};
 use super::value::Type;
 use expression::{Aggregate, Expression};
 use pattern::PatternPlan;
 
 pub use catalog::{Catalog, Declared};
 pub use module::plan;
+use platform_model::input_stream::{InputStream, InputStreams};
 
 /// Everything that is known about a module before it runs.
 #[derive(Debug)]
@@ -78,7 +79,7 @@ pub struct ModulePlan {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stream {
     /// An input stream, which carries what happens in the tenant.
-    Input(super::stream::InputStream),
+    Input(InputStream),
     /// A stream that statements of any module of the tenant insert into. Output streams can be read as well.
     Named(Arc<str>, Arc<Columns>),
     /// The rows inserted into a named window of this module, given by index.

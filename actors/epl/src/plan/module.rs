@@ -4,13 +4,15 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use platform_model::input_stream::{InputStream, InputStreams};
+
 use super::catalog::{Catalog, enumerate};
 use super::resolve::Access;
 use super::warnings::Warning;
 use super::{ContextPlan, ModulePlan, StatementKind, StatementPlan, Stream, VariablePlan, WindowPlan};
 use crate::language::Mistake;
 use crate::language::syntax::{self, Module, Name, Span, VariableKind};
-use crate::stream::{Columns, InputStream, InputStreams, OutputStream, StreamType};
+use crate::stream::{Columns, OutputStream, StreamType};
 
 /// The maximum number of expression nodes of a module, counting a declared expression again at each use,
 /// because every node occupies memory as long as the module runs.

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use platform_model::input_stream::InputStream;
+
 use super::Target;
 use super::catalog::{Declared, Manner, enumerate, is_small};
 use super::expression::Expression;
@@ -12,7 +14,7 @@ use super::resolve::Typed;
 use super::types::{self, describe};
 use crate::language::Mistake;
 use crate::language::syntax::{Name, Span};
-use crate::stream::{Columns, InputStream, OutputStream, StreamType};
+use crate::stream::{Columns, OutputStream, StreamType};
 use crate::value::Type;
 
 /// A selected column.

@@ -9,13 +9,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use platform_model::id::ModuleId;
+use platform_model::input_stream::InputStream;
 
 use super::catalog::Catalog;
 use super::module::{Planner, declared_by};
 use super::{ModulePlan, plan, types};
 use crate::language::syntax::{Module, Name, Pattern, SourceKind, Statement, StatementKind, TypeName};
 use crate::language::{Mistake, parse};
-use crate::stream::{InputStream, OutputStream};
+use crate::stream::OutputStream;
 
 /// The result of planning the modules of a tenant together.
 #[derive(Debug, Default)]

@@ -6,24 +6,8 @@ use platform_model::change::PublishedChange;
 use platform_model::id::ManagedObjectId;
 
 use crate::plan::expression::Property;
-use crate::stream::{Deletion, Input, InputStream, Occurrence, Response, StreamEvent};
+use crate::stream::{Deletion, Input, Occurrence, Response, StreamEvent};
 use crate::value::{Id, IdSeen, Map, ObjectSeen, Seen, Value};
-
-impl InputStream {
-    /// Returns the name under which events of the stream have their object; none for responses to requests.
-    pub(crate) fn object_member(self) -> Option<&'static str> {
-        Some(match self {
-            Self::ManagedObjectCreated | Self::ManagedObjectUpdated | Self::ManagedObjectDeleted => {
-                "managedObject"
-            }
-            Self::EventCreated | Self::EventUpdated | Self::EventDeleted => "event",
-            Self::MeasurementCreated | Self::MeasurementDeleted => "measurement",
-            Self::OperationCreated | Self::OperationUpdated => "operation",
-            Self::AlarmCreated | Self::AlarmUpdated => "alarm",
-            Self::ResponseReceived => return None,
-        })
-    }
-}
 
 impl StreamEvent {
     /// Returns a property or column by its name; null if there is none.

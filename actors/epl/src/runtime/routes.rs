@@ -4,8 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use platform_model::input_stream::InputStream;
+
 use crate::plan::{From, ModulePlan, StatementKind, Stream, Target};
-use crate::stream::{InputStream, OutputStream};
+use crate::stream::OutputStream;
 
 /// The routes from streams to statements. Streams are identified by their positions in the plan.
 #[derive(Debug)]

@@ -1,10 +1,11 @@
 //! Serializes values, rows and events as JSON (B-05).
 
+use platform_model::input_stream::InputStream;
 use platform_model::measurement::Number;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::{Id, Map, Seen, Value};
-use crate::stream::{Input, InputStream, Row, StreamEvent};
+use crate::stream::{Input, Row, StreamEvent};
 
 impl Value {
     /// Returns the value as JSON. A double that is a whole number is written without a fraction; NaN and

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use platform_epl::language::parse;
 use platform_epl::plan::tenant::{Planned, plan_all};
-use platform_epl::stream::InputStreams;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::ModuleId;
+use platform_model::input_stream::InputStreams;
 use platform_model::limits::MODULES_PER_TENANT;
 use platform_model::module::{Module, ModulePatch, ModuleStatus, StatementOff, check_name};
 use platform_model::timestamp::Timestamp;
+use platform_store::module_changes::{ModuleChange, StoredModule};
 
 use crate::event_processing::module_actor::Deployment;
-use crate::store::module_changes::{ModuleChange, StoredModule};
 
 /// The input for planning a module: its id, the name in force, its text.
 pub(crate) type Text = (ModuleId, Arc<str>, Arc<str>);
@@ -107,7 +107,7 @@ pub(crate) fn switch_off(
     reason: &str,
     now: Timestamp,
 ) -> Result<(Vec<ModuleChange>, Option<String>)> {
-    let (own, others): (Vec<_>, Vec<_>) = stored.iter().cloned().partition(|one| one.is_of(deployment));
+    let (own, others): (Vec<_>, Vec<_>) = stored.iter().cloned().partition(|one| is_of(one, deployment));
     let Some(StoredModule { module, .. }) = own.into_iter().next() else { return Ok((Vec::new(), None)) };
     let name = module.name.clone();
     let module = Module { status: ModuleStatus::NotDeployed, last_modified: now, ..module };
@@ -126,7 +126,7 @@ pub(crate) fn switch_off_statements(
     deployment: Deployment,
     off: &[StatementOff],
 ) -> Result<(Vec<ModuleChange>, Option<String>)> {
-    let Some(StoredModule { module, .. }) = stored.iter().find(|one| one.is_of(deployment)) else {
+    let Some(StoredModule { module, .. }) = stored.iter().find(|one| is_of(one, deployment)) else {
         return Ok((Vec::new(), None));
     };
     let (mut module, off) = (module.clone(), off.to_vec());
@@ -172,7 +172,7 @@ fn check_free(others: &[StoredModule], name: &str) -> Result<()> {
 /// Plans the deployed modules together with one more, which comes last, so that a conflict is its mistake.
 fn planned(others: &[StoredModule], candidate: Option<Text>) -> Planned {
     let deployed = others.iter().filter(|other| other.module.status == ModuleStatus::Deployed);
-    let texts = deployed.map(StoredModule::to_plan).chain(candidate);
+    let texts = deployed.map(to_plan).chain(candidate);
     plan_all(&texts.collect::<Vec<_>>())
 }
 
@@ -201,17 +201,15 @@ fn of_others(others: &[StoredModule], planned: &Planned, now: Timestamp) -> Vec<
     others.iter().filter_map(change).collect()
 }
 
-impl StoredModule {
-    /// Returns whether the module is deployed, and still by this deployment.
-    fn is_of(&self, deployment: Deployment) -> bool {
-        let own = Deployment { module: self.module.id, number: self.deployment };
-        self.module.status == ModuleStatus::Deployed && own == deployment
-    }
+/// Returns whether a module is deployed, and still by this deployment.
+fn is_of(stored: &StoredModule, deployment: Deployment) -> bool {
+    let own = Deployment { module: stored.module.id, number: stored.deployment };
+    stored.module.status == ModuleStatus::Deployed && own == deployment
+}
 
-    /// Returns the input for planning the module.
-    pub(crate) fn to_plan(&self) -> Text {
-        (self.module.id, self.module.name.as_str().into(), self.text.clone())
-    }
+/// Returns the input for planning a module.
+pub(crate) fn to_plan(stored: &StoredModule) -> Text {
+    (stored.module.id, stored.module.name.as_str().into(), stored.text.clone())
 }
 
 #[cfg(test)]

@@ -16,14 +16,14 @@ use platform_model::module::StatementOff;
 use platform_model::naming::naming;
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
+use platform_store::external_ids::{get_external_id, insert_external_id};
+use platform_store::module_changes::{ChangedBy, StoredModule, change_modules};
 
 use super::Deployments;
 use super::changes::{switch_off, switch_off_statements};
 use crate::device::{NewObject, RaiseAlarm, UpdateAlarm};
 use crate::event_processing::module_actor::Deployment;
 use crate::platform::Tenant;
-use crate::store::external_ids::{get_external_id, insert_external_id};
-use crate::store::module_changes::{ChangedBy, StoredModule, change_modules};
 
 /// The name that the managed object of a tenant's event processing gets when it is created.
 const OBJECT: &str = "Event processing";

@@ -14,6 +14,7 @@ use platform_epl::runtime::Budget;
 use platform_model::error::{Error, Result};
 use platform_model::id::{ModuleId, TenantId};
 use platform_model::module::StatementOff;
+use platform_store::module_changes::{StoredModule, list_deployed};
 use tokio::task::spawn_blocking;
 
 use super::Deployments;
@@ -25,7 +26,6 @@ use crate::event_processing::module_actor::{
 };
 use crate::event_processing::writes::{TenantWrites, Writes};
 use crate::metrics;
-use crate::store::module_changes::{StoredModule, list_deployed};
 
 /// Reconciles the running modules with the deployed ones. It is sent when something changed, and periodically with the
 /// generation that was seen: then nothing is read if that generation is known already. The reply comes when the
@@ -260,7 +260,7 @@ impl Handler<Reconcile> for TenantRunner {
             if generation == known {
                 return Ok(None);
             }
-            let texts: Vec<_> = deployed.iter().map(StoredModule::to_plan).collect();
+            let texts: Vec<_> = deployed.iter().map(super::changes::to_plan).collect();
             let planned = spawn_blocking(move || plan_all(&texts)).await;
             let planned = planned.map_err(|_| Error::unavailable("the modules cannot be planned"))?;
             metrics::MODULE_PLANNINGS.increment(1);

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use platform_epl::stream::InputStreams;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
+use platform_model::input_stream::InputStreams;
 use platform_model::links::Links;
+use platform_store::module_holders::{self, Lost, ModuleHold, Survey, TAKEN_OVER_AT_ONCE, Terms};
+use platform_store::module_session::ModuleSession;
 use tokio::time::{sleep, timeout};
 
 use super::hold::Hold;
 use super::runner::Reconcile;
 use super::{Deployments, Held};
-use crate::store::module_holders::{self, Lost, ModuleHold, Survey, TAKEN_OVER_AT_ONCE, Terms};
-use crate::store::module_session::ModuleSession;
 
 /// The time for which changes that come close together are collected, to be handled together.
 const TOGETHER: Duration = Duration::from_millis(20);

@@ -17,15 +17,15 @@ use platform_model::measurement::MeasurementFilter;
 use platform_model::operation::{OperationFilter, OperationStatus};
 use platform_model::page::{PageRequest, TimeOrder, TotalPages};
 use platform_model::timestamp::Timestamp;
+use platform_store::alarm_collection::list_alarms;
+use platform_store::event_collection::list_events;
+use platform_store::inventory_collection::list_managed_objects;
+use platform_store::measurement_collection::list_measurements;
+use platform_store::operation_collection::list_operations;
+use platform_store::{Database, links};
 
 use super::{WANTED, known_id};
 use crate::event_processing::writes::cells::milliseconds;
-use crate::store::alarm_collection::list_alarms;
-use crate::store::event_collection::list_events;
-use crate::store::inventory_collection::list_managed_objects;
-use crate::store::measurement_collection::list_measurements;
-use crate::store::operation_collection::list_operations;
-use crate::store::{Database, links};
 
 /// The maximum number of objects that a finder returns.
 const MOST: u32 = 1000;

@@ -16,12 +16,12 @@ use platform_model::error::{Error, Result};
 use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId, TenantId};
 use platform_model::managed_object::ManagedObject;
 use platform_model::reference::{WantedParents, WantedReferences};
+use platform_store::{Database, alarms, availability, events, managed_objects, measurement_rows, operations};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::writes::cells::id_of;
-use crate::store::{Database, alarms, availability, events, managed_objects, measurement_rows, operations};
 
 /// The maximum number of concurrent look-ups of all modules of a process. Each uses a connection.
 const AT_ONCE: usize = 8;

@@ -8,6 +8,7 @@ use platform_model::error::{Error, Result};
 use platform_model::id::ManagedObjectId;
 use platform_model::managed_object::Cascade;
 use platform_model::origin::Origin;
+use platform_store::{alarms, events, measurement_rows, operations};
 use tokio::time::sleep;
 
 use super::TenantWrites;
@@ -17,7 +18,6 @@ use crate::device::{
     RaiseAlarm, UpdateAlarm, UpdateEvent, UpdateManagedObject, UpdateOperation,
 };
 use crate::platform::Tenant;
-use crate::store::{alarms, events, measurement_rows, operations};
 
 /// How long a write is retried that cannot be made at present.
 const PATIENCE: Duration = Duration::from_secs(30);

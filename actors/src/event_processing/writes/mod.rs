@@ -28,13 +28,13 @@ use platform_model::id::{ModuleId, TenantId};
 use platform_model::limits::Limits;
 use platform_model::links::Links;
 use platform_model::origin::Depth;
+use platform_store::Database;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, UnboundedSender};
 
 use super::OutboundRequest;
 use super::module_actor::{Faulted, TooManyWrites};
 use crate::platform::Platform;
-use crate::store::Database;
 use allowance::{Allowance, Backlog};
 use queue::{Order, Queue};
 

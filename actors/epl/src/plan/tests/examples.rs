@@ -1,8 +1,10 @@
 //! Texts that must be accepted: the acceptance examples of Q-15, and each form of.
 
+use platform_model::input_stream::InputStream;
+
 use super::super::{EveryPlan, From, Rows, Stream, Target};
 use super::{good, select};
-use crate::stream::{InputStream, OutputStream};
+use crate::stream::OutputStream;
 
 #[test]
 fn a_measurement_becomes_an_alarm() {

@@ -1,0 +1,173 @@
+//! The lineage of managed objects, which the access rule of [`model::access`](platform_model::access) looks at.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use deadpool_postgres::GenericClient;
+use platform_model::access::{Ancestor, Authority, Ownership};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::{ManagedObjectId, TenantId};
+use quick_cache::sync::Cache;
+use tokio_postgres::Row;
+
+use super::Database;
+
+const LIST_LINEAGES: &str = include_str!("../../../sql/queries/access/list_lineages.sql");
+const LIST_ANCESTORS: &str = include_str!("../../../sql/queries/access/list_ancestors.sql");
+const OWNS_OBJECTS: &str = include_str!("../../../sql/queries/access/owns_objects.sql");
+const LINEAGE: &str = include_str!("../../../sql/queries/access/lineage.sql");
+
+/// The properties of a managed object that a write of its data needs.
+#[derive(Debug)]
+pub struct Source {
+    /// The name of the object, shown in alarms.
+    pub name: Option<String>,
+    /// The type of the object, shown in events.
+    pub type_: Option<String>,
+    /// The names of the fragments of the object.
+    pub fragment_names: Vec<String>,
+    /// The object itself first, then all of its ancestors.
+    pub lineage: Vec<Ancestor>,
+}
+
+impl Source {
+    /// Returns whether the managed object holds a fragment.
+    pub fn has_fragment(&self, name: &str) -> bool {
+        self.fragment_names.iter().any(|known| known == name)
+    }
+
+    /// Returns whether a user may read or write something that belongs to this managed object; see [`authorize`].
+    pub fn permits(
+        &self,
+        (authority, user, ownership): (&Authority, &str, Ownership),
+        has_fragment: impl Fn(&Source, &str) -> bool,
+    ) -> bool {
+        authority.permits(user, ownership, &self.lineage, |name| has_fragment(self, name))
+    }
+}
+
+/// Looks up a managed object with its lineage. Returns `None` when the object does not exist.
+pub async fn find_source(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    id: ManagedObjectId,
+) -> Result<Option<Source>> {
+    let statement = client.prepare_cached(LINEAGE).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let Some(first) = rows.first().filter(|row| row.get::<_, i64>(0) == id.0) else { return Ok(None) };
+    let lineage = rows.iter().map(|row| Ancestor {
+        id: ManagedObjectId(row.get(0)),
+        owner: row.get(1),
+        by_devices: row.get(2),
+    });
+    let (name, type_, fragment_names) = (first.get(3), first.get(5), first.get(4));
+    Ok(Some(Source { name, type_, fragment_names, lineage: lineage.collect() }))
+}
+
+/// Returns managed objects, each with its lineage. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn list_lineages(
+    database: &Database,
+    tenant: &TenantId,
+    ids: &[ManagedObjectId],
+) -> Result<HashMap<ManagedObjectId, Arc<[ManagedObjectId]>>> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(LIST_LINEAGES).await?;
+    let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+    let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let lineage = |row: &Row| row.get::<_, Vec<i64>>(1).into_iter().map(ManagedObjectId).collect();
+    Ok(rows.iter().map(|row| (ManagedObjectId(row.get(0)), lineage(row))).collect())
+}
+
+/// Returns the lineages of managed objects, in the form that [`Authority::permits`] takes. Objects that do not exist
+/// are left out. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn list_ancestors(
+    database: &Database,
+    tenant: &TenantId,
+    ids: &[i64],
+) -> Result<HashMap<ManagedObjectId, Vec<Ancestor>>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(LIST_ANCESTORS).await?;
+    let mut lineages: HashMap<_, Vec<Ancestor>> = HashMap::with_capacity(ids.len());
+    for row in client.query(&statement, &[&tenant.as_str(), &ids]).await? {
+        let above = Ancestor { id: ManagedObjectId(row.get(1)), owner: row.get(2), by_devices: row.get(3) };
+        lineages.entry(ManagedObjectId(row.get(0))).or_default().push(above);
+    }
+    Ok(lineages)
+}
+
+/// The managed objects that were looked up within the last seconds. The cache serves writes that store nothing, where
+/// it does no harm to see a change a few seconds late.
+pub(crate) struct RecentSources(Cache<(TenantId, ManagedObjectId), (Instant, Arc<Source>)>);
+
+/// How long a managed object stays in the cache.
+const RECENT: Duration = Duration::from_secs(5);
+
+impl Default for RecentSources {
+    fn default() -> Self {
+        Self(Cache::new(100_000))
+    }
+}
+
+/// Returns a managed object with its lineage as it was at most five seconds ago, or `None` when the object does not
+/// exist.
+pub async fn find_recent_source(
+    database: &Database,
+    tenant: &TenantId,
+    id: ManagedObjectId,
+) -> Result<Option<Arc<Source>>> {
+    let (recent, key) = (&database.recent_sources.0, (tenant.clone(), id));
+    if let Some((_, source)) = recent.get(&key).filter(|(at, _)| at.elapsed() < RECENT) {
+        return Ok(Some(source));
+    }
+    let found = find_source(&database.loader().await?, tenant, id).await?.map(Arc::new);
+    if let Some(source) = &found {
+        recent.insert(key, (Instant::now(), source.clone()));
+    }
+    Ok(found)
+}
+
+/// Whoever is given a name owns what is owned by it. So a name is not given by those who may not give that.
+///
+/// # Errors
+/// `Refused` when managed objects are owned by this name; `Unavailable` or `Database`.
+pub async fn ensure_owns_nothing(database: &Database, tenant: &TenantId, name: &str) -> Result<()> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(OWNS_OBJECTS).await?;
+    match client.query_one(&statement, &[&tenant.as_str(), &name]).await?.get(0) {
+        true => Err(Error::Refused(
+            "objects are owned by this name, such as those of a deleted user; ROLE_USER_MANAGEMENT_ADMIN may create the user",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Lets a caller through who may read or write something of this managed object. `has_fragment` asks the thing that is
+/// read or written, which may be the object itself or, say, one of its alarms.
+///
+/// # Errors
+/// `Forbidden`; `NotFound` when there is no such object; `Unavailable` or `Database`.
+pub async fn authorize(
+    database: &Database,
+    tenant: &TenantId,
+    id: ManagedObjectId,
+    by: (&Authority, &str, Ownership),
+    has_fragment: impl Fn(&Source, &str) -> bool,
+) -> Result<()> {
+    if matches!(by.0, Authority::Role) {
+        return Ok(());
+    }
+    let client = database.reader().await?;
+    let source = find_source(&client, tenant, id).await?;
+    let source = source.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?;
+    match source.permits(by, has_fragment) {
+        true => Ok(()),
+        false => Err(Error::Forbidden),
+    }
+}

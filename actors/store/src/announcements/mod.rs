@@ -1,0 +1,141 @@
+//! Announcements of changes to data that servers cache. PostgreSQL notifies every server process at the commit
+//! (`NOTIFY`), and this process applies the changes before it responds to the request (B-18b).
+//!
+//! A transaction collects its changes in [`Announcements`] and sends them as notifications that carry the mark of this
+//! process. After the commit this process applies them itself and ignores the notifications when they come back. They
+//! may come back late, for example when a deleted user exists again and has new sessions. When the client disconnects
+//! during the commit, this process does not learn how the transaction ended; its notifications then count as those of
+//! another process.
+//!
+//! Reading order: [`changes`] defines the kinds of changes, [`bus`] recognizes this process's own notifications, and
+//! this file runs the transactions.
+
+mod bus;
+mod changes;
+
+use std::sync::Arc;
+
+use deadpool_postgres::{GenericClient, Object, Transaction};
+use parking_lot::Mutex;
+use platform_model::error::Result;
+use platform_model::id::TenantId;
+
+use super::{Database, until_uncontended};
+pub(crate) use bus::Bus;
+use bus::CarriedOut;
+pub use changes::{Change, Shift};
+pub use changes::{Holders, Names};
+
+/// The `NOTIFY` channel of all changes.
+pub(super) const CHANNEL: &str = "platform_users";
+const NOTIFY: &str = include_str!("../../../../sql/queries/announcements/notify.sql");
+
+/// Notifies every server process of a change, including this one, at the commit of a transaction. It is for changes
+/// that this process has applied already and may apply again without harm.
+pub(super) async fn announce(client: &impl GenericClient, change: &Change) -> Result<()> {
+    client.execute(NOTIFY, &[&CHANNEL, &change.payloads()]).await?;
+    Ok(())
+}
+
+/// Runs a transaction that changes cached data. It is retried when it conflicts with concurrent ones. When this
+/// returns, this process has dropped what it had cached, and the affected sessions have ended.
+///
+/// # Errors
+/// The error of `work`; `Contended`, `Unavailable` or `Database`.
+pub(super) async fn change<T>(
+    database: &Database,
+    work: impl AsyncFn(&Transaction<'_>, &Announcements) -> Result<T>,
+) -> Result<T> {
+    change_over(database, async || database.reader().await, work).await
+}
+
+/// Does the same as [`change`], over a connection that `connect` returns.
+///
+/// # Errors
+/// The errors of [`change`].
+pub(super) async fn change_over<T>(
+    database: &Database,
+    connect: impl AsyncFn() -> Result<Object>,
+    work: impl AsyncFn(&Transaction<'_>, &Announcements) -> Result<T>,
+) -> Result<T> {
+    let (outcome, carried_out) = until_uncontended(async || {
+        let mut client = connect().await?;
+        let transaction = client.transaction().await?;
+        let announcements = Announcements::default();
+        let outcome = work(&transaction, &announcements).await?;
+        let sent = announcements.send(database, &transaction).await?;
+        transaction.commit().await?;
+        Ok((outcome, sent.committed()))
+    })
+    .await?;
+    // The connection is back in the pool by now: ending sessions needs connections too.
+    carried_out.finished().await;
+    Ok(outcome)
+}
+
+/// The changes of one transaction.
+#[derive(Debug, Default)]
+pub(super) struct Announcements(Mutex<Vec<Change>>);
+
+impl Announcements {
+    /// Adds a change.
+    pub(super) fn add(&self, change: Change) {
+        change.join(&mut self.0.lock());
+    }
+
+    /// Adds the change of a user who has another password, was disabled or was deleted.
+    pub(super) fn add_user(&self, tenant: &TenantId, name: &str) {
+        self.add(Change::Users(tenant.clone(), Names::from([name.into()])));
+    }
+
+    /// Adds a change of the rights of a user.
+    pub(super) fn add_rights_of(&self, tenant: &TenantId, name: &str, shift: Shift) {
+        self.add(Change::Rights(tenant.clone(), Holders::Users(Names::from([name.into()])), shift));
+    }
+
+    /// Sends the changes as notifications, which PostgreSQL delivers at the commit.
+    async fn send(self, database: &Database, transaction: &Transaction<'_>) -> Result<Sent> {
+        let changes = self.0.into_inner();
+        let bus = database.bus.clone();
+        if changes.is_empty() {
+            return Ok(Sent { bus, number: None, changes });
+        }
+        let number = bus.begin();
+        let sent = Sent { bus, number: Some(number), changes };
+        let mark = sent.bus.mark(number);
+        let payloads = sent.changes.iter().flat_map(Change::payloads);
+        let payloads: Vec<String> = payloads.map(|payload| format!("{mark}:{payload}")).collect();
+        let statement = transaction.prepare_cached(NOTIFY).await?;
+        transaction.execute(&statement, &[&CHANNEL, &payloads]).await?;
+        Ok(sent)
+    }
+}
+
+/// Announcements that take effect at the commit of their transaction. When this is dropped without
+/// [`committed`](Self::committed), the notifications that have arrived are applied like those of another process.
+struct Sent {
+    bus: Arc<Bus>,
+    /// `None` when nothing was announced or the transaction has ended.
+    number: Option<u64>,
+    changes: Vec<Change>,
+}
+
+impl Sent {
+    /// Drops cached entries at once and starts to end sessions, which goes on even when nobody waits for it.
+    fn committed(mut self) -> CarriedOut {
+        let carried_out = self.bus.carry_out(std::mem::take(&mut self.changes));
+        if let Some(number) = self.number.take() {
+            self.bus.end(number);
+        }
+        carried_out
+    }
+}
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            let came_back = self.bus.abandon(number);
+            self.bus.carry_out(came_back);
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! PostgreSQL, the source of truth. Only this crate sends statements to it; it has one file per noun.
+//!
+//! One transaction is one function. Client reads and device actors have separate connection pools, so that slow reads
+//! never starve devices; each [`Writer`](crate::writer::Writer) has a connection of its own.
+
+pub mod access;
+pub mod access_tokens;
+pub mod account_limits;
+pub mod alarm_collection;
+pub mod alarms;
+pub mod announcements;
+pub mod application_changes;
+pub mod application_collection;
+pub mod application_roles;
+pub mod application_routes;
+pub mod application_users;
+pub mod application_versions;
+pub mod applications;
+pub mod audit_records;
+pub mod availability;
+pub mod binaries;
+pub mod bulk_alarm_updates;
+pub mod bulk_operation_steps;
+mod bulk_operation_targets;
+pub mod bulk_operations;
+pub mod bulk_registration;
+pub mod bulk_requests;
+mod deletion;
+pub mod device_credentials;
+pub mod device_placements;
+pub mod device_users;
+pub mod event_collection;
+pub mod events;
+pub mod external_ids;
+mod filter;
+pub mod group_members;
+mod group_paths;
+pub mod groups;
+pub mod inventory_collection;
+mod inventory_query;
+pub mod leases;
+pub mod links;
+pub mod managed_objects;
+mod measurement_buckets;
+pub mod measurement_collection;
+pub mod measurement_partitions;
+mod measurement_rollups;
+pub mod measurement_rows;
+pub mod measurement_series;
+pub(crate) mod measurement_shapes;
+pub mod measurements;
+pub mod metrics;
+mod migrations;
+pub mod module_changes;
+pub mod module_holders;
+pub(crate) mod module_leases;
+pub mod module_session;
+pub mod modules;
+mod names;
+pub mod new_device_requests;
+pub mod operation_collection;
+pub mod operation_diagnosis;
+pub mod operation_queues;
+pub mod operations;
+pub mod options;
+mod ordered_scan;
+pub mod presence;
+mod room;
+mod server_fragments;
+pub mod standard_applications;
+pub mod subscriptions;
+pub mod template_sets;
+pub mod tenants;
+mod time_scan;
+pub mod token_clients;
+pub mod user_changes;
+pub mod users;
+pub mod watch;
+pub mod writer;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use deadpool_postgres::{
+    Manager, ManagerConfig, Object, Pool, PoolConfig, RecyclingMethod, Runtime, Timeouts,
+};
+use tokio_postgres::{Config, NoTls};
+
+use access::RecentSources;
+use measurement_rollups::Rollups;
+use measurement_shapes::Shapes;
+use platform_model::error::{Error, Result};
+use platform_model::limits::Limits;
+use room::Scarcity;
+pub use room::{Room, keep_log_short};
+
+const FIND_GREATEST_ID: &str = include_str!("../../../sql/queries/deployment/find_greatest_id.sql");
+
+/// The number of connections that a server may use, besides one per writer.
+#[derive(Debug, Clone, Copy)]
+pub struct Connections {
+    /// For reads of consoles and other clients.
+    pub reads: usize,
+    /// For device actors that load data.
+    pub devices: usize,
+}
+
+/// The database of a deployment.
+#[derive(Clone)]
+pub struct Database {
+    config: Arc<Config>,
+    reads: Pool,
+    devices: Pool,
+    reachable: Arc<AtomicBool>,
+    scarcity: Arc<Scarcity>,
+    statement_timeout: Duration,
+    shapes: Arc<Shapes>,
+    rollups: Arc<Rollups>,
+    recent_sources: Arc<RecentSources>,
+    names: Arc<names::Generations>,
+    applications: Arc<AtomicU64>,
+    bus: Arc<announcements::Bus>,
+}
+
+/// How long a request waits for a connection before its response is 503.
+const CONNECTION_WAIT: Duration = Duration::from_secs(5);
+/// How long it may take to open a connection. PostgreSQL starts a process for it, which takes seconds on an overloaded
+/// machine.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Planner settings of writers, which look rows up by key in batches of any size. Planning each batch anew would cost
+/// more than running it, and a plan that was made once, on a small table, must not scan the table when it has grown.
+const WRITER_PLANS: &str = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off \
+    -c enable_mergejoin=off -c jit=off";
+
+/// Planner settings of readers, which filter by values that clients send. A generic plan, or one with the seek costs of
+/// a disk, scans a table for a page of five rows; planning anew costs a fraction of a millisecond. Rows that indexes
+/// find are joined in memory, and a hundred thousand of them must not spill to disk.
+const READER_PLANS: &str =
+    "-c plan_cache_mode=force_custom_plan -c random_page_cost=1.1 -c jit=off -c work_mem=16MB";
+
+/// Timeouts of a step of bulk work. A device's write waits for a step, so a step does not wait long for a device's
+/// write: this would risk a deadlock with an arbitrary victim. And a process that hangs in the middle of a step must
+/// not keep its locks.
+const PATIENCE: &str = "SET LOCAL lock_timeout = 250; SET LOCAL idle_in_transaction_session_timeout = '10s'";
+
+impl Database {
+    /// Prepares the pools without connecting yet. `url` is `postgres://…` or `key=value …`.
+    ///
+    /// # Errors
+    /// `Invalid` when the URL cannot be parsed.
+    pub fn new(url: &str, connections: Connections, limits: &Limits) -> Result<Self> {
+        let mut config: Config =
+            url.parse().map_err(|e| Error::Invalid(format!("Invalid database URL: {e}")))?;
+        let timeout = format!("-c statement_timeout={}", limits.statement_timeout.as_millis());
+        let options = config.get_options().map_or(timeout.clone(), |given| format!("{given} {timeout}"));
+        config.options(options).connect_timeout(CONNECT).application_name("platform");
+        Ok(Self {
+            reads: pool(&with_options(&config, READER_PLANS), connections.reads)?,
+            devices: pool(&config, connections.devices)?,
+            config: Arc::new(config),
+            reachable: Arc::new(AtomicBool::new(true)),
+            scarcity: Arc::default(),
+            statement_timeout: limits.statement_timeout,
+            shapes: Arc::default(),
+            rollups: Arc::new(Rollups::new(limits)),
+            recent_sources: Arc::default(),
+            names: Arc::default(),
+            applications: Arc::default(),
+            bus: Arc::default(),
+        })
+    }
+
+    /// Creates a pool of one connection, for a writer or for occasional writes.
+    pub fn writer_pool(&self) -> Result<Pool> {
+        pool(&with_options(&self.config, WRITER_PLANS), 1)
+    }
+
+    /// Creates a pool for work that writes many rows in steps; `steps` is the number of concurrent steps.
+    pub fn step_pool(&self, steps: usize) -> Result<Pool> {
+        pool(&with_options(&self.config, WRITER_PLANS), steps)
+    }
+
+    /// Returns the same database for reads that must not slow down those of clients. It has connections of its own,
+    /// whose statements time out after `longest`.
+    ///
+    /// # Errors
+    /// None for a URL that was parsed before.
+    pub fn apart(&self, connections: usize, longest: Duration) -> Result<Self> {
+        let options = format!("{READER_PLANS} -c statement_timeout={}", longest.as_millis());
+        let reads = pool(&with_options(&self.config, &options), connections)?;
+        Ok(Self { devices: reads.clone(), reads, statement_timeout: longest, ..self.clone() })
+    }
+
+    /// Returns whether PostgreSQL responded to the last ping.
+    pub fn is_reachable(&self) -> bool {
+        self.reachable.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_reachable(&self, reachable: bool) {
+        if self.reachable.swap(reachable, Ordering::Relaxed) != reachable {
+            match reachable {
+                true => tracing::info!("database is reachable again"),
+                false => {
+                    tracing::error!(
+                        "database is not reachable, requests that need it get 503 until it is back"
+                    )
+                }
+            }
+        }
+    }
+
+    /// Returns a connection for a read.
+    pub async fn reader(&self) -> Result<Object> {
+        self.take(&self.reads).await
+    }
+
+    /// Returns a connection for a device actor that loads data.
+    pub async fn loader(&self) -> Result<Object> {
+        self.take(&self.devices).await
+    }
+
+    async fn take(&self, pool: &Pool) -> Result<Object> {
+        self.ensure_reachable()?;
+        let waiting = std::time::Instant::now();
+        let connection = pool.get().await;
+        crate::metrics::POOL_WAIT.record(waiting.elapsed());
+        Ok(connection?)
+    }
+
+    /// Returns the bus of changes of this and other processes.
+    pub fn bus(&self) -> &announcements::Bus {
+        &self.bus
+    }
+
+    /// Returns the cache of shapes of measurements.
+    pub fn shapes(&self) -> &Shapes {
+        &self.shapes
+    }
+
+    /// Returns the state of this process's rollup work.
+    pub(crate) fn rollups(&self) -> &Rollups {
+        &self.rollups
+    }
+
+    /// Returns how long one request may read.
+    pub(crate) fn statement_timeout(&self) -> Duration {
+        self.statement_timeout
+    }
+
+    /// # Errors
+    /// `Unavailable` at once while PostgreSQL is known to be unreachable, so that no request queues for it.
+    pub fn ensure_reachable(&self) -> Result<()> {
+        match self.is_reachable() {
+            true => Ok(()),
+            false => Err(Error::unavailable("the database is not reachable")),
+        }
+    }
+
+    /// Migrates the schema to the newest version (`sql/migrations`), under an advisory lock.
+    ///
+    /// # Errors
+    /// `Unavailable` when PostgreSQL is unreachable; `Conflict` when the schema is newer than this server.
+    pub async fn migrate(&self) -> Result<()> {
+        migrations::run(&self.config).await
+    }
+
+    /// Draws the number of this server process, which is part of the ids that the process generates.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn draw_process_number(&self) -> Result<i64> {
+        let row = self.reader().await?.query_one("SELECT nextval('server_processes')", &[]).await?;
+        Ok(row.get(0))
+    }
+
+    /// Returns the value that [`agree`](Self::agree) stored.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn agreed(&self, name: &str) -> Result<Option<String>> {
+        let statement = "SELECT value FROM deployment WHERE name = $1";
+        Ok(self.reader().await?.query_opt(statement, &[&name]).await?.map(|row| row.get(0)))
+    }
+
+    /// Returns the greatest id that was generated from a clock, so that ids rise even if the clock was set back
+    /// meanwhile (C-13).
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn find_greatest_id(&self) -> Result<i64> {
+        Ok(self.reader().await?.query_one(FIND_GREATEST_ID, &[]).await?.get(0))
+    }
+
+    /// Stores a value that all processes of this deployment must share, unless there is one already, and returns the
+    /// stored value.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn agree(&self, name: &str, value: &str) -> Result<String> {
+        let client = self.reader().await?;
+        let insert = "INSERT INTO deployment (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        client.execute(insert, &[&name, &value]).await?;
+        Ok(client.query_one("SELECT value FROM deployment WHERE name = $1", &[&name]).await?.get(0))
+    }
+}
+
+/// Retries a transaction a few times while it conflicts with concurrent ones.
+///
+/// # Errors
+/// The error of the transaction; `Contended` when every attempt conflicted.
+async fn until_uncontended<T>(transaction: impl AsyncFn() -> Result<T>) -> Result<T> {
+    for _ in 0..4 {
+        match transaction().await {
+            Err(Error::Contended) => {}
+            outcome => return outcome,
+        }
+    }
+    transaction().await
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database").field("reachable", &self.is_reachable()).finish_non_exhaustive()
+    }
+}
+
+fn with_options(config: &Config, options: &str) -> Config {
+    let mut config = config.clone();
+    let given = config.get_options().unwrap_or_default().to_owned();
+    config.options(format!("{given} {options}"));
+    config
+}
+
+fn pool(config: &Config, size: usize) -> Result<Pool> {
+    let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let mut pool = PoolConfig::new(size);
+    pool.timeouts = Timeouts {
+        wait: Some(CONNECTION_WAIT),
+        create: Some(CONNECT),
+        recycle: Some(Duration::from_secs(1)),
+    };
+    Pool::builder(Manager::from_config(config.clone(), NoTls, manager))
+        .config(pool)
+        .runtime(Runtime::Tokio1)
+        .build()
+        .map_err(|e| Error::Invalid(format!("Invalid connection pool: {e}")))
+}

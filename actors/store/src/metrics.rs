@@ -1,0 +1,39 @@
+//! The metrics of the store. None of them has a tenant or a device as a label.
+
+use std::sync::LazyLock;
+
+use metrics::{Counter, Gauge, Histogram, describe_counter, describe_gauge, describe_histogram};
+
+/// The rows of each group commit.
+pub(crate) static BATCH_ROWS: LazyLock<Histogram> =
+    LazyLock::new(|| metrics::histogram!("platform_writer_batch_rows"));
+/// The duration of each group commit in seconds.
+pub(crate) static COMMIT: LazyLock<Histogram> =
+    LazyLock::new(|| metrics::histogram!("platform_writer_commit_seconds"));
+/// Writes refused because the queue was full, the database away or its disk full.
+pub(crate) static WRITES_REFUSED: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_writer_refused_total"));
+/// Whether writes are refused because there is no room on the disk.
+pub(crate) static WRITES_STOPPED: LazyLock<Gauge> =
+    LazyLock::new(|| metrics::gauge!("platform_disk_writes_refused"));
+/// Seconds a request waited for a database connection.
+pub(crate) static POOL_WAIT: LazyLock<Histogram> =
+    LazyLock::new(|| metrics::histogram!("platform_database_connection_wait_seconds"));
+
+/// Registers the descriptions of these metrics with the recorder.
+pub fn describe() {
+    describe_histogram!("platform_writer_batch_rows", "rows of one group commit");
+    describe_histogram!("platform_writer_commit_seconds", "seconds one group commit took");
+    describe_counter!(
+        "platform_writer_refused_total",
+        "writes refused: queue full, database away or its disk full"
+    );
+    describe_gauge!(
+        "platform_disk_writes_refused",
+        "1 while what would be stored is answered 503 for want of room on the disk"
+    );
+    describe_histogram!(
+        "platform_database_connection_wait_seconds",
+        "seconds a request waited for a database connection"
+    );
+}

@@ -1,0 +1,69 @@
+//! The listening connection of a server process: it receives the changes that other processes announce and monitors
+//! whether PostgreSQL is reachable.
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use platform_model::error::{Error, Result};
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+use tokio_postgres::{AsyncMessage, NoTls};
+
+use super::Database;
+use super::announcements::{CHANNEL, Change};
+
+/// The pause between two pings, and before the next connection attempt.
+const PING: Duration = Duration::from_millis(500);
+/// How long PostgreSQL may take to respond to a ping before it counts as unreachable.
+const PONG: Duration = Duration::from_secs(4);
+
+/// Listens until the receiver is dropped. Passes on changes of other processes; those of this process were applied at
+/// their commit.
+pub async fn watch(database: Database, seen: mpsc::UnboundedSender<Change>) {
+    while !seen.is_closed() {
+        let outcome = listen(&database, &seen).await;
+        if seen.is_closed() {
+            return;
+        }
+        database.set_reachable(false);
+        if let Err(error) = outcome {
+            tracing::debug!(%error, "database watch ended");
+        }
+        sleep(PING).await;
+    }
+}
+
+async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Result<()> {
+    let connecting = timeout(PONG, database.config.connect(NoTls)).await;
+    let (client, mut connection) =
+        connecting.map_err(|_| Error::unavailable("connecting took too long"))??;
+    let (told, bus) = (seen.clone(), database.bus.clone());
+    let driver = tokio::spawn(async move {
+        while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+            if let AsyncMessage::Notification(notification) = message
+                && let Some(change) = bus.read(notification.payload())
+                && told.send(change).is_err()
+            {
+                return;
+            }
+        }
+    });
+    let outcome = async {
+        client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
+        database.set_reachable(true);
+        if seen.send(Change::Anything).is_err() {
+            return Ok(());
+        }
+        loop {
+            let pong = timeout(PONG, client.simple_query("")).await;
+            pong.map_err(|_| Error::unavailable("no response to a ping"))??;
+            tokio::select! {
+                () = sleep(PING) => {}
+                () = seen.closed() => return Ok(()),
+            }
+        }
+    }
+    .await;
+    driver.abort();
+    outcome
+}

@@ -1,0 +1,320 @@
+//! Group commit: writes share transactions.
+//!
+//! Writes that arrive while a transaction is running wait, and then form the next transaction together: one statement
+//! per kind of write, over arrays, all in one round trip. There is no timer. An idle server commits a single write at
+//! once, and a busy server forms batches by itself.
+//!
+//! There is one writer per actor thread. A device uses the writer of its own thread and awaits each reply, so the
+//! order of one device's writes is kept, whatever the order inside a batch.
+
+mod abandoned;
+mod queue;
+mod transaction;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use actix::prelude::*;
+use deadpool_postgres::{Object, Pool};
+use platform_model::alarm::Alarm;
+use platform_model::error::{Error, Result};
+use platform_model::event::Event;
+use platform_model::id::{BinaryId, TenantId};
+use platform_model::limits::Limits;
+use platform_model::managed_object::ManagedObject;
+use tokio::sync::oneshot;
+
+use crate::Database;
+use crate::alarms::{AlarmUpdate, SentAlarm};
+use crate::events::{SentEvent, ShownSource};
+use crate::managed_objects::ManagedObjectUpdate;
+use crate::measurements::SentMeasurements;
+use crate::operations::{OperationUpdate, Queued, ToQueue};
+use abandoned::RunningWrite;
+use queue::{Pushed, Queue, Waiting};
+use transaction::transaction;
+
+/// One write of one tenant.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// Stores a new alarm, or counts it as a repetition of an open one.
+    RaiseAlarm(TenantId, Arc<SentAlarm>),
+    /// Counts an alarm as a repetition of an open one.
+    CountRepetition(TenantId, Arc<SentAlarm>),
+    /// Changes an alarm.
+    UpdateAlarm(TenantId, Box<AlarmUpdate>),
+    /// Stores measurements.
+    InsertMeasurements(TenantId, Arc<SentMeasurements>),
+    /// Stores a new object.
+    InsertManagedObject(TenantId, Arc<ManagedObject>),
+    /// Changes an object.
+    UpdateManagedObject(TenantId, ManagedObjectUpdate),
+    /// Stores a new event.
+    InsertEvent(TenantId, Arc<SentEvent>),
+    /// Changes an event.
+    UpdateEvent(TenantId, Arc<Event>),
+    /// Stores a new operation at the end of the queue of its device.
+    QueueOperation(TenantId, Arc<ToQueue>),
+    /// Changes an operation.
+    UpdateOperation(TenantId, Arc<OperationUpdate>),
+    /// An object, and the upload that becomes its file.
+    InsertBinary(TenantId, Arc<ManagedObject>, BinaryId),
+    /// A change of an object, and the upload that becomes its file.
+    ReplaceBinary(TenantId, ManagedObjectUpdate, BinaryId),
+}
+
+/// A change with the condition under which it is made.
+#[derive(Debug, Clone)]
+struct Write {
+    change: Change,
+    /// The fence with which this process must hold the tenant's modules; see
+    /// [`ByModule`](platform_model::origin::ByModule).
+    fence: Option<i64>,
+}
+
+impl Write {
+    /// Returns the tenant and the fence that the write requires, if it requires one.
+    fn required_fence(&self) -> Option<(&TenantId, i64)> {
+        self.fence.map(|fence| (self.change.tenant(), fence))
+    }
+}
+
+impl Change {
+    fn tenant(&self) -> &TenantId {
+        match self {
+            Self::RaiseAlarm(tenant, _)
+            | Self::CountRepetition(tenant, _)
+            | Self::UpdateAlarm(tenant, _)
+            | Self::InsertMeasurements(tenant, _)
+            | Self::InsertManagedObject(tenant, _)
+            | Self::UpdateManagedObject(tenant, _)
+            | Self::InsertEvent(tenant, _)
+            | Self::UpdateEvent(tenant, _)
+            | Self::QueueOperation(tenant, _)
+            | Self::UpdateOperation(tenant, _)
+            | Self::InsertBinary(tenant, ..)
+            | Self::ReplaceBinary(tenant, ..) => tenant,
+        }
+    }
+
+    /// Returns how many rows it writes, which bounds batches and the queue.
+    fn rows(&self) -> usize {
+        match self {
+            Self::InsertMeasurements(_, sent) => sent.measurements.len(),
+            _ => 1,
+        }
+    }
+}
+
+/// The result of a write that is committed, with fsync.
+#[derive(Debug)]
+pub enum Written {
+    /// The change was stored as given.
+    Stored,
+    /// The current alarm.
+    Alarm(Box<Alarm>),
+    /// The current managed object.
+    ManagedObject(Box<ManagedObject>),
+    /// The event was stored as given; this is the description of its source.
+    EventOf(Box<ShownSource>),
+    /// The queued operation.
+    Queued(Box<Queued>),
+    /// The change was based on outdated data, and nothing was written.
+    Stale,
+}
+
+/// Notifies an idle writer of a write in its queue.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct CommitQueued;
+
+/// The actor that commits changes in batches.
+pub struct Writer {
+    database: Database,
+    pool: Pool,
+    limits: Limits,
+    queue: Queue,
+}
+
+/// The handle by which changes are sent to a writer.
+#[derive(Clone)]
+pub struct WriterHandle {
+    writer: Addr<Writer>,
+    queue: Queue,
+    database: Database,
+}
+
+impl WriterHandle {
+    /// Commits one change and returns after the commit. With a fence, the change is made only while this process
+    /// holds the tenant's modules with that fence. This applies to writes of modules; see
+    /// [`Origin::fence`](platform_model::origin::Origin::fence).
+    ///
+    /// # Errors
+    /// `Unavailable` when the queue is full or the database is unreachable; the change may or may not be stored then.
+    /// `DiskFull` when the database's disk has no room. `Conflict` when the fence no longer holds. Otherwise the error
+    /// of this change; other changes of the batch are not affected.
+    pub async fn write(&self, change: Change, fence: Option<i64>) -> Result<Written> {
+        let reply = self.begin(change, fence)?;
+        reply.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// Commits one change like [`write`](Self::write), for a write without an actor. If this future is dropped while
+    /// the write is running, because the client disconnected, a background task awaits the result and passes it to
+    /// the function that `abandoned` returns. So every committed write is published.
+    ///
+    /// # Errors
+    /// The errors of [`write`](Self::write).
+    pub async fn write_to_the_end<F: FnOnce(Written) + Send + 'static>(
+        &self,
+        change: Change,
+        fence: Option<i64>,
+        abandoned: impl FnOnce() -> F,
+    ) -> Result<Written> {
+        RunningWrite::of(self.begin(change, fence)?, abandoned).wait().await
+    }
+
+    /// Puts a change into the queue and returns the receiver of its result.
+    fn begin(&self, change: Change, fence: Option<i64>) -> Result<oneshot::Receiver<Result<Written>>> {
+        let (reply_to, reply) = oneshot::channel();
+        let waiting = Waiting { write: Write { change, fence }, reply_to };
+        let ready = self.database.ensure_reachable().and_then(|()| self.database.ensure_room());
+        let pushed = ready.and_then(|()| self.queue.push(waiting));
+        match pushed {
+            Ok(Pushed::Wake) => self.writer.do_send(CommitQueued),
+            Ok(Pushed::Busy) => {}
+            Err(error) => {
+                crate::metrics::WRITES_REFUSED.increment(1);
+                return Err(error);
+            }
+        }
+        Ok(reply)
+    }
+}
+
+/// Returns the error for a write whose writer has stopped.
+fn stopped() -> Error {
+    Error::unavailable("the writer stopped")
+}
+
+impl Writer {
+    /// Starts a writer on an actor thread.
+    ///
+    /// # Errors
+    /// `Unavailable` when its connection pool cannot be created.
+    pub fn start_in(arbiter: &ArbiterHandle, database: &Database, limits: &Limits) -> Result<WriterHandle> {
+        let queue = Queue::new(limits.queued_writes);
+        let writer = Self {
+            database: database.clone(),
+            pool: database.writer_pool()?,
+            limits: limits.clone(),
+            queue: queue.clone(),
+        };
+        let writer = Self::start_in_arbiter(arbiter, |_| writer);
+        Ok(WriterHandle { writer, queue, database: database.clone() })
+    }
+
+    fn commit_next(&mut self, ctx: &mut Context<Self>) {
+        let (writes, senders): (Vec<_>, Vec<_>) = self
+            .queue
+            .take(self.limits.batch_rows)
+            .into_iter()
+            .map(|waiting| (waiting.write, waiting.reply_to))
+            .unzip();
+        if writes.is_empty() {
+            return;
+        }
+        let commit = commit(self.database.clone(), self.pool.clone(), self.limits.clone(), writes);
+        ctx.spawn(commit.into_actor(self).map(|outcomes, writer, ctx| {
+            // A caller that no longer waits has given up the reply and not the write.
+            senders.into_iter().zip(outcomes).for_each(|(sender, outcome)| drop(sender.send(outcome)));
+            writer.commit_next(ctx);
+        }));
+    }
+}
+
+impl Actor for Writer {
+    type Context = Context<Self>;
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+impl Handler<CommitQueued> for Writer {
+    type Result = ();
+
+    fn handle(&mut self, _: CommitQueued, ctx: &mut Self::Context) {
+        self.commit_next(ctx);
+    }
+}
+
+/// Commits a batch and returns one result per change, in order.
+async fn commit(database: Database, pool: Pool, limits: Limits, writes: Vec<Write>) -> Vec<Result<Written>> {
+    let begun = Instant::now();
+    crate::metrics::BATCH_ROWS.record(writes.len() as f64);
+    let connection = match pool.get().await {
+        Ok(connection) => connection,
+        Err(error) => {
+            database.set_reachable(false);
+            let error = Error::from(error);
+            return writes.iter().map(|_| Err(error.clone())).collect();
+        }
+    };
+    let outcomes = match within(&limits, connection, &writes).await {
+        (Some(connection), Err(error)) if writes.len() > 1 && error.blames_row() => {
+            one_by_one(&limits, connection, &pool, &writes).await
+        }
+        (_, Ok(written)) => written.into_iter().map(Ok).collect(),
+        (_, Err(error)) => writes.iter().map(|_| Err(error.clone())).collect(),
+    };
+    crate::metrics::COMMIT.record(begun.elapsed());
+    outcomes
+}
+
+/// Runs one transaction within the time limit. Returns the connection unless its state is unknown.
+async fn within(
+    limits: &Limits,
+    connection: Object,
+    writes: &[Write],
+) -> (Option<Object>, Result<Vec<Written>>) {
+    match tokio::time::timeout(limits.write_timeout, Box::pin(transaction(&connection, writes))).await {
+        Ok(Err(error @ Error::Unavailable(_))) => {
+            drop(Object::take(connection));
+            (None, Err(error))
+        }
+        Ok(outcome) => (Some(connection), outcome),
+        Err(_) => {
+            drop(Object::take(connection));
+            (None, Err(Error::unavailable("the database did not answer in time")))
+        }
+    }
+}
+
+/// Runs every write of a failed batch in its own transaction, so that an invalid row fails alone.
+async fn one_by_one(
+    limits: &Limits,
+    connection: Object,
+    pool: &Pool,
+    writes: &[Write],
+) -> Vec<Result<Written>> {
+    let mut connection = Some(connection);
+    let mut outcomes = Vec::with_capacity(writes.len());
+    for write in writes {
+        let current = match connection.take() {
+            Some(connection) => Ok(connection),
+            None => pool.get().await.map_err(Error::from),
+        };
+        let outcome = match current {
+            Ok(current) => {
+                let (kept, outcome) = within(limits, current, std::slice::from_ref(write)).await;
+                connection = kept;
+                outcome.map(|mut written| written.pop().unwrap_or(Written::Stale))
+            }
+            Err(error) => Err(error),
+        };
+        outcomes.push(outcome);
+    }
+    outcomes
+}
