@@ -14,12 +14,12 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
-use deadpool_postgres::Pool;
 use platform_model::availability::ResponseInterval;
 use platform_model::id::ManagedObjectId;
 use platform_model::limits::Limits;
 use platform_model::links::Links;
 use platform_model::origin::Origin;
+use platform_store::Pool;
 use platform_store::availability::{self, Device, Watched};
 
 use crate::device::EndSilence;

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use deadpool_postgres::Pool;
 use parking_lot::RwLock;
+use platform_store::Pool;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 

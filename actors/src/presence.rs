@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use actix::WeakAddr;
 use actix::prelude::*;
-use deadpool_postgres::Pool;
 use platform_model::error::Error;
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
+use platform_store::Pool;
 use platform_store::presence::{self, User};
 
 use crate::session::{ClientId, SessionActor};

@@ -13,12 +13,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
-use deadpool_postgres::{Object, Pool};
 use platform_model::error::{Error, Result};
 use platform_model::id::ManagedObjectId;
 use platform_store::Database;
 use platform_store::bulk_operation_steps::{Held, Stepped, begin, list_targets, make_step};
 use platform_store::operations::Queued;
+use platform_store::{Connection, Pool};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -172,7 +172,7 @@ impl Run {
     /// was committed.
     async fn make_step(
         &mut self,
-        mut client: Object,
+        mut client: Connection,
         devices: &[ManagedObjectId],
         after: &Ramp,
     ) -> Result<(Stepped, Vec<Queued>)> {
@@ -182,7 +182,7 @@ impl Run {
         match timeout(limits.write_timeout, step).await {
             Ok(outcome) => outcome,
             Err(_) => {
-                drop(Object::take(client));
+                drop(Connection::take(client));
                 Err(Error::unavailable("the database did not answer in time"))
             }
         }

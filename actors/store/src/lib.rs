@@ -82,12 +82,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{
-    Manager, ManagerConfig, Object, Pool, PoolConfig, RecyclingMethod, Runtime, Timeouts,
-};
+use deadpool_postgres::{Manager, ManagerConfig, PoolConfig, RecyclingMethod, Runtime, Timeouts};
 use tokio_postgres::{Config, NoTls};
 
 use access::RecentSources;
+/// A connection from one of the pools.
+pub use deadpool_postgres::Object as Connection;
+/// The connections of one purpose.
+pub use deadpool_postgres::Pool;
 use measurement_rollups::Rollups;
 use measurement_shapes::Shapes;
 use platform_model::error::{Error, Result};
@@ -212,16 +214,16 @@ impl Database {
     }
 
     /// Returns a connection for a read.
-    pub async fn reader(&self) -> Result<Object> {
+    pub async fn reader(&self) -> Result<Connection> {
         self.take(&self.reads).await
     }
 
     /// Returns a connection for a device actor that loads data.
-    pub async fn loader(&self) -> Result<Object> {
+    pub async fn loader(&self) -> Result<Connection> {
         self.take(&self.devices).await
     }
 
-    async fn take(&self, pool: &Pool) -> Result<Object> {
+    async fn take(&self, pool: &Pool) -> Result<Connection> {
         self.ensure_reachable()?;
         let waiting = std::time::Instant::now();
         let connection = pool.get().await;
