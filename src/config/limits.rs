@@ -126,6 +126,11 @@ pub struct LimitSettings {
           default_value = "10000", value_parser = milliseconds(10..=600_000))]
     pub write_timeout: Duration,
 
+    /// Milliseconds that PostgreSQL may take to respond to a ping before requests that need it get 503 at once
+    #[arg(long = "database-ping-ms", env = "PLATFORM_DATABASE_PING_MS", value_name = "MS",
+          default_value = "4000", value_parser = milliseconds(100..=600_000))]
+    pub database_ping: Duration,
+
     /// Writes that may wait for one group commit; what comes beyond is answered 503 at once
     #[arg(long, env = "PLATFORM_QUEUED_WRITES", value_name = "COUNT", default_value = "20000",
           value_parser = count(1..=10_000_000))]
@@ -325,6 +330,7 @@ impl From<&LimitSettings> for Limits {
             socket_ping: limits.socket_ping,
             statement_timeout: limits.statement_timeout,
             write_timeout: limits.write_timeout,
+            database_ping: limits.database_ping,
             queued_writes: limits.queued_writes,
             batch_rows: limits.batch_rows,
             device_idle: limits.device_idle,

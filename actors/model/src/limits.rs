@@ -83,6 +83,8 @@ pub struct Limits {
     pub statement_timeout: Duration,
     /// The timeout of a write in PostgreSQL, after which the response is 503.
     pub write_timeout: Duration,
+    /// How long PostgreSQL may take to respond to a ping before it counts as unreachable.
+    pub database_ping: Duration,
     /// The maximum number of writes that wait for a group commit; further ones get 503 at once.
     pub queued_writes: usize,
     /// The maximum number of rows of a group commit.
@@ -194,6 +196,7 @@ impl Default for Limits {
             socket_ping: Duration::from_secs(30),
             statement_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(10),
+            database_ping: Duration::from_secs(4),
             queued_writes: 20_000,
             batch_rows: 512,
             bulk_alarm_reply: Duration::from_millis(500),

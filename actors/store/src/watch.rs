@@ -14,8 +14,6 @@ use super::announcements::{CHANNEL, Change};
 
 /// The pause between two pings, and before the next connection attempt.
 const PING: Duration = Duration::from_millis(500);
-/// How long PostgreSQL may take to respond to a ping before it counts as unreachable.
-const PONG: Duration = Duration::from_secs(4);
 
 /// Listens until the receiver is dropped. Passes on changes of other processes; those of this process were applied at
 /// their commit.
@@ -34,7 +32,7 @@ pub async fn watch(database: Database, seen: mpsc::UnboundedSender<Change>) {
 }
 
 async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Result<()> {
-    let connecting = timeout(PONG, database.config.connect(NoTls)).await;
+    let connecting = timeout(database.ping, database.config.connect(NoTls)).await;
     let (client, mut connection) =
         connecting.map_err(|_| Error::unavailable("connecting took too long"))??;
     let (told, bus) = (seen.clone(), database.bus.clone());
@@ -55,7 +53,7 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Re
             return Ok(());
         }
         loop {
-            let pong = timeout(PONG, client.simple_query("")).await;
+            let pong = timeout(database.ping, client.simple_query("")).await;
             pong.map_err(|_| Error::unavailable("no response to a ping"))??;
             tokio::select! {
                 () = sleep(PING) => {}

@@ -141,6 +141,9 @@ const KEEP_ALIVE: Duration = Duration::from_millis(50);
 /// The lifetime of sessions between two connects, sufficient on a busy machine too.
 const SESSION_INTERVAL: Duration = Duration::from_secs(120);
 
+/// The time that PostgreSQL may take for a write or for a ping on a machine with half a core, which runs other tests too.
+const STARVED: Duration = Duration::from_secs(30);
+
 /// Returns the settings of tests: any free port, one thread of each kind, few connections, early spaces.
 fn settings(database: &TestDatabase) -> Settings {
     let mut settings = Settings {
@@ -157,6 +160,8 @@ fn settings(database: &TestDatabase) -> Settings {
     settings.store.data_dir = database.data_dir().into();
     settings.limits.keep_alive = KEEP_ALIVE;
     settings.limits.session_interval = SESSION_INTERVAL;
+    settings.limits.write_timeout = STARVED;
+    settings.limits.database_ping = STARVED;
     settings.fast_lane = !runs_without_lane();
     settings
 }
