@@ -53,7 +53,7 @@ pub async fn first_start(
     settings: &Settings,
     report: &mut dyn FnMut(NewUser) -> io::Result<()>,
 ) -> Result<()> {
-    platform_store::groups::ensure_default_groups(database).await?;
+    platform_store::users::groups::ensure_default_groups(database).await?;
     let (admin_password, bootstrap_password) =
         (settings.admin_password.as_ref(), settings.bootstrap_password.as_ref());
     for (tenant, user, rights, password) in [
@@ -83,7 +83,7 @@ pub async fn first_start(
 /// Creates the applications of tenant `management` that every deployment starts with, once: applications that
 /// were deleted or renamed are not created again (W-16). Their keys are generated.
 async fn make_standard_applications(database: &Database, key: &SecretKey) -> Result<()> {
-    if platform_store::standard_applications::were_made(database).await? {
+    if platform_store::applications::standard::were_made(database).await? {
         return Ok(());
     }
     let (ids, owner) =
@@ -95,7 +95,7 @@ async fn make_standard_applications(database: &Database, key: &SecretKey) -> Res
         let secrets = key.store_application_secrets(&new);
         (new.application, secrets)
     });
-    platform_store::standard_applications::make(database, &made.collect::<Vec<_>>()).await
+    platform_store::applications::standard::make(database, &made.collect::<Vec<_>>()).await
 }
 
 /// `platform tenant create`: creates a tenant with its first user, a member of group `admins`.
@@ -132,7 +132,7 @@ pub async fn create_user(database: &Database, key: &SecretKey, user: &UserCreate
 pub async fn change_password(database: &Database, key: &SecretKey, user: &UserPasswd) -> Result<NewUser> {
     let id = TenantId::parse(&user.tenant)?;
     let secret = Secret::from_argument(user.password.as_ref())?;
-    platform_store::user_changes::update_password(database, &id, &user.name, &secret.hash(key)).await?;
+    platform_store::users::changes::update_password(database, &id, &user.name, &secret.hash(key)).await?;
     Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
 }
 
@@ -157,14 +157,14 @@ async fn insert_user(
     let hash = secret.hash(key);
     match rights {
         Rights::Administrator => {
-            return platform_store::user_changes::insert_administrator(database, &user, &hash).await;
+            return platform_store::users::changes::insert_administrator(database, &user, &hash).await;
         }
         Rights::Bootstrap => user.roles = [role::DEVICE_BOOTSTRAP].into_iter().collect(),
         Rights::Roles(roles) => {
             user.roles = roles.iter().fold(user.roles, |held, role| held.with(&role.name));
         }
     }
-    platform_store::user_changes::insert_user(database, &user, Some(&hash)).await.map(drop)
+    platform_store::users::changes::insert_user(database, &user, Some(&hash)).await.map(drop)
 }
 
 fn ignore_duplicate(outcome: Result<()>) -> Result<()> {

@@ -13,8 +13,8 @@ use futures_util::{Stream, stream};
 use platform_model::application::Application;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ApplicationId, BinaryId, TenantId};
-use platform_store::application_versions::{ApplicationFile, find_files};
-use platform_store::binaries::{CHUNK, read_chunk};
+use platform_store::applications::versions::{ApplicationFile, find_files};
+use platform_store::inventory::binaries::{CHUNK, read_chunk};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 

@@ -159,7 +159,7 @@ impl Server {
         let connections = Connections { reads: settings.read_connections, devices: settings.job_connections };
         let database = Database::new(database_url, connections, &limits)?;
         database.migrate().await?;
-        platform_store::measurement_partitions::make_partitions(&database).await?;
+        platform_store::measurements::partitions::make_partitions(&database).await?;
         let secret_key = Arc::new(secret_key::open(&settings.store, &database).await?);
         // The server listens before it creates users, so that a start that fails here has changed nothing and can be
         // repeated.
@@ -266,13 +266,13 @@ impl Server {
             spawn(telemetry::keep_up()),
             spawn(tls::keep_fresh(self.tls.clone())),
             spawn(platform_store::keep_log_short(database())),
-            spawn(platform_store::binaries::sweep_hourly(database())),
-            spawn(platform_store::device_credentials::sweep(
+            spawn(platform_store::inventory::binaries::sweep_hourly(database())),
+            spawn(platform_store::devices::credentials::sweep(
                 database(),
                 self.edge.limits().device_credentials,
             )),
-            spawn(platform_store::access_tokens::sweep(database())),
-            spawn(platform_store::measurement_partitions::make_partitions_hourly(database())),
+            spawn(platform_store::users::access_tokens::sweep(database())),
+            spawn(platform_store::measurements::partitions::make_partitions_hourly(database())),
             spawn(platform().keep_bulk_updates_going()),
             spawn(platform().keep_bulk_operations_going()),
             spawn(platform().keep_modules_going()),

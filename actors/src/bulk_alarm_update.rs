@@ -17,7 +17,7 @@ use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Result};
 use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::links::Links;
-use platform_store::bulk_alarm_updates::{
+use platform_store::alarms::bulk_updates::{
     self as store, Deletion, Held, Stepped, delete_step, find_deletion_step, find_step, make_step,
 };
 use tokio::sync::{Semaphore, oneshot};

@@ -17,11 +17,11 @@ use platform_model::reference::WantedReferences;
 use crate::device::Cause;
 use crate::platform::Platform;
 
-pub use platform_store::bulk_registration::Registered;
-use platform_store::bulk_registration::{Batch, DeviceRow, Memory, ObjectRow, Registrar, register_devices};
-use platform_store::bulk_requests::register_requests;
-use platform_store::device_users::DeviceUser;
-use platform_store::managed_objects::get_managed_object;
+pub use platform_store::bulk::registration::Registered;
+use platform_store::bulk::registration::{Batch, DeviceRow, Memory, ObjectRow, Registrar, register_devices};
+use platform_store::bulk::requests::register_requests;
+use platform_store::devices::users::DeviceUser;
+use platform_store::inventory::managed_objects::get_managed_object;
 
 /// The most groups of one file for which UPDATE is published.
 const NOTIFIED_GROUPS: usize = 1000;

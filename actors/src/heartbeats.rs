@@ -20,7 +20,7 @@ use platform_model::limits::Limits;
 use platform_model::links::Links;
 use platform_model::origin::Origin;
 use platform_store::Pool;
-use platform_store::availability::{self, Device, Watched};
+use platform_store::devices::availability::{self, Device, Watched};
 
 use crate::device::EndSilence;
 use crate::platform::Platform;

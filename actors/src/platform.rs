@@ -21,7 +21,7 @@ use platform_model::error::Result;
 use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
 use platform_model::limits::Limits;
 use platform_store::Database;
-use platform_store::bulk_alarm_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
+use platform_store::alarms::bulk_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use platform_store::leases;
 use platform_store::writer::{Writer, WriterHandle};
 pub use tenant::Tenant;
@@ -250,8 +250,8 @@ impl Platform {
 
     async fn renew_and_take_over_bulk_updates(&self, lease: Duration) -> Result<()> {
         let own = self.bulk_alarm_updates.leases.held();
-        leases::renew(&self.database, bulk_alarm_updates::RENEW, &own, lease).await?;
-        for held in bulk_alarm_updates::take_over(&self.database, lease).await? {
+        leases::renew(&self.database, bulk_updates::RENEW, &own, lease).await?;
+        for held in bulk_updates::take_over(&self.database, lease).await? {
             tracing::info!(tenant.id = %held.tenant, bulk_alarm_update.id = held.id,
                 "took over a bulk update of alarms from another process");
             drop(self.start_bulk_update(held));

@@ -14,7 +14,7 @@ use platform_model::error::Error;
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
 use platform_store::Pool;
-use platform_store::presence::{self, User};
+use platform_store::devices::presence::{self, User};
 
 use crate::session::{ClientId, SessionActor};
 use crate::small_map::SmallMap;

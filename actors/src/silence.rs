@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures_util::stream::{self, StreamExt};
 use platform_model::error::{Error, Result};
 use platform_model::links::Links;
-use platform_store::availability::{Device, SWEPT_AT_ONCE, Silent, Watch};
+use platform_store::devices::availability::{Device, SWEPT_AT_ONCE, Silent, Watch};
 
 use crate::device::{EndSilence, ReportSilence};
 use crate::platform::Platform;

@@ -3,7 +3,8 @@
 use platform_model::application::Application;
 use platform_model::error::Result;
 use platform_model::service_address::ServiceAddress;
-use platform_store::{Database, application_routes};
+use platform_store::Database;
+use platform_store::applications::routes;
 
 use crate::cli::{ApplicationRoute, ApplicationTask};
 
@@ -16,11 +17,11 @@ pub async fn perform(database: &Database, task: &ApplicationTask) -> Result<Stri
     match task {
         ApplicationTask::Route(ApplicationRoute { application, address, .. }) => {
             let address = address.as_deref().map(ServiceAddress::parse).transpose()?;
-            let set = application_routes::set_route(database, application, address.as_ref()).await?;
+            let set = routes::set_route(database, application, address.as_ref()).await?;
             Ok(line(&set))
         }
         ApplicationTask::Routes => {
-            let routed = application_routes::list_routed(database).await?;
+            let routed = routes::list_routed(database).await?;
             Ok(routed.iter().map(line).collect::<Vec<_>>().join("\n"))
         }
     }

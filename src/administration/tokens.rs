@@ -12,8 +12,11 @@ use platform_model::id::TenantId;
 use platform_model::page::{PageRequest, TotalPages};
 use platform_model::token_client::{Scope, TokenHash, parse_client_id};
 use platform_model::user::parse_user_of_path;
-use platform_store::token_clients::Draft;
-use platform_store::{Database, account_limits, token_clients, users};
+use platform_store::Database;
+use platform_store::users;
+use platform_store::users::account_limits;
+use platform_store::users::token_clients;
+use platform_store::users::token_clients::Draft;
 
 use crate::auth::access_token;
 use crate::auth::password::{self, SecretKey};

@@ -32,7 +32,9 @@ async fn find(request: &HttpRequest, account: &str, edge: &Edge) -> Result<HttpR
     let unknown = || ApiError::NoSuchPath(request.path().chars().take(200).collect());
     let account = AccountId::parse(account).map_err(|_| unknown())?;
     if account != own {
-        return match platform_store::account_limits::is_known(edge.platform.database(), &account).await? {
+        return match platform_store::users::account_limits::is_known(edge.platform.database(), &account)
+            .await?
+        {
             true => Err(ApiError::forbidden_because("the token is for another account")),
             false => Err(unknown()),
         };

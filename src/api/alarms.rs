@@ -12,7 +12,7 @@ use platform_model::error::{Error, Noun};
 use platform_model::id::{AlarmId, ManagedObjectId};
 use platform_model::page::TimeOrder;
 use platform_model::role;
-use platform_store::bulk_alarm_updates::NewBulkAlarmUpdate;
+use platform_store::alarms::bulk_updates::NewBulkAlarmUpdate;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -54,7 +54,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let page = match filter(&query)? {
         Some(filter) => {
             let database = edge.platform.database();
-            platform_store::alarm_collection::list_alarms(
+            platform_store::alarms::collection::list_alarms(
                 database,
                 &caller.tenant,
                 &filter,
@@ -81,7 +81,7 @@ pub async fn count(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<
     let database = edge.platform.database();
     let count = match filter(&query)? {
         Some(filter) => {
-            platform_store::alarm_collection::count_alarms(database, &caller.tenant, &filter, &authority)
+            platform_store::alarms::collection::count_alarms(database, &caller.tenant, &filter, &authority)
                 .await?
         }
         None => 0,

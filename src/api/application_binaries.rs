@@ -15,8 +15,8 @@ use platform_model::body::missing;
 use platform_model::error::Error;
 use platform_model::manifest::{self, Manifest};
 use platform_model::role;
-use platform_store::application_versions::{ApplicationFile, NewVersion};
-use platform_store::binaries::Upload;
+use platform_store::applications::versions::{ApplicationFile, NewVersion};
+use platform_store::inventory::binaries::Upload;
 use tempfile::SpooledTempFile;
 use tokio::sync::mpsc;
 
@@ -65,7 +65,7 @@ pub async fn create(
 
     let (version, upload) = Box::pin(unpack(&edge, &application, archive)).await?;
     let (database, tenant) = (edge.platform.database(), &caller.tenant);
-    platform_store::application_versions::activate(database, tenant, application.id, &version).await?;
+    platform_store::applications::versions::activate(database, tenant, application.id, &version).await?;
     upload.keep();
 
     let Some(media_type) = media_type else { return Ok(HttpResponse::NoContent().finish()) };

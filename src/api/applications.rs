@@ -9,7 +9,7 @@ use platform_model::error::Error;
 use platform_model::id::{ApplicationId, TenantId};
 use platform_model::role;
 use platform_model::tenant::MANAGEMENT;
-use platform_store::application_collection::ApplicationFilter;
+use platform_store::applications::collection::ApplicationFilter;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -35,7 +35,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     let new = NewApplication::parse(body, id, caller.tenant.clone())?;
     let secrets = edge.secret_key.store_application_secrets(&new);
     let database = edge.platform.database();
-    platform_store::application_changes::insert_application(database, &new.application, &secrets).await?;
+    platform_store::applications::changes::insert_application(database, &new.application, &secrets).await?;
     let (links, key) = (wire.links(), Some(new.key.as_str().to_owned()));
     let health = edge.services.health.of(&new.application);
     let shown = ShownApplication { application: new.application, key, health };
@@ -152,7 +152,7 @@ pub async fn update(
     wire.check_content_type(&["application"])?;
     let patch = ApplicationPatch::parse(body.json(edge.limits().body_bytes).await?)?;
     let (database, secrets) = (edge.platform.database(), edge.secret_key.store_changed_secrets(id, &patch));
-    let changed = platform_store::application_changes::update_application(
+    let changed = platform_store::applications::changes::update_application(
         database,
         &caller.tenant,
         id,
@@ -177,7 +177,7 @@ pub async fn remove(
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     wire.check_mode()?;
     let id = own(&caller, &edge, &path).await?.id;
-    platform_store::application_changes::delete_application(edge.platform.database(), &caller.tenant, id)
+    platform_store::applications::changes::delete_application(edge.platform.database(), &caller.tenant, id)
         .await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -201,7 +201,7 @@ pub async fn clone(
     let original = own(&caller, &edge, &path).await?;
     let (database, secret_key) = (edge.platform.database(), &edge.secret_key);
     let (key, password) =
-        platform_store::application_changes::find_secrets(database, &caller.tenant, original.id).await?;
+        platform_store::applications::changes::find_secrets(database, &caller.tenant, original.id).await?;
     let key = secret_key.open_application_key(original.id, &key).map(Secret::new);
     let key = key.ok_or_else(|| Error::unavailable("the key of an application was sealed by another key"))?;
     let password = password.and_then(|sealed| secret_key.open_resources_password(original.id, &sealed));
@@ -209,7 +209,7 @@ pub async fn clone(
     let id = ApplicationId::numbered(edge.platform.next_id());
     let new = NewApplication::clone_of(&original, id, &key, password.map(Secret::new))?;
     let secrets = secret_key.store_application_secrets(&new);
-    let clone = platform_store::application_changes::clone_application(
+    let clone = platform_store::applications::changes::clone_application(
         database,
         original.id,
         &new.application,
@@ -238,9 +238,13 @@ async fn page(caller: &Caller, wire: &Wire, edge: &Edge, filter: &ApplicationFil
     let media_type = wire.accepted("applicationCollection")?;
     let query = Query::parse(wire.query_string());
     let (request, database) = (page_request(&query)?, edge.platform.database());
-    let page =
-        platform_store::application_collection::list_applications(database, &caller.tenant, filter, &request)
-            .await?;
+    let page = platform_store::applications::collection::list_applications(
+        database,
+        &caller.tenant,
+        filter,
+        &request,
+    )
+    .await?;
     let page = page.map(|seen| edge.show_application(seen));
     reply::page(wire, media_type, "applications", &page, (&request, &query))
 }

@@ -14,8 +14,8 @@ use platform_model::limits::MAX_PAGE_SIZE;
 use platform_model::page::Page;
 use platform_model::role;
 use platform_model::tenant_option::OptionName;
-use platform_store::application_changes::ChangedSecrets;
-use platform_store::application_users::StoredUser;
+use platform_store::applications::changes::ChangedSecrets;
+use platform_store::applications::users::StoredUser;
 
 use crate::api::applications;
 use crate::auth::{AnyCaller, Caller};
@@ -41,7 +41,7 @@ pub async fn get_bootstrap_user(
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     let media_type = wire.accepted("user")?;
     let id = applications::own(&caller, &edge, &path).await?.id;
-    let user = platform_store::application_users::find_bootstrap_user(edge.platform.database(), id).await?;
+    let user = platform_store::applications::users::find_bootstrap_user(edge.platform.database(), id).await?;
     let user = user.ok_or_else(|| Error::not_found(Noun::Application, format!("{id}/bootstrapUser")))?;
     let credentials = credentials(&edge, (id, Duty::Bootstrap), user)?;
     Ok(reply::found(media_type, &credentials, &wire.links()))
@@ -88,8 +88,9 @@ pub async fn update(
     };
     let (database, tenant) = (edge.platform.database(), &caller.0.tenant);
     let change = (&patch, &ChangedSecrets::default());
-    let seen = platform_store::application_changes::update_application(database, tenant, application, change)
-        .await?;
+    let seen =
+        platform_store::applications::changes::update_application(database, tenant, application, change)
+            .await?;
     let shown = edge.show_application(seen);
     Ok(reply::updated(&wire, media_type, &Arc::new(shown), &wire.links()))
 }
@@ -113,7 +114,8 @@ pub async fn list_subscriptions(
         request.size = MAX_PAGE_SIZE;
     }
     let database = edge.platform.database();
-    let page = platform_store::application_users::list_service_users(database, application, &request).await?;
+    let page =
+        platform_store::applications::users::list_service_users(database, application, &request).await?;
     let of = (application, Duty::Service);
     let members = page.members.into_iter().map(|user| credentials(&edge, of, user)).collect::<Result<_>>()?;
     let page = Page { members, next: page.next, count: page.count };
@@ -160,7 +162,8 @@ fn acting(caller: &AnyCaller, duties: &[Duty]) -> Result<ApplicationUser> {
 /// Returns the options that a tenant set in the category of a microservice, with decrypted secrets.
 async fn options(edge: &Edge, tenant: &TenantId, plan: &SettingsPlan) -> Result<Options> {
     let stored =
-        platform_store::options::list_stored(edge.platform.database(), tenant, &plan.category).await?;
+        platform_store::tenants::options::list_stored(edge.platform.database(), tenant, &plan.category)
+            .await?;
     let open = |(key, value): (String, String)| {
         let name = OptionName { category: plan.category.clone(), key };
         if !name.is_secret() {

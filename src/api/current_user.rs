@@ -60,7 +60,7 @@ pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 
     let (database, change) = (edge.platform.database(), (&patch, hash.as_deref()));
     let user =
-        platform_store::user_changes::update_user(database, &administration, &caller.user, change).await?;
+        platform_store::users::changes::update_user(database, &administration, &caller.user, change).await?;
 
     let links = wire.links();
     Ok(match view {

@@ -11,7 +11,7 @@ use platform_model::links::encode;
 use platform_model::new_device_request::{DeviceId, device_id};
 use platform_model::role;
 use platform_model::tenant::MANAGEMENT;
-use platform_store::device_credentials::{self, Admitted, Issued, NewPassword};
+use platform_store::devices::credentials::{self, Admitted, Issued, NewPassword};
 
 use crate::auth::{AnyCaller, Caller, Source, password};
 use crate::http::body::Unread;
@@ -70,7 +70,7 @@ pub async fn get(
     edge.credential_polls.admit(Source::of(client_address(&request)))?;
     let media_type = wire.accepted("deviceCredentials")?;
     let id = DeviceId::parse_of_path(&path)?;
-    let issued = device_credentials::find(edge.platform.database(), within(&caller), &id).await?;
+    let issued = credentials::find(edge.platform.database(), within(&caller), &id).await?;
     let credentials = reveal(&edge, issued, id)?;
     Ok(HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, media_type))
@@ -90,7 +90,7 @@ fn within(caller: &Caller) -> Option<&TenantId> {
 /// # Errors
 /// As [`create`].
 async fn collect(edge: &Edge, caller: &Caller, id: DeviceId) -> Result<DeviceCredentials> {
-    match device_credentials::poll(edge.platform.database(), within(caller), &id).await? {
+    match credentials::poll(edge.platform.database(), within(caller), &id).await? {
         Admitted::Issued(issued) => reveal(edge, issued, id),
         Admitted::Accepted(tenant) => {
             let password = issue(edge, &tenant, &id).await?;
@@ -117,7 +117,7 @@ async fn issue(edge: &Edge, tenant: &TenantId, id: &DeviceId) -> Result<String> 
         sealed: &edge.secret_key.sealing().seal(place(tenant, id), &password),
         kept: edge.limits().device_credentials,
     };
-    let sealed = device_credentials::issue(edge.platform.database(), tenant, id, new).await?;
+    let sealed = credentials::issue(edge.platform.database(), tenant, id, new).await?;
     Ok(open(edge, tenant, id, &sealed).ok_or_else(|| Error::not_found(Noun::NewDeviceRequest, id))?)
 }
 

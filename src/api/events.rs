@@ -49,7 +49,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let page = match filter(&query)? {
         Some(filter) => {
             let database = edge.platform.database();
-            platform_store::event_collection::list_events(
+            platform_store::events::collection::list_events(
                 database,
                 &caller.tenant,
                 &filter,

@@ -30,7 +30,8 @@ pub async fn list(
     let media_type = wire.accepted("groupCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
-    let page = platform_store::groups::list_groups(edge.platform.database(), &tenant, None, &request).await?;
+    let page =
+        platform_store::users::groups::list_groups(edge.platform.database(), &tenant, None, &request).await?;
     reply::page(&wire, media_type, "groups", &page, (&request, &query))
 }
 
@@ -52,7 +53,8 @@ pub async fn create(
     let new = NewGroup::parse(body.json(edge.limits().body_bytes).await?)?;
 
     let group =
-        platform_store::groups::insert_group(edge.platform.database(), &administration.tenant, &new).await?;
+        platform_store::users::groups::insert_group(edge.platform.database(), &administration.tenant, &new)
+            .await?;
 
     let links = wire.links();
     Ok(reply::created(&wire, media_type, links.group(&group.tenant, group.id), &Arc::new(group), &links))
@@ -71,7 +73,7 @@ pub async fn get(
     let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
     let media_type = wire.accepted("group")?;
     let id = GroupId::parse(&path.1)?;
-    let group = platform_store::groups::get_group(edge.platform.database(), &tenant, id).await?;
+    let group = platform_store::users::groups::get_group(edge.platform.database(), &tenant, id).await?;
     Ok(reply::found(media_type, &group, &wire.links()))
 }
 
@@ -87,7 +89,8 @@ pub async fn get_by_name(
 ) -> Result<HttpResponse> {
     let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
     let media_type = wire.accepted("group")?;
-    let group = platform_store::groups::get_group_by_name(edge.platform.database(), &tenant, &path.1).await?;
+    let group =
+        platform_store::users::groups::get_group_by_name(edge.platform.database(), &tenant, &path.1).await?;
     Ok(reply::found(media_type, &group, &wire.links()))
 }
 
@@ -106,12 +109,12 @@ pub async fn update(
     let administration = caller.administers_groups(&edge, &path.0).await?;
     wire.check_mode()?;
     let (database, id) = (edge.platform.database(), GroupId::parse(&path.1)?);
-    platform_store::groups::get_group(database, &administration.tenant, id).await?;
+    platform_store::users::groups::get_group(database, &administration.tenant, id).await?;
     let media_type = wire.accepted("group")?;
     wire.check_content_type(&["group"])?;
     let patch = GroupPatch::parse(body.json(edge.limits().body_bytes).await?)?;
 
-    let group = platform_store::groups::update_group(database, &administration, id, &patch).await?;
+    let group = platform_store::users::groups::update_group(database, &administration, id, &patch).await?;
 
     Ok(reply::updated(&wire, media_type, &Arc::new(group), &wire.links()))
 }
@@ -129,7 +132,7 @@ pub async fn remove(
     let administration = caller.administers_groups(&edge, &path.0).await?;
     wire.check_mode()?;
     let id = GroupId::parse(&path.1)?;
-    platform_store::groups::delete_group(edge.platform.database(), &administration, id).await?;
+    platform_store::users::groups::delete_group(edge.platform.database(), &administration, id).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -150,7 +153,7 @@ pub async fn list_users(
     let (id, database) = (GroupId::parse(&path.1)?, edge.platform.database());
     let page = platform_store::users::list_members(database, &tenant, id, &request).await?;
     if page.members.is_empty() {
-        platform_store::groups::get_group(database, &tenant, id).await?;
+        platform_store::users::groups::get_group(database, &tenant, id).await?;
     }
     let group = GroupPlace { tenant, id };
     let page = page.map(|user| UserReference { group: group.clone(), user });
@@ -195,12 +198,13 @@ pub async fn add_user(
     let administration = caller.administers_users(&edge, &path.0).await?;
     wire.check_mode()?;
     let (database, id) = (edge.platform.database(), GroupId::parse(&path.1)?);
-    platform_store::groups::get_group(database, &administration.tenant, id).await?;
+    platform_store::users::groups::get_group(database, &administration.tenant, id).await?;
     let media_type = wire.accepted("userReference")?;
     wire.check_content_type(&["userReference", "user"])?;
     let name = parse_member(&administration.tenant, body.json(edge.limits().body_bytes).await?)?;
 
-    let user = platform_store::group_members::insert_member(database, &administration, id, &name).await?;
+    let user =
+        platform_store::users::group_members::insert_member(database, &administration, id, &name).await?;
 
     let group = GroupPlace { tenant: administration.tenant, id };
     let links = wire.links();
@@ -223,7 +227,7 @@ pub async fn remove_user(
     let administration = caller.administers_users(&edge, tenant).await?;
     wire.check_mode()?;
     let (id, name) = (GroupId::parse(group)?, parse_user_of_path(name)?);
-    platform_store::group_members::delete_member(edge.platform.database(), &administration, id, &name)
+    platform_store::users::group_members::delete_member(edge.platform.database(), &administration, id, &name)
         .await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -244,8 +248,8 @@ pub async fn list_of_user(
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
     let database = edge.platform.database();
-    let page =
-        platform_store::groups::list_groups(database, &user.tenant, Some(&user.name), &request).await?;
+    let page = platform_store::users::groups::list_groups(database, &user.tenant, Some(&user.name), &request)
+        .await?;
     let page = page.map(|group| GroupReference { user: user.name.clone(), group });
     reply::page(&wire, media_type, "references", &page, (&request, &query))
 }

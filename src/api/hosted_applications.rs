@@ -17,8 +17,8 @@ use futures_util::stream;
 use platform_model::application::{Application, ApplicationType, Standing};
 use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
-use platform_store::application_versions::ApplicationFile;
 use platform_store::applications::find_application_at;
+use platform_store::applications::versions::ApplicationFile;
 
 use crate::auth::Caller;
 use crate::hosted_files::{self, Place, Version};

@@ -39,12 +39,23 @@ pub async fn create(
     let database = edge.platform.database();
     let id = match mode.stores() {
         true => {
-            platform_store::external_ids::insert_external_id(database, &caller.tenant, object, pair).await?
+            platform_store::inventory::external_ids::insert_external_id(
+                database,
+                &caller.tenant,
+                object,
+                pair,
+            )
+            .await?
         }
         false => {
             let wanted = WantedReferences::NONE;
-            platform_store::managed_objects::get_managed_object(database, &caller.tenant, object, wanted)
-                .await?;
+            platform_store::inventory::managed_objects::get_managed_object(
+                database,
+                &caller.tenant,
+                object,
+                wanted,
+            )
+            .await?;
             ExternalId { pair, object: None }
         }
     };
@@ -67,9 +78,12 @@ pub async fn list(
     let object = ManagedObjectId::parse(&path)?;
     caller.reaches(&edge, object, &reading(&caller)).await?;
     let media_type = wire.accepted("externalIdCollection")?;
-    let ids =
-        platform_store::external_ids::list_external_ids(edge.platform.database(), &caller.tenant, object)
-            .await?;
+    let ids = platform_store::inventory::external_ids::list_external_ids(
+        edge.platform.database(),
+        &caller.tenant,
+        object,
+    )
+    .await?;
     Ok(reply::found(media_type, &ids, &wire.links()))
 }
 
@@ -81,7 +95,8 @@ pub async fn list(
 pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let media_type = wire.accepted("externalId")?;
     let (database, pair) = (edge.platform.database(), named(&wire)?);
-    let (object, id) = platform_store::external_ids::get_external_id(database, &caller.tenant, pair).await?;
+    let (object, id) =
+        platform_store::inventory::external_ids::get_external_id(database, &caller.tenant, pair).await?;
     caller.reaches(&edge, object, &reading(&caller)).await?;
     Ok(reply::found(media_type, &id, &wire.links()))
 }
@@ -93,10 +108,17 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
 pub async fn remove(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let mode = wire.mode()?;
     let (database, pair) = (edge.platform.database(), named(&wire)?);
-    let (object, id) = platform_store::external_ids::get_external_id(database, &caller.tenant, pair).await?;
+    let (object, id) =
+        platform_store::inventory::external_ids::get_external_id(database, &caller.tenant, pair).await?;
     caller.reaches(&edge, object, &writing(&caller)).await?;
     if mode.stores() {
-        platform_store::external_ids::delete_external_id(database, &caller.tenant, object, &id.pair).await?;
+        platform_store::inventory::external_ids::delete_external_id(
+            database,
+            &caller.tenant,
+            object,
+            &id.pair,
+        )
+        .await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }

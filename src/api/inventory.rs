@@ -55,7 +55,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let request = page_request(&query)?;
     let filter = filter(&query)?;
     let (database, by) = (edge.platform.database(), (&authority, &*caller.user));
-    let mut page = platform_store::inventory_collection::list_managed_objects(
+    let mut page = platform_store::inventory::collection::list_managed_objects(
         database,
         &caller.tenant,
         &filter,
@@ -64,7 +64,8 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     )
     .await?;
     let wanted = wanted_references(&query)?;
-    platform_store::links::add_references(database, &caller.tenant, &mut page.members, wanted).await?;
+    platform_store::inventory::links::add_references(database, &caller.tenant, &mut page.members, wanted)
+        .await?;
     reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
 }
 
@@ -154,8 +155,13 @@ pub async fn update(
     if patch.owner.is_some() && !caller.roles.has(role::INVENTORY_ADMIN) {
         // A client may send back the owner it has read; that is not a change of owner.
         let (database, wanted) = (edge.platform.database(), WantedReferences::default());
-        let current =
-            platform_store::managed_objects::get_managed_object(database, &caller.tenant, id, wanted).await?;
+        let current = platform_store::inventory::managed_objects::get_managed_object(
+            database,
+            &caller.tenant,
+            id,
+            wanted,
+        )
+        .await?;
         match patch.owner.take() {
             Some(owner) if owner != current.owner => return Err(ApiError::forbidden()),
             _ => {}
@@ -232,7 +238,8 @@ pub async fn supported_series(
 async fn series(caller: &Caller, id: &str, edge: &Edge) -> Result<Vec<(String, String)>> {
     let id = ManagedObjectId::parse(id)?;
     caller.sees(edge, id, WantedReferences::NONE).await?;
-    Ok(platform_store::managed_objects::list_series(edge.platform.database(), &caller.tenant, id).await?)
+    Ok(platform_store::inventory::managed_objects::list_series(edge.platform.database(), &caller.tenant, id)
+        .await?)
 }
 
 fn names(wire: &Wire, member: &str, names: Vec<String>) -> Result<HttpResponse> {

@@ -17,7 +17,7 @@ use platform_model::managed_object::{Cascade, ManagedObjectFilter, NewManagedObj
 use platform_model::naming::naming;
 use platform_model::reference::WantedReferences;
 use platform_model::role;
-use platform_store::binaries::Upload;
+use platform_store::inventory::binaries::Upload;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -80,7 +80,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let database = edge.platform.database();
     let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
     let by = (&authority, &*caller.user);
-    let mut page = platform_store::inventory_collection::list_managed_objects(
+    let mut page = platform_store::inventory::collection::list_managed_objects(
         database,
         &caller.tenant,
         &filter,
@@ -89,7 +89,8 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     )
     .await?;
     let wanted = WantedReferences::default();
-    platform_store::links::add_references(database, &caller.tenant, &mut page.members, wanted).await?;
+    platform_store::inventory::links::add_references(database, &caller.tenant, &mut page.members, wanted)
+        .await?;
     reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
 }
 
@@ -103,7 +104,7 @@ pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>)
     let id = ManagedObjectId::parse(&path)?;
     caller.sees(&edge, id, WantedReferences::NONE).await?;
     let database = edge.platform.database().clone();
-    let binary = platform_store::binaries::get_binary(&database, &caller.tenant, id).await?;
+    let binary = platform_store::inventory::binaries::get_binary(&database, &caller.tenant, id).await?;
     Ok(file::found(database, caller.tenant.clone(), binary))
 }
 
@@ -125,7 +126,7 @@ pub async fn update(
     caller.reaches(&edge, id, &origin.authority).await?;
     let media_type = wire.accepted("managedObject")?;
     let (database, limit) = (edge.platform.database(), edge.limits().binary_bytes);
-    let replaced = platform_store::binaries::get_binary(database, &caller.tenant, id).await?;
+    let replaced = platform_store::inventory::binaries::get_binary(database, &caller.tenant, id).await?;
     if body.announced().is_some_and(|length| length > limit) {
         body.refuse().await;
         return Err(ApiError::TooLarge { limit });
@@ -163,7 +164,7 @@ pub async fn remove(
     let origin = Arc::new(caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?);
     let id = ManagedObjectId::parse(&path)?;
     caller.reaches(&edge, id, &origin.authority).await?;
-    platform_store::binaries::get_binary(edge.platform.database(), &caller.tenant, id).await?;
+    platform_store::inventory::binaries::get_binary(edge.platform.database(), &caller.tenant, id).await?;
     edge.platform
         .tenant(&caller.tenant)
         .ask_device(id, DeleteManagedObject { cascade: Cascade::default(), origin })

@@ -13,7 +13,8 @@ use platform_model::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::origin::Origin;
 use platform_model::reference::{LinkKind, ManagedObjectReference, NewChildren, WantedReferences};
 use platform_model::role;
-use platform_store::{self, links::Children};
+use platform_store;
+use platform_store::inventory::links::Children;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -41,7 +42,8 @@ pub async fn list(caller: Caller, wire: Wire, path: Path, edge: web::Data<Edge>)
     let of = children(&path.0, &path.1)?;
     caller.sees(&edge, of.parent, WantedReferences::NONE).await?;
     let database = edge.platform.database();
-    let mut page = platform_store::links::list_children(database, &caller.tenant, of, &request).await?;
+    let mut page =
+        platform_store::inventory::links::list_children(database, &caller.tenant, of, &request).await?;
     for child in std::mem::take(&mut page.members) {
         if caller.may_see(&edge, &child).await? {
             page.members.push(child);
@@ -201,7 +203,9 @@ async fn reference(
     of: Children,
     child: ManagedObjectId,
 ) -> Result<ManagedObjectReference> {
-    if !platform_store::links::is_child(edge.platform.database(), &caller.tenant, of, child).await? {
+    if !platform_store::inventory::links::is_child(edge.platform.database(), &caller.tenant, of, child)
+        .await?
+    {
         return Err(Error::not_found(Noun::Link, child).into());
     }
     let reference = reference_unlinked(edge, caller, of, child).await?;
@@ -220,7 +224,12 @@ async fn reference_unlinked(
     child: ManagedObjectId,
 ) -> Result<ManagedObjectReference> {
     let (database, wanted) = (edge.platform.database(), WantedReferences::default());
-    let child =
-        platform_store::managed_objects::get_managed_object(database, &caller.tenant, child, wanted).await?;
+    let child = platform_store::inventory::managed_objects::get_managed_object(
+        database,
+        &caller.tenant,
+        child,
+        wanted,
+    )
+    .await?;
     Ok(ManagedObjectReference { kind: of.kind, parent: of.parent, child })
 }

@@ -8,7 +8,7 @@ use platform_model::id::ManagedObjectId;
 use platform_model::measurement::{Aggregation, SeriesFilter, SeriesName, SeriesValues};
 use platform_model::page::TimeOrder;
 use platform_model::role;
-use platform_store::measurement_series::get_series;
+use platform_store::measurements::series::get_series;
 
 use crate::auth::Caller;
 use crate::http::Wire;

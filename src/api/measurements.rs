@@ -12,8 +12,8 @@ use platform_model::measurement::{Measurement, MeasurementFilter, NewMeasurement
 use platform_model::page::TimeOrder;
 use platform_model::role;
 use platform_model::units::SystemOfUnits;
-use platform_store::measurement_collection::list_measurements;
-use platform_store::measurement_rows::get_measurement;
+use platform_store::measurements::collection::list_measurements;
+use platform_store::measurements::rows::get_measurement;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -202,7 +202,8 @@ fn filter(query: &Query) -> Result<Option<MeasurementFilter>> {
 async fn table(caller: &Caller, edge: &Edge, measurements: &[Measurement]) -> Result<Vec<u8>> {
     let sources: Vec<ManagedObjectId> = measurements.iter().map(|measurement| measurement.source).collect();
     let database = edge.platform.database();
-    let names = platform_store::managed_objects::list_names(database, &caller.tenant, &sources).await?;
+    let names =
+        platform_store::inventory::managed_objects::list_names(database, &caller.tenant, &sources).await?;
     let mut table = csv::Table::new(&CSV_COLUMNS);
     for measurement in measurements {
         let (time, source) = (measurement.time.to_string(), measurement.source.to_string());

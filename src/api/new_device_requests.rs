@@ -7,7 +7,7 @@ use percent_encoding::percent_decode_str;
 use platform_model::new_device_request::{DeviceId, DeviceToRegister, RequestStatus};
 use platform_model::origin::is_device_user;
 use platform_model::role;
-use platform_store::new_device_requests;
+use platform_store::devices::new_requests;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -32,8 +32,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     let new = DeviceToRegister::parse(body.json(edge.limits().body_bytes).await?)?;
 
     let (database, owner) = (edge.platform.database(), &*caller.user);
-    let request =
-        new_device_requests::insert_new_device_request(database, &caller.tenant, &new, owner).await?;
+    let request = new_requests::insert_new_device_request(database, &caller.tenant, &new, owner).await?;
 
     let links = wire.links();
     let location = links.new_device_request(request.id.as_str());
@@ -50,7 +49,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
     let database = edge.platform.database();
-    let page = new_device_requests::list_new_device_requests(database, &caller.tenant, &request).await?;
+    let page = new_requests::list_new_device_requests(database, &caller.tenant, &request).await?;
     reply::page(&wire, media_type, "newDeviceRequests", &page, (&request, &query))
 }
 
@@ -63,7 +62,7 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
     caller.require(role::DEVICE_CONTROL_READ)?;
     let media_type = wire.accepted("newDeviceRequest")?;
     let (database, id) = (edge.platform.database(), named(&wire)?);
-    let request = new_device_requests::get_new_device_request(database, &caller.tenant, &id).await?;
+    let request = new_requests::get_new_device_request(database, &caller.tenant, &id).await?;
     Ok(reply::found(media_type, &request, &wire.links()))
 }
 
@@ -79,11 +78,11 @@ pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     }
     wire.check_mode()?;
     let (database, id) = (edge.platform.database(), named(&wire)?);
-    new_device_requests::get_new_device_request(database, &caller.tenant, &id).await?;
+    new_requests::get_new_device_request(database, &caller.tenant, &id).await?;
     let media_type = wire.accepted("newDeviceRequest")?;
     wire.check_content_type(&["newDeviceRequest"])?;
     let status = RequestStatus::parse_patch(body.json(edge.limits().body_bytes).await?)?;
-    let request = new_device_requests::update_status(database, &caller.tenant, &id, status).await?;
+    let request = new_requests::update_status(database, &caller.tenant, &id, status).await?;
     Ok(reply::updated(&wire, media_type, &Arc::new(request), &wire.links()))
 }
 
@@ -96,7 +95,7 @@ pub async fn remove(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     wire.check_mode()?;
     let (database, id) = (edge.platform.database(), named(&wire)?);
-    new_device_requests::delete_new_device_request(database, &caller.tenant, &id).await?;
+    new_requests::delete_new_device_request(database, &caller.tenant, &id).await?;
     Ok(match edge.client_compatibility {
         true => HttpResponse::NoContent().finish(),
         false => HttpResponse::Ok().finish(),

@@ -57,7 +57,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let page = match filter(&query)? {
         Some(filter) => {
             let (database, tenant) = (edge.platform.database(), &caller.tenant);
-            platform_store::operation_collection::list_operations(
+            platform_store::operations::collection::list_operations(
                 database, tenant, &filter, &authority, &request,
             )
             .await?

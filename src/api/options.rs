@@ -13,7 +13,7 @@ use platform_model::tenant_option::{
     TenantOption, parse_category,
 };
 use platform_model::user::Administration;
-use platform_store::options::OptionChange;
+use platform_store::tenants::options::OptionChange;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -33,7 +33,8 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
     let page =
-        platform_store::options::list_options(edge.platform.database(), &caller.tenant, &request).await?;
+        platform_store::tenants::options::list_options(edge.platform.database(), &caller.tenant, &request)
+            .await?;
     reply::page(&wire, media_type, "options", &page, (&request, &query))
 }
 
@@ -74,7 +75,8 @@ pub async fn get(
     caller.require(role::OPTION_MANAGEMENT_READ)?;
     let media_type = wire.accepted("option")?;
     let name = known_name(&path)?;
-    let option = platform_store::options::get_option(edge.platform.database(), &caller.tenant, name).await?;
+    let option =
+        platform_store::tenants::options::get_option(edge.platform.database(), &caller.tenant, name).await?;
     Ok(reply::found(media_type, &option, &wire.links()))
 }
 
@@ -115,7 +117,8 @@ pub async fn remove(
     let name = known_name(&path)?;
     let changes = [(name.clone(), OptionChange::Remove)];
     let before =
-        platform_store::options::write_options(edge.platform.database(), &administration, &changes).await;
+        platform_store::tenants::options::write_options(edge.platform.database(), &administration, &changes)
+            .await;
     match before.map_err(not_editable)?.contains(&name) || name.predefined().is_some() {
         true => Ok(HttpResponse::NoContent().finish()),
         false => Err(Error::not_found(Noun::Option, name).into()),
@@ -165,7 +168,7 @@ pub async fn update_category(
         })
         .collect();
     let database = edge.platform.database();
-    platform_store::options::write_options(database, &administration, &changes)
+    platform_store::tenants::options::write_options(database, &administration, &changes)
         .await
         .map_err(not_editable)?;
     let category = category(&edge, &caller.tenant, &name).await?;
@@ -198,11 +201,11 @@ pub async fn update_editable(
         None => caller.tenant.clone(),
     };
     let (database, name) = (edge.platform.database(), known_name(&path)?);
-    platform_store::options::get_option(database, &tenant, name.clone()).await?;
+    platform_store::tenants::options::get_option(database, &tenant, name.clone()).await?;
     let media_type = wire.accepted("option")?;
     wire.check_content_type(&["option"])?;
     let editable = Editable::parse(body.json(edge.limits().body_bytes).await?)?;
-    let option = platform_store::options::set_editable(database, &tenant, name, editable).await?;
+    let option = platform_store::tenants::options::set_editable(database, &tenant, name, editable).await?;
     Ok(reply::updated(&wire, media_type, &Arc::new(option), &wire.links()))
 }
 
@@ -266,7 +269,8 @@ async fn write(
     let option = TenantOption::shown(name.clone(), value.clone());
     let changes = [(name.clone(), set(edge, &administration.tenant, &name, value))];
     let before =
-        platform_store::options::write_options(edge.platform.database(), administration, &changes).await;
+        platform_store::tenants::options::write_options(edge.platform.database(), administration, &changes)
+            .await;
     Ok((Arc::new(option), !before.map_err(not_editable)?.contains(&name)))
 }
 
@@ -284,7 +288,8 @@ fn set(edge: &Edge, tenant: &TenantId, name: &OptionName, value: String) -> Opti
 }
 
 async fn category(edge: &Edge, tenant: &TenantId, name: &str) -> Result<Arc<OptionCategory>> {
-    let options = platform_store::options::list_category(edge.platform.database(), tenant, name).await?;
+    let options =
+        platform_store::tenants::options::list_category(edge.platform.database(), tenant, name).await?;
     Ok(Arc::new(OptionCategory(options)))
 }
 

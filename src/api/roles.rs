@@ -27,7 +27,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
     let roles =
-        platform_store::application_roles::list_roles(edge.platform.database(), &caller.tenant).await?;
+        platform_store::applications::roles::list_roles(edge.platform.database(), &caller.tenant).await?;
     let page = request.cut(roles, |role| &role.name);
     reply::page(&wire, media_type, "roles", &page, (&request, &query))
 }
@@ -44,8 +44,8 @@ pub async fn get(
 ) -> Result<HttpResponse> {
     caller.reads_users(&edge, caller.tenant.as_str()).await?;
     let media_type = wire.accepted("role")?;
-    let role =
-        platform_store::application_roles::get_role(edge.platform.database(), &caller.tenant, &path).await?;
+    let role = platform_store::applications::roles::get_role(edge.platform.database(), &caller.tenant, &path)
+        .await?;
     Ok(reply::found(media_type, &role, &wire.links()))
 }
 
@@ -115,7 +115,7 @@ async fn roles_of_group(
 ) -> Result<(RoleHolder, RoleSet)> {
     let (tenant, _) = caller.reads_users(edge, tenant).await?;
     let id = GroupId::parse(group)?;
-    let group = platform_store::groups::get_group(edge.platform.database(), &tenant, id).await?;
+    let group = platform_store::users::groups::get_group(edge.platform.database(), &tenant, id).await?;
     Ok((RoleHolder::Group(tenant, id), group.roles))
 }
 
@@ -152,7 +152,7 @@ pub async fn assign_to_user(
     let user = platform_store::users::get_user(database, &administration.tenant, &name).await?;
     administration.authority.reaches(user.owner.as_deref())?;
     let (media_type, role) = assignment(&wire, body, &edge).await?;
-    platform_store::user_changes::assign_role(database, &administration, &name, &role).await?;
+    platform_store::users::changes::assign_role(database, &administration, &name, &role).await?;
     let holder = RoleHolder::User(administration.tenant, name);
     Ok(assigned(&wire, media_type, RoleReference { holder, role }))
 }
@@ -171,9 +171,9 @@ pub async fn assign_to_group(
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&edge, &path.0).await?;
     let (database, id) = (edge.platform.database(), GroupId::parse(&path.1)?);
-    platform_store::groups::get_group(database, &administration.tenant, id).await?;
+    platform_store::users::groups::get_group(database, &administration.tenant, id).await?;
     let (media_type, role) = assignment(&wire, body, &edge).await?;
-    platform_store::groups::assign_role(database, &administration, id, &role).await?;
+    platform_store::users::groups::assign_role(database, &administration, id, &role).await?;
     let holder = RoleHolder::Group(administration.tenant, id);
     Ok(assigned(&wire, media_type, RoleReference { holder, role }))
 }
@@ -208,7 +208,7 @@ pub async fn withdraw_from_user(
     let administration = caller.administers_users(&edge, tenant).await?;
     wire.check_mode()?;
     let name = parse_user_of_path(name)?;
-    platform_store::user_changes::withdraw_role(edge.platform.database(), &administration, &name, role)
+    platform_store::users::changes::withdraw_role(edge.platform.database(), &administration, &name, role)
         .await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -228,6 +228,6 @@ pub async fn withdraw_from_group(
     let administration = caller.administers_groups(&edge, tenant).await?;
     wire.check_mode()?;
     let id = GroupId::parse(group)?;
-    platform_store::groups::withdraw_role(edge.platform.database(), &administration, id, role).await?;
+    platform_store::users::groups::withdraw_role(edge.platform.database(), &administration, id, role).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -43,8 +43,12 @@ pub async fn list(
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
     let tenant = subscriber(&caller, &edge, &path).await?;
-    let page = platform_store::subscriptions::list_subscriptions(edge.platform.database(), &tenant, &request)
-        .await?;
+    let page = platform_store::applications::subscriptions::list_subscriptions(
+        edge.platform.database(),
+        &tenant,
+        &request,
+    )
+    .await?;
     reply::page(&wire, media_type, "references", &page, (&request, &query))
 }
 
@@ -64,7 +68,8 @@ pub async fn get(
     let tenant = subscriber(&caller, &edge, tenant).await?;
     let application = subscribed(application)?;
     let database = edge.platform.database();
-    let reference = platform_store::subscriptions::get_subscription(database, &tenant, application).await?;
+    let reference =
+        platform_store::applications::subscriptions::get_subscription(database, &tenant, application).await?;
     Ok(reply::found(media_type, &reference, &wire.links()))
 }
 
@@ -93,7 +98,8 @@ pub async fn create(
     let database = edge.platform.database();
     let by = (&offer, &secret);
     let subscription =
-        platform_store::subscriptions::insert_subscription(database, &tenant, application, by).await?;
+        platform_store::applications::subscriptions::insert_subscription(database, &tenant, application, by)
+            .await?;
 
     let links = wire.links();
     let location = links.subscription(&tenant, application);
@@ -117,7 +123,7 @@ pub async fn remove(
     wire.check_mode()?;
     let tenant = subscriber(&caller, &edge, tenant).await?;
     let application = subscribed(application)?;
-    platform_store::subscriptions::delete_subscription(
+    platform_store::applications::subscriptions::delete_subscription(
         edge.platform.database(),
         &tenant,
         application,

@@ -121,9 +121,11 @@ pub async fn update(
 /// Adds the applications to a tenant: the first it subscribes to, and of those it owns the ones that the
 /// caller's tenant may see. Tenants in a collection have none.
 async fn with_applications(database: &Database, caller: &Caller, tenant: Tenant) -> Result<Tenant> {
-    let applications = platform_store::subscriptions::first_subscriptions(database, &tenant.id).await?;
+    let applications =
+        platform_store::applications::subscriptions::first_subscriptions(database, &tenant.id).await?;
     let owned_applications =
-        platform_store::subscriptions::first_owned(database, &tenant.id, &caller.tenant).await?;
+        platform_store::applications::subscriptions::first_owned(database, &tenant.id, &caller.tenant)
+            .await?;
     Ok(Tenant { applications, owned_applications, ..tenant })
 }
 
@@ -172,7 +174,8 @@ pub async fn get_current(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -
     let media_type = wire.accepted("currentTenant")?;
     let database = edge.platform.database();
     let tenant = platform_store::tenants::get_tenant(database, &caller.0.tenant).await?;
-    let applications = platform_store::subscriptions::first_subscriptions(database, &tenant.id).await?;
+    let applications =
+        platform_store::applications::subscriptions::first_subscriptions(database, &tenant.id).await?;
     Ok(reply::found(media_type, &CurrentTenant(Tenant { applications, ..tenant }), &wire.links()))
 }
 

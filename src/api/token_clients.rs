@@ -8,7 +8,7 @@ use actix_web::{HttpResponse, web};
 use platform_model::links::encode;
 use platform_model::role;
 use platform_model::token_client::{CreatedTokenClient, NewTokenClient, parse_client_id};
-use platform_store::token_clients::{self, Draft};
+use platform_store::users::token_clients::{self, Draft};
 
 use crate::auth::{Caller, password};
 use crate::http::body::Unread;

@@ -95,7 +95,7 @@ pub async fn create(
     let hash = edge.authenticator.hash_chosen(new.password).await?;
 
     let user =
-        platform_store::user_changes::insert_user(edge.platform.database(), &user, hash.as_deref()).await?;
+        platform_store::users::changes::insert_user(edge.platform.database(), &user, hash.as_deref()).await?;
 
     let links = wire.links();
     Ok(reply::created(&wire, media_type, links.user(&user.tenant, &user.name), &Arc::new(user), &links))
@@ -155,7 +155,7 @@ pub async fn update(
     let hash = edge.authenticator.hash_chosen(patch.password.take()).await?;
 
     let change = (&patch, hash.as_deref());
-    let user = platform_store::user_changes::update_user(database, &administration, &name, change).await?;
+    let user = platform_store::users::changes::update_user(database, &administration, &name, change).await?;
 
     Ok(reply::updated(&wire, media_type, &Arc::new(user), &wire.links()))
 }
@@ -178,6 +178,6 @@ pub async fn remove(
         return Err(ApiError::forbidden_because("users cannot delete themselves"));
     }
     let name = parse_user_of_path(name)?;
-    platform_store::user_changes::delete_user(edge.platform.database(), &administration, &name).await?;
+    platform_store::users::changes::delete_user(edge.platform.database(), &administration, &name).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use platform_model::token_client::{TokenHash, parse_client_id};
-use platform_store::access_tokens::Issued;
+use platform_store::users::access_tokens::Issued;
 
 use super::jwt::bearer;
 use super::throttle::Source;
@@ -52,7 +52,7 @@ impl Authenticator {
     pub async fn issue_token(&self, client: &str, secret: &str, source: Source) -> Result<(String, Issued)> {
         let _turn = self.throttle.slow_down(source).await?;
         let key = parse_client_id(client).unwrap_or(NO_KEY);
-        let found = platform_store::token_clients::find_secret(&self.database, key).await?;
+        let found = platform_store::users::token_clients::find_secret(&self.database, key).await?;
         let hash = found.as_ref().map_or(&self.unmatched_secret_hash, |(_, hash)| hash);
         let proven = self.secret_key.verifies(secret, hash);
         let Some((tenant, _)) = found.filter(|_| proven) else {
@@ -61,8 +61,12 @@ impl Authenticator {
         };
         let token = draw();
         let (client, hash) = ((&tenant, client), TokenHash::of(&token));
-        let issued =
-            platform_store::access_tokens::insert_token(&self.database, client, hash, self.token_validity);
+        let issued = platform_store::users::access_tokens::insert_token(
+            &self.database,
+            client,
+            hash,
+            self.token_validity,
+        );
         Ok((token, issued.await?.ok_or(ApiError::Unauthorized)?))
     }
 
@@ -71,7 +75,8 @@ impl Authenticator {
         let hash = hash(token).ok_or_else(|| self.refusal(TokenFlaw::Invalid))?;
         let seen = self.changes.now();
         let _turn = self.throttle.slow_down(source).await?;
-        let Some(granted) = platform_store::access_tokens::find_token(&self.database, hash).await? else {
+        let Some(granted) = platform_store::users::access_tokens::find_token(&self.database, hash).await?
+        else {
             self.throttle.failed_at(source);
             return Err(self.refusal(TokenFlaw::Invalid));
         };
@@ -89,7 +94,7 @@ impl Authenticator {
     /// `Unavailable` or `Database`.
     pub(super) async fn holds(&self, proof: &Proof) -> Result<bool> {
         let Proof::AccessToken { hash, .. } = proof else { return Ok(true) };
-        let found = platform_store::access_tokens::find_token(&self.database, *hash).await?;
+        let found = platform_store::users::access_tokens::find_token(&self.database, *hash).await?;
         Ok(found.is_some_and(|granted| granted.remaining.is_some()))
     }
 

@@ -6,9 +6,9 @@ use platform_model::application::{
     ApplicationPatch, ApplicationType, Duty, NewApplication, Secret, ShownApplication,
 };
 use platform_model::id::{ApplicationId, TenantId};
-use platform_store::application_changes::{ChangedSecrets, StoredKey, StoredSecrets};
-use platform_store::application_users::UserSecret;
 use platform_store::applications::SeenApplication;
+use platform_store::applications::changes::{ChangedSecrets, StoredKey, StoredSecrets};
+use platform_store::applications::users::UserSecret;
 
 use super::password::{self, SecretKey};
 

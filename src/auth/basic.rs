@@ -125,7 +125,8 @@ impl Authenticator {
     /// Deletes the stored credentials of a device that has used them: they are not returned again (N-08).
     async fn used(&self, caller: &Caller, until: OffsetDateTime) -> Result<()> {
         let Some(device) = DeviceId::of_user(&caller.user) else { return Ok(()) };
-        Ok(platform_store::device_credentials::forget(&self.database, &caller.tenant, &device, until).await?)
+        Ok(platform_store::devices::credentials::forget(&self.database, &caller.tenant, &device, until)
+            .await?)
     }
 
     /// Returns whether a password matches a hash. A correct generated secret is verified fast; everything

@@ -15,7 +15,7 @@ impl Authenticator {
     pub async fn account_of(&self, token: &str, source: Source) -> Result<(AccountId, AccountLimits)> {
         let hash = access_token::hash(token).ok_or(ApiError::Unauthorized)?;
         let _turn = self.throttle.slow_down(source).await?;
-        let found = platform_store::account_limits::find_by_token(&self.database, hash).await?;
+        let found = platform_store::users::account_limits::find_by_token(&self.database, hash).await?;
         found.ok_or_else(|| {
             self.throttle.failed_at(source);
             ApiError::Unauthorized

@@ -36,7 +36,8 @@ impl Caller {
             return self.reaches(edge, id, authority).await;
         }
         let (database, wanted) = (edge.platform.database(), WantedReferences::NONE);
-        platform_store::managed_objects::get_managed_object(database, &self.tenant, id, wanted).await?;
+        platform_store::inventory::managed_objects::get_managed_object(database, &self.tenant, id, wanted)
+            .await?;
         Ok(())
     }
 
@@ -128,8 +129,13 @@ impl Caller {
         wanted: WantedReferences,
     ) -> Result<ManagedObject> {
         let database = edge.platform.database();
-        let object =
-            platform_store::managed_objects::get_managed_object(database, &self.tenant, id, wanted).await?;
+        let object = platform_store::inventory::managed_objects::get_managed_object(
+            database,
+            &self.tenant,
+            id,
+            wanted,
+        )
+        .await?;
         match self.may_see(edge, &object).await? {
             true => Ok(object),
             false => Err(ApiError::forbidden()),

@@ -55,7 +55,8 @@ impl Cors {
         }
         let changes = self.changes.load(Ordering::Acquire);
         let name = OptionName { category: ACCESS_CONTROL.into(), key: ALLOW_ORIGIN.into() };
-        let option = platform_store::options::get_option(edge.platform.database(), &tenant, name).await?;
+        let option =
+            platform_store::tenants::options::get_option(edge.platform.database(), &tenant, name).await?;
         let origins = Arc::new(Origins::parse(&option.value));
         let mut allowed = self.allowed.write();
         if self.changes.load(Ordering::Acquire) == changes {

@@ -9,7 +9,7 @@ use futures_util::{Stream, stream};
 use platform_model::binary::Binary;
 use platform_model::error::Error;
 use platform_model::id::TenantId;
-use platform_store::binaries::Upload;
+use platform_store::inventory::binaries::Upload;
 use platform_store::{self, Database};
 
 use crate::http::body::Unread;
@@ -62,7 +62,8 @@ fn content(database: Database, tenant: TenantId, binary: Binary) -> impl Stream<
             if left <= 0 {
                 return Ok(None);
             }
-            let bytes = platform_store::binaries::read_chunk(&database, &tenant, id, number).await?;
+            let bytes =
+                platform_store::inventory::binaries::read_chunk(&database, &tenant, id, number).await?;
             let left = left - bytes.len() as i64;
             Ok(Some((bytes, (number + 1, left))))
         }

@@ -16,7 +16,7 @@ use platform_model::application::Application;
 use platform_model::id::ApplicationId;
 use platform_model::manifest::{Manifest, Probe};
 use platform_model::service_address::ServiceAddress;
-use platform_store::application_routes::list_routed;
+use platform_store::applications::routes::list_routed;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 

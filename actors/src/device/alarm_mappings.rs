@@ -49,7 +49,8 @@ impl CachedMappings {
             }
             cache.changes
         };
-        let mappings = Arc::new(platform_store::options::list_alarm_mappings(database, tenant).await?);
+        let mappings =
+            Arc::new(platform_store::tenants::options::list_alarm_mappings(database, tenant).await?);
         let mut cache = self.cache.write();
         if cache.changes == changes {
             cache.mappings = Some(mappings.clone());

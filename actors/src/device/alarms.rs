@@ -172,8 +172,12 @@ impl Device {
 
     /// Returns whether the device is in maintenance and raises no alarms.
     async fn is_in_maintenance(&self) -> Result<bool> {
-        platform_store::availability::is_in_maintenance(&self.context.database, &self.context.tenant, self.id)
-            .await
+        platform_store::devices::availability::is_in_maintenance(
+            &self.context.database,
+            &self.context.tenant,
+            self.id,
+        )
+        .await
     }
 
     pub(super) async fn update_alarm(&mut self, message: UpdateAlarm) -> Result<Arc<Alarm>> {

@@ -105,7 +105,7 @@ impl Device {
             }
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);
-        platform_store::availability::end_silence(database, tenant, self.id).await
+        platform_store::devices::availability::end_silence(database, tenant, self.id).await
     }
 }
 

@@ -10,7 +10,7 @@ use platform_model::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::origin::Origin;
 use platform_model::reference::{LinkKind, WantedReferences};
 use platform_store::access::Source;
-use platform_store::links::Children;
+use platform_store::inventory::links::Children;
 
 use super::{Cause, Device, DeviceActor};
 
@@ -99,7 +99,7 @@ impl Device {
 
         if origin.mode.stores() {
             let (context, to) = (&self.context, Children { parent: self.id, kind });
-            platform_store::links::add_children(
+            platform_store::inventory::links::add_children(
                 &context.database,
                 &context.tenant,
                 to,
@@ -123,10 +123,16 @@ impl Device {
         if stores {
             let (context, to) = (&self.context, Children { parent: self.id, kind });
             let (database, tenant) = (&context.database, &context.tenant);
-            platform_store::links::insert_child(database, tenant, to, &child[0], origin.fence()).await?;
-            context.links_changed();
-            platform_store::links::add_references(database, tenant, &mut child, WantedReferences::default())
+            platform_store::inventory::links::insert_child(database, tenant, to, &child[0], origin.fence())
                 .await?;
+            context.links_changed();
+            platform_store::inventory::links::add_references(
+                database,
+                tenant,
+                &mut child,
+                WantedReferences::default(),
+            )
+            .await?;
         }
 
         let [child] = child.map(Arc::new);
@@ -148,7 +154,7 @@ impl Device {
         }
 
         let (context, from) = (&self.context, Children { parent: self.id, kind });
-        let removed = platform_store::links::remove_child(
+        let removed = platform_store::inventory::links::remove_child(
             &context.database,
             &context.tenant,
             from,

@@ -15,7 +15,7 @@ use platform_model::id::EventId;
 use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::origin::Origin;
 use platform_store::access::{Source, find_source};
-use platform_store::event_collection;
+use platform_store::events::collection;
 use platform_store::events::{SentEvent, ShownSource};
 use platform_store::writer::{Change, Written};
 
@@ -167,7 +167,7 @@ fn shown(event: Event, source: ShownSource) -> Event {
 /// `Timeout`, `Unavailable` or `Database`; some of the events may be deleted then.
 pub(crate) async fn delete_events(context: &Context, filter: &EventFilter, origin: &Origin) -> Result<()> {
     let mut notifications_left = NOTIFIED_DELETIONS;
-    let mut deletion = event_collection::deletion(&context.database, &context.tenant, filter);
+    let mut deletion = collection::deletion(&context.database, &context.tenant, filter);
     while let Some(gone) = deletion.next().await? {
         for (id, source) in gone.into_iter().take(notifications_left) {
             notifications_left -= 1;

@@ -12,7 +12,7 @@ use platform_model::origin::Origin;
 use platform_model::reference::WantedReferences;
 use platform_model::timestamp::Timestamp;
 use platform_store::access::Source;
-use platform_store::managed_objects::{ChangedBy, ManagedObjectUpdate};
+use platform_store::inventory::managed_objects::{ChangedBy, ManagedObjectUpdate};
 use platform_store::writer::{Change, Written};
 
 use super::{Cause, Context, Device, DeviceActor};
@@ -87,8 +87,13 @@ pub(super) async fn create_by(
         if !matches!(written, Written::Stored) {
             // Its upload was deleted as abandoned. An object without its file must not exist.
             let (database, tenant) = (&context.database, &context.tenant);
-            platform_store::managed_objects::delete_managed_objects(database, tenant, &[id], origin.fence())
-                .await?;
+            platform_store::inventory::managed_objects::delete_managed_objects(
+                database,
+                tenant,
+                &[id],
+                origin.fence(),
+            )
+            .await?;
             return Err(Error::unavailable("the upload was deleted before it became the file of an object"));
         }
     }
@@ -150,7 +155,8 @@ impl Device {
                 let mut object = [*object];
                 let (database, tenant) = (&self.context.database, &self.context.tenant);
                 let wanted = WantedReferences::default();
-                platform_store::links::add_references(database, tenant, &mut object, wanted).await?;
+                platform_store::inventory::links::add_references(database, tenant, &mut object, wanted)
+                    .await?;
                 let [object] = object.map(Arc::new);
                 self.publish(PublishedChange::ManagedObjectUpdated(object.clone()), &origin);
                 self.context.heard(self.id, &origin);
@@ -179,16 +185,22 @@ impl Device {
             return Ok(());
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);
-        let going = platform_store::managed_objects::list_cascade(database, tenant, self.id, cascade).await?;
+        let going =
+            platform_store::inventory::managed_objects::list_cascade(database, tenant, self.id, cascade)
+                .await?;
         for id in going.iter().filter(|id| **id != self.id) {
             if !self.may_write(*id, &origin).await? {
                 return Err(Error::Forbidden);
             }
         }
 
-        let gone =
-            platform_store::managed_objects::delete_managed_objects(database, tenant, &going, origin.fence())
-                .await?;
+        let gone = platform_store::inventory::managed_objects::delete_managed_objects(
+            database,
+            tenant,
+            &going,
+            origin.fence(),
+        )
+        .await?;
 
         if !gone.contains(&self.id) {
             return Err(self.missing());
@@ -207,7 +219,8 @@ impl Device {
         let (database, tenant) = (&self.context.database, &self.context.tenant);
         let wanted = WantedReferences::default();
         Ok(Arc::new(
-            platform_store::managed_objects::get_managed_object(database, tenant, self.id, wanted).await?,
+            platform_store::inventory::managed_objects::get_managed_object(database, tenant, self.id, wanted)
+                .await?,
         ))
     }
 

@@ -8,8 +8,8 @@ use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::measurement::MeasurementFilter;
 use platform_model::origin::Origin;
 use platform_store::access::{self, Source};
-use platform_store::measurement_collection::{self, begin_deletion, delete_next};
-use platform_store::measurement_rows::get_measurement;
+use platform_store::measurements::collection::{self, begin_deletion, delete_next};
+use platform_store::measurements::rows::get_measurement;
 
 use super::{Cause, Context};
 
@@ -32,7 +32,7 @@ pub(crate) async fn delete_measurement(context: &Context, id: MeasurementId, ori
         context.feed(measurement.source, &PublishedChange::MeasurementDeleted(id), Cause::of(origin));
         return Ok(());
     }
-    match measurement_collection::delete_measurement(database, tenant, id, origin.fence()).await? {
+    match collection::delete_measurement(database, tenant, id, origin.fence()).await? {
         true => publish_deletions(context, &[(id, measurement.source)], origin),
         false => return Err(Error::not_found(Noun::Measurement, id)),
     }

@@ -18,7 +18,7 @@ use platform_model::operation::{
 };
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
-use platform_store::operation_collection;
+use platform_store::operations::collection;
 use platform_store::operations::{OperationUpdate, ToQueue};
 use platform_store::writer::{Change, Written};
 
@@ -94,7 +94,7 @@ pub(crate) async fn delete_operations(
     links: &Links,
 ) -> Result<()> {
     let mut notifications_left = NOTIFIED_DELETIONS;
-    let mut deletion = operation_collection::deletion(&context.database, &context.tenant, filter);
+    let mut deletion = collection::deletion(&context.database, &context.tenant, filter);
     while let Some(gone) = deletion.next().await? {
         for (id, device) in gone.into_iter().take(notifications_left) {
             notifications_left -= 1;

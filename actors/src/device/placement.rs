@@ -4,7 +4,7 @@ use platform_model::availability::is_device;
 use platform_model::error::Result;
 use platform_model::id::ManagedObjectId;
 use platform_model::origin::is_device_user;
-use platform_store::device_placements;
+use platform_store::devices::placements;
 
 use super::Context;
 use super::managed_object::NewObject;
@@ -17,7 +17,7 @@ use super::managed_object::NewObject;
 pub(crate) async fn placement_group(context: &Context, new: &NewObject) -> Result<Option<ManagedObjectId>> {
     let NewObject { object, origin } = new;
     match is_device_user(&origin.user) && origin.mode.stores() && is_device(&object.fragments) {
-        true => device_placements::find_placement(&context.database, &context.tenant, &origin.user).await,
+        true => placements::find_placement(&context.database, &context.tenant, &origin.user).await,
         false => Ok(None),
     }
 }
@@ -25,7 +25,7 @@ pub(crate) async fn placement_group(context: &Context, new: &NewObject) -> Resul
 /// Deletes the placement after the device was linked to the group. A failure is only logged, because the device is in
 /// the group already.
 pub(crate) async fn forget_placement(context: &Context, user: &str) {
-    let forgotten = device_placements::delete_placement(&context.database, &context.tenant, user).await;
+    let forgotten = placements::delete_placement(&context.database, &context.tenant, user).await;
     if let Err(error) = forgotten {
         tracing::warn!(%error, tenant.id = %context.tenant, "the placement of a registered device could not be deleted");
     }

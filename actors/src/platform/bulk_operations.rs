@@ -8,8 +8,8 @@ use platform_model::bulk_operation::{BulkOperation, BulkOperationPatch, NewBulkO
 use platform_model::error::Result;
 use platform_model::id::{BulkOperationId, ManagedObjectId, TenantId};
 use platform_model::origin::Origin;
-use platform_store::bulk_operation_steps::{GIVE_BACK, Held, RENEW, TAKEN_OVER_AT_ONCE, take_over};
-use platform_store::bulk_operations::{Planned, insert_bulk_operation, update_bulk_operation};
+use platform_store::bulk::operations::{Planned, insert_bulk_operation, update_bulk_operation};
+use platform_store::bulk::steps::{GIVE_BACK, Held, RENEW, TAKEN_OVER_AT_ONCE, take_over};
 use platform_store::leases;
 use tokio::time::sleep;
 

@@ -12,7 +12,8 @@ use platform_model::bayeux::Pattern;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_store::announcements::{Change, Shift};
-use platform_store::{users, watch};
+use platform_store::users;
+use platform_store::watch;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 

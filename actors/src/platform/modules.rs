@@ -9,7 +9,7 @@ use platform_model::links::Links;
 use platform_model::module::{Module, ModulePatch, ModuleStatus};
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
-use platform_store::module_changes::{ChangedBy, ModuleChange, StoredModule, change_modules};
+use platform_store::modules::changes::{ChangedBy, ModuleChange, StoredModule, change_modules};
 use tokio::sync::mpsc;
 
 use super::Platform;

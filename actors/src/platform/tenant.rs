@@ -16,7 +16,7 @@ use platform_model::operation::{Operation, OperationFilter};
 use platform_model::operation_diagnosis::Findings;
 use platform_model::origin::Origin;
 use platform_model::reference::LinkKind;
-use platform_store::operation_diagnosis::find_out;
+use platform_store::operations::diagnosis::find_out;
 
 use crate::bulk_alarm_update::delete_alarms;
 use crate::device::{self, CreateChild, DeviceActor, NewMeasurements, NewObject, Turn};

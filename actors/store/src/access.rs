@@ -11,7 +11,7 @@ use platform_model::id::{ManagedObjectId, TenantId};
 use quick_cache::sync::Cache;
 use tokio_postgres::Row;
 
-use super::Database;
+use crate::Database;
 
 const LIST_LINEAGES: &str = include_str!("../../../sql/queries/access/list_lineages.sql");
 const LIST_ANCESTORS: &str = include_str!("../../../sql/queries/access/list_ancestors.sql");

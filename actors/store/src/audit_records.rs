@@ -12,10 +12,10 @@ use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
 
-use super::Database;
-use super::alarms::fragments;
-use super::filter::{Filtered, Order, page_of};
-use super::ordered_scan::{OrderedScan, ScanWindow, Visibility, limited_page};
+use crate::Database;
+use crate::alarms::fragments;
+use crate::query::filter::{Filtered, Order, page_of};
+use crate::query::ordered_scan::{OrderedScan, ScanWindow, Visibility, limited_page};
 
 const INSERT: &str = include_str!("../../../sql/queries/audit_records/insert.sql");
 const FIND: &str = include_str!("../../../sql/queries/audit_records/find.sql");

@@ -4,7 +4,7 @@ use platform_model::error::{Error, Result};
 use platform_model::id::ManagedObjectId;
 use platform_model::page::Position;
 
-use super::until_uncontended;
+use crate::until_uncontended;
 
 /// The matching ids after a position, and the position to continue from, which is `None` at the end.
 pub(super) type ListedIds = Result<(Vec<i64>, Option<Position>)>;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 
-use super::Database;
+use crate::Database;
 
 /// A row that a process holds.
 #[derive(Debug, Clone, PartialEq, Eq)]

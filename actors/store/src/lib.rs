@@ -1,79 +1,29 @@
-//! PostgreSQL, the source of truth. Only this crate sends statements to it; it has one file per noun.
+//! PostgreSQL, the source of truth. Only this crate sends statements to it; it has one folder per noun. `query` has what
+//! lists have in common, and [`writer`] the group commit.
 //!
 //! One transaction is one function. Client reads and device actors have separate connection pools, so that slow reads
 //! never starve devices; each [`Writer`](crate::writer::Writer) has a connection of its own.
 
 pub mod access;
-pub mod access_tokens;
-pub mod account_limits;
-pub mod alarm_collection;
 pub mod alarms;
 pub mod announcements;
-pub mod application_changes;
-pub mod application_collection;
-pub mod application_roles;
-pub mod application_routes;
-pub mod application_users;
-pub mod application_versions;
 pub mod applications;
 pub mod audit_records;
-pub mod availability;
-pub mod binaries;
-pub mod bulk_alarm_updates;
-pub mod bulk_operation_steps;
-mod bulk_operation_targets;
-pub mod bulk_operations;
-pub mod bulk_registration;
-pub mod bulk_requests;
+pub mod bulk;
 mod deletion;
-pub mod device_credentials;
-pub mod device_placements;
-pub mod device_users;
-pub mod event_collection;
+pub mod devices;
 pub mod events;
-pub mod external_ids;
-mod filter;
-pub mod group_members;
-mod group_paths;
-pub mod groups;
-pub mod inventory_collection;
-mod inventory_query;
+pub mod inventory;
 pub mod leases;
-pub mod links;
-pub mod managed_objects;
-mod measurement_buckets;
-pub mod measurement_collection;
-pub mod measurement_partitions;
-mod measurement_rollups;
-pub mod measurement_rows;
-pub mod measurement_series;
-pub(crate) mod measurement_shapes;
 pub mod measurements;
 pub mod metrics;
 mod migrations;
-pub mod module_changes;
-pub mod module_holders;
-pub(crate) mod module_leases;
-pub mod module_session;
 pub mod modules;
 mod names;
-pub mod new_device_requests;
-pub mod operation_collection;
-pub mod operation_diagnosis;
-pub mod operation_queues;
 pub mod operations;
-pub mod options;
-mod ordered_scan;
-pub mod presence;
+pub mod query;
 mod room;
-mod server_fragments;
-pub mod standard_applications;
-pub mod subscriptions;
-pub mod template_sets;
 pub mod tenants;
-mod time_scan;
-pub mod token_clients;
-pub mod user_changes;
 pub mod users;
 pub mod watch;
 pub mod writer;
@@ -90,8 +40,8 @@ use access::RecentSources;
 pub use deadpool_postgres::Object as Connection;
 /// The connections of one purpose.
 pub use deadpool_postgres::Pool;
-use measurement_rollups::Rollups;
-use measurement_shapes::Shapes;
+use measurements::rollups::Rollups;
+use measurements::shapes::Shapes;
 use platform_model::error::{Error, Result};
 use platform_model::limits::Limits;
 use room::Scarcity;

@@ -11,8 +11,8 @@ use deadpool_postgres::GenericClient;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 
-use super::Database;
-use super::announcements::{self, Change};
+use crate::Database;
+use crate::announcements::{self, Change};
 
 /// The number of counters. Tenants that share a counter look names up again after each other's changes, which is
 /// harmless and rare.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use deadpool_postgres::Pool;
 use platform_model::error::{Error, Result};
 
-use super::Database;
+use crate::Database;
 
 /// How often PostgreSQL takes its log back into use while there is little room. What deletions write between two times must
 /// find room.

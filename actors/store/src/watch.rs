@@ -9,8 +9,8 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{AsyncMessage, NoTls};
 
-use super::Database;
-use super::announcements::{CHANNEL, Change};
+use crate::Database;
+use crate::announcements::{CHANNEL, Change};
 
 /// The pause between two pings, and before the next connection attempt.
 const PING: Duration = Duration::from_millis(500);

@@ -27,7 +27,7 @@ use tokio::sync::oneshot;
 use crate::Database;
 use crate::alarms::{AlarmUpdate, SentAlarm};
 use crate::events::{SentEvent, ShownSource};
-use crate::managed_objects::ManagedObjectUpdate;
+use crate::inventory::managed_objects::ManagedObjectUpdate;
 use crate::measurements::SentMeasurements;
 use crate::operations::{OperationUpdate, Queued, ToQueue};
 use abandoned::RunningWrite;

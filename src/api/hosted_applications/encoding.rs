@@ -2,7 +2,7 @@
 //! form and the client accepts it.
 
 use actix_web::http::header::{self, HeaderMap};
-use platform_store::application_versions::ApplicationFile;
+use platform_store::applications::versions::ApplicationFile;
 
 use crate::hosted_files::Place;
 

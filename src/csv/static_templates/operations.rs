@@ -8,7 +8,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use platform_model::fragments::Fragments;
 use platform_model::id::{ManagedObjectId, OperationId};
 use platform_model::operation::OperationStatus;
-use platform_store::operation_queues;
+use platform_store::operations::queues;
 use serde_json::Value;
 
 use super::completion::Completion;
@@ -148,7 +148,7 @@ async fn is_for_acting_device(engine: &Engine<'_>, id: &str) -> Result<(), Refus
     let Some(agent) = engine.known_device().await? else { return Ok(()) };
     let Ok(operation) = OperationId::parse(id) else { return Ok(()) };
     let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
-    match operation_queues::is_for(database, tenant, operation, agent).await? {
+    match queues::is_for(database, tenant, operation, agent).await? {
         Some(false) => Err(Refusal::Rest(StatusCode::NOT_FOUND)),
         Some(true) | None => Ok(()),
     }

@@ -11,7 +11,7 @@ use platform_model::input_stream::InputStreams;
 use platform_model::limits::MODULES_PER_TENANT;
 use platform_model::module::{Module, ModulePatch, ModuleStatus, StatementOff, check_name};
 use platform_model::timestamp::Timestamp;
-use platform_store::module_changes::{ModuleChange, StoredModule};
+use platform_store::modules::changes::{ModuleChange, StoredModule};
 
 use crate::event_processing::module_actor::Deployment;
 

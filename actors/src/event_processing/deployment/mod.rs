@@ -23,8 +23,8 @@ use platform_model::id::{IdGenerator, TenantId};
 use platform_model::limits::Limits;
 use platform_model::links::Links;
 use platform_store::Database;
-use platform_store::module_holders::{self, ModuleHold};
-use platform_store::module_session::ModuleSession;
+use platform_store::modules::holders::{self, ModuleHold};
+use platform_store::modules::session::ModuleSession;
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::timeout;
 
@@ -173,7 +173,7 @@ impl Deployments {
             return Ok(());
         };
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
-        if let Some(fence) = module_holders::take(session, tenant, self.process, lease).await? {
+        if let Some(fence) = holders::take(session, tenant, self.process, lease).await? {
             self.begin(tenant, Arc::new(Hold::new(fence, asked, lease)));
         }
         Ok(())
@@ -214,7 +214,7 @@ impl Deployments {
         held.iter().for_each(|(_, held)| held.end());
         // Without a connection the leases have ended already.
         let Some(session) = session else { return };
-        if let Err(error) = module_holders::give_back(&session, &own).await {
+        if let Err(error) = holders::give_back(&session, &own).await {
             tracing::warn!(%error, "leases of modules could not be given back and last until they expire");
         }
     }

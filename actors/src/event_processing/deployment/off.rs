@@ -16,8 +16,8 @@ use platform_model::module::StatementOff;
 use platform_model::naming::naming;
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
-use platform_store::external_ids::{get_external_id, insert_external_id};
-use platform_store::module_changes::{ChangedBy, StoredModule, change_modules};
+use platform_store::inventory::external_ids::{get_external_id, insert_external_id};
+use platform_store::modules::changes::{ChangedBy, StoredModule, change_modules};
 
 use super::Deployments;
 use super::changes::{switch_off, switch_off_statements};

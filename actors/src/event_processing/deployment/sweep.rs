@@ -10,8 +10,8 @@ use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::input_stream::InputStreams;
 use platform_model::links::Links;
-use platform_store::module_holders::{self, Lost, ModuleHold, Survey, TAKEN_OVER_AT_ONCE, Terms};
-use platform_store::module_session::ModuleSession;
+use platform_store::modules::holders::{self, Lost, ModuleHold, Survey, TAKEN_OVER_AT_ONCE, Terms};
+use platform_store::modules::session::ModuleSession;
 use tokio::time::{sleep, timeout};
 
 use super::hold::Hold;
@@ -79,7 +79,7 @@ impl Deployments {
 
     async fn look_by(self: &Arc<Self>, session: &ModuleSession, lost: Lost) -> Result<usize> {
         let kept = self.renew(session).await?;
-        let survey: HashMap<TenantId, Survey> = module_holders::survey(session).await?.into_iter().collect();
+        let survey: HashMap<TenantId, Survey> = holders::survey(session).await?.into_iter().collect();
         self.leave_idle(session, &kept, &survey).await?;
         let taken = self.take_on(session, lost).await?;
         self.tell(&survey);
@@ -111,7 +111,7 @@ impl Deployments {
             let held = self.held.lock();
             held.iter().map(|(tenant, held)| (held.to_hold(tenant), held.feeds().take_fed())).collect()
         };
-        let renewed = module_holders::renew(session, &own, lease).await?;
+        let renewed = holders::renew(session, &own, lease).await?;
         let renewed: HashSet<TenantId> = renewed.into_iter().collect();
         let (kept, lost): (Vec<_>, Vec<_>) =
             own.into_iter().map(|(hold, _)| hold).partition(|hold| renewed.contains(&hold.tenant));
@@ -133,7 +133,7 @@ impl Deployments {
         let idle: Vec<ModuleHold> =
             kept.iter().filter(|hold| !survey.contains_key(&hold.tenant)).cloned().collect();
         idle.iter().for_each(|hold| self.end(&hold.tenant));
-        module_holders::give_back(session, &idle).await
+        holders::give_back(session, &idle).await
     }
 
     /// Acquires the modules that nobody runs, and those whose events arrive here and no longer at their holder.
@@ -145,7 +145,7 @@ impl Deployments {
         let missed: Vec<TenantId> = missed.map(|(id, _)| id.clone()).collect();
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
         let terms = Terms { lost, lease, idle: self.limits.module_idle };
-        let taken = module_holders::take_over(session, self.process, &missed, terms).await?;
+        let taken = holders::take_over(session, self.process, &missed, terms).await?;
         if taken.len() == TAKEN_OVER_AT_ONCE {
             self.look_soon();
         }

@@ -16,7 +16,13 @@ use platform_model::error::{Error, Result};
 use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId, TenantId};
 use platform_model::managed_object::ManagedObject;
 use platform_model::reference::{WantedParents, WantedReferences};
-use platform_store::{Database, alarms, availability, events, managed_objects, measurement_rows, operations};
+use platform_store::Database;
+use platform_store::alarms;
+use platform_store::devices::availability;
+use platform_store::events;
+use platform_store::inventory::managed_objects;
+use platform_store::measurements::rows;
+use platform_store::operations;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -96,7 +102,7 @@ impl StoreLookUps {
                 .await?
                 .map(Object::Event),
             ObjectKind::Measurement => {
-                known(id, MeasurementId::parse, |id| measurement_rows::get_measurement(database, tenant, id))
+                known(id, MeasurementId::parse, |id| rows::get_measurement(database, tenant, id))
                     .await?
                     .map(Object::Measurement)
             }

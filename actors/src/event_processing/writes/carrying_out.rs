@@ -8,7 +8,10 @@ use platform_model::error::{Error, Result};
 use platform_model::id::ManagedObjectId;
 use platform_model::managed_object::Cascade;
 use platform_model::origin::Origin;
-use platform_store::{alarms, events, measurement_rows, operations};
+use platform_store::alarms;
+use platform_store::events;
+use platform_store::measurements::rows;
+use platform_store::operations;
 use tokio::time::sleep;
 
 use super::TenantWrites;
@@ -45,7 +48,7 @@ impl TenantWrites {
                 self.patiently(async || events::get_event(database, tenant, *id).await).await?.source
             }
             Deed::DeleteMeasurement(id) => {
-                let get = async || measurement_rows::get_measurement(database, tenant, *id).await;
+                let get = async || rows::get_measurement(database, tenant, *id).await;
                 self.patiently(get).await?.source
             }
             Deed::UpdateOperation(id, _) => {

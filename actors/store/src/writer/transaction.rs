@@ -12,11 +12,11 @@ use tokio_postgres::Statement;
 
 use super::{Change, Write, Written};
 use crate::alarms::{self, AlarmUpdate, SentAlarm};
-use crate::binaries;
 use crate::events::{self, SentEvent, ShownSource};
-use crate::managed_objects::{self, ManagedObjectUpdate};
+use crate::inventory::binaries;
+use crate::inventory::managed_objects::{self, ManagedObjectUpdate};
 use crate::measurements::{self, SentMeasurements};
-use crate::module_leases;
+use crate::modules::leases;
 use crate::operations::{self, OperationUpdate, ToQueue};
 
 /// The changes of one batch, grouped by kind.
@@ -91,7 +91,7 @@ impl<'a> ByKind<'a> {
 pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec<Written>> {
     let statements = Statements::prepare(client).await?;
     let mut by = ByKind::sort(writes);
-    let hold = module_leases::prepare(client, &by.required_fences).await?;
+    let hold = leases::prepare(client, &by.required_fences).await?;
     let alone = by.is_one_statement();
     let bracket = async |word: &str| match alone {
         true => Ok(()),
@@ -116,7 +116,7 @@ pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec
     ) = tokio::join!(
         biased;
         bracket("BEGIN"),
-        module_leases::hold(client, hold.as_ref(), &by.required_fences),
+        leases::hold(client, hold.as_ref(), &by.required_fences),
         alarms::raise_alarms(client, &statements.raise_alarms, &mut by.sent_alarms),
         alarms::count_repetitions(client, &statements.count_repetitions, &by.repetitions),
         alarms::update_alarms(client, &statements.update_alarms, &by.alarm_updates),

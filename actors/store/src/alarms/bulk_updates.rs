@@ -1,0 +1,335 @@
+//! Bulk updates and deletions of alarms in PostgreSQL, step by step.
+//!
+//! A bulk update has a row until it is finished. A process holds it by a lease and a number, the fence. A process that
+//! takes it over increments the fence, and each step checks the fence. So of two processes that both believe to hold
+//! it, exactly one continues.
+//!
+//! Both operations visit the alarms from the oldest to the newest, up to the last one that existed at the beginning. An
+//! alarm that is sent again meanwhile gets a newer time, so it is visited later and not missed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{GenericClient, Transaction};
+use platform_model::alarm::{Alarm, AlarmFilter, AlarmStatus, Severity};
+use platform_model::error::{Error, Result};
+use platform_model::id::{AlarmId, IdGenerator, ManagedObjectId, TenantId};
+use platform_model::links::Links;
+use platform_model::page::{Position, TimeOrder};
+use platform_model::reference::LinkKind;
+use platform_model::timestamp::Timestamp;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use crate::alarms::collection::{AlarmRange, list_ids};
+use crate::alarms::from_row;
+use crate::leases::Hold;
+use crate::{Database, PATIENCE, until_uncontended};
+
+const INSERT: &str = include_str!("../../../../sql/queries/bulk_alarm_updates/insert.sql");
+const TAKE_OVER: &str = include_str!("../../../../sql/queries/bulk_alarm_updates/take_over.sql");
+/// Renews the leases of bulk updates; see [`leases`](crate::leases).
+pub const RENEW: &str = include_str!("../../../../sql/queries/bulk_alarm_updates/renew.sql");
+const ADVANCE: &str = include_str!("../../../../sql/queries/bulk_alarm_updates/advance.sql");
+const DELETE: &str = include_str!("../../../../sql/queries/bulk_alarm_updates/delete.sql");
+const LIST_SOURCES: &str = include_str!("../../../../sql/queries/alarms/list_sources.sql");
+const UPDATE_STATUSES: &str = include_str!("../../../../sql/queries/alarms/update_statuses.sql");
+const DELETE_MANY: &str = include_str!("../../../../sql/queries/alarms/delete_many.sql");
+const LAST: &str = include_str!("../../../../sql/queries/alarms/last.sql");
+
+/// The maximum number of unfinished bulk updates of a tenant.
+const MOST_UNFINISHED: i64 = 100;
+/// The number of bulk updates that one query takes over.
+const TAKEN_OVER_AT_ONCE: i64 = 20;
+
+/// A bulk update as it was requested.
+#[derive(Debug, Clone)]
+pub struct NewBulkAlarmUpdate {
+    /// The alarms to update.
+    pub filter: AlarmFilter,
+    /// The new status of the alarms.
+    pub status: AlarmStatus,
+    /// The user who requested the update, recorded with each change.
+    pub user: Arc<str>,
+    /// The application that requested the update.
+    pub application: Option<String>,
+    /// The address of the request; links in notifications start with it.
+    pub links: Links,
+}
+
+/// A bulk update that this process holds.
+#[derive(Debug, Clone)]
+pub struct Held {
+    /// The tenant whose alarms are updated.
+    pub tenant: TenantId,
+    /// The number of the bulk update.
+    pub id: i64,
+    /// The request.
+    pub asked: NewBulkAlarmUpdate,
+    /// The last alarm to update.
+    last_alarm: i64,
+    /// The position up to which the update is done; `None` at the beginning.
+    place: Option<Position>,
+    /// The fence of this process's lease.
+    pub(crate) fence: i64,
+}
+
+impl Held {
+    /// Returns the key by which the lease is renewed.
+    pub fn hold(&self) -> Hold {
+        Hold { tenant: self.tenant.clone(), id: self.id, fence: self.fence }
+    }
+}
+
+/// The alarms of the next step.
+#[derive(Debug)]
+pub struct Step {
+    ids: Vec<i64>,
+    /// The devices that own the alarms.
+    pub sources: Vec<ManagedObjectId>,
+    /// The position at which the following step begins; `None` when this is the last one.
+    next: Option<Position>,
+}
+
+/// The outcome of a step.
+#[derive(Debug)]
+pub enum Stepped {
+    /// These alarms were changed, and there is more to do.
+    On(Vec<Alarm>),
+    /// These alarms were changed, and nothing is left to do.
+    Finished(Vec<Alarm>),
+    /// Another process has taken over, and nothing was changed.
+    TakenOver,
+}
+
+/// Begins a bulk update, which this process holds. One statement.
+///
+/// # Errors
+/// `Unavailable` when the tenant has too many unfinished bulk updates; `Database`.
+pub async fn insert_bulk_alarm_update(
+    database: &Database,
+    (tenant, id): (&TenantId, i64),
+    asked: NewBulkAlarmUpdate,
+    lease: Duration,
+) -> Result<Held> {
+    let client = database.reader().await?;
+    let filter = &asked.filter;
+    let parameters: [&(dyn ToSql + Sync); 15] = [
+        &tenant.as_str(),
+        &id,
+        &asked.status.as_str(),
+        &statuses(filter),
+        &severities(filter),
+        &filter.types,
+        &filter.source.map(|source| source.0),
+        &filter.with_descendants.iter().map(|kind| kind.children()).collect::<Vec<_>>(),
+        &filter.date_from.map(Timestamp::instant),
+        &filter.date_to.map(Timestamp::instant),
+        &&*asked.user,
+        &asked.application,
+        &asked.links.base(),
+        &lease.as_secs_f64(),
+        &MOST_UNFINISHED,
+    ];
+    let row = client.query_opt(INSERT, &parameters).await?;
+    let row = row.ok_or_else(|| Error::unavailable("the tenant has too many unfinished bulk updates"))?;
+    Ok(Held { tenant: tenant.clone(), id, asked, last_alarm: row.get(0), place: None, fence: 1 })
+}
+
+/// Takes over bulk updates of any tenant whose lease has expired. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn take_over(database: &Database, lease: Duration) -> Result<Vec<Held>> {
+    let client = database.reader().await?;
+    let rows = client.query(TAKE_OVER, &[&lease.as_secs_f64(), &TAKEN_OVER_AT_ONCE]).await?;
+    rows.iter().map(held).collect()
+}
+
+/// Looks up the next step: at most `most` alarms that have another status. It changes nothing.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn find_step(database: &Database, held: &Held, most: i64) -> Result<Step> {
+    let part =
+        AlarmRange { last: held.last_alarm, except: Some(held.asked.status), after: held.place, limit: most };
+    step(database, &held.tenant, &held.asked.filter, part).await
+}
+
+async fn step(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &AlarmFilter,
+    part: AlarmRange,
+) -> Result<Step> {
+    let client = database.reader().await?;
+    let (ids, next) = list_ids(&client, tenant, filter, part).await?;
+    let statement = client.prepare_cached(LIST_SOURCES).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    Ok(Step { ids, sources: rows.iter().map(|row| ManagedObjectId(row.get(0))).collect(), next })
+}
+
+/// Runs a step: changes the alarms that still match the request, with an audit record each, and stores the position
+/// reached. An alarm is left out when reopening it would give its type a second open alarm. One transaction.
+///
+/// # Errors
+/// `Contended` when devices write the same alarms; a unique violation when one of them was just raised again. Nothing
+/// was changed then, and the step can be retried. `Unavailable` or `Database`.
+pub async fn make_step(
+    database: &Database,
+    ids: &IdGenerator,
+    (held, lease): (&mut Held, Duration),
+    step: &Step,
+) -> Result<Stepped> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    transaction.batch_execute(PATIENCE).await?;
+    if !holds(&transaction, (held, lease), step).await? {
+        return Ok(Stepped::TakenOver);
+    }
+    let changed = update_statuses(&transaction, ids, held, step).await?;
+    transaction.commit().await?;
+    held.place = step.next;
+    Ok(match step.next {
+        Some(_) => Stepped::On(changed),
+        None => Stepped::Finished(changed),
+    })
+}
+
+/// Stores the position or the end, if no other process has taken over.
+async fn holds(transaction: &Transaction<'_>, (held, lease): (&Held, Duration), step: &Step) -> Result<bool> {
+    let (tenant, id, fence) = (&held.tenant.as_str(), &held.id, &held.fence);
+    let noted = match step.next {
+        Some(next) => {
+            let statement = transaction.prepare_cached(ADVANCE).await?;
+            let lease = lease.as_secs_f64();
+            transaction.execute(&statement, &[tenant, id, fence, &next.time, &next.id, &lease]).await?
+        }
+        None => transaction.execute(DELETE, &[tenant, id, fence]).await?,
+    };
+    Ok(noted == 1)
+}
+
+async fn update_statuses(
+    transaction: &Transaction<'_>,
+    ids: &IdGenerator,
+    held: &Held,
+    step: &Step,
+) -> Result<Vec<Alarm>> {
+    if step.ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let audit_ids: Vec<i64> = step.ids.iter().map(|_| ids.next()).collect();
+    let asked = &held.asked;
+    let parameters: [&(dyn ToSql + Sync); 9] = [
+        &held.tenant.as_str(),
+        &step.ids,
+        &audit_ids,
+        &asked.status.as_str(),
+        &statuses(&asked.filter),
+        &severities(&asked.filter),
+        &Timestamp::now().instant(),
+        &&*asked.user,
+        &asked.application,
+    ];
+    let statement = transaction.prepare_cached(UPDATE_STATUSES).await?;
+    transaction.query(&statement, &parameters).await?.iter().map(from_row).collect()
+}
+
+/// Returns the id of the last alarm. Alarms that are raised later have larger ids.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn last_alarm(database: &Database, tenant: &TenantId) -> Result<i64> {
+    Ok(database.reader().await?.query_one(LAST, &[&tenant.as_str()]).await?.get(0))
+}
+
+/// A deletion of many alarms.
+#[derive(Debug)]
+pub struct Deletion<'a> {
+    /// The tenant whose alarms are deleted.
+    pub tenant: &'a TenantId,
+    /// The alarms to delete.
+    pub filter: &'a AlarmFilter,
+    /// The last alarm to delete.
+    pub last_alarm: i64,
+    /// The position up to which the deletion is done; `None` at the beginning.
+    pub place: Option<Position>,
+}
+
+/// Looks up the alarms to delete next. It changes nothing.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn find_deletion_step(database: &Database, deletion: &Deletion<'_>, most: i64) -> Result<Step> {
+    let part = AlarmRange { last: deletion.last_alarm, except: None, after: deletion.place, limit: most };
+    step(database, deletion.tenant, deletion.filter, part).await
+}
+
+/// Deletes the alarms of a step that still match the request and returns them with their sources. One transaction,
+/// which is retried when devices write the same alarms. Returns `true` when it was the last step.
+///
+/// # Errors
+/// `Contended` when all retries failed; `Unavailable` or `Database`.
+pub async fn delete_step(
+    database: &Database,
+    deletion: &mut Deletion<'_>,
+    step: &Step,
+) -> Result<(Vec<(AlarmId, ManagedObjectId)>, bool)> {
+    let (tenant, filter) = (deletion.tenant.as_str(), deletion.filter);
+    let rows = until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        transaction.batch_execute(PATIENCE).await?;
+        let statement = transaction.prepare_cached(DELETE_MANY).await?;
+        let parameters: [&(dyn ToSql + Sync); 4] =
+            [&tenant, &step.ids, &statuses(filter), &severities(filter)];
+        let rows = transaction.query(&statement, &parameters).await?;
+        transaction.commit().await?;
+        Ok(rows)
+    })
+    .await?;
+    deletion.place = step.next;
+    let gone = rows.iter().map(|row| (AlarmId(row.get(0)), ManagedObjectId(row.get(1)))).collect();
+    Ok((gone, step.next.is_none()))
+}
+
+fn statuses(filter: &AlarmFilter) -> Vec<&'static str> {
+    filter.statuses.iter().map(|status| status.as_str()).collect()
+}
+
+fn severities(filter: &AlarmFilter) -> Vec<&'static str> {
+    filter.severities.iter().map(|severity| severity.as_str()).collect()
+}
+
+/// Reads the columns of `take_over.sql` in their order.
+fn held(row: &Row) -> Result<Held> {
+    let words = |column: usize| row.get::<_, Vec<&str>>(column).into_iter();
+    let time = |column: usize| row.get::<_, Option<time::OffsetDateTime>>(column);
+    let filter = AlarmFilter {
+        statuses: words(3).map(AlarmStatus::parse).collect::<Result<_>>()?,
+        severities: words(4).map(Severity::parse).collect::<Result<_>>()?,
+        types: row.get(5),
+        source: row.get::<_, Option<i64>>(6).map(ManagedObjectId),
+        with_descendants: words(7).filter_map(LinkKind::of_children).collect(),
+        date_from: time(8).map(|instant| Timestamp::stored(instant, 0)),
+        date_to: time(9).map(|instant| Timestamp::stored(instant, 0)),
+        order: TimeOrder::OldestFirst,
+    };
+    let asked = NewBulkAlarmUpdate {
+        filter,
+        status: AlarmStatus::parse(row.get(2))?,
+        user: row.get::<_, &str>(11).into(),
+        application: row.get(12),
+        links: Links::new(row.get::<_, &str>(13)),
+    };
+    let place = time(14).zip(row.get::<_, Option<i64>>(15)).map(|(time, id)| Position { time, id });
+    Ok(Held {
+        tenant: TenantId::parse(row.get(0))?,
+        id: row.get(1),
+        asked,
+        last_alarm: row.get(10),
+        place,
+        fence: row.get(16),
+    })
+}

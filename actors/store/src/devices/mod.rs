@@ -1,0 +1,8 @@
+//! Devices: their registration, their users, and whether they are heard.
+
+pub mod availability;
+pub mod credentials;
+pub mod new_requests;
+pub mod placements;
+pub mod presence;
+pub mod users;

@@ -1,0 +1,237 @@
+//! Events in PostgreSQL. Writes take the rows of one group commit and run inside the writer's transaction. A change of
+//! an event's file is a transaction of its own, in which the event and its file change together.
+
+pub mod collection;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use deadpool_postgres::GenericClient;
+use platform_model::binary::Binary;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::event::Event;
+use platform_model::event_binary::{Content, Placed};
+use platform_model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
+use platform_model::timestamp::Timestamp;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Statement};
+
+use crate::Database;
+use crate::alarms::fragments;
+use crate::inventory::binaries;
+use crate::modules::leases;
+
+pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/events/insert.sql");
+pub(crate) const UPDATE: &str = include_str!("../../../../sql/queries/events/update.sql");
+const FIND: &str = include_str!("../../../../sql/queries/events/find.sql");
+const FIND_WITH_BINARY: &str = include_str!("../../../../sql/queries/events/find_with_binary.sql");
+const DELETE_SOME: &str = include_str!("../../../../sql/queries/events/delete_some.sql");
+const DELETE: &str = include_str!("../../../../sql/queries/events/delete.sql");
+
+/// The number of events that one statement deletes before their source is deleted.
+const DELETED_AHEAD: i64 = 10_000;
+
+/// An event that a client sent.
+#[derive(Debug, Clone)]
+pub struct SentEvent {
+    /// The event.
+    pub event: Event,
+    /// The user who must own the source, when the caller writes by ownership.
+    pub owner: Option<Arc<str>>,
+}
+
+/// The properties of a source that its events show.
+#[derive(Debug, Clone, Default)]
+pub struct ShownSource {
+    /// The name of the source.
+    pub name: Option<String>,
+    /// The type of the source.
+    pub type_: Option<String>,
+}
+
+/// Stores events and returns their sources by the ids of the events. An event is left out when its source does not
+/// exist or does not belong to the caller.
+pub(crate) async fn insert_events(
+    client: &tokio_postgres::Client,
+    statement: &Statement,
+    rows: &[(&TenantId, &SentEvent)],
+) -> Result<HashMap<i64, ShownSource>> {
+    if rows.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let events = || rows.iter().map(|(_, sent)| &sent.event);
+    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+    let ids: Vec<i64> = events().map(|event| event.id.map_or(0, |id| id.0)).collect();
+    let sources: Vec<i64> = events().map(|event| event.source.0).collect();
+    let types: Vec<&str> = events().map(|event| &*event.type_).collect();
+    let times: Vec<_> = events().map(|event| event.time.instant()).collect();
+    let offsets: Vec<i16> = events().map(|event| event.time.offset_minutes()).collect();
+    let texts: Vec<&str> = events().map(|event| &*event.text).collect();
+    let created: Vec<_> = events().map(|event| event.creation_time.instant()).collect();
+    let fragments: Vec<String> = events().map(|event| event.fragments.to_json()).collect();
+    let owners: Vec<Option<&str>> = rows.iter().map(|(_, sent)| sent.owner.as_deref()).collect();
+    let parameters: [&(dyn ToSql + Sync); 10] =
+        [&tenants, &ids, &sources, &types, &times, &offsets, &texts, &created, &fragments, &owners];
+    let stored = client.query(statement, &parameters).await?;
+    Ok(stored.iter().map(|row| (row.get(0), ShownSource { name: row.get(1), type_: row.get(2) })).collect())
+}
+
+/// Updates text and fragments of events and returns the ids of the updated ones. Events that were changed or deleted
+/// since they were read are left out.
+pub(crate) async fn update_events(
+    client: &impl GenericClient,
+    statement: &Statement,
+    rows: &[(&TenantId, &Event)],
+) -> Result<HashSet<i64>> {
+    if rows.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+    let ids: Vec<i64> = rows.iter().map(|(_, event)| event.id.map_or(0, |id| id.0)).collect();
+    let revisions: Vec<i64> = rows.iter().map(|(_, event)| event.revision).collect();
+    let texts: Vec<&str> = rows.iter().map(|(_, event)| &*event.text).collect();
+    let fragments: Vec<String> = rows.iter().map(|(_, event)| event.fragments.to_json()).collect();
+    let parameters: [&(dyn ToSql + Sync); 5] = [&tenants, &ids, &revisions, &texts, &fragments];
+    Ok(client.query(statement, &parameters).await?.iter().map(|row| row.get(0)).collect())
+}
+
+/// Returns an event with the shown properties of its source.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn get_event(database: &Database, tenant: &TenantId, id: EventId) -> Result<Event> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    from_row(&row.ok_or_else(|| Error::not_found(Noun::Event, id))?)
+}
+
+/// Returns an event with its file, complete or not, both read in one snapshot.
+///
+/// # Errors
+/// `NotFound` when there is no such event, `Unavailable` or `Database`.
+pub async fn get_event_with_binary(
+    database: &Database,
+    tenant: &TenantId,
+    id: EventId,
+) -> Result<(Event, Option<Content>)> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND_WITH_BINARY).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let row = row.ok_or_else(|| Error::not_found(Noun::Event, id))?;
+    let content = row.get::<_, Option<i64>>(11).map(|binary| {
+        let binary = Binary {
+            id: BinaryId(binary),
+            name: row.get(12),
+            content_type: row.get(13),
+            length: row.get(14),
+        };
+        match row.get(15) {
+            true => Content::Incomplete(binary),
+            false => Content::Complete(binary),
+        }
+    });
+    Ok((from_row(&row)?, content))
+}
+
+/// Deletes events with their files and returns the ids and sources of the deleted ones. One statement; with a fence it
+/// succeeds only while this process [holds](leases::hold) the modules.
+///
+/// # Errors
+/// `Timeout`, `Contended`, `Conflict`, `Unavailable` or `Database`.
+pub async fn delete_events(
+    database: &Database,
+    tenant: &TenantId,
+    ids: &[i64],
+    fence: Option<i64>,
+) -> Result<Vec<(EventId, ManagedObjectId)>> {
+    let mut client = database.reader().await?;
+    let statement = client.prepare_cached(DELETE).await?;
+    let parameters: [&(dyn ToSql + Sync); 2] = [&tenant.as_str(), &ids];
+    let rows = leases::query_held(&mut client, (tenant, fence), &statement, &parameters).await?;
+    Ok(rows.iter().map(|row| (EventId(row.get(0)), ManagedObjectId(row.get(1)))).collect())
+}
+
+/// Deletes events of sources that are about to be deleted, when these have too many for one statement. Each step is a
+/// transaction. Fewer than [`DELETED_AHEAD`] events stay.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`; a part of the events may be deleted then.
+pub(crate) async fn delete_ahead(database: &Database, tenant: &TenantId, sources: &[i64]) -> Result<()> {
+    loop {
+        let client = database.loader().await?;
+        let statement = client.prepare_cached(DELETE_SOME).await?;
+        let parameters: [&(dyn ToSql + Sync); 3] = [&tenant.as_str(), &sources, &DELETED_AHEAD];
+        if client.execute(&statement, &parameters).await? == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Attaches an upload to an event, as its file or as the next bytes of it, and updates the event. One transaction,
+/// which locks the event first. Returns `false` when the event was changed or deleted since it was read; nothing is
+/// changed then.
+///
+/// # Errors
+/// `Unavailable`, also for an upload that was swept away; `Contended` or `Database`.
+pub async fn place_binary(
+    database: &Database,
+    tenant: &TenantId,
+    event: &Event,
+    placed: &Placed,
+    upload: BinaryId,
+) -> Result<bool> {
+    let Some(id) = event.id else { return Ok(false) };
+    let mut client = database.loader().await?;
+    let transaction = client.transaction().await?;
+    if !update_event(&transaction, tenant, event).await? {
+        return Ok(false);
+    }
+    match placed {
+        Placed::Alone(content) => {
+            binaries::delete_of_event(&transaction, tenant, id).await?;
+            binaries::attach_to_event(&transaction, tenant, id, content).await?;
+        }
+        Placed::Behind(content) => binaries::append(&transaction, tenant, content, upload).await?,
+    }
+    transaction.commit().await?;
+    Ok(true)
+}
+
+/// Deletes the file of an event. One transaction. Returns `false` as [`place_binary`] does.
+///
+/// # Errors
+/// `Unavailable`, `Contended` or `Database`.
+pub async fn delete_binary(database: &Database, tenant: &TenantId, event: &Event) -> Result<bool> {
+    let Some(id) = event.id else { return Ok(false) };
+    let mut client = database.loader().await?;
+    let transaction = client.transaction().await?;
+    if !update_event(&transaction, tenant, event).await? {
+        return Ok(false);
+    }
+    binaries::delete_of_event(&transaction, tenant, id).await?;
+    transaction.commit().await?;
+    Ok(true)
+}
+
+/// Updates an event within a transaction, if it still has the revision that was read.
+async fn update_event(client: &impl GenericClient, tenant: &TenantId, event: &Event) -> Result<bool> {
+    let statement = client.prepare_cached(UPDATE).await?;
+    Ok(!update_events(client, &statement, &[(tenant, event)]).await?.is_empty())
+}
+
+/// Reads the columns of `find.sql` in their order.
+pub(crate) fn from_row(row: &Row) -> Result<Event> {
+    Ok(Event {
+        id: Some(EventId(row.get(0))),
+        source: ManagedObjectId(row.get(1)),
+        type_: row.get(2),
+        time: Timestamp::stored(row.get(3), row.get(4)),
+        text: row.get(5),
+        creation_time: Timestamp::stored(row.get(6), 0),
+        revision: row.get(7),
+        fragments: fragments(row, 8)?,
+        source_name: row.get(9),
+        source_type: row.get(10),
+    })
+}

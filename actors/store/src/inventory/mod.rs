@@ -1,0 +1,11 @@
+//! Managed objects, the links between them, their external ids and files.
+
+pub mod binaries;
+pub mod collection;
+pub mod external_ids;
+pub(crate) mod group_paths;
+pub mod links;
+pub mod managed_objects;
+pub(crate) mod query;
+pub(crate) mod server_fragments;
+pub mod template_sets;

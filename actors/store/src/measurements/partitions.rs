@@ -1,0 +1,45 @@
+//! The monthly partitions of the measurements, which are created in advance.
+
+use std::time::Duration;
+
+use platform_model::error::Result;
+
+use crate::Database;
+
+/// The number of partitions that are created in advance, besides that of the current month.
+const MONTHS_AHEAD: i32 = 3;
+/// The pause between two checks.
+const INTERVAL: Duration = Duration::from_secs(3600);
+
+/// Creates the partitions of this month and the next months, if they do not exist.
+///
+/// The table is locked for a moment, and writers and readers wait for that. The statement itself waits for a
+/// long-running reader for half a second at most, because all others would wait behind it. It can be retried for
+/// months.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn make_partitions(database: &Database) -> Result<()> {
+    let mut client = database.loader().await?;
+    for month in 0..=MONTHS_AHEAD {
+        let transaction = client.transaction().await?;
+        // When two servers start together, one of them creates the partition.
+        let prepare =
+            "SET LOCAL lock_timeout = '500ms'; SELECT pg_advisory_xact_lock(hashtext('measurements'))";
+        transaction.batch_execute(prepare).await?;
+        let make = "SELECT make_measurement_partition(now() + $1 * interval '1 month')";
+        transaction.query_one(make, &[&f64::from(month)]).await?;
+        transaction.commit().await?;
+    }
+    Ok(())
+}
+
+/// Creates missing partitions every hour, until the future is dropped.
+pub async fn make_partitions_hourly(database: Database) {
+    loop {
+        if let Err(error) = make_partitions(&database).await {
+            tracing::warn!(%error, "partitions of measurements could not be created, the next attempt is in an hour");
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}

@@ -1,0 +1,105 @@
+//! Access tokens in PostgreSQL, which stores only their hashes (T-04, T-08).
+
+use std::time::Duration;
+
+use platform_model::error::{Error, Result};
+use platform_model::id::TenantId;
+use platform_model::timestamp::Timestamp;
+use platform_model::token_client::{Scope, TokenHash};
+
+use crate::Database;
+
+const INSERT: &str = include_str!("../../../../sql/queries/access_tokens/insert.sql");
+const FIND: &str = include_str!("../../../../sql/queries/access_tokens/find.sql");
+const SWEEP: &str = include_str!("../../../../sql/queries/access_tokens/sweep.sql");
+const SWEEP_LIMIT_TOKENS: &str = include_str!("../../../../sql/queries/account_limits/sweep_tokens.sql");
+
+/// How long an expired token is kept, so that its client is told that it has expired (T-05).
+const KEPT: Duration = Duration::from_secs(3600);
+/// The pause between two sweeps of expired tokens.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(600);
+/// The number of tokens that one statement of a sweep deletes.
+const CHUNK: i64 = 1000;
+
+/// A token that was just issued.
+#[derive(Debug, Clone, Copy)]
+pub struct Issued {
+    /// What the token may be used for.
+    pub scope: Scope,
+    /// When the token was issued, by the database's clock.
+    pub at: Timestamp,
+}
+
+/// The rights that a token grants.
+#[derive(Debug, Clone)]
+pub struct Granted {
+    /// The tenant of the token.
+    pub tenant: TenantId,
+    /// The user on whose behalf the token acts.
+    pub user: String,
+    /// What the token may be used for.
+    pub scope: Scope,
+    /// How long the token is still valid, by the database's clock; `None` when it has expired.
+    pub remaining: Option<Duration>,
+}
+
+/// Stores a new token of a client with its lifetime. Returns `None` when the client no longer exists. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn insert_token(
+    database: &Database,
+    (tenant, client): (&TenantId, &str),
+    token: TokenHash,
+    validity: Duration,
+) -> Result<Option<Issued>> {
+    let connection = database.loader().await?;
+    let statement = connection.prepare_cached(INSERT).await?;
+    let row = connection
+        .query_opt(&statement, &[&tenant.as_str(), &client, &token.bytes(), &validity.as_secs_f64()])
+        .await?;
+    row.map(|row| {
+        Ok(Issued { scope: scope(&row.get::<_, Vec<String>>(0))?, at: Timestamp::stored(row.get(1), 0) })
+    })
+    .transpose()
+}
+
+/// Looks up what a token grants, also when it expired a short while ago. Returns `None` for an unknown token.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn find_token(database: &Database, token: TokenHash) -> Result<Option<Granted>> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(FIND).await?;
+    let Some(row) = client.query_opt(&statement, &[&token.bytes()]).await? else { return Ok(None) };
+    let remaining: f64 = row.get(3);
+    Ok(Some(Granted {
+        tenant: TenantId::parse(row.get(0))?,
+        user: row.get(1),
+        scope: scope(&row.get::<_, Vec<String>>(2))?,
+        remaining: Duration::try_from_secs_f64(remaining).ok().filter(|remaining| !remaining.is_zero()),
+    }))
+}
+
+/// Reads the scope from its words. Only known words are ever stored.
+pub(crate) fn scope(words: &[String]) -> Result<Scope> {
+    Scope::of_words(words.iter().map(String::as_str))
+        .ok_or_else(|| Error::invalid_value("scope", words.join(" "), "READ WRITE"))
+}
+
+/// Deletes expired tokens in small batches, those of the limits query too, until the future is dropped.
+pub async fn sweep(database: Database) {
+    loop {
+        if let Err(error) = sweep_once(&database).await {
+            tracing::warn!(%error, "expired tokens could not be deleted, the next attempt follows soon");
+        }
+        tokio::time::sleep(SWEEP_INTERVAL).await;
+    }
+}
+
+async fn sweep_once(database: &Database) -> Result<()> {
+    let kept = KEPT.as_secs_f64();
+    while database.loader().await?.execute(SWEEP, &[&kept, &CHUNK]).await? == CHUNK as u64 {}
+    while database.loader().await?.execute(SWEEP_LIMIT_TOKENS, &[&CHUNK]).await? == CHUNK as u64 {}
+    Ok(())
+}

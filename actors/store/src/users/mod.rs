@@ -1,0 +1,259 @@
+//! Reading users from PostgreSQL. Their changes are in [`user_changes`](crate::users::changes).
+
+pub mod access_tokens;
+pub mod account_limits;
+pub mod changes;
+pub mod group_members;
+pub mod groups;
+pub mod token_clients;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use deadpool_postgres::GenericClient;
+use platform_model::access::DevicePermissions;
+use platform_model::application::{ApplicationUser, Duty};
+use platform_model::error::{Error, Noun, Result};
+use platform_model::group::{Group, GroupId};
+use platform_model::id::{ApplicationId, TenantId};
+use platform_model::page::{After, Page, PageRequest};
+use platform_model::role::RoleSet;
+use platform_model::tenant::TenantStatus;
+use platform_model::timestamp::Timestamp;
+use platform_model::user::{Account, Profile, SubusersCount, User, UserFilter, UserKind};
+use serde_json::value::RawValue;
+use tokio_postgres::Row;
+use tokio_postgres::types::Json;
+
+use crate::Database;
+use crate::alarms::fragments;
+use crate::query::filter::{Filtered, Order, page_of};
+
+const FIND: &str = include_str!("../../../../sql/queries/users/find.sql");
+const GET: &str = include_str!("../../../../sql/queries/users/get.sql");
+const TENANT_EXISTS: &str = include_str!("../../../../sql/queries/users/tenant_exists.sql");
+
+/// The columns of a user, in the order [`from_row`] reads them: those of `get.sql`.
+const COLUMNS: &str = "u.name, u.enabled, u.first_name, u.last_name, u.display_name, u.phone, u.email, u.owner, \
+    u.custom_properties, u.device_permissions, u.roles, u.password_changed_at, \
+    ARRAY(SELECT json_build_array(g.id, g.name, g.description, g.device_permissions) \
+        FROM group_members m JOIN groups g ON g.tenant = m.tenant AND g.id = m.group_id \
+        WHERE m.tenant = u.tenant AND m.user_name = u.name ORDER BY g.id)";
+/// The sort keys of users and members, independent of the locale of the database.
+const U_NAME: &str = r#"u.name COLLATE "C""#;
+const MEMBER_NAME: &str = r#"m.user_name COLLATE "C""#;
+/// The last column: the number of sub-users.
+const SUBUSERS: &str = "(SELECT count(*) FROM users s WHERE s.tenant = u.tenant AND s.owner = u.name)";
+
+/// Looks up a user for authentication, with the status of its tenant. Returns `None` when tenant or user is unknown.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn find_user(
+    database: &Database,
+    tenant: &TenantId,
+    name: &str,
+) -> Result<Option<(Account, TenantStatus)>> {
+    let client = database.loader().await?;
+    find_account(&client, tenant, name).await
+}
+
+/// Does the same as [`find_user`], over a given connection or as part of the caller's transaction.
+pub(crate) async fn find_account(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    name: &str,
+) -> Result<Option<(Account, TenantStatus)>> {
+    Ok(find_accounts(client, tenant, &[name]).await?.pop())
+}
+
+/// Returns roles and device permissions of users, held directly and through groups. Users that are deleted, disabled or
+/// of a suspended tenant are left out. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn list_rights(
+    database: &Database,
+    tenant: &TenantId,
+    names: &[&str],
+) -> Result<HashMap<Arc<str>, (RoleSet, DevicePermissions)>> {
+    let client = database.reader().await?;
+    let accounts = find_accounts(&client, tenant, names).await?.into_iter();
+    let in_action = accounts.filter(|(user, status)| user.enabled && *status == TenantStatus::Active);
+    Ok(in_action.map(|(user, _)| (user.name, (user.roles, user.permissions))).collect())
+}
+
+/// Looks up those of the given users that exist.
+async fn find_accounts(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    names: &[&str],
+) -> Result<Vec<(Account, TenantStatus)>> {
+    let statement = client.prepare_cached(FIND).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &names]).await?;
+    rows.iter().map(|row| account(tenant, row)).collect()
+}
+
+fn account(tenant: &TenantId, row: &Row) -> Result<(Account, TenantStatus)> {
+    let user = Account {
+        tenant: tenant.clone(),
+        name: row.get::<_, &str>(0).into(),
+        password_hash: row.get(1),
+        enabled: row.get(2),
+        roles: roles(row, 4),
+        permissions: permissions(row, 5)?,
+        unused_until: row.get(6),
+        application: application_user(row.get(7), row.get(8)),
+    };
+    let suspended = row.get::<_, &str>(3) == TenantStatus::Suspended.as_str();
+    Ok((user, if suspended { TenantStatus::Suspended } else { TenantStatus::Active }))
+}
+
+fn roles(row: &Row, column: usize) -> RoleSet {
+    row.get::<_, Vec<String>>(column).into_iter().collect()
+}
+
+fn permissions(row: &Row, column: usize) -> Result<DevicePermissions> {
+    let held: Vec<Json<Box<RawValue>>> = row.get(column);
+    let held = held.iter().map(|held| DevicePermissions::parse(&held.0));
+    Ok(DevicePermissions::sum(held.collect::<Result<Vec<_>>>()?))
+}
+
+fn application_user(application: Option<i64>, duty: Option<&str>) -> Option<ApplicationUser> {
+    Some(ApplicationUser { application: ApplicationId(application?), duty: Duty::parse(duty?)? })
+}
+
+/// Ensures that a tenant exists, for callers who may name any tenant (U-04).
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn ensure_tenant(database: &Database, tenant: &TenantId) -> Result<()> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(TENANT_EXISTS).await?;
+    match client.query_one(&statement, &[&tenant.as_str()]).await?.get(0) {
+        true => Ok(()),
+        false => Err(Error::not_found(Noun::Tenant, tenant)),
+    }
+}
+
+/// Returns a user as a response shows it.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn get_user(database: &Database, tenant: &TenantId, name: &str) -> Result<User> {
+    read_user(&database.reader().await?, tenant, name).await
+}
+
+/// Returns a user, as part of the caller's transaction.
+pub(crate) async fn read_user(client: &impl GenericClient, tenant: &TenantId, name: &str) -> Result<User> {
+    let statement = client.prepare_cached(GET).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &name]).await?;
+    from_row(tenant, &row.ok_or_else(|| Error::not_found(Noun::User, name))?)
+}
+
+/// Returns a page of users by ascending name.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`; `Invalid` for a text PostgreSQL cannot store.
+pub async fn list_users(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &UserFilter,
+    page: &PageRequest,
+) -> Result<Page<User>> {
+    let mut filtered = Filtered::new("users u", "u.tenant", tenant.as_str());
+    match filter.kind {
+        // The exact conditions of the two partial indexes. A user of a microservice does not count as a user of the
+        // tenant (W-11).
+        UserKind::People => filtered.only("NOT starts_with(u.name, 'device_') AND u.application IS NULL"),
+        UserKind::Devices => filtered.only("starts_with(u.name, 'device_')"),
+    }
+    if let Some(prefix) = &filter.name_prefix {
+        // The two bounds let the index find the names that the function then checks.
+        filtered.and("starts_with(u.name, $)", prefix.clone());
+        filtered.and(r#"u.name COLLATE "C" >= $"#, prefix.clone());
+        filtered.and(r#"u.name COLLATE "C" <= $"#, format!("{prefix}\u{10ffff}"));
+    }
+    let in_group = "EXISTS (SELECT 1 FROM group_members f \
+        WHERE f.tenant = u.tenant AND f.user_name = u.name AND f.group_id = ANY($))";
+    filtered.and_some(in_group, filter.groups.clone());
+    filtered.and_some("u.owner = $", filter.owner.clone());
+    filtered.and_some("u.owner = $", filter.visible_to.clone());
+    let columns = match filter.subusers {
+        SubusersCount::Told => format!("{COLUMNS}, {SUBUSERS}"),
+        SubusersCount::Omitted => COLUMNS.to_owned(),
+    };
+    read_page(database, tenant, (filtered, "u.tenant, u.name", U_NAME), (&columns, page)).await
+}
+
+/// Returns a page of the members of a group, by ascending name. The caller ensures that the group exists.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_members(
+    database: &Database,
+    tenant: &TenantId,
+    group: GroupId,
+    page: &PageRequest,
+) -> Result<Page<User>> {
+    let mut filtered = Filtered::new("group_members m", "m.tenant", tenant.as_str());
+    filtered.and("m.group_id = $", group.0);
+    read_page(database, tenant, (filtered, "m.tenant, m.user_name", MEMBER_NAME), (COLUMNS, page)).await
+}
+
+/// Selects the names of the page first and then reads these users, because reading a whole user is too expensive for
+/// those that are skipped.
+async fn read_page(
+    database: &Database,
+    tenant: &TenantId,
+    (mut filtered, key, name): (Filtered, &str, &'static str),
+    (columns, page): (&str, &PageRequest),
+) -> Result<Page<User>> {
+    let client = database.reader().await?;
+    let count = filtered.total(&client, page.total).await?;
+    let keys = filtered.page(key, Order::Name(name), page);
+    let statement = format!(
+        "WITH page (tenant, name) AS ({keys}) \
+        SELECT {columns} FROM page JOIN users u ON u.tenant = page.tenant AND u.name = page.name ORDER BY {U_NAME}"
+    );
+    let statement = client.prepare_cached(&statement).await?;
+    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let users = rows.iter().map(|row| from_row(tenant, row)).collect::<Result<Vec<_>>>()?;
+    Ok(Page { count, ..page_of(users, page, |user| After::Name(user.name.clone())) })
+}
+
+fn from_row(tenant: &TenantId, row: &Row) -> Result<User> {
+    type InGroup = (i64, String, Option<String>, Box<RawValue>);
+    let permissions: Json<Box<RawValue>> = row.get(9);
+    let groups: Vec<Json<InGroup>> = row.try_get(12)?;
+    let group = |Json((id, name, description, permissions)): Json<InGroup>| {
+        Ok(Group {
+            tenant: tenant.clone(),
+            id: GroupId(id),
+            name,
+            description,
+            roles: RoleSet::default(),
+            permissions: DevicePermissions::parse(&permissions)?,
+            users: None,
+        })
+    };
+    Ok(User {
+        tenant: tenant.clone(),
+        name: row.get::<_, &str>(0).into(),
+        profile: Profile {
+            first_name: row.get(2),
+            last_name: row.get(3),
+            display_name: row.get(4),
+            phone: row.get(5),
+            email: row.get(6),
+        },
+        enabled: row.get(1),
+        owner: row.get(7),
+        custom_properties: fragments(row, 8)?,
+        permissions: DevicePermissions::parse(&permissions.0)?,
+        roles: row.get::<_, Vec<String>>(10).into_iter().collect(),
+        groups: groups.into_iter().map(group).collect::<Result<_>>()?,
+        last_password_change: Timestamp::stored(row.get(11), 0),
+        subusers_count: if row.len() > 13 { Some(row.get(13)) } else { None },
+    })
+}
