@@ -158,7 +158,7 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum TopLevel {
-    /// Run the server (the default: its flags are accepted without the word)
+    /// Run the server (the default: its flags are accepted without this word)
     Serve(Box<Settings>),
     /// Create tenants, also beside a running server
     #[command(subcommand)]

@@ -44,11 +44,11 @@ pub struct Settings {
           value_parser = values::address)]
     pub listen: SocketAddr,
 
-    /// Base of the links in answers when a request names no host, such as `https://things.example.com`
+    /// Base of the links in responses when a request names no host, such as `https://things.example.com`
     #[arg(long, env = "PLATFORM_PUBLIC_URL", value_name = "URL", value_parser = values::public_url)]
     pub public_url: Option<String>,
 
-    /// Proxies whose X-Forwarded-… headers are believed: IP addresses or networks (10.0.0.0/8), separated by commas
+    /// Proxies whose X-Forwarded-… headers are trusted: IP addresses or networks (10.0.0.0/8), separated by commas
     #[arg(long, env = "PLATFORM_TRUSTED_PROXIES", value_name = "NETWORKS", value_delimiter = ',')]
     pub trusted_proxies: Vec<TrustedProxy>,
 
@@ -56,12 +56,12 @@ pub struct Settings {
     #[command(flatten)]
     pub tls: TlsSettings,
 
-    /// Labels that may stand before a tenant's domain, as regional addresses have them (`jp.things.example.com`)
+    /// Labels that are allowed before a tenant's domain, as in regional addresses (`jp.things.example.com`)
     #[arg(long, env = "PLATFORM_REGIONS", value_name = "LABELS", value_delimiter = ',', default_value = "jp,us,uk",
           value_parser = values::region)]
     pub regions: Vec<String>,
 
-    /// Tenant of a request whose host and user name say none
+    /// Tenant of a request whose host and user name identify none
     #[arg(long, env = "PLATFORM_DEFAULT_TENANT", value_name = "TENANT", default_value = "main",
           value_parser = values::tenant_id)]
     pub default_tenant: String,
@@ -78,24 +78,24 @@ pub struct Settings {
     #[arg(long, env = "PLATFORM_BOOTSTRAP_PASSWORD", value_name = "PASSWORD", hide_env_values = true)]
     pub bootstrap_password: Option<Password>,
 
-    /// Deviations that existing device agents and client libraries expect, all together
+    /// All deviations from the specification that existing device agents and client libraries expect
     #[arg(long, env = "PLATFORM_CLIENT_COMPATIBILITY", value_name = "true|false", default_value = "false",
           action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub client_compatibility: bool,
 
-    /// Member `details` with causes in error answers, for development
+    /// Whether error responses contain a member `details` with causes, for development
     #[arg(long, env = "PLATFORM_DEBUG_ERRORS", value_name = "true|false", default_value = "false",
           action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub debug_errors: bool,
 
-    /// Whether every path of the platform demands an access token and takes neither passwords nor JWTs
+    /// Whether every path of the platform requires an access token and accepts neither passwords nor JWTs
     #[arg(long, env = "PLATFORM_GATEWAY_CHECK", value_name = "true|false", default_value = "false",
           action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub gateway_check: bool,
 
     /// Whether polls are held by a transport of their own, which needs a fraction of the memory
     ///
-    /// What it does not take, and every other request, goes through the common one; without it, all do.
+    /// Requests that it does not accept, and all others, use the common transport; without it, all requests do.
     #[arg(long, env = "PLATFORM_FAST_LANE", value_name = "true|false", default_value = "true",
           action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub fast_lane: bool,
@@ -104,11 +104,11 @@ pub struct Settings {
     #[arg(long, env = "PLATFORM_LOG", value_name = "FILTER", default_value = "info")]
     pub log: String,
 
-    /// Shape of the log lines
+    /// Format of the log lines
     #[arg(long, env = "PLATFORM_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     pub log_format: LogFormat,
 
-    /// Seconds that a stop waits for requests under way
+    /// Seconds for which a stop waits for requests that are being processed
     #[arg(long = "shutdown-seconds", env = "PLATFORM_SHUTDOWN_SECONDS", value_name = "SECONDS",
           default_value = "20", value_parser = seconds(1..=600))]
     pub shutdown: Duration,
@@ -128,20 +128,21 @@ pub struct Settings {
           value_parser = count(1..=1000))]
     pub read_connections: usize,
 
-    /// Database connections for what devices and logins look up, and for background jobs
+    /// Database connections for look-ups of devices and log-ins, and for background jobs
     #[arg(long, env = "PLATFORM_JOB_CONNECTIONS", value_name = "CONNECTIONS", default_value = "4",
           value_parser = count(1..=1000))]
     pub job_connections: usize,
 
-    /// Bytes of hosted applications' files that are kept in memory
+    /// Bytes of the cache of hosted applications' files
     #[arg(long, env = "PLATFORM_HOSTED_CACHE_BYTES", value_name = "BYTES", default_value = "134217728",
           value_parser = count(1_048_576..=1_099_511_627_776))]
     pub hosted_cache_bytes: usize,
 
-    /// Content-Security-Policy of every answer below /apps
+    /// Content-Security-Policy of every response below /apps
     ///
-    /// The default keeps what a hosted application runs from acting as whoever opens it, on addresses that tenants share. One without
-    /// `sandbox`, or with `allow-same-origin`, lets every hosted application do so. Under the tenant's own domain `sandbox` is left out.
+    /// The default prevents the scripts of a hosted application from acting as the user who opens it, on addresses that
+    /// tenants share. A policy without `sandbox`, or with `allow-same-origin`, allows that for every hosted application.
+    /// Under the tenant's own domain `sandbox` is omitted.
     #[arg(long, env = "PLATFORM_HOSTED_CONTENT_SECURITY_POLICY", value_name = "POLICY",
           default_value = HOSTED_CONTENT_SECURITY_POLICY, value_parser = values::header_value)]
     pub hosted_content_security_policy: String,
@@ -152,7 +153,7 @@ pub struct Settings {
     #[arg(long, env = "PLATFORM_MODULE_REQUEST_HOSTS", value_name = "HOSTS", value_delimiter = ',')]
     pub module_request_hosts: Vec<AllowedHost>,
 
-    /// Where the data is; all that `platform tenant` and `platform user` need.
+    /// The location of the data; the only settings that `platform tenant` and `platform user` need.
     #[command(flatten)]
     pub store: StoreSettings,
 
@@ -171,7 +172,7 @@ pub struct Settings {
 pub struct TlsSettings {
     /// File of the certificate to serve HTTPS with, in PEM: the server's own first, then those above it
     ///
-    /// With it nothing else is served at that address. Replaced files are noticed within seconds.
+    /// The address then serves HTTPS only. Replaced files are loaded within seconds.
     #[arg(long = "tls-cert", env = "PLATFORM_TLS_CERT", value_name = "FILE")]
     pub cert: Option<PathBuf>,
 
@@ -206,10 +207,10 @@ pub struct StoreSettings {
     #[arg(long, env = "PLATFORM_POSTGRES_BIN_DIR", value_name = "DIR")]
     pub postgres_bin_dir: Option<PathBuf>,
 
-    /// Bytes that stay free on the disk of the private PostgreSQL; 0 for none
+    /// Minimum free bytes on the disk of the private PostgreSQL; 0 for none
     ///
-    /// While fewer are free, what would be stored is answered 503. Reading and deleting go on and live on what is left, a
-    /// quarter of which lies in the file `reserve` of the data directory.
+    /// While fewer are free, requests that store something get 503. Reads and deletions continue and use the rest, a
+    /// quarter of which is the file `reserve` in the data directory.
     #[arg(long = "least-free-bytes", env = "PLATFORM_LEAST_FREE_BYTES", value_name = "BYTES",
           default_value = "268435456", value_parser = values::bytes(0..=1_152_921_504_606_846_976))]
     pub least_free: u64,

@@ -11,12 +11,12 @@ use super::values::{count, milliseconds, seconds};
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitSettings {
-    /// Milliseconds that a connect is held when the client asks for nothing else
+    /// Milliseconds for which a connect is held unless the client sends advice
     #[arg(long = "connect-timeout-ms", env = "PLATFORM_CONNECT_TIMEOUT_MS", value_name = "MS",
           default_value = "5400000", value_parser = milliseconds(1..=7_200_000))]
     pub connect_timeout: Duration,
 
-    /// Milliseconds that a session lives, and keeps its notifications, without a held connect
+    /// Milliseconds for which a session and its notifications are kept without a held connect
     #[arg(long = "session-interval-ms", env = "PLATFORM_SESSION_INTERVAL_MS", value_name = "MS",
           default_value = "10500", value_parser = milliseconds(1..=7_200_000))]
     pub session_interval: Duration,
@@ -26,102 +26,102 @@ pub struct LimitSettings {
           default_value = "600", value_parser = seconds(1..=86_400))]
     pub keep_alive: Duration,
 
-    /// Notifications that may wait in one session
+    /// Maximum number of notifications queued in one session
     #[arg(long = "session-queue-notifications", env = "PLATFORM_SESSION_QUEUE_NOTIFICATIONS",
           value_name = "COUNT", default_value = "10000", value_parser = count(1..=10_000_000))]
     pub queued_notifications: usize,
 
-    /// Bytes of notifications that may wait in one session
+    /// Maximum bytes of notifications queued in one session
     #[arg(long = "session-queue-bytes", env = "PLATFORM_SESSION_QUEUE_BYTES", value_name = "BYTES",
           default_value = "8388608", value_parser = count(1_024..=1_073_741_824))]
     pub queued_bytes: usize,
 
-    /// Channels one session may subscribe to
+    /// Maximum number of subscriptions of one session
     #[arg(long = "session-subscriptions", env = "PLATFORM_SESSION_SUBSCRIPTIONS", value_name = "COUNT",
           default_value = "1000", value_parser = count(1..=1_000_000))]
     pub subscriptions_per_session: usize,
 
-    /// Sessions one user may have [default: unlimited, for fleets may share a user]
+    /// Maximum number of sessions of one user [default: unlimited, because a fleet may share a user]
     #[arg(long = "user-sessions", env = "PLATFORM_USER_SESSIONS", value_name = "COUNT",
           value_parser = count(1..=100_000_000))]
     pub sessions_per_user: Option<usize>,
 
-    /// Bytes of one REST request body
+    /// Maximum bytes of a REST request body
     #[arg(long, env = "PLATFORM_BODY_BYTES", value_name = "BYTES", default_value = "16777216",
           value_parser = count(1_024..=1_073_741_824))]
     pub body_bytes: usize,
 
-    /// Bytes of one file
+    /// Maximum bytes of a file
     #[arg(long, env = "PLATFORM_BINARY_BYTES", value_name = "BYTES", default_value = "52428800",
           value_parser = count(1_024..=1_073_741_824))]
     pub binary_bytes: usize,
 
-    /// Bytes of one chunk of an event's file that comes in chunks
+    /// Maximum bytes of one chunk of an event's file
     #[arg(long, env = "PLATFORM_BINARY_CHUNK_BYTES", value_name = "BYTES", default_value = "5242880",
           value_parser = count(1_024..=1_073_741_824))]
     pub binary_chunk_bytes: usize,
 
-    /// Bytes of one file of devices to register; it is kept in the system's temporary directory meanwhile
+    /// Maximum bytes of a CSV file of devices to register, which is spooled in the system's temporary directory
     #[arg(long, env = "PLATFORM_BULK_REGISTRATION_BYTES", value_name = "BYTES", default_value = "1073741824",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub bulk_registration_bytes: usize,
 
-    /// Bytes of one archive of an application; it is kept in the system's temporary directory meanwhile
+    /// Maximum bytes of an application's archive, which is spooled in the system's temporary directory
     #[arg(long, env = "PLATFORM_APPLICATION_BYTES", value_name = "BYTES", default_value = "536870912",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub application_bytes: usize,
 
-    /// Bytes that may come out of one archive of an application
+    /// Maximum bytes of an application's archive after decompression
     #[arg(long, env = "PLATFORM_APPLICATION_UNPACKED_BYTES", value_name = "BYTES", default_value = "1073741824",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub application_unpacked_bytes: usize,
 
-    /// Seconds after which an event's file is given up of which no further chunk came
+    /// Seconds without a further chunk after which the upload of an event's file is abandoned
     #[arg(long = "incomplete-upload-seconds", env = "PLATFORM_INCOMPLETE_UPLOAD_SECONDS", value_name = "SECONDS",
           default_value = "604800", value_parser = seconds(60..=31_536_000))]
     pub incomplete_upload: Duration,
 
-    /// Bytes of one Bayeux request body or WebSocket message
+    /// Maximum bytes of a Bayeux request body or WebSocket message
     #[arg(long, env = "PLATFORM_BAYEUX_BYTES", value_name = "BYTES", default_value = "262144",
           value_parser = count(1_024..=16_777_216))]
     pub bayeux_bytes: usize,
 
-    /// Seconds after which a connection ends whose client takes nothing of its answer
+    /// Seconds after which a connection is closed whose client reads nothing of its response
     #[arg(long = "unread-answer-seconds", env = "PLATFORM_UNREAD_ANSWER_SECONDS", value_name = "SECONDS",
           default_value = "60", value_parser = seconds(1..=3_600))]
     pub unread_answer: Duration,
 
-    /// Bytes a second that a request body must bring in the long run; one that comes more slowly is answered 408
+    /// Minimum average rate of a request body in bytes per second; a slower one gets 408
     #[arg(long, env = "PLATFORM_BODY_BYTES_PER_SECOND", value_name = "BYTES", default_value = "250",
           value_parser = value_parser!(u32).range(1..=1_000_000_000))]
     pub body_bytes_per_second: u32,
 
-    /// Seconds that a request body may pause; each byte gives back some of what pauses before it took
+    /// Seconds for which a request body may pause in total; each byte that arrives restores some of them
     #[arg(long = "body-pause-seconds", env = "PLATFORM_BODY_PAUSE_SECONDS", value_name = "SECONDS",
           default_value = "30", value_parser = seconds(1..=3_600))]
     pub body_pause: Duration,
 
-    /// Bytes of large answers not read and of bodies not whole, of one user; what comes beyond is answered 429
+    /// Maximum bytes of unread large responses and incomplete bodies per user; further requests get 429
     #[arg(long, env = "PLATFORM_HELD_BYTES_PER_USER", value_name = "BYTES", default_value = "67108864",
           value_parser = count(65_536..=1_099_511_627_776))]
     pub held_bytes_per_user: usize,
 
-    /// Bytes of large answers not read and of bodies not whole, of all users of a tenant; what comes beyond is answered 429
+    /// Maximum bytes of unread large responses and incomplete bodies per tenant; further requests get 429
     #[arg(long, env = "PLATFORM_HELD_BYTES_PER_TENANT", value_name = "BYTES", default_value = "268435456",
           value_parser = count(65_536..=1_099_511_627_776))]
     pub held_bytes_per_tenant: usize,
 
-    /// Seconds between pings on a WebSocket; one silent for two and a half of these is closed
+    /// Seconds between pings on a WebSocket, which is closed after two and a half of these without a frame
     #[arg(long = "socket-ping-seconds", env = "PLATFORM_SOCKET_PING_SECONDS", value_name = "SECONDS",
           default_value = "30", value_parser = seconds(1..=3_600))]
     pub socket_ping: Duration,
 
-    /// Milliseconds after which a query is stopped and answered 413
+    /// Timeout of a query in milliseconds, after which its request gets 413
     #[arg(long = "statement-timeout-ms", env = "PLATFORM_STATEMENT_TIMEOUT_MS", value_name = "MS",
           default_value = "30000", value_parser = milliseconds(10..=3_600_000))]
     pub statement_timeout: Duration,
 
-    /// Milliseconds after which a write that PostgreSQL has not answered is answered 503
+    /// Timeout of a write in PostgreSQL in milliseconds, after which its request gets 503
     #[arg(long = "write-timeout-ms", env = "PLATFORM_WRITE_TIMEOUT_MS", value_name = "MS",
           default_value = "10000", value_parser = milliseconds(10..=600_000))]
     pub write_timeout: Duration,
@@ -131,12 +131,12 @@ pub struct LimitSettings {
           default_value = "4000", value_parser = milliseconds(100..=600_000))]
     pub database_ping: Duration,
 
-    /// Writes that may wait for one group commit; what comes beyond is answered 503 at once
+    /// Maximum number of writes that wait for a group commit; further ones get 503 at once
     #[arg(long, env = "PLATFORM_QUEUED_WRITES", value_name = "COUNT", default_value = "20000",
           value_parser = count(1..=10_000_000))]
     pub queued_writes: usize,
 
-    /// Rows of one group commit at most
+    /// Maximum number of rows of a group commit
     #[arg(long, env = "PLATFORM_BATCH_ROWS", value_name = "COUNT", default_value = "512",
           value_parser = count(1..=10_000))]
     pub batch_rows: usize,
@@ -146,32 +146,32 @@ pub struct LimitSettings {
           default_value = "600", value_parser = seconds(1..=86_400))]
     pub device_idle: Duration,
 
-    /// Milliseconds after which a bulk update of alarms is answered 202 and goes on in the background
+    /// Milliseconds after which a bulk update of alarms gets 202 and continues in the background
     #[arg(long = "bulk-alarm-reply-ms", env = "PLATFORM_BULK_ALARM_REPLY_MS", value_name = "MS",
           default_value = "500", value_parser = milliseconds(0..=60_000))]
     pub bulk_alarm_reply: Duration,
 
-    /// Seconds without a sign of life after which another server goes on with a bulk operation or a bulk update of alarms
+    /// Seconds without a renewed lease after which another server continues a bulk operation or bulk update
     #[arg(long = "bulk-lease-seconds", env = "PLATFORM_BULK_LEASE_SECONDS", value_name = "SECONDS",
           default_value = "15", value_parser = seconds(1..=3_600))]
     pub bulk_lease: Duration,
 
-    /// Milliseconds between two looks for silent devices
+    /// Milliseconds between two searches for silent devices
     #[arg(long = "silence-sweep-ms", env = "PLATFORM_SILENCE_SWEEP_MS", value_name = "MS",
           default_value = "10000", value_parser = milliseconds(10..=60_000))]
     pub silence_sweep: Duration,
 
-    /// Seconds that silent devices get beyond their interval after all servers were away
+    /// Seconds that silent devices get beyond their interval after all servers were down
     #[arg(long = "silence-grace-seconds", env = "PLATFORM_SILENCE_GRACE_SECONDS", value_name = "SECONDS",
           default_value = "60", value_parser = seconds(0..=86_400))]
     pub silence_grace: Duration,
 
-    /// Milliseconds within which the last message of a device is written down, an eighth of its interval at most
+    /// Milliseconds within which the time of a device's last message is stored, at most an eighth of its interval
     #[arg(long = "heartbeat-pause-ms", env = "PLATFORM_HEARTBEAT_PAUSE_MS", value_name = "MS",
           default_value = "300000", value_parser = milliseconds(1..=3_600_000))]
     pub heartbeat_pause: Duration,
 
-    /// Milliseconds that a server process which died is believed to hold its connections
+    /// Milliseconds for which the connections of a server process that died still count as connected
     #[arg(long = "presence-lease-ms", env = "PLATFORM_PRESENCE_LEASE_MS", value_name = "MS",
           default_value = "60000", value_parser = milliseconds(1_000..=3_600_000))]
     pub presence_lease: Duration,
@@ -185,120 +185,120 @@ pub struct LimitSettings {
     #[arg(skip = Limits::default().rollup_lag)]
     pub rollup_lag: Duration,
 
-    /// Seconds that a device which did not come in yet is answered the same credentials again
+    /// Seconds for which a device that has not logged in gets the same credentials again
     #[arg(long = "device-credentials-seconds", env = "PLATFORM_DEVICE_CREDENTIALS_SECONDS", value_name = "SECONDS",
           default_value = "3600", value_parser = seconds(1..=86_400))]
     pub device_credentials: Duration,
 
-    /// Polls for device credentials that one address may send in a minute; what comes beyond is answered 429
+    /// Maximum polls for device credentials per address and minute; further ones get 429
     #[arg(long = "credential-polls-per-minute", env = "PLATFORM_CREDENTIAL_POLLS_PER_MINUTE", value_name = "COUNT",
           default_value = "600", value_parser = value_parser!(u32).range(1..=10_000_000))]
     pub credential_polls: u32,
 
-    /// Seconds that an access token is good for
+    /// Lifetime of an access token in seconds
     #[arg(long = "access-token-seconds", env = "PLATFORM_ACCESS_TOKEN_SECONDS", value_name = "SECONDS",
           default_value = "3600", value_parser = seconds(2..=31_536_000))]
     pub access_token: Duration,
 
-    /// Requests for an access token that one address may send in a minute; what comes beyond is answered 429
+    /// Maximum requests for an access token per address and minute; further ones get 429
     #[arg(long = "token-requests-per-minute", env = "PLATFORM_TOKEN_REQUESTS_PER_MINUTE", value_name = "COUNT",
           default_value = "60", value_parser = value_parser!(u32).range(1..=10_000_000))]
     pub token_requests: u32,
 
-    /// Wrong passwords of one account that cost no delay
+    /// Number of wrong passwords per account that cause no delay
     #[arg(long, env = "PLATFORM_FREE_GUESSES_PER_ACCOUNT", value_name = "COUNT", default_value = "5",
           value_parser = value_parser!(u32).range(0..=1_000))]
     pub free_guesses_per_account: u32,
 
-    /// Wrong passwords from one address that cost no delay; of IPv6 from one network of 64 bits
+    /// Number of wrong passwords per address that cause no delay; an IPv6 network of 64 bits counts as one address
     #[arg(long, env = "PLATFORM_FREE_GUESSES_PER_SOURCE", value_name = "COUNT", default_value = "20",
           value_parser = value_parser!(u32).range(0..=1_000_000))]
     pub free_guesses_per_source: u32,
 
-    /// Milliseconds that the first delayed verification of a password waits; each further one waits twice as long
+    /// Delay of the first delayed password verification in milliseconds; each further delay is twice as long
     #[arg(long = "guess-delay-ms", env = "PLATFORM_GUESS_DELAY_MS", value_name = "MS",
           default_value = "100", value_parser = milliseconds(1..=60_000))]
     pub guess_delay: Duration,
 
-    /// Milliseconds that a verification of a password waits at most
+    /// Maximum milliseconds for which the verification of a password waits
     #[arg(long = "longest-guess-delay-ms", env = "PLATFORM_LONGEST_GUESS_DELAY_MS", value_name = "MS",
           default_value = "5000", value_parser = milliseconds(1..=60_000))]
     pub longest_guess_delay: Duration,
 
-    /// Seconds without a wrong password after which one is forgiven
+    /// Seconds without a wrong password after which one wrong password no longer counts
     #[arg(long = "guess-forgiven-seconds", env = "PLATFORM_GUESS_FORGIVEN_SECONDS", value_name = "SECONDS",
           default_value = "60", value_parser = seconds(1..=86_400))]
     pub guess_forgiven: Duration,
 
-    /// Verifications of one account that may wait for each other; what comes beyond is answered 429
+    /// Maximum password verifications that wait per account; further ones get 429
     #[arg(long, env = "PLATFORM_WAITING_PER_ACCOUNT", value_name = "COUNT", default_value = "16",
           value_parser = count(2..=10_000))]
     pub waiting_per_account: usize,
 
-    /// Verifications of one address that run at once
+    /// Maximum concurrent password verifications per address
     #[arg(long, env = "PLATFORM_VERIFICATIONS_PER_SOURCE", value_name = "COUNT", default_value = "4",
           value_parser = count(1..=1_000))]
     pub verifications_per_source: usize,
 
-    /// Verifications of one address that may wait for their turn; what comes beyond is answered 429
+    /// Maximum password verifications that wait per address; further ones get 429
     #[arg(long, env = "PLATFORM_WAITING_PER_SOURCE", value_name = "COUNT", default_value = "256",
           value_parser = count(1..=1_000_000))]
     pub waiting_per_source: usize,
 
-    /// Seconds that a call to a microservice may stand still: before its answer begins, and between parts of it
+    /// Seconds that a microservice may take until its response begins, and between parts of the response
     #[arg(long = "service-timeout-seconds", env = "PLATFORM_SERVICE_TIMEOUT_SECONDS", value_name = "SECONDS",
           default_value = "120", value_parser = seconds(1..=86_400))]
     pub service_timeout: Duration,
 
-    /// Calls and sockets of one microservice at once; what comes beyond is answered 503
+    /// Maximum concurrent calls and sockets per microservice; further ones get 503
     #[arg(long, env = "PLATFORM_SERVICE_CALLS", value_name = "COUNT", default_value = "1000",
           value_parser = count(1..=1_000_000))]
     pub service_calls: usize,
 
-    /// Threads that event-processing modules run on
+    /// Number of threads that run event-processing modules
     #[arg(long, env = "PLATFORM_MODULE_THREADS", value_name = "COUNT", default_value = "1",
           value_parser = count(1..=1_024))]
     pub module_threads: usize,
 
-    /// Seconds without a sign of life after which another server runs the event-processing modules of a tenant; at once when the
+    /// Seconds without a renewed lease after which another server runs the event-processing modules of a tenant; at once when the
     /// connection to the database has ended
     #[arg(long = "module-lease-seconds", env = "PLATFORM_MODULE_LEASE_SECONDS", value_name = "SECONDS",
           default_value = "15",
           value_parser = seconds(1..=3_600))]
     pub module_lease: Duration,
 
-    /// Seconds without events after which the modules of a tenant move to a server to which events come
+    /// Seconds without events after which the modules of a tenant move to a server that receives events
     #[arg(long = "module-idle-seconds", env = "PLATFORM_MODULE_IDLE_SECONDS", value_name = "SECONDS",
           default_value = "10",
           value_parser = seconds(1..=86_400))]
     pub module_idle: Duration,
 
-    /// Events that may wait for one event-processing module; with more it is switched off
+    /// Maximum number of events queued for an event-processing module; with more it is switched off
     #[arg(long, env = "PLATFORM_MODULE_QUEUE", value_name = "COUNT", default_value = "20000",
           value_parser = count(1..=10_000_000))]
     pub module_queue: usize,
 
-    /// Events that one event-processing module may retain; with more the statement that retains most is switched off
+    /// Maximum number of events that an event-processing module retains; with more the statement that retains most is switched off
     #[arg(long, env = "PLATFORM_MODULE_EVENTS", value_name = "COUNT", default_value = "100000",
           value_parser = count(1..=100_000_000))]
     pub module_events: usize,
 
-    /// Bytes that one event-processing module may retain; with more the statement that retains most is switched off
+    /// Maximum bytes that an event-processing module retains; with more the statement that retains most is switched off
     #[arg(long, env = "PLATFORM_MODULE_BYTES", value_name = "BYTES", default_value = "134217728",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub module_bytes: usize,
 
-    /// Bytes that all event-processing modules of a tenant may retain together
+    /// Maximum bytes that all event-processing modules of a tenant retain together
     #[arg(long, env = "PLATFORM_TENANT_MODULE_BYTES", value_name = "BYTES", default_value = "268435456",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub tenant_module_bytes: usize,
 
-    /// Writes a second that all event-processing modules of a tenant may ask for together, in the long run
+    /// Maximum average writes per second of all event-processing modules of a tenant together
     #[arg(long, env = "PLATFORM_MODULE_WRITES_PER_SECOND", value_name = "COUNT", default_value = "2000",
           value_parser = value_parser!(u32).range(1..=10_000_000))]
     pub module_writes_per_second: u32,
 
-    /// Writes that all event-processing modules of a tenant may ask for at once; the one that asks for more is switched off
+    /// Maximum writes that the event-processing modules of a tenant request at once; a module that requests more is switched off
     #[arg(long, env = "PLATFORM_MODULE_WRITES_AT_ONCE", value_name = "COUNT", default_value = "10000",
           value_parser = value_parser!(u32).range(1..=10_000_000))]
     pub module_writes_at_once: u32,

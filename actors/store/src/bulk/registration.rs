@@ -21,9 +21,9 @@ use tokio_postgres::types::{ToSql, Type};
 
 use crate::Database;
 use crate::announcements::{Announcements, change_over};
+use crate::bulk::group_paths::{self, FoundGroups, GroupPaths};
 use crate::devices::users::{self, DeviceUser, PutOutcome, put_device_users};
 use crate::inventory::external_ids::insert_external_ids;
-use crate::inventory::group_paths::{self, FoundGroups, GroupPaths};
 use crate::inventory::links::{self, insert_links};
 use crate::inventory::managed_objects::{INSERT, insert_managed_objects};
 

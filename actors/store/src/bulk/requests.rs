@@ -8,10 +8,10 @@ use platform_model::error::Result;
 use platform_model::id::{IdGenerator, TenantId};
 use platform_model::reference::LinkKind;
 
+use crate::bulk::group_paths::{self, FoundGroups};
 use crate::bulk::registration::{Batch, Memory, Registered, Registrar, refusal_of_tenant};
 use crate::devices::new_requests;
 use crate::devices::users;
-use crate::inventory::group_paths::{self, FoundGroups};
 use crate::inventory::links;
 use crate::until_uncontended;
 

@@ -3,7 +3,6 @@
 pub mod binaries;
 pub mod collection;
 pub mod external_ids;
-pub(crate) mod group_paths;
 pub mod links;
 pub mod managed_objects;
 pub(crate) mod query;
