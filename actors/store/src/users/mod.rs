@@ -29,7 +29,9 @@ use crate::Database;
 use crate::alarms::fragments;
 use crate::query::filter::{Filtered, Order, page_of};
 
-const FIND: &str = include_str!("../../../../sql/queries/users/find.sql");
+const FIND: &str = concat!(include_str!("../../../../sql/queries/users/find.sql"), "    AND u.name = $2");
+const FIND_MANY: &str =
+    concat!(include_str!("../../../../sql/queries/users/find.sql"), "    AND u.name = ANY($2)");
 const GET: &str = include_str!("../../../../sql/queries/users/get.sql");
 const TENANT_EXISTS: &str = include_str!("../../../../sql/queries/users/tenant_exists.sql");
 
@@ -64,7 +66,9 @@ pub(crate) async fn find_account(
     tenant: &TenantId,
     name: &str,
 ) -> Result<Option<(Account, TenantStatus)>> {
-    Ok(find_accounts(client, tenant, &[name]).await?.pop())
+    let statement = client.prepare_cached(FIND).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &name]).await?;
+    row.map(|row| account(tenant, &row)).transpose()
 }
 
 /// Returns roles and device permissions of users, held directly and through groups. Users that are deleted, disabled or
@@ -78,20 +82,12 @@ pub async fn list_rights(
     names: &[&str],
 ) -> Result<HashMap<Arc<str>, (RoleSet, DevicePermissions)>> {
     let client = database.reader().await?;
-    let accounts = find_accounts(&client, tenant, names).await?.into_iter();
-    let in_action = accounts.filter(|(user, status)| user.enabled && *status == TenantStatus::Active);
-    Ok(in_action.map(|(user, _)| (user.name, (user.roles, user.permissions))).collect())
-}
-
-/// Looks up those of the given users that exist.
-async fn find_accounts(
-    client: &impl GenericClient,
-    tenant: &TenantId,
-    names: &[&str],
-) -> Result<Vec<(Account, TenantStatus)>> {
-    let statement = client.prepare_cached(FIND).await?;
+    let statement = client.prepare_cached(FIND_MANY).await?;
     let rows = client.query(&statement, &[&tenant.as_str(), &names]).await?;
-    rows.iter().map(|row| account(tenant, row)).collect()
+    let accounts = rows.iter().map(|row| account(tenant, row)).collect::<Result<Vec<_>>>()?;
+    let active =
+        accounts.into_iter().filter(|(user, status)| user.enabled && *status == TenantStatus::Active);
+    Ok(active.map(|(user, _)| (user.name, (user.roles, user.permissions))).collect())
 }
 
 fn account(tenant: &TenantId, row: &Row) -> Result<(Account, TenantStatus)> {
