@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::hash::Hash;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -115,18 +116,17 @@ impl HeldBytes {
     }
 
     fn give_back(&self, of: &(TenantId, Arc<str>), bytes: usize) {
-        let mut held = self.held.lock();
-        if let Some(of_user) = held.users.get_mut(of) {
-            self.change(of_user, of_user.saturating_sub(bytes), self.per_user);
-            if *of_user == 0 {
-                held.users.remove(of);
-            }
-        }
-        if let Some(of_tenant) = held.tenants.get_mut(&of.0) {
-            self.change(of_tenant, of_tenant.saturating_sub(bytes), self.per_tenant);
-            if *of_tenant == 0 {
-                held.tenants.remove(&of.0);
-            }
+        let held = &mut *self.held.lock();
+        self.subtract(&mut held.users, of, bytes, self.per_user);
+        self.subtract(&mut held.tenants, &of.0, bytes, self.per_tenant);
+    }
+
+    /// Subtracts bytes from an entry and removes the entry when nothing is left.
+    fn subtract<K: Eq + Hash>(&self, held: &mut HashMap<K, usize>, of: &K, bytes: usize, most: usize) {
+        let Some(left) = held.get_mut(of) else { return };
+        self.change(left, left.saturating_sub(bytes), most);
+        if *left == 0 {
+            held.remove(of);
         }
     }
 
