@@ -77,7 +77,7 @@ impl Authenticator {
         if user.contains('\0') || user.chars().count() > 1007 {
             return Err(ApiError::Unauthorized);
         }
-        if let Some((user, status)) = self.find_by_secret(&tenant, &user, &password, source).await? {
+        if let Some((user, status)) = self.find_by_secret(&tenant, &user, &password).await? {
             return self.admit_by_password(user, status, seen).await;
         }
         let mut attempt = self.throttle.enter(self.throttle.account(&tenant, &user), source).await?;
@@ -97,12 +97,10 @@ impl Authenticator {
         tenant: &TenantId,
         user: &str,
         password: &str,
-        source: Source,
     ) -> Result<Option<(Account, TenantStatus)>> {
         if password.chars().count() < MACHINE_SECRET {
             return Ok(None);
         }
-        let Some(_turn) = self.throttle.look_up(source).await else { return Ok(None) };
         let found = platform_store::users::find_user(&self.database, tenant, user).await?;
         Ok(found.filter(|(user, _)| {
             let hash = user.password_hash.as_deref();

@@ -77,8 +77,6 @@ enum Subject {
 /// The lanes in which verifications wait. They are entered in this order, so that there is no deadlock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Lane {
-    /// The look-ups of accounts for a source. It is left before the others are entered.
-    LookUp(Source),
     /// A source that has guessed wrong too often.
     Entrance(Source),
     /// An account, for one source.
@@ -179,13 +177,6 @@ impl Throttle {
             Subject::Newcomers(account) => self.newcomers.delay(account),
             subject => self.accounts.delay(subject),
         }
-    }
-
-    /// Waits for a turn to look up an account, before all other waiting. Returns `None` when too many
-    /// requests of the source are waiting, so that a flood causes only a few concurrent look-ups.
-    pub(super) async fn look_up(&self, source: Source) -> Option<Turn<Lane>> {
-        let width = Width { at_once: self.at_once, inside: self.waiting_per_source };
-        self.lanes.turn(Lane::LookUp(source), width).await
     }
 
     /// Returns whether a source has recently guessed wrong too often.

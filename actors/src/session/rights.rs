@@ -41,8 +41,7 @@ pub enum Verdict {
 }
 
 /// Returns for each user whether they may receive all of their channels. A channel needs the role for its resource,
-/// or ownership of or permission for its one object, whatever the object's fragments (B-01). The function runs at
-/// most one statement, however many users and channels there are.
+/// or ownership of or permission for its one object, whatever the object's fragments (B-01).
 ///
 /// # Errors
 /// `Unavailable` or `Database` when ownership cannot be looked up.
@@ -54,7 +53,7 @@ pub async fn may_receive(
     let without_role = asked.iter().flat_map(|(rights, patterns)| {
         patterns.iter().filter(|pattern| !rights.roles.has(pattern.role())).filter_map(Pattern::object)
     });
-    let mut objects: Vec<i64> = without_role.map(|(object, _)| object.0).collect();
+    let mut objects: Vec<ManagedObjectId> = without_role.map(|(object, _)| object).collect();
     objects.sort_unstable();
     objects.dedup();
     let lineages = match objects.is_empty() {

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::GenericClient;
+use futures_util::future::try_join_all;
 use platform_model::access::{Ancestor, Authority, Ownership};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
 use quick_cache::sync::Cache;
 use tokio_postgres::Row;
 
-use crate::Database;
+use crate::shared_lookups::Lookup;
+use crate::{Database, Pool, take};
 
 const LIST_LINEAGES: &str = include_str!("../../../sql/queries/access/list_lineages.sql");
 const LIST_ANCESTORS: &str = include_str!("../../../sql/queries/access/list_ancestors.sql");
@@ -82,24 +84,46 @@ pub async fn list_lineages(
     Ok(rows.iter().map(|row| (ManagedObjectId(row.get(0)), lineage(row))).collect())
 }
 
+/// A managed object, as its lineage is looked up.
+type Key = (TenantId, ManagedObjectId);
+
+/// The look-ups of lineages by clients that subscribe, with their connections.
+pub(crate) struct LineageLookup(pub(crate) Pool);
+
+impl Lookup for LineageLookup {
+    type Key = Key;
+    type Value = Vec<Ancestor>;
+
+    async fn load(&self, keys: &[Key]) -> Result<HashMap<Key, Vec<Ancestor>>> {
+        let client = take(&self.0).await?;
+        let (tenants, ids): (Vec<_>, Vec<_>) =
+            keys.iter().map(|(tenant, id)| (tenant.as_str(), id.0)).unzip();
+        let statement = client.prepare_cached(LIST_ANCESTORS).await?;
+        let mut lineages: HashMap<_, Vec<Ancestor>> = HashMap::with_capacity(keys.len());
+        for row in client.query(&statement, &[&tenants, &ids]).await? {
+            let key = (TenantId::parse(row.get(0))?, ManagedObjectId(row.get(1)));
+            let above =
+                Ancestor { id: ManagedObjectId(row.get(2)), owner: row.get(3), by_devices: row.get(4) };
+            lineages.entry(key).or_default().push(above);
+        }
+        Ok(lineages)
+    }
+}
+
 /// Returns the lineages of managed objects, in the form that [`Authority::permits`] takes. Objects that do not exist
-/// are left out. One statement.
+/// are left out. Objects that are looked up at the same time share a statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn list_ancestors(
     database: &Database,
     tenant: &TenantId,
-    ids: &[i64],
+    objects: &[ManagedObjectId],
 ) -> Result<HashMap<ManagedObjectId, Vec<Ancestor>>> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(LIST_ANCESTORS).await?;
-    let mut lineages: HashMap<_, Vec<Ancestor>> = HashMap::with_capacity(ids.len());
-    for row in client.query(&statement, &[&tenant.as_str(), &ids]).await? {
-        let above = Ancestor { id: ManagedObjectId(row.get(1)), owner: row.get(2), by_devices: row.get(3) };
-        lineages.entry(ManagedObjectId(row.get(0))).or_default().push(above);
-    }
-    Ok(lineages)
+    database.ensure_reachable()?;
+    let lineage = |id| database.lineages.find((tenant.clone(), id));
+    let lineages = try_join_all(objects.iter().map(|id| lineage(*id))).await?;
+    Ok(objects.iter().zip(lineages).filter_map(|(id, lineage)| Some((*id, lineage?))).collect())
 }
 
 /// The managed objects that were looked up within the last seconds. The cache serves writes that store nothing, where

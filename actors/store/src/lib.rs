@@ -23,6 +23,7 @@ mod names;
 pub mod operations;
 pub mod query;
 mod room;
+mod shared_lookups;
 pub mod tenants;
 pub mod users;
 pub mod watch;
@@ -35,7 +36,7 @@ use std::time::Duration;
 use deadpool_postgres::{Manager, ManagerConfig, PoolConfig, RecyclingMethod, Runtime, Timeouts};
 use tokio_postgres::{Config, NoTls};
 
-use access::RecentSources;
+use access::{LineageLookup, RecentSources};
 /// A connection from one of the pools.
 pub use deadpool_postgres::Object as Connection;
 /// The connections of one purpose.
@@ -46,6 +47,8 @@ use platform_model::error::{Error, Result};
 use platform_model::limits::Limits;
 use room::Scarcity;
 pub use room::{Room, keep_log_short};
+use shared_lookups::{STATEMENTS_AT_ONCE, SharedLookups};
+use users::AccountLookup;
 
 const FIND_GREATEST_ID: &str = include_str!("../../../sql/queries/deployment/find_greatest_id.sql");
 
@@ -64,6 +67,8 @@ pub struct Database {
     config: Arc<Config>,
     reads: Pool,
     devices: Pool,
+    accounts: Arc<SharedLookups<AccountLookup>>,
+    lineages: Arc<SharedLookups<LineageLookup>>,
     reachable: Arc<AtomicBool>,
     scarcity: Arc<Scarcity>,
     statement_timeout: Duration,
@@ -82,9 +87,10 @@ const CONNECTION_WAIT: Duration = Duration::from_secs(5);
 /// machine.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Planner settings of writers, which look rows up by key in batches of any size. Planning each batch anew would cost
-/// more than running it, and a plan that was made once, on a small table, must not scan the table when it has grown.
-const WRITER_PLANS: &str = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off \
+/// Planner settings of those that look rows up by key in batches of any size: writers, and the look-ups of connecting
+/// clients. Planning each batch anew would cost more than running it, and a plan that was made once, on a small table,
+/// must not scan the table when it has grown.
+const KEYED_PLANS: &str = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off \
     -c enable_mergejoin=off -c jit=off";
 
 /// Planner settings of readers, which filter by values that clients send. A generic plan, or one with the seek costs of
@@ -112,6 +118,8 @@ impl Database {
         Ok(Self {
             reads: pool(&with_options(&config, READER_PLANS), connections.reads)?,
             devices: pool(&config, connections.devices)?,
+            accounts: Arc::new(SharedLookups::new(AccountLookup(lookup_pool(&config)?))),
+            lineages: Arc::new(SharedLookups::new(LineageLookup(lookup_pool(&config)?))),
             config: Arc::new(config),
             reachable: Arc::new(AtomicBool::new(true)),
             scarcity: Arc::default(),
@@ -128,12 +136,12 @@ impl Database {
 
     /// Creates a pool of one connection, for a writer or for occasional writes.
     pub fn writer_pool(&self) -> Result<Pool> {
-        pool(&with_options(&self.config, WRITER_PLANS), 1)
+        pool(&with_options(&self.config, KEYED_PLANS), 1)
     }
 
     /// Creates a pool for work that writes many rows in steps; `steps` is the number of concurrent steps.
     pub fn step_pool(&self, steps: usize) -> Result<Pool> {
-        pool(&with_options(&self.config, WRITER_PLANS), steps)
+        pool(&with_options(&self.config, KEYED_PLANS), steps)
     }
 
     /// Returns the same database for reads that must not slow down those of clients. It has connections of its own,
@@ -177,10 +185,7 @@ impl Database {
 
     async fn take(&self, pool: &Pool) -> Result<Connection> {
         self.ensure_reachable()?;
-        let waiting = std::time::Instant::now();
-        let connection = pool.get().await;
-        crate::metrics::POOL_WAIT.record(waiting.elapsed());
-        Ok(connection?)
+        take(pool).await
     }
 
     /// Returns the bus of changes of this and other processes.
@@ -278,6 +283,18 @@ impl std::fmt::Debug for Database {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Database").field("reachable", &self.is_reachable()).finish_non_exhaustive()
     }
+}
+
+async fn take(pool: &Pool) -> Result<Connection> {
+    let waiting = std::time::Instant::now();
+    let connection = pool.get().await;
+    crate::metrics::POOL_WAIT.record(waiting.elapsed());
+    Ok(connection?)
+}
+
+/// Creates the pool of one kind of shared look-ups.
+fn lookup_pool(config: &Config) -> Result<Pool> {
+    pool(&with_options(config, KEYED_PLANS), STATEMENTS_AT_ONCE)
 }
 
 fn with_options(config: &Config, options: &str) -> Config {

@@ -1,8 +1,6 @@
--- Returns users for authentication: roles and permissions held directly, followed by those of their groups. The caller
--- adds the condition on the name. For one name it must be `=`: with `= ANY` PostgreSQL would plan every look-up anew,
--- which takes longer than the look-up itself.
+-- Returns users for authentication: roles and permissions held directly, followed by those of their groups.
 SELECT
-    u.name, u.password_hash, u.enabled, t.status,
+    u.tenant, u.name, u.password_hash, u.enabled, t.status,
     u.roles || ARRAY(
         SELECT unnest(g.roles)
         FROM group_members m
@@ -23,6 +21,6 @@ SELECT
             AND r.id = substr(u.name, length('device_') + 1)
     ) END,
     u.application, u.duty
-FROM users u
+FROM unnest($1::text[], $2::text[]) AS asked (tenant, name)
+JOIN users u ON u.tenant = asked.tenant AND u.name = asked.name
 JOIN tenants t ON t.id = u.tenant
-WHERE u.tenant = $1

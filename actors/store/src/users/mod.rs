@@ -25,13 +25,12 @@ use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
-use crate::Database;
 use crate::alarms::fragments;
 use crate::query::filter::{Filtered, Order, page_of};
+use crate::shared_lookups::Lookup;
+use crate::{Database, Pool, take};
 
-const FIND: &str = concat!(include_str!("../../../../sql/queries/users/find.sql"), "    AND u.name = $2");
-const FIND_MANY: &str =
-    concat!(include_str!("../../../../sql/queries/users/find.sql"), "    AND u.name = ANY($2)");
+const FIND: &str = include_str!("../../../../sql/queries/users/find.sql");
 const GET: &str = include_str!("../../../../sql/queries/users/get.sql");
 const TENANT_EXISTS: &str = include_str!("../../../../sql/queries/users/tenant_exists.sql");
 
@@ -47,7 +46,25 @@ const MEMBER_NAME: &str = r#"m.user_name COLLATE "C""#;
 /// The last column: the number of sub-users.
 const SUBUSERS: &str = "(SELECT count(*) FROM users s WHERE s.tenant = u.tenant AND s.owner = u.name)";
 
-/// Looks up a user for authentication, with the status of its tenant. Returns `None` when tenant or user is unknown.
+/// A user, as it is looked up: tenant and name.
+type Key = (TenantId, Arc<str>);
+/// The data of users that authentication needs, with the status of their tenants.
+type Accounts = HashMap<Key, (Account, TenantStatus)>;
+
+/// The look-ups of users that authenticate, with their connections.
+pub(crate) struct AccountLookup(pub(crate) Pool);
+
+impl Lookup for AccountLookup {
+    type Key = Key;
+    type Value = (Account, TenantStatus);
+
+    async fn load(&self, keys: &[Key]) -> Result<Accounts> {
+        find_accounts(&take(&self.0).await?, keys).await
+    }
+}
+
+/// Looks up a user for authentication, with the status of its tenant. Returns `None` when tenant or user is unknown. Users
+/// that are looked up at the same time share a statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -56,19 +73,18 @@ pub async fn find_user(
     tenant: &TenantId,
     name: &str,
 ) -> Result<Option<(Account, TenantStatus)>> {
-    let client = database.loader().await?;
-    find_account(&client, tenant, name).await
+    database.ensure_reachable()?;
+    database.accounts.find((tenant.clone(), name.into())).await
 }
 
-/// Does the same as [`find_user`], over a given connection or as part of the caller's transaction.
+/// Looks up a user as [`find_user`] does, as part of the caller's transaction.
 pub(crate) async fn find_account(
     client: &impl GenericClient,
     tenant: &TenantId,
     name: &str,
 ) -> Result<Option<(Account, TenantStatus)>> {
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &name]).await?;
-    row.map(|row| account(tenant, &row)).transpose()
+    let key = (tenant.clone(), name.into());
+    Ok(find_accounts(client, std::slice::from_ref(&key)).await?.remove(&key))
 }
 
 /// Returns roles and device permissions of users, held directly and through groups. Users that are deleted, disabled or
@@ -81,28 +97,35 @@ pub async fn list_rights(
     tenant: &TenantId,
     names: &[&str],
 ) -> Result<HashMap<Arc<str>, (RoleSet, DevicePermissions)>> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND_MANY).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &names]).await?;
-    let accounts = rows.iter().map(|row| account(tenant, row)).collect::<Result<Vec<_>>>()?;
+    let keys: Vec<Key> = names.iter().map(|name| (tenant.clone(), (*name).into())).collect();
+    let accounts = find_accounts(&database.reader().await?, &keys).await?;
     let active =
-        accounts.into_iter().filter(|(user, status)| user.enabled && *status == TenantStatus::Active);
+        accounts.into_values().filter(|(user, status)| user.enabled && *status == TenantStatus::Active);
     Ok(active.map(|(user, _)| (user.name, (user.roles, user.permissions))).collect())
 }
 
-fn account(tenant: &TenantId, row: &Row) -> Result<(Account, TenantStatus)> {
+async fn find_accounts(client: &impl GenericClient, keys: &[Key]) -> Result<Accounts> {
+    let (tenants, names): (Vec<_>, Vec<_>) =
+        keys.iter().map(|(tenant, name)| (tenant.as_str(), &**name)).unzip();
+    let statement = client.prepare_cached(FIND).await?;
+    let rows = client.query(&statement, &[&tenants, &names]).await?;
+    rows.iter().map(account).collect()
+}
+
+fn account(row: &Row) -> Result<(Key, (Account, TenantStatus))> {
     let user = Account {
-        tenant: tenant.clone(),
-        name: row.get::<_, &str>(0).into(),
-        password_hash: row.get(1),
-        enabled: row.get(2),
-        roles: roles(row, 4),
-        permissions: permissions(row, 5)?,
-        unused_until: row.get(6),
-        application: application_user(row.get(7), row.get(8)),
+        tenant: TenantId::parse(row.get(0))?,
+        name: row.get::<_, &str>(1).into(),
+        password_hash: row.get(2),
+        enabled: row.get(3),
+        roles: roles(row, 5),
+        permissions: permissions(row, 6)?,
+        unused_until: row.get(7),
+        application: application_user(row.get(8), row.get(9)),
     };
-    let suspended = row.get::<_, &str>(3) == TenantStatus::Suspended.as_str();
-    Ok((user, if suspended { TenantStatus::Suspended } else { TenantStatus::Active }))
+    let suspended = row.get::<_, &str>(4) == TenantStatus::Suspended.as_str();
+    let status = if suspended { TenantStatus::Suspended } else { TenantStatus::Active };
+    Ok(((user.tenant.clone(), user.name.clone()), (user, status)))
 }
 
 fn roles(row: &Row, column: usize) -> RoleSet {
