@@ -24,7 +24,7 @@ const GRACE: Duration = Duration::from_secs(60);
 /// A bulk operation of this run.
 #[derive(Debug)]
 pub(super) struct BulkOperation {
-    id: u64,
+    id: String,
     target: Arc<Target>,
     connection: Connection,
 }
@@ -66,7 +66,7 @@ impl BulkOperation {
     pub(super) async fn schedule(target: &Arc<Target>, group: &str, ramp: f64) -> Result<Self, Error> {
         #[derive(Deserialize)]
         struct Made {
-            id: u64,
+            id: String,
         }
         let now = OffsetDateTime::now_utc();
         let now = now.replace_millisecond(now.millisecond()).unwrap_or(now);
