@@ -13,6 +13,7 @@ use crate::bayeux;
 use crate::error::Error;
 use crate::ledger::ReceiverId;
 use crate::long_polling::LongPolling;
+use crate::nchan::NchanPoll;
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::target::Target;
@@ -159,6 +160,7 @@ impl ClientFailures {
 /// Runs a client from opening to its end; the run aborts it when it is over.
 async fn attend(stage: Arc<AudienceState>, seat: ClientSpec) {
     let outcome = match seat.transport {
+        Transport::LongPolling if stage.target.floor().is_some() => hold_nchan_polls(&stage, &seat).await,
         Transport::LongPolling => hold_polls(&stage, &seat).await,
         Transport::WebSocket => Box::pin(read_frames(&stage, &seat)).await,
     };
@@ -193,6 +195,19 @@ async fn hold_polls(stage: &AudienceState, seat: &ClientSpec) -> Result<(), Even
             Err(Error::Io(_)) => Box::pin(reopen(stage, &mut session)).await.map_err(Event::Ended)?,
             Err(error) => return Err(Event::Ended(error)),
         }
+    }
+}
+
+async fn hold_nchan_polls(stage: &AudienceState, seat: &ClientSpec) -> Result<(), Event> {
+    let mut poll = {
+        let _permit = stage.permits.acquire().await;
+        NchanPoll::open(&stage.target, &seat.channel).await.map_err(Event::NotOpened)?
+    };
+    stage.events.send(Event::Opened).ok();
+    loop {
+        let message = poll.message().await.map_err(Event::Ended)?;
+        stage.run.deliver(seat.receiver, message);
+        poll.poll_again().await.map_err(Event::Ended)?;
     }
 }
 

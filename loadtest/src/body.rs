@@ -58,6 +58,16 @@ impl Kind {
         }
     }
 
+    /// Returns the first part of the channels for its notifications.
+    pub(crate) fn channel(self) -> &'static str {
+        match self {
+            Self::Alarm => "/alarms",
+            Self::Event | Self::CustomRow => "/events",
+            Self::Operation => "/operations",
+            _ => "/measurements",
+        }
+    }
+
     /// Returns whether it consists of CSV rows.
     pub(crate) fn is_csv(self) -> bool {
         matches!(self, Self::StaticRows(_) | Self::CustomRow)

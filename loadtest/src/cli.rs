@@ -82,6 +82,17 @@ pub(crate) struct Common {
     /// Accept a target that is not this machine; only load servers that are yours
     #[arg(long, global = true)]
     pub(crate) allow_remote_target: bool,
+    /// The target is this server of another kind: for `fanout` and for `fleet --dashboards 0`, over long polling
+    #[arg(long, global = true, value_enum)]
+    pub(crate) floor: Option<Floor>,
+}
+
+/// A server of another kind, with whose figures those of the platform are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Floor {
+    /// Nchan, configured by floors/nchan.conf
+    Nchan,
 }
 
 /// The scenarios.
@@ -162,11 +173,7 @@ impl ObjectKind {
 
     /// Returns the first part of the channels for its notifications.
     pub(crate) fn channel(self) -> &'static str {
-        match self {
-            Self::Alarm => "/alarms",
-            Self::Event => "/events",
-            Self::Measurement => "/measurements",
-        }
+        self.kind().channel()
     }
 
     /// Returns the kind of post.

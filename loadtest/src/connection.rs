@@ -82,6 +82,11 @@ impl Connection {
         self.traffic
     }
 
+    /// Returns `Last-Modified` and `Etag` of the last response, if it has both.
+    pub(crate) fn validators(&self) -> Option<(&str, &str)> {
+        self.parser.validators()
+    }
+
     /// Sends a complete request (head and body).
     ///
     /// # Errors

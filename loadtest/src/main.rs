@@ -27,6 +27,7 @@ mod inventory;
 mod ledger;
 mod long_polling;
 mod mark;
+mod nchan;
 mod operation_ledger;
 mod operations;
 mod poster;

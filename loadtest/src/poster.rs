@@ -7,10 +7,12 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use crate::body::Kind;
+use crate::cli::Floor;
 use crate::connection::{Connection, Traffic};
 use crate::csv::verdict::{CLEAN, Verdict};
 use crate::error::Error;
 use crate::ledger::Outcome;
+use crate::nchan;
 use crate::run::{Run, latency_histogram};
 use crate::target::Target;
 
@@ -137,7 +139,11 @@ impl Poster {
             true => self.run.post_apart(device, kind.rows(), due),
             false => self.run.post(device, kind.rows(), due),
         };
-        let request = self.request(kind, device, &kind.body(id, mark));
+        let body = kind.body(id, mark);
+        let request = match self.target.floor() {
+            Some(Floor::Nchan) => self.target.post(&nchan::publisher_path(kind, id), &body),
+            None => self.request(kind, device, &body),
+        };
         let (verdict, traffic) = match self.exchange(kind, &request).await {
             Ok(exchanged) => exchanged,
             Err(_) => {

@@ -50,13 +50,21 @@ pub(crate) struct ResponseParser {
     head: Vec<u8>,
     status: u16,
     retry_after: Option<u16>,
+    validators: Option<Box<(String, String)>>,
     body: Vec<u8>,
 }
 
 impl ResponseParser {
     /// Creates a parser that waits for the first response; it owns no memory until bytes arrive.
     pub(crate) fn new() -> Self {
-        Self { state: State::Head, head: Vec::new(), status: 0, retry_after: None, body: Vec::new() }
+        Self {
+            state: State::Head,
+            head: Vec::new(),
+            status: 0,
+            retry_after: None,
+            validators: None,
+            body: Vec::new(),
+        }
     }
 
     /// Drops the finished response and waits for the next one.
@@ -87,6 +95,11 @@ impl ResponseParser {
     /// Returns after how many seconds the request may be sent again, if the response has `Retry-After`.
     pub(crate) fn retry_after(&self) -> Option<u16> {
         self.retry_after
+    }
+
+    /// Returns `Last-Modified` and `Etag`, if the response has both.
+    pub(crate) fn validators(&self) -> Option<(&str, &str)> {
+        self.validators.as_deref().map(|(modified, tag)| (modified.as_str(), tag.as_str()))
     }
 
     /// Returns the body decoded so far.
@@ -136,6 +149,7 @@ impl ResponseParser {
     fn start_body(&mut self, head: &[u8]) -> Result<(), ParseError> {
         let framing = Framing::read(head)?;
         (self.status, self.retry_after) = (framing.status, framing.retry_after);
+        self.validators = framing.modified.clone().zip(framing.tag.clone()).map(Box::new);
         self.state = match framing {
             Framing { status: 100..=199, .. } => State::Head,
             Framing { status: 204 | 304, .. } => State::Done,
@@ -188,10 +202,12 @@ fn after_size_line(size: usize) -> State {
     if size == 0 { State::Trailer { line: 0 } } else { State::ChunkData { left: size } }
 }
 
-/// The headers that describe the body, and `Retry-After`.
+/// The headers that describe the body, `Retry-After` and the validators.
 struct Framing {
     status: u16,
     retry_after: Option<u16>,
+    modified: Option<String>,
+    tag: Option<String>,
     length: Option<usize>,
     is_chunked: bool,
 }
@@ -203,6 +219,8 @@ impl Framing {
         let mut framing = Self {
             status: decimal(code).ok_or(ParseError::StatusLine)? as u16,
             retry_after: None,
+            modified: None,
+            tag: None,
             length: None,
             is_chunked: false,
         };
@@ -213,12 +231,20 @@ impl Framing {
                 framing.length = Some(decimal(value).ok_or(ParseError::Length)?);
             } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
                 framing.is_chunked = value.to_ascii_lowercase().ends_with(b"chunked");
+            } else if name.eq_ignore_ascii_case(b"last-modified") {
+                framing.modified = text(value);
+            } else if name.eq_ignore_ascii_case(b"etag") {
+                framing.tag = text(value);
             } else if name.eq_ignore_ascii_case(b"retry-after") {
                 framing.retry_after = decimal(value).and_then(|seconds| u16::try_from(seconds).ok());
             }
         }
         Ok(framing)
     }
+}
+
+fn text(value: &[u8]) -> Option<String> {
+    std::str::from_utf8(value).ok().map(str::to_owned)
 }
 
 fn decimal(digits: &[u8]) -> Option<usize> {
@@ -298,6 +324,17 @@ mod tests {
         parser.reset();
         parser.feed(SIZED).unwrap();
         assert_eq!((parser.status(), parser.retry_after()), (201, None));
+    }
+
+    #[test]
+    fn validators_are_those_of_the_last_response() {
+        let named = b"HTTP/1.1 200 OK\r\nLast-Modified: Mon, 02 Nov 2026 07:00:00 GMT\r\nEtag: 3\r\ncontent-length: 0\r\n\r\n";
+        let mut parser = ResponseParser::new();
+        parser.feed(named).unwrap();
+        assert_eq!(parser.validators(), Some(("Mon, 02 Nov 2026 07:00:00 GMT", "3")));
+        parser.reset();
+        parser.feed(SIZED).unwrap();
+        assert_eq!(parser.validators(), None);
     }
 
     #[test]

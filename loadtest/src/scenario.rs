@@ -102,7 +102,8 @@ struct Window {
 impl Bench {
     fn new(common: &Common) -> Result<Self, Error> {
         let reach = if common.allow_remote_target { Reach::Anywhere } else { Reach::Loopback };
-        let target = Target::resolve(&common.url, reach, &common.user, &common.password)?;
+        let target =
+            Target::resolve(&common.url, reach, &common.user, &common.password)?.of_kind(common.floor);
         let target = Arc::new(match &common.post_header {
             Some(header) => target.with_post_header(header),
             None => target,

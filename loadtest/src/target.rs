@@ -12,6 +12,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Deserialize;
 use tokio::net::{TcpSocket, TcpStream};
 
+use crate::cli::Floor;
 use crate::connection::Connection;
 use crate::error::Error;
 
@@ -45,6 +46,7 @@ pub(crate) struct Target {
     authority: String,
     authorization: String,
     post_headers: String,
+    floor: Option<Floor>,
     opened: Arc<AtomicU32>,
 }
 
@@ -74,8 +76,19 @@ impl Target {
             authority: authority.to_owned(),
             authorization: basic(user, password),
             post_headers: ACCEPT.to_owned(),
+            floor: None,
             opened: Arc::default(),
         })
+    }
+
+    /// Takes the server for one of another kind, if a floor is given.
+    pub(crate) fn of_kind(self, floor: Option<Floor>) -> Self {
+        Self { floor, ..self }
+    }
+
+    /// Returns the kind of the server, if it is not the platform.
+    pub(crate) fn floor(&self) -> Option<Floor> {
+        self.floor
     }
 
     /// Sends this header, `Name: value`, with every measured post.
@@ -91,6 +104,7 @@ impl Target {
             authority: self.authority.clone(),
             authorization: basic(user, password),
             post_headers: self.post_headers.clone(),
+            floor: self.floor,
             opened: Arc::clone(&self.opened),
         }
     }
