@@ -10,7 +10,7 @@ use actix_web::dev::ServerHandle;
 use actix_web::rt::spawn;
 use actix_web::web;
 use platform_actors::Platform;
-use platform_actors::abandoned_uploads;
+use platform_actors::background::abandoned_uploads;
 use platform_model::application::ShownApplication;
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;

@@ -21,8 +21,8 @@
 //!
 //! # Reading order
 //!
-//! [`device`] (writes), [`hub`] and [`session`] (notifications), `heartbeats`, `silence` and `presence` (availability of
-//! devices), [`event_processing`] (modules).
+//! [`device`] (writes), [`hub`] and [`session`] (notifications), [`background`] (availability of devices, bulk work),
+//! [`event_processing`] (modules).
 //!
 //! # Message rules
 //!
@@ -32,25 +32,18 @@
 //! - After a crash an actor starts again from the database: memory is a cache, PostgreSQL is the truth.
 //! - Every write carries its condition in SQL. If it no longer holds, the actor reloads and decides again.
 
-pub mod abandoned_uploads;
-mod bulk_alarm_update;
-mod bulk_operation;
-pub mod bulk_registration;
+pub mod background;
 pub mod device;
 pub mod event_processing;
-mod heartbeats;
 pub mod hub;
-mod leases;
 pub mod metrics;
 pub mod platform;
-mod presence;
 pub mod registry;
 pub mod server_key_hasher;
 pub mod session;
-mod session_dispatcher;
-mod silence;
 mod small_map;
 pub mod tenant;
+pub mod writes;
 
 pub use platform::{BulkProgress, Changed, Holders, Names, Platform, Tenant};
 pub use tenant::NewSession;

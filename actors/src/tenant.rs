@@ -12,11 +12,12 @@ use platform_model::origin::is_device_user;
 use platform_model::units::SystemOfUnits;
 use platform_store::announcements::Holders;
 
-use crate::device::{self, DeviceActor};
-use crate::presence::{UserConnected, UserDisconnected};
+use crate::background::presence::{UserConnected, UserDisconnected};
+use crate::device::DeviceActor;
+use crate::session::dispatcher::SessionDispatcher;
 use crate::session::{ClientId, SessionActor, SessionEnvironment};
-use crate::session_dispatcher::SessionDispatcher;
 use crate::small_map::SmallMap;
+use crate::writes;
 
 /// Starts the actor of a device unless it runs. The reply is its address.
 #[derive(Debug, Message)]
@@ -86,7 +87,7 @@ pub(crate) struct ListSessions {
 /// The parent of a tenant's device actors and sessions.
 pub struct TenantActor {
     environment: Arc<SessionEnvironment>,
-    devices: Vec<(ArbiterHandle, device::Context)>,
+    devices: Vec<(ArbiterHandle, writes::WriteContext)>,
     sessions_of_user: HashMap<Arc<str>, SmallMap<ClientId, ()>>,
 }
 
@@ -94,7 +95,7 @@ impl TenantActor {
     /// Creates the actor. `devices` holds, for each actor thread, its arbiter and the context of its devices.
     pub(crate) fn new(
         environment: Arc<SessionEnvironment>,
-        devices: Vec<(ArbiterHandle, device::Context)>,
+        devices: Vec<(ArbiterHandle, writes::WriteContext)>,
     ) -> Self {
         Self { environment, devices, sessions_of_user: HashMap::new() }
     }

@@ -13,7 +13,7 @@ mod text;
 
 use actix_web::{HttpResponse, web};
 use futures_util::{StreamExt, stream};
-use platform_actors::bulk_registration::{BulkRegistration, HashedDevice, Registered, Uploader};
+use platform_actors::background::bulk_registration::{BulkRegistration, HashedDevice, Registered, Uploader};
 use platform_model::access::{Api, Permission};
 use platform_model::body::missing;
 use platform_model::bulk_registration::{Asked, NewDevice, Place, Row};

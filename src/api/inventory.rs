@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
-use platform_actors::device::{DeleteManagedObject, NewObject, UpdateManagedObject};
+use platform_actors::device::{DeleteManagedObject, UpdateManagedObject};
+use platform_actors::writes::NewObject;
 use platform_model::access::{Api, Permission};
 use platform_model::error::Error;
 use platform_model::id::ManagedObjectId;

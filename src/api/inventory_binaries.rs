@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::device::{DeleteManagedObject, NewObject, ReplaceBinary, UpdateManagedObject};
+use platform_actors::device::{DeleteManagedObject, ReplaceBinary, UpdateManagedObject};
+use platform_actors::writes::NewObject;
 use platform_model::access::{Api, Permission};
 use platform_model::binary::{self, Binary};
 use platform_model::body::{Body, missing};

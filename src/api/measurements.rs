@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
-use platform_actors::device::{NewMeasurements, Turn};
+use platform_actors::writes::{NewMeasurements, Turn};
 use platform_model::access::{Api, Ownership};
 use platform_model::body::Body;
 use platform_model::id::{ManagedObjectId, MeasurementId};

@@ -16,7 +16,7 @@ use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode, Uri};
 use actix_web::{App, HttpMessage, HttpRequest, ResponseError, web};
 use bytes::Bytes;
-use platform_actors::device::Turn;
+use platform_actors::writes::Turn;
 use platform_model::naming::naming;
 use platform_model::operation::OperationStatus;
 use serde::de::DeserializeOwned;

@@ -14,7 +14,7 @@ use actix_web::http::{Method, StatusCode};
 use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesOrdered;
-use platform_actors::device::{PublicationOrder, Turn};
+use platform_actors::writes::{PublicationOrder, Turn};
 
 use super::engine::Engine;
 use super::groups::{GroupedLines, message_id, switch};

@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 
 use actix_web::http::header::{self, HeaderName};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev, web};
-use platform_actors::device::Turn;
+use platform_actors::writes::Turn;
 use platform_model::links::Links;
 use platform_model::naming::naming;
 use platform_model::origin::ProcessingMode;

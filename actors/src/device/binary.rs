@@ -1,15 +1,14 @@
-//! Managed objects with a file. The object and the bytes of its file become visible in one transaction.
+//! The file of a managed object. The object and the bytes of its file change in one transaction.
 
 use std::sync::Arc;
 
 use actix::prelude::*;
 use platform_model::error::Result;
-use platform_model::id::{BinaryId, ManagedObjectId};
+use platform_model::id::BinaryId;
 use platform_model::managed_object::ManagedObject;
 use platform_store::writer::Change;
 
-use super::managed_object::create_by;
-use super::{Context, DeviceActor, NewObject, UpdateManagedObject};
+use super::{DeviceActor, UpdateManagedObject};
 
 /// Changes the object and makes an upload its file (I-12).
 ///
@@ -24,19 +23,6 @@ pub struct ReplaceBinary {
     pub update: UpdateManagedObject,
     /// The finished upload.
     pub binary: BinaryId,
-}
-
-/// Creates a managed object with a finished upload as its file, and publishes CREATE.
-///
-/// # Errors
-/// `Unavailable` or `Database`; nothing was published then.
-pub(crate) async fn create_binary(
-    context: &Context,
-    id: ManagedObjectId,
-    new: NewObject,
-    binary: BinaryId,
-) -> Result<Arc<ManagedObject>> {
-    create_by(context, id, new, |tenant, object| Change::InsertBinary(tenant, object, binary)).await
 }
 
 impl Handler<ReplaceBinary> for DeviceActor {

@@ -1,13 +1,13 @@
-//! The managed object of a device: its creation, changes and deletion.
+//! The managed object of a device: its changes and deletion.
 
 use std::sync::Arc;
 
 use actix::prelude::*;
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
-use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::id::TenantId;
 use platform_model::limits::NOTIFIED_DELETIONS;
-use platform_model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch, NewManagedObject};
+use platform_model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
 use platform_model::origin::Origin;
 use platform_model::reference::WantedReferences;
 use platform_model::timestamp::Timestamp;
@@ -15,16 +15,7 @@ use platform_store::access::Source;
 use platform_store::inventory::managed_objects::{ChangedBy, ManagedObjectUpdate};
 use platform_store::writer::{Change, Written};
 
-use super::{Cause, Context, Device, DeviceActor};
-
-/// A managed object to create.
-#[derive(Debug, Clone)]
-pub struct NewObject {
-    /// The body of the request.
-    pub object: NewManagedObject,
-    /// The caller, who becomes the owner.
-    pub origin: Origin,
-}
+use super::{Cause, Device, DeviceActor};
 
 /// Changes the fields that a PUT contains and no others (C-10).
 ///
@@ -56,50 +47,6 @@ pub struct DeleteManagedObject {
     pub cascade: Cascade,
     /// The caller and the mode of the request.
     pub origin: Arc<Origin>,
-}
-
-/// Creates a managed object and publishes CREATE. A new object has no history to keep in order, so no actor is
-/// started for it: a million new assets cost a million rows and no actors.
-///
-/// # Errors
-/// `Unavailable` or `Database`; nothing was published then.
-pub(crate) async fn create(
-    context: &Context,
-    id: ManagedObjectId,
-    new: NewObject,
-) -> Result<Arc<ManagedObject>> {
-    create_by(context, id, new, Change::InsertManagedObject).await
-}
-
-/// Creates a managed object with the write that `change` returns for it.
-pub(super) async fn create_by(
-    context: &Context,
-    id: ManagedObjectId,
-    new: NewObject,
-    change: impl FnOnce(TenantId, Arc<ManagedObject>) -> Change,
-) -> Result<Arc<ManagedObject>> {
-    let NewObject { object, origin } = new;
-    let stores = origin.mode.stores();
-    let object = Arc::new(object.created(stores.then_some(id), &origin.user));
-    if stores {
-        let written =
-            context.writer.write(change(context.tenant.clone(), object.clone()), origin.fence()).await?;
-        if !matches!(written, Written::Stored) {
-            // Its upload was deleted as abandoned. An object without its file must not exist.
-            let (database, tenant) = (&context.database, &context.tenant);
-            platform_store::inventory::managed_objects::delete_managed_objects(
-                database,
-                tenant,
-                &[id],
-                origin.fence(),
-            )
-            .await?;
-            return Err(Error::unavailable("the upload was deleted before it became the file of an object"));
-        }
-    }
-    let event = PublishedChange::ManagedObjectCreated(object.clone());
-    context.publish(id, event, Cause::of(&origin));
-    Ok(object)
 }
 
 impl Handler<UpdateManagedObject> for DeviceActor {

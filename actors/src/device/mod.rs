@@ -12,13 +12,8 @@ mod children;
 mod event_binaries;
 mod events;
 mod managed_object;
-mod measurement_deletion;
-mod measurements;
 mod operations;
 mod pause;
-mod placement;
-mod publication;
-mod publication_order;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,59 +24,26 @@ pub(crate) use alarm_mappings::CachedMappings;
 pub use alarms::{RaiseAlarm, UpdateAlarm};
 pub(crate) use availability::{EndSilence, ReportSilence};
 pub use binary::ReplaceBinary;
-pub(crate) use binary::create_binary;
 pub use children::{AddChildren, CreateChild, RemoveChild};
 pub use event_binaries::{PlaceEventBinary, RemoveEventBinary, Removed};
 pub use events::{DeleteEvent, UpdateEvent};
-pub(crate) use events::{create_event, delete_events};
-pub(crate) use managed_object::create;
-pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
-pub(crate) use measurement_deletion::{delete_measurement, delete_measurements};
-pub use measurements::NewMeasurements;
-pub(crate) use measurements::create_measurements;
-pub(crate) use operations::delete_operations;
+pub use managed_object::{DeleteManagedObject, UpdateManagedObject};
 pub use operations::{QueueOperation, UpdateOperation};
-pub(crate) use placement::{forget_placement, placement_group};
 use platform_model::access::Authority;
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
-use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
-use platform_model::limits::Limits;
+use platform_model::id::ManagedObjectId;
 use platform_model::origin::Origin;
 use platform_store::access::Source;
-use platform_store::writer::WriterHandle;
-use platform_store::{self, Database};
-pub(crate) use publication::Cause;
-pub use publication_order::{PublicationOrder, Turn};
 
-use crate::event_processing::feed::Feeds;
-use crate::heartbeats::Heartbeats;
-use crate::hub::{NotificationHub, SubscriptionCounts};
-use crate::presence::Presence;
 use crate::registry::Registry;
+use crate::writes::{Cause, WriteContext};
 
 /// How often a write is decided again after its revision turned out to be outdated.
 const MAX_ATTEMPTS: usize = 5;
 
 /// How long the actor of an object that does not exist is kept.
 const MISSING_OBJECT_IDLE: Duration = Duration::from_secs(1);
-
-/// The dependencies of a device actor; all of them outlive the actor.
-#[derive(Clone)]
-pub(crate) struct Context {
-    pub(crate) tenant: TenantId,
-    pub(crate) database: Database,
-    pub(crate) writer: WriterHandle,
-    pub(crate) heartbeats: Addr<Heartbeats>,
-    pub(crate) presence: Addr<Presence>,
-    pub(crate) hub: Addr<NotificationHub>,
-    pub(crate) subscription_counts: SubscriptionCounts,
-    /// The modules that process what is published.
-    pub(crate) feeds: Feeds,
-    pub(crate) ids: Arc<IdGenerator>,
-    pub(crate) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
-    pub(crate) limits: Arc<Limits>,
-    pub(crate) mappings: Arc<CachedMappings>,
-}
 
 /// The actor of one device, which handles one write after the other.
 pub struct DeviceActor {
@@ -96,13 +58,13 @@ pub struct DeviceActor {
 /// A device with its dependencies.
 pub(crate) struct Device {
     id: ManagedObjectId,
-    context: Context,
+    context: WriteContext,
     /// The object does not exist. The actor then stops soon, so that invented ids do not use memory for long.
     gone: bool,
 }
 
 impl DeviceActor {
-    pub(crate) fn new(id: ManagedObjectId, context: Context) -> Self {
+    pub(crate) fn new(id: ManagedObjectId, context: WriteContext) -> Self {
         Self {
             devices: context.devices.clone(),
             idle: context.limits.device_idle,
@@ -166,6 +128,11 @@ impl Drop for DeviceActor {
 }
 
 impl Device {
+    /// Publishes a change of this object; see [`WriteContext::publish`].
+    fn publish(&self, event: PublishedChange, origin: &Origin) {
+        self.context.publish(self.id, event, Cause::of(origin));
+    }
+
     /// Looks up the access data of the managed object and checks that the caller may write to it. It is read each
     /// time, because another process may have changed the owner. `has_fragment` tells whether a fragment is written.
     ///

@@ -11,18 +11,13 @@ use platform_model::audit_record::{AttributeChange, NewAuditRecord};
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, OperationId};
-use platform_model::limits::NOTIFIED_DELETIONS;
-use platform_model::links::Links;
-use platform_model::operation::{
-    NewOperation, Operation, OperationFilter, OperationPatch, OperationStatus, unknown_device,
-};
+use platform_model::operation::{NewOperation, Operation, OperationPatch, OperationStatus, unknown_device};
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
-use platform_store::operations::collection;
 use platform_store::operations::{OperationUpdate, ToQueue};
 use platform_store::writer::{Change, Written};
 
-use super::{Cause, Context, Device, DeviceActor, MAX_ATTEMPTS};
+use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
 
 /// Queues an operation (O-01, O-04).
 ///
@@ -81,27 +76,6 @@ impl Handler<UpdateOperation> for DeviceActor {
     fn handle(&mut self, message: UpdateOperation, _: &mut Self::Context) -> Self::Result {
         self.exclusively(async move |device| device.update_operation(message).await)
     }
-}
-
-/// Deletes the matching operations, and publishes DELETE for each of the first thousand (O-08, B-06). The deletion
-/// consists of many short transactions; a caller that stops halfway may repeat the request.
-///
-/// # Errors
-/// `Timeout`, `Contended`, `Unavailable` or `Database`; some of the operations may be deleted then.
-pub(crate) async fn delete_operations(
-    context: &Context,
-    filter: &OperationFilter,
-    links: &Links,
-) -> Result<()> {
-    let mut notifications_left = NOTIFIED_DELETIONS;
-    let mut deletion = collection::deletion(&context.database, &context.tenant, filter);
-    while let Some(gone) = deletion.next().await? {
-        for (id, device) in gone.into_iter().take(notifications_left) {
-            notifications_left -= 1;
-            context.publish(device, PublishedChange::OperationDeleted(id), Cause::persistent(links));
-        }
-    }
-    Ok(())
 }
 
 impl Device {

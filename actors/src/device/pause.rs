@@ -8,7 +8,7 @@ use platform_model::id::ManagedObjectId;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::{Context, DeviceActor};
+use super::{DeviceActor, WriteContext};
 
 /// How long to wait until devices pause; slower devices are not waited for.
 const PAUSE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -43,7 +43,7 @@ impl Handler<Pause> for DeviceActor {
 /// Devices that stay paused until this guard is dropped.
 pub(crate) struct Paused(#[expect(dead_code, reason = "held, not read")] Vec<oneshot::Sender<()>>);
 
-impl Context {
+impl WriteContext {
     /// Pauses the devices whose actors run in this process. Each first completes the write that is under way.
     pub(crate) async fn pause(&self, devices: &[ManagedObjectId]) -> Paused {
         let (mut resumes, mut pausing) = (Vec::new(), Vec::new());

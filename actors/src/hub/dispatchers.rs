@@ -7,8 +7,8 @@ use actix::prelude::*;
 
 use super::Notification;
 use crate::server_key_hasher::ServerKeyHasher;
+use crate::session::dispatcher::{DispatchToSessions, SessionDispatcher, SessionSlot};
 use crate::session::{DeliverNotification, EndSession};
-use crate::session_dispatcher::{DispatchToSessions, SessionDispatcher, SessionSlot};
 
 /// The dispatchers of all sessions that ever subscribed; there is one per HTTP thread.
 #[derive(Default)]

@@ -12,7 +12,7 @@ use super::{Notification, NotificationHub, each_once};
 ///
 /// Sent by modules. The order of their rows is the order of delivery; see [`Context::publish_row`].
 ///
-/// [`Context::publish_row`]: crate::device::Context::publish_row
+/// [`Context::publish_row`]: crate::writes::WriteContext::publish_row
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct PublishRow {

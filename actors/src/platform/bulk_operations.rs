@@ -14,7 +14,7 @@ use platform_store::leases;
 use tokio::time::sleep;
 
 use super::Platform;
-use crate::bulk_operation::BulkOperationActor;
+use crate::background::bulk_operation::BulkOperationActor;
 use crate::tenant::place;
 
 impl Platform {

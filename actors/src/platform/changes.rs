@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::{Platform, Tenant};
-use crate::heartbeats;
+use crate::background::heartbeats;
 use crate::session::{EndSession, ListSubscriptions, Rights, SessionActor, Verdict, may_receive};
 use crate::tenant::ListSessions;
 pub use platform_store::announcements::{Holders, Names};

@@ -18,20 +18,21 @@ use platform_model::origin::Origin;
 use platform_model::reference::LinkKind;
 use platform_store::operations::diagnosis::find_out;
 
-use crate::bulk_alarm_update::delete_alarms;
-use crate::device::{self, CreateChild, DeviceActor, NewMeasurements, NewObject, Turn};
+use crate::background::bulk_alarm_update::delete_alarms;
+use crate::device::{CreateChild, DeviceActor};
 use crate::hub::HasListeners;
 use crate::registry::Registry;
+use crate::session::dispatcher::SessionDispatcher;
 use crate::session::{ClientId, SessionActor, Sessions};
-use crate::session_dispatcher::SessionDispatcher;
 use crate::tenant::{NewSession, StartDevice, StartSession, TenantActor, place};
+use crate::writes::{self, NewMeasurements, NewObject, Turn};
 
 /// A tenant for the HTTP layer.
 pub struct Tenant {
     pub(super) address: Addr<TenantActor>,
     pub(super) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
     pub(super) sessions: Arc<Sessions>,
-    pub(super) contexts: Vec<device::Context>,
+    pub(super) contexts: Vec<writes::WriteContext>,
     pub(super) ids: Arc<IdGenerator>,
 }
 
@@ -83,16 +84,16 @@ impl Tenant {
         Ok(findings)
     }
 
-    /// Deletes operations; see [`device::delete_operations`].
+    /// Deletes operations; see [`writes::delete_operations`].
     ///
     /// # Errors
     /// The errors of that function.
     pub async fn delete_operations(&self, filter: &OperationFilter, links: &Links) -> Result<()> {
-        device::delete_operations(self.context(), filter, links).await
+        writes::delete_operations(self.context(), filter, links).await
     }
 
     /// Returns the context for publications that do not come from an actor.
-    pub(crate) fn context(&self) -> &device::Context {
+    pub(crate) fn context(&self) -> &writes::WriteContext {
         &self.contexts[0]
     }
 
@@ -101,19 +102,19 @@ impl Tenant {
         self.contexts.iter().take(1).for_each(|context| context.mappings.forget());
     }
 
-    /// Creates a managed object; see [`device::create`]. If the user registered its device for a group, its first
+    /// Creates a managed object; see [`writes::create_object`]. If the user registered its device for a group, its first
     /// device is created in that group (N-04).
     ///
     /// # Errors
     /// `Unavailable` or `Database`; nothing was published then.
     pub async fn create_managed_object(&self, new: NewObject) -> Result<Arc<ManagedObject>> {
-        if let Some(group) = device::placement_group(self.context(), &new).await?
+        if let Some(group) = writes::placement_group(self.context(), &new).await?
             && let Some(device) = self.create_in_group(group, &new).await?
         {
             return Ok(device);
         }
         let id = ManagedObjectId(self.ids.next());
-        device::create(&self.contexts[place(id, self.contexts.len())], id, new).await
+        writes::create_object(&self.contexts[place(id, self.contexts.len())], id, new).await
     }
 
     /// Creates a device in a group: the object and its link in one transaction, then the placement is deleted. A
@@ -134,7 +135,7 @@ impl Tenant {
         };
         match self.ask_device(group, create).await {
             Ok(device) => {
-                device::forget_placement(self.context(), &origin.user).await;
+                writes::forget_placement(self.context(), &origin.user).await;
                 Ok(Some(device))
             }
             Err(Error::NotFound { .. }) => Ok(None),
@@ -142,16 +143,16 @@ impl Tenant {
         }
     }
 
-    /// Creates a managed object whose file is a finished upload; see [`device::create_binary`].
+    /// Creates a managed object whose file is a finished upload; see [`writes::create_binary`].
     ///
     /// # Errors
     /// `Unavailable` or `Database`; nothing was published then.
     pub async fn create_binary(&self, new: NewObject, binary: BinaryId) -> Result<Arc<ManagedObject>> {
         let id = ManagedObjectId(self.ids.next());
-        device::create_binary(&self.contexts[place(id, self.contexts.len())], id, new, binary).await
+        writes::create_binary(&self.contexts[place(id, self.contexts.len())], id, new, binary).await
     }
 
-    /// Stores measurements; see [`device::create_measurements`].
+    /// Stores measurements; see [`writes::create_measurements`].
     ///
     /// # Errors
     /// The errors of that function.
@@ -161,10 +162,10 @@ impl Tenant {
         turn: Option<Turn>,
     ) -> Result<Vec<Arc<Measurement>>> {
         let first = new.measurements.first().map_or(ManagedObjectId(0), |first| first.source);
-        device::create_measurements(&self.contexts[place(first, self.contexts.len())], new, turn).await
+        writes::create_measurements(&self.contexts[place(first, self.contexts.len())], new, turn).await
     }
 
-    /// Creates an event; see [`device::create_event`].
+    /// Creates an event; see [`writes::create_event`].
     ///
     /// # Errors
     /// `Invalid` when the source does not exist, `Forbidden`; `Unavailable` or `Database`, and nothing was published
@@ -177,34 +178,34 @@ impl Tenant {
     ) -> Result<Arc<Event>> {
         // The context of the source's thread is used, so that notifications about a source have one order.
         let context = &self.contexts[place(new.source, self.contexts.len())];
-        device::create_event(context, new, origin, turn).await
+        writes::create_event(context, new, origin, turn).await
     }
 
-    /// Deletes the matching events; see [`device::delete_events`].
+    /// Deletes the matching events; see [`writes::delete_events`].
     ///
     /// # Errors
     /// `Timeout`, `Unavailable` or `Database`; some of the events may be deleted then.
     pub async fn delete_events(&self, filter: &EventFilter, origin: &Origin) -> Result<()> {
         match self.contexts.first() {
-            Some(context) => device::delete_events(context, filter, origin).await,
+            Some(context) => writes::delete_events(context, filter, origin).await,
             None => Ok(()),
         }
     }
 
-    /// Deletes one measurement; see [`device::delete_measurement`].
+    /// Deletes one measurement; see [`writes::delete_measurement`].
     ///
     /// # Errors
     /// The errors of that function.
     pub async fn delete_measurement(&self, id: MeasurementId, origin: &Origin) -> Result<()> {
-        device::delete_measurement(self.context(), id, origin).await
+        writes::delete_measurement(self.context(), id, origin).await
     }
 
-    /// Deletes measurements; see [`device::delete_measurements`].
+    /// Deletes measurements; see [`writes::delete_measurements`].
     ///
     /// # Errors
     /// The errors of that function.
     pub async fn delete_measurements(&self, filter: MeasurementFilter, origin: &Origin) -> Result<()> {
-        device::delete_measurements(self.context(), filter, origin).await
+        writes::delete_measurements(self.context(), filter, origin).await
     }
 
     /// Starts a session on the calling thread. Returns `None` when the user has reached the limit of sessions (B-23).

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::SessionActor;
-use crate::session_dispatcher::{RemoveSession, ScheduleWake, SessionDispatcher, SessionSlot};
+use crate::session::dispatcher::{RemoveSession, ScheduleWake, SessionDispatcher, SessionSlot};
 
 type Work = Pin<Box<dyn ActorFuture<SessionActor, Output = ()>>>;
 

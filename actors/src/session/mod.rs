@@ -29,6 +29,7 @@
 
 mod connect;
 mod context;
+pub(crate) mod dispatcher;
 mod presence;
 mod queue;
 mod rights;

@@ -5,7 +5,7 @@ use actix_web::body::SizedStream;
 use actix_web::http::header;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
-use platform_actors::bulk_registration::Registered;
+use platform_actors::background::bulk_registration::Registered;
 use platform_model::bulk_registration::Place;
 use platform_model::error::Error;
 use serde::Serialize;

@@ -20,7 +20,7 @@ pub(crate) use arguments::Arguments;
 
 use std::cell::Cell;
 
-use platform_actors::device::Turn;
+use platform_actors::writes::Turn;
 use platform_model::naming::naming;
 
 use super::engine::Engine;

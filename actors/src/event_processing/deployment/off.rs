@@ -21,9 +21,10 @@ use platform_store::modules::changes::{ChangedBy, StoredModule, change_modules};
 
 use super::Deployments;
 use super::changes::{switch_off, switch_off_statements};
-use crate::device::{NewObject, RaiseAlarm, UpdateAlarm};
+use crate::device::{RaiseAlarm, UpdateAlarm};
 use crate::event_processing::module_actor::Deployment;
 use crate::platform::Tenant;
+use crate::writes::NewObject;
 
 /// The name that the managed object of a tenant's event processing gets when it is created.
 const OBJECT: &str = "Event processing";

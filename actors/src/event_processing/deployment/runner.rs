@@ -4,6 +4,7 @@
 //! module whose text, deployment and dependencies on other modules are unchanged goes on with its state.
 
 use crate::event_processing::feed::Appetite;
+use crate::writes::WriteContext;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -20,7 +21,6 @@ use tokio::task::spawn_blocking;
 use super::Deployments;
 use super::hold::Hold;
 use super::off::{Off, What};
-use crate::device;
 use crate::event_processing::module_actor::{
     Cause, Deployment, End, ModuleActor, Outlet, Renamed, Share, Steps, Total, Trouble, Wake, Workplace,
 };
@@ -60,7 +60,7 @@ pub(crate) struct Over;
 /// The actor that runs the modules of one tenant.
 pub(crate) struct TenantRunner {
     deployments: Arc<Deployments>,
-    context: device::Context,
+    context: WriteContext,
     hold: Arc<Hold>,
     retained: Arc<Total>,
     writes: Arc<TenantWrites>,
@@ -84,7 +84,7 @@ struct RunningModule {
 }
 
 impl TenantRunner {
-    pub(crate) fn new(deployments: Arc<Deployments>, context: device::Context, hold: Arc<Hold>) -> Self {
+    pub(crate) fn new(deployments: Arc<Deployments>, context: WriteContext, hold: Arc<Hold>) -> Self {
         let retained = Total::new(deployments.limits.tenant_module_bytes);
         let writes = Arc::new(deployments.writes(&context.tenant, hold.fence()));
         Self {

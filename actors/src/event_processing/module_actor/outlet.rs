@@ -6,15 +6,15 @@ use platform_epl::plan::ModulePlan;
 use platform_epl::runtime::Effect;
 use platform_model::id::{ModuleId, TenantId};
 
-use crate::device;
 use crate::event_processing::writes::Writes;
+use crate::writes::WriteContext;
 
 /// The destinations of the effects of one module.
 pub(crate) struct Outlet {
     pub(crate) module: ModuleId,
     /// The name in force: the first part of the module's channels.
     pub(crate) name: Arc<str>,
-    pub(crate) context: device::Context,
+    pub(crate) context: WriteContext,
     pub(crate) writes: Writes,
 }
 

@@ -17,10 +17,11 @@ use tokio::time::sleep;
 use super::TenantWrites;
 use super::deed::{Children, Deed};
 use crate::device::{
-    AddChildren, DeleteEvent, DeleteManagedObject, DeviceActor, NewMeasurements, NewObject, QueueOperation,
-    RaiseAlarm, UpdateAlarm, UpdateEvent, UpdateManagedObject, UpdateOperation,
+    AddChildren, DeleteEvent, DeleteManagedObject, DeviceActor, QueueOperation, RaiseAlarm, UpdateAlarm,
+    UpdateEvent, UpdateManagedObject, UpdateOperation,
 };
 use crate::platform::Tenant;
+use crate::writes::{NewMeasurements, NewObject};
 
 /// How long a write is retried that cannot be made at present.
 const PATIENCE: Duration = Duration::from_secs(30);

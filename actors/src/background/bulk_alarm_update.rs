@@ -22,8 +22,8 @@ use platform_store::alarms::bulk_updates::{
 };
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::device::{Cause, Context as DeviceContext};
-use crate::leases::{LeaseGuard, Leases};
+use crate::background::leases::{LeaseGuard, Leases};
+use crate::writes::{Cause, WriteContext};
 
 /// The alarms that one step changes; a step is a transaction of about ten milliseconds.
 const STEP: i64 = 500;
@@ -59,7 +59,7 @@ struct NextStep;
 pub(crate) struct BulkAlarmUpdate {
     held: Held,
     all: Arc<BulkAlarmUpdates>,
-    context: DeviceContext,
+    context: WriteContext,
     /// Notified when the update is complete.
     finished: Option<oneshot::Sender<()>>,
     /// The number of alarms of the next step.
@@ -72,7 +72,7 @@ impl BulkAlarmUpdate {
     pub(crate) fn new(
         held: Held,
         all: Arc<BulkAlarmUpdates>,
-        context: DeviceContext,
+        context: WriteContext,
         finished: oneshot::Sender<()>,
     ) -> Self {
         let lease = all.leases.add(held.hold());
@@ -147,7 +147,7 @@ impl Handler<NextStep> for BulkAlarmUpdate {
 async fn take_step(
     held: &mut Held,
     all: &BulkAlarmUpdates,
-    context: &DeviceContext,
+    context: &WriteContext,
     size: i64,
 ) -> Result<Stepped> {
     let _turn = all.lane.acquire().await.map_err(Error::unavailable)?;
@@ -172,11 +172,7 @@ async fn take_step(
 ///
 /// # Errors
 /// `Contended`, `Timeout`, `Unavailable` or `Database`; some of the alarms may be deleted then.
-pub(crate) async fn delete_alarms(
-    context: &DeviceContext,
-    filter: &AlarmFilter,
-    links: &Links,
-) -> Result<()> {
+pub(crate) async fn delete_alarms(context: &WriteContext, filter: &AlarmFilter, links: &Links) -> Result<()> {
     let (database, tenant) = (&context.database, &context.tenant);
     let last_alarm = store::last_alarm(database, tenant).await?;
     let mut deletion = Deletion { tenant, filter, last_alarm, place: None };

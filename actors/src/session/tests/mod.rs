@@ -13,7 +13,7 @@ use tokio::time::{advance, pause};
 
 use super::*;
 use crate::hub::{Publish, SubscriptionCounts};
-use crate::session_dispatcher::SessionDispatcher;
+use crate::session::dispatcher::SessionDispatcher;
 use crate::tenant::{AcknowledgementExtension, NewSession, TenantActor};
 use sockets::SlowSocket;
 

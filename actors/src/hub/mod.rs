@@ -23,7 +23,7 @@ use platform_model::links::Links;
 use platform_model::units::SystemOfUnits;
 use platform_store::Database;
 
-use crate::session_dispatcher::{SessionDispatcher, SessionSlot};
+use crate::session::dispatcher::{SessionDispatcher, SessionSlot};
 use crate::small_map::SmallMap;
 pub(crate) use agents::PublishQueued;
 use dispatchers::SessionDispatchers;

@@ -26,18 +26,19 @@ use platform_store::leases;
 use platform_store::writer::{Writer, WriterHandle};
 pub use tenant::Tenant;
 
-use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
-use crate::bulk_operation::BulkOperations;
-use crate::device::{self, CachedMappings};
+use crate::background::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
+use crate::background::bulk_operation::BulkOperations;
+use crate::background::heartbeats::Heartbeats;
+use crate::background::presence::Presence;
+use crate::device::CachedMappings;
 use crate::event_processing::deployment::{Deployments, Foundation};
 use crate::event_processing::feed::Feeds;
 use crate::event_processing::look_ups::LookUpPath;
-use crate::heartbeats::Heartbeats;
 use crate::hub::{NotificationHub, SubscriptionCounts};
-use crate::presence::Presence;
 use crate::registry::Registry;
 use crate::session::{ClientId, Release, SessionActor, SessionEnvironment, Sessions};
 use crate::tenant::{TenantActor, place, place_of_tenant};
+use crate::writes;
 
 /// The running platform of one server process.
 pub struct Platform {
@@ -177,7 +178,7 @@ impl Platform {
             NotificationHub::new(tenant, database, counts)
         });
         let (mappings, feeds) = (Arc::<CachedMappings>::default(), Feeds::default());
-        let context = |thread: &ActorThread| device::Context {
+        let context = |thread: &ActorThread| writes::WriteContext {
             tenant: id.clone(),
             database: self.database.clone(),
             writer: thread.writer.clone(),
@@ -191,7 +192,7 @@ impl Platform {
             limits: self.limits.clone(),
             mappings: mappings.clone(),
         };
-        let contexts: Vec<device::Context> = self.threads.iter().map(context).collect();
+        let contexts: Vec<writes::WriteContext> = self.threads.iter().map(context).collect();
         let places: Vec<_> =
             self.threads.iter().map(|thread| thread.arbiter.clone()).zip(contexts.iter().cloned()).collect();
         let (shared, limits) = (sessions.clone(), self.limits.clone());

@@ -16,7 +16,7 @@ use platform_store::access::{self, Source};
 use platform_store::measurements::{SentMeasurements, UnseenShape};
 use platform_store::writer::{Change, Written};
 
-use super::{Cause, Context, Turn};
+use super::{Cause, Turn, WriteContext};
 
 /// The measurements of one request, of which all or none are stored (G-02).
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ pub struct NewMeasurements {
 /// `Invalid` when a source does not exist, `Forbidden` when the caller may not write for one of them; `Unavailable`
 /// or `Database`. Nothing was stored or published then.
 pub(crate) async fn create_measurements(
-    context: &Context,
+    context: &WriteContext,
     new: NewMeasurements,
     mut turn: Option<Turn>,
 ) -> Result<Vec<Arc<Measurement>>> {
@@ -49,7 +49,7 @@ pub(crate) async fn create_measurements(
 }
 
 /// Publishes CREATE of each measurement now or when the turn comes.
-fn publish(context: &Context, measurements: &[Arc<Measurement>], origin: &Origin, turn: Option<Turn>) {
+fn publish(context: &WriteContext, measurements: &[Arc<Measurement>], origin: &Origin, turn: Option<Turn>) {
     // A turn that has come lasts until the end of this function.
     if turn.as_ref().is_some_and(|turn| !turn.has_come())
         && let Some(turn) = turn
@@ -67,7 +67,7 @@ fn publish(context: &Context, measurements: &[Arc<Measurement>], origin: &Origin
 }
 
 async fn store_all(
-    context: &Context,
+    context: &WriteContext,
     new: Vec<NewMeasurement>,
     origin: &Origin,
     turn: &mut Option<Turn>,
@@ -92,7 +92,7 @@ async fn store_all(
 }
 
 /// Prepares the write: assigns ids, and adds the shapes that are new to their source.
-fn sent(context: &Context, new: Vec<NewMeasurement>, origin: &Origin) -> Arc<SentMeasurements> {
+fn sent(context: &WriteContext, new: Vec<NewMeasurement>, origin: &Origin) -> Arc<SentMeasurements> {
     let known = context.database.shapes();
     let mut sent = SentMeasurements {
         measurements: Vec::with_capacity(new.len()),
@@ -116,7 +116,7 @@ fn sent(context: &Context, new: Vec<NewMeasurement>, origin: &Origin) -> Arc<Sen
 
 /// Writes the measurements. Returns false when a source does not exist or is not the caller's; none is stored then.
 async fn write(
-    context: &Context,
+    context: &WriteContext,
     sent: &Arc<SentMeasurements>,
     origin: &Origin,
     turn: &mut Option<Turn>,
@@ -140,7 +140,7 @@ async fn write(
 
 /// Returns the measurements as they would be stored, without ids, for modes that store nothing (M-02).
 async fn unstored(
-    context: &Context,
+    context: &WriteContext,
     new: Vec<NewMeasurement>,
     origin: &Origin,
     turn: Option<&Turn>,
@@ -170,7 +170,7 @@ enum Freshness {
 /// Checks that the caller may write for every source. On POST a missing device is an invalid value in the body, not a
 /// 404 (E-01).
 async fn authorize(
-    context: &Context,
+    context: &WriteContext,
     measurements: &[Arc<Measurement>],
     origin: &Origin,
     freshness: Freshness,
@@ -189,7 +189,7 @@ async fn authorize(
     Ok(())
 }
 
-async fn source(context: &Context, id: ManagedObjectId, freshness: Freshness) -> Result<Arc<Source>> {
+async fn source(context: &WriteContext, id: ManagedObjectId, freshness: Freshness) -> Result<Arc<Source>> {
     let (database, tenant) = (&context.database, &context.tenant);
     let found = match freshness {
         Freshness::Current => access::find_source(&database.loader().await?, tenant, id).await?.map(Arc::new),

@@ -14,7 +14,7 @@ use platform_model::origin::Depth;
 use platform_model::origin::{Origin, ProcessingMode};
 use platform_store::operations::Queued;
 
-use super::{Context, Device};
+use super::WriteContext;
 use crate::hub::{LinksChanged, Publish, PublishQueued, PublishRow};
 
 /// The origin of a publication: it decides who receives it, and carries the depth and the links that receivers see.
@@ -48,7 +48,7 @@ impl<'a> Cause<'a> {
     }
 }
 
-impl Context {
+impl WriteContext {
     /// Publishes an event. Modules receive it in every mode; sessions with matching subscriptions receive it if the
     /// mode sends notifications (M-04). Every publication passes through here in the order of the commits, and is
     /// delivered in this order per source.
@@ -108,12 +108,5 @@ impl Context {
     /// Tells the hub that links were added or removed, so that objects belong to other families (B-19b).
     pub(crate) fn links_changed(&self) {
         self.hub.do_send(LinksChanged);
-    }
-}
-
-impl Device {
-    /// See [`Context::publish`].
-    pub(super) fn publish(&self, event: PublishedChange, origin: &Origin) {
-        self.context.publish(self.id, event, Cause::of(origin));
     }
 }

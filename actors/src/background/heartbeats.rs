@@ -264,7 +264,7 @@ impl Handler<RescheduleHeartbeat> for Heartbeats {
     }
 }
 
-impl crate::device::Context {
+impl crate::writes::WriteContext {
     /// Records a heartbeat of a device. Call this after each creation of an alarm, event or measurement for `source`,
     /// and after a PUT on it. It waits for nothing. Only requests of device users without an application key
     /// count, and none in modes that store nothing (M-02).

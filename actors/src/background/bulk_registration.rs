@@ -14,8 +14,8 @@ use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::links::Links;
 use platform_model::reference::WantedReferences;
 
-use crate::device::Cause;
 use crate::platform::Platform;
+use crate::writes::Cause;
 
 pub use platform_store::bulk::registration::Registered;
 use platform_store::bulk::registration::{Batch, DeviceRow, Memory, ObjectRow, Registrar, register_devices};

@@ -22,8 +22,8 @@ use platform_store::{Connection, Pool};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::device::{Cause, Context as DeviceContext};
-use crate::leases::{LeaseGuard, Leases};
+use crate::background::leases::{LeaseGuard, Leases};
+use crate::writes::{Cause, WriteContext};
 use ramp::Ramp;
 
 /// The most operations of one step, which is a transaction of about ten milliseconds.
@@ -73,13 +73,13 @@ struct Run {
     held: Held,
     ramp: Ramp,
     all: Arc<BulkOperations>,
-    context: DeviceContext,
+    context: WriteContext,
 }
 
 impl BulkOperationActor {
     /// Creates the actor. `context` belongs to the tenant's devices on the actor's thread. If an operation is overdue
     /// the ramp starts now, so that missed operations are not created all at once (K-11).
-    pub(crate) fn new(held: Held, all: Arc<BulkOperations>, context: DeviceContext) -> Self {
+    pub(crate) fn new(held: Held, all: Arc<BulkOperations>, context: WriteContext) -> Self {
         let first = Instant::now() + Duration::try_from_secs_f64(held.until_due).unwrap_or_default();
         let ramp = Ramp::new(held.asked.ramp, first);
         let lease = all.leases.add(held.hold());

@@ -18,7 +18,7 @@ use super::plan::{self, ModulePlan, StatementKind, Target};
 use super::runtime::{Effect, Outcome, Runtime};
 use super::stream::Row;
 
-const DOCUMENT: &str = include_str!("../../../docs/modules.md");
+const DOCUMENT: &str = include_str!("../../../../docs/modules.md");
 
 /// The minimum number of examples; fewer would mean that examples were lost or not found.
 const EXAMPLES: usize = 19;

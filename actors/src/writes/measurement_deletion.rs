@@ -11,14 +11,18 @@ use platform_store::access::{self, Source};
 use platform_store::measurements::collection::{self, begin_deletion, delete_next};
 use platform_store::measurements::rows::get_measurement;
 
-use super::{Cause, Context};
+use super::{Cause, WriteContext};
 
 /// Deletes one measurement and publishes DELETE as the mode requires (M-02 to M-04). QUIESCENT sends the deletion to
 /// modules only, as do TRANSIENT and CEP, which delete nothing.
 ///
 /// # Errors
 /// `NotFound`; `Forbidden` when the caller may not write for its source; `Unavailable` or `Database`.
-pub(crate) async fn delete_measurement(context: &Context, id: MeasurementId, origin: &Origin) -> Result<()> {
+pub(crate) async fn delete_measurement(
+    context: &WriteContext,
+    id: MeasurementId,
+    origin: &Origin,
+) -> Result<()> {
     let (database, tenant) = (&context.database, &context.tenant);
     let measurement = get_measurement(database, tenant, id).await?;
     if matches!(origin.authority, Authority::Limited(_)) {
@@ -45,7 +49,7 @@ pub(crate) async fn delete_measurement(context: &Context, id: MeasurementId, ori
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`; some of the measurements may be deleted then.
 pub(crate) async fn delete_measurements(
-    context: &Context,
+    context: &WriteContext,
     filter: MeasurementFilter,
     origin: &Origin,
 ) -> Result<()> {
@@ -63,7 +67,7 @@ pub(crate) async fn delete_measurements(
     Ok(())
 }
 
-fn publish_deletions(context: &Context, gone: &[(MeasurementId, ManagedObjectId)], origin: &Origin) {
+fn publish_deletions(context: &WriteContext, gone: &[(MeasurementId, ManagedObjectId)], origin: &Origin) {
     for (id, source) in gone {
         let event = PublishedChange::MeasurementDeleted(*id);
         context.publish(*source, event, Cause::of(origin));

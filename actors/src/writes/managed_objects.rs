@@ -1,0 +1,73 @@
+//! New managed objects, with or without a file. A new object has no history to keep in order, so no actor is started
+//! for it: a million new assets cost a million rows and no actors.
+
+use std::sync::Arc;
+
+use platform_model::change::PublishedChange;
+use platform_model::error::{Error, Result};
+use platform_model::id::{BinaryId, ManagedObjectId, TenantId};
+use platform_model::managed_object::{ManagedObject, NewManagedObject};
+use platform_model::origin::Origin;
+use platform_store::inventory::managed_objects::delete_managed_objects;
+use platform_store::writer::{Change, Written};
+
+use super::{Cause, WriteContext};
+
+/// A managed object to create.
+#[derive(Debug, Clone)]
+pub struct NewObject {
+    /// The body of the request.
+    pub object: NewManagedObject,
+    /// The caller, who becomes the owner.
+    pub origin: Origin,
+}
+
+/// Creates a managed object and publishes CREATE.
+///
+/// # Errors
+/// `Unavailable` or `Database`; nothing was published then.
+pub(crate) async fn create_object(
+    context: &WriteContext,
+    id: ManagedObjectId,
+    new: NewObject,
+) -> Result<Arc<ManagedObject>> {
+    create_by(context, id, new, Change::InsertManagedObject).await
+}
+
+/// Creates a managed object with the write that `change` returns for it.
+async fn create_by(
+    context: &WriteContext,
+    id: ManagedObjectId,
+    new: NewObject,
+    change: impl FnOnce(TenantId, Arc<ManagedObject>) -> Change,
+) -> Result<Arc<ManagedObject>> {
+    let NewObject { object, origin } = new;
+    let stores = origin.mode.stores();
+    let object = Arc::new(object.created(stores.then_some(id), &origin.user));
+    if stores {
+        let written =
+            context.writer.write(change(context.tenant.clone(), object.clone()), origin.fence()).await?;
+        if !matches!(written, Written::Stored) {
+            // Its upload was deleted as abandoned. An object without its file must not exist.
+            let (database, tenant) = (&context.database, &context.tenant);
+            delete_managed_objects(database, tenant, &[id], origin.fence()).await?;
+            return Err(Error::unavailable("the upload was deleted before it became the file of an object"));
+        }
+    }
+    let event = PublishedChange::ManagedObjectCreated(object.clone());
+    context.publish(id, event, Cause::of(&origin));
+    Ok(object)
+}
+
+/// Creates a managed object with a finished upload as its file, and publishes CREATE.
+///
+/// # Errors
+/// `Unavailable` or `Database`; nothing was published then.
+pub(crate) async fn create_binary(
+    context: &WriteContext,
+    id: ManagedObjectId,
+    new: NewObject,
+    binary: BinaryId,
+) -> Result<Arc<ManagedObject>> {
+    create_by(context, id, new, |tenant, object| Change::InsertBinary(tenant, object, binary)).await
+}
