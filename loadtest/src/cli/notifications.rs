@@ -15,7 +15,7 @@ pub(crate) struct Fleet {
     /// Clients on the alarms of all devices, half by long polling, half by WebSocket
     #[arg(long, default_value_t = 50)]
     pub(crate) dashboards: u32,
-    /// What is posted and received; with --post-header "X-Platform-Processing-Mode: TRANSIENT" measurements
+    /// Kind of object that is posted and received; with --post-header "X-Platform-Processing-Mode: TRANSIENT" measurements
     /// are delivered without being stored
     #[arg(long, value_enum, default_value_t = ObjectKind::Alarm)]
     pub(crate) kind: ObjectKind,
