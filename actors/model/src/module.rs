@@ -43,8 +43,8 @@ impl ModuleStatus {
     }
 }
 
-/// A statement that was switched off because it retained too much, until the module is deployed again. The other
-/// statements of the module keep running.
+/// A statement that was switched off because it retained too much, until the module is deployed again. The
+/// other statements of the module keep running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatementOff {
     /// The name of the statement.

@@ -157,8 +157,8 @@ pub async fn find_recent_source(
     Ok(found)
 }
 
-/// Ensures that no managed object has this user name as its owner. A new user of this name would own such objects, so a
-/// caller who may not grant access to them must not create the user.
+/// Ensures that no managed object has this user name as its owner. A new user of this name would own such objects, so
+/// a caller who may not grant access to them must not create the user.
 ///
 /// # Errors
 /// `Refused` when managed objects are owned by this name; `Unavailable` or `Database`.

@@ -52,8 +52,9 @@ impl Database {
     }
 }
 
-/// Runs frequent checkpoints while the disk has little room, until the future is dropped. PostgreSQL logs every change,
-/// including deletions, and reuses the files of its log only after a checkpoint; by default one runs every few minutes.
+/// Runs frequent checkpoints while the disk has little room, until the future is dropped. PostgreSQL logs every
+/// change, including deletions, and reuses the files of its log only after a checkpoint; by default one runs every
+/// few minutes.
 pub async fn keep_log_short(database: Database) {
     // It has a pool of its own, so that it takes no connection from requests.
     let Ok(pool) = database.writer_pool() else { return };

@@ -1,6 +1,6 @@
--- Acquires leases of modules of all tenants: those that no process holds; if $6 is true, those whose holder has lost its
--- connection; and those of tenants whose events arrived at this process ($3) while the holder has received none for $4
--- seconds.
+-- Acquires leases of modules of all tenants: those that no process holds; if $6 is true, those whose holder has lost
+-- its connection; and those of tenants whose events arrived at this process ($3) while the holder has received none
+-- for $4 seconds.
 WITH lost AS MATERIALIZED (SELECT session_pid, session_start FROM lost_module_sessions WHERE $6)
 INSERT INTO module_leases AS l (tenant, process, fence, leased_until, fed_at, session_pid, session_start)
 SELECT m.tenant, $1, 1, now() + make_interval(secs => $2), now(), $7, $8

@@ -112,8 +112,8 @@ impl Content {
     }
 }
 
-/// Parses `10:00:05` or `10:00:05.250`, optionally after a date such as `2026-11-22 `. Returns the time and the rest of
-/// the line.
+/// Parses `10:00:05` or `10:00:05.250`, optionally after a date such as `2026-11-22 `. Returns the time and the rest
+/// of the line.
 fn time(line: &str, now: i64) -> (i64, &str) {
     let (date, rest) = match line.split_once(' ') {
         Some((date, rest)) if date.len() == 10 => (Some(date), rest),

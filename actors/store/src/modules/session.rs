@@ -1,6 +1,6 @@
-//! The database connection by which a process holds its leases of modules. PostgreSQL notices when the connection ends,
-//! which it does however the process ends. So other processes can take over at once and need not wait until the leases
-//! expire.
+//! The database connection by which a process holds its leases of modules. PostgreSQL notices when the connection
+//! ends, which it does however the process ends. So other processes can take over at once and need not wait until the
+//! leases expire.
 
 use platform_model::error::Result;
 use time::OffsetDateTime;
