@@ -10,9 +10,9 @@ use crate::run::histogram;
 /// How an agent learned of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SeenBy {
-    /// By a notification.
+    /// It received a notification.
     Notified,
-    /// By requesting PENDING operations, after a reconnect.
+    /// It queried the PENDING operations after a reconnect.
     Found,
 }
 

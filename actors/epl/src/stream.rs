@@ -60,7 +60,7 @@ pub enum OutputStream {
 /// it.
 #[derive(Debug)]
 pub struct Input {
-    /// What happened.
+    /// The change or the response.
     pub occurrence: Occurrence,
     pub(crate) mode: ProcessingMode,
     /// How far modules caused the change. If the number of writes is above zero, `_origin` is "cep".

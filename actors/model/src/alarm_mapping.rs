@@ -48,7 +48,7 @@ pub struct AlarmMappings(HashMap<String, AlarmMapping>);
 impl AlarmMappings {
     /// Returns the alarm to raise, or `None` when it is suppressed.
     pub fn apply(&self, new: Arc<NewAlarm>) -> Option<Arc<NewAlarm>> {
-        // Most tenants have no mappings, so this avoids to compute a hash.
+        // Most tenants have no mappings, so this avoids computing a hash.
         let mapping = if self.0.is_empty() { None } else { self.0.get(&new.type_) };
         match mapping {
             None => Some(new),

@@ -67,17 +67,17 @@ pub struct Limits {
     pub incomplete_upload: Duration,
     /// The maximum number of bytes of a Bayeux request body or a WebSocket message.
     pub bayeux_bytes: usize,
-    /// A connection whose client takes nothing of its answer for this long is ended, by whatever transport.
+    /// How long a client may accept no byte of a response before its connection is closed.
     pub unread_answer: Duration,
-    /// A body that comes more slowly than this in the long run is answered 408. The slowest modems bring four times as much.
+    /// The minimum average rate of a request body; a slower one gets 408. The slowest modems send four times as fast.
     pub body_bytes_per_second: u32,
-    /// So long a body may pause, on the whole or between two bytes.
+    /// How long a request body may pause, in total and between two bytes.
     pub body_pause: Duration,
-    /// Bytes of large answers that are not read and of bodies that are not whole, of one user; what comes beyond is answered 429.
+    /// The maximum bytes of unread large responses and incomplete bodies of one user; further requests get 429.
     pub held_bytes_per_user: usize,
-    /// The same of all users of a tenant.
+    /// The same maximum for all users of a tenant together.
     pub held_bytes_per_tenant: usize,
-    /// A ping goes out on a WebSocket this often (B-21); one silent for two and a half of these is closed.
+    /// The time between two pings on a WebSocket (B-21); it is closed after two and a half of these without a frame.
     pub socket_ping: Duration,
     /// The timeout of a query, after which the response is 413 (E-01).
     pub statement_timeout: Duration,

@@ -43,18 +43,18 @@ impl ModuleStatus {
     }
 }
 
-/// A statement that was switched off because it asked for too much; the others of its module go on. Until the module is deployed
-/// anew.
+/// A statement that was switched off because it retained too much, until the module is deployed again. The
+/// other statements of the module keep running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatementOff {
-    /// Its name.
+    /// The name of the statement.
     pub statement: String,
-    /// For the author of the module.
+    /// The reason, for the author of the module.
     pub reason: String,
 }
 
 impl StatementOff {
-    /// Several of them, for audit records and alarms.
+    /// Returns a description of several statements, for audit records and alarms.
     pub fn shown(off: &[Self]) -> String {
         let one = |off: &Self| format!("statement '{}': {}", off.statement, off.reason);
         off.iter().map(one).collect::<Vec<_>>().join("; ")
@@ -72,9 +72,9 @@ pub struct Module {
     pub status: ModuleStatus,
     /// When its text, name or status last changed.
     pub last_modified: Timestamp,
-    /// Statements that do not run although it is deployed.
+    /// The statements that do not run although the module is deployed.
     pub switched_off: Vec<StatementOff>,
-    /// What looks like a slip in its text (NE19), each with its place.
+    /// Warnings about likely slips in the text, each with its position.
     pub warnings: Vec<String>,
 }
 

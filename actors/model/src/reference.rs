@@ -85,9 +85,9 @@ pub struct WantedReferences {
 pub enum WantedParents {
     /// They are not read, because nobody will see the object.
     None,
-    /// Without their names, the default.
+    /// They are shown without their names, which is the default.
     Unnamed,
-    /// With their names: `withParents=true`.
+    /// They are shown with their names (`withParents=true`).
     Named,
 }
 

@@ -78,7 +78,7 @@ impl Platform {
     }
 
     /// Takes over the modules that no running process runs. They miss no input after this returns, so a starting server
-    /// reports ready only then (CSV3). Links in their notifications start with `links`.
+    /// reports ready only then. Links in their notifications start with `links`.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.

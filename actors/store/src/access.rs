@@ -157,7 +157,8 @@ pub async fn find_recent_source(
     Ok(found)
 }
 
-/// Whoever is given a name owns what is owned by it. So a name is not given by those who may not give that.
+/// Ensures that no managed object has this user name as its owner. A new user of this name would own such objects, so
+/// a caller who may not grant access to them must not create the user.
 ///
 /// # Errors
 /// `Refused` when managed objects are owned by this name; `Unavailable` or `Database`.
@@ -172,8 +173,8 @@ pub async fn ensure_owns_nothing(database: &Database, tenant: &TenantId, name: &
     }
 }
 
-/// Lets a caller through who may read or write something of this managed object. `has_fragment` asks the thing that is
-/// read or written, which may be the object itself or, say, one of its alarms.
+/// Authorizes a caller to read or write data of this managed object. `has_fragment` tells whether the data holds a
+/// fragment; the data may be the object itself or, for example, one of its alarms.
 ///
 /// # Errors
 /// `Forbidden`; `NotFound` when there is no such object; `Unavailable` or `Database`.

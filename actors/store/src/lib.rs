@@ -55,9 +55,9 @@ const FIND_GREATEST_ID: &str = include_str!("../../../sql/queries/deployment/fin
 /// The number of connections that a server may use, besides one per writer.
 #[derive(Debug, Clone, Copy)]
 pub struct Connections {
-    /// For reads of consoles and other clients.
+    /// The connections for reads of consoles and other clients.
     pub reads: usize,
-    /// For device actors that load data.
+    /// The connections for device actors that load data.
     pub devices: usize,
 }
 

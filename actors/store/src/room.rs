@@ -1,6 +1,6 @@
-//! Whether there is room on the disk of the database. Whoever stores something asks here before; reading and deleting go on
-//! without (SE7). Only the private PostgreSQL has a disk that the server can look at; one of the operator's own choice says by
-//! itself when it has no room.
+//! Whether the disk of the database has room for new data. Every write that adds data checks this first; reads and
+//! deletions are not restricted. The server can only check the disk of its private PostgreSQL. A PostgreSQL of the
+//! operator reports a full disk as an error of the statement, which becomes the same `DiskFull`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,38 +10,40 @@ use platform_model::error::{Error, Result};
 
 use crate::Database;
 
-/// How often PostgreSQL takes its log back into use while there is little room. What deletions write between two times must
-/// find room.
+/// The time between two checkpoints while the disk has little room. What deletions write to PostgreSQL's log in this
+/// time must still fit on the disk.
 const LOG_TAKEN_BACK: Duration = Duration::from_secs(5);
 
-/// Whether there is room to store something.
+/// Whether new data may be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Room {
-    /// There is.
+    /// New data may be stored.
     Enough,
-    /// What is left is for reading and deleting.
+    /// The remaining space is reserved for reads and deletions.
     Scarce,
 }
 
-/// What all that store ask.
+/// Whether room is scarce; all writers of the process share this flag.
 #[derive(Debug, Default)]
 pub(super) struct Scarcity(AtomicBool);
 
 impl Database {
-    /// Whether there is room to store something.
+    /// Returns whether new data may be stored.
     pub fn has_room(&self) -> bool {
         !self.scarcity.0.load(Ordering::Relaxed)
     }
 
-    /// Says how much room there is from now on. What is under way is not stopped.
+    /// Sets whether new data may be stored from now on. Writes that are running already are not stopped.
     pub fn set_room(&self, room: Room) {
         let scarce = room == Room::Scarce;
         self.scarcity.0.store(scarce, Ordering::Relaxed);
         crate::metrics::WRITES_STOPPED.set(f64::from(u8::from(scarce)));
     }
 
+    /// Ensures that new data may be stored.
+    ///
     /// # Errors
-    /// `DiskFull` while there is no room to store something.
+    /// `DiskFull` while the disk has too little room.
     pub fn ensure_room(&self) -> Result<()> {
         match self.has_room() {
             true => Ok(()),
@@ -50,10 +52,11 @@ impl Database {
     }
 }
 
-/// Makes room while there is little, until it is dropped: PostgreSQL writes a log of every change, deletions too, and takes its
-/// files back into use at a checkpoint only, which else comes every few minutes.
+/// Runs frequent checkpoints while the disk has little room, until the future is dropped. PostgreSQL logs every
+/// change, including deletions, and reuses the files of its log only after a checkpoint; by default one runs every
+/// few minutes.
 pub async fn keep_log_short(database: Database) {
-    // What else waits for a connection does not wait for this.
+    // It has a pool of its own, so that it takes no connection from requests.
     let Ok(pool) = database.writer_pool() else { return };
     loop {
         tokio::time::sleep(LOG_TAKEN_BACK).await;

@@ -23,7 +23,7 @@ const BATCH: usize = 256;
 pub(crate) trait Lookup: Send + Sync + 'static {
     /// The key of a look-up.
     type Key: Eq + Hash + Clone + Send + Sync;
-    /// What is looked up.
+    /// The value that is looked up.
     type Value: Clone + Send + Sync;
 
     /// Returns the values of those keys that have one. One statement.

@@ -19,7 +19,7 @@ pub(crate) struct Durability {
     /// File to which the server's output is appended
     #[arg(long, default_value = "durability-server.log")]
     pub(crate) server_log: PathBuf,
-    /// What is killed
+    /// Process that is killed
     #[arg(long, value_enum, default_value_t = Stop::Alternate)]
     pub(crate) stop: Stop,
     /// Shell command that stops a PostgreSQL that is not private, such as "pg_ctl stop -m immediate -D …"
@@ -37,7 +37,7 @@ pub(crate) struct Durability {
     /// Posts per second, on a fixed schedule
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) rate: u32,
-    /// What is written, in turn
+    /// Kinds of objects that are written, in turn
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ObjectKind::Alarm, ObjectKind::Event, ObjectKind::Measurement])]
     pub(crate) kinds: Vec<ObjectKind>,
     /// Connections that write

@@ -15,8 +15,8 @@ pub(crate) struct Fleet {
     /// Clients on the alarms of all devices, half by long polling, half by WebSocket
     #[arg(long, default_value_t = 50)]
     pub(crate) dashboards: u32,
-    /// What is posted and received; with --post-header "X-Platform-Processing-Mode: TRANSIENT" measurements
-    /// are delivered without being stored
+    /// Kind of object that is posted and received; with --post-header "X-Platform-Processing-Mode: TRANSIENT"
+    /// measurements are delivered without being stored
     #[arg(long, value_enum, default_value_t = ObjectKind::Alarm)]
     pub(crate) kind: ObjectKind,
     /// Devices with posts; the others receive nothing [default: all]

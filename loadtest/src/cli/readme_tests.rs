@@ -1,4 +1,4 @@
-//! README.md tells what this program understands.
+//! Tests that the commands in README.md are valid command lines of this program.
 
 use clap::{CommandFactory as _, Parser as _};
 
@@ -6,7 +6,7 @@ use super::Arguments;
 
 const README: &str = include_str!("../../README.md");
 
-/// The words of a command in a shell; `"…"` is one word, `;` and `#` end the command.
+/// Splits a shell command into words; `"…"` is one word, `;` and `#` end the command.
 fn words(command: &str) -> Vec<String> {
     let (mut words, mut is_quoted) = (vec![String::new()], false);
     for c in command.chars() {
@@ -21,7 +21,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// What follows the name of this program in the blocks of README.md.
+/// Returns the arguments of the commands in the blocks of README.md.
 fn commands() -> Vec<Vec<String>> {
     let blocks = README.split("\n```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("bash\n"));
     let lines: Vec<String> = blocks

@@ -100,7 +100,7 @@ pub(crate) struct DataFill {
     /// Days before now they are spread over
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(i32).range(1..=300))]
     pub(crate) days: i32,
-    /// What is created
+    /// Kinds of objects that are created
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ObjectKind::Alarm, ObjectKind::Event, ObjectKind::Measurement])]
     pub(crate) kinds: Vec<ObjectKind>,
 }
@@ -111,7 +111,7 @@ pub(crate) struct Data {
     /// Devices, as the database was filled
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) devices: u32,
-    /// What is read
+    /// Kinds of objects that are read
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ObjectKind::Alarm, ObjectKind::Event, ObjectKind::Measurement])]
     pub(crate) kinds: Vec<ObjectKind>,
     /// Requests of each kind

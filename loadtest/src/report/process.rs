@@ -5,13 +5,13 @@ use serde::Serialize;
 /// The PSS of the server in bytes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Memory {
-    /// With the devices created and no poll open.
+    /// The size with the devices created and no poll open.
     before: u64,
-    /// With all polls open.
+    /// The size with all polls open.
     held: u64,
     /// The growth from `before` to `held`, per poll.
     per_poll: f64,
-    /// After the storm, with the polls still open.
+    /// The size after the storm, with the polls still open.
     after: u64,
     /// `after` / `held`.
     after_over_held: f64,

@@ -1,4 +1,4 @@
--- Takes the modules of a tenant on, unless another process runs them.
+-- Acquires the lease of the modules of a tenant, unless another process holds it.
 INSERT INTO module_leases AS l (tenant, process, fence, leased_until, fed_at, session_pid, session_start)
 VALUES ($1, $2, 1, now() + make_interval(secs => $3), now(), $4, $5)
 ON CONFLICT (tenant) DO UPDATE

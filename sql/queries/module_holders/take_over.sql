@@ -1,5 +1,6 @@
--- Takes on modules, of whatever tenant, that nobody runs; those whose holder has lost its connection, where that counts ($6); and
--- those of which something came to this process ($3) while nothing came to the one that runs them for some seconds ($4).
+-- Acquires leases of modules of all tenants: those that no process holds; if $6 is true, those whose holder has lost
+-- its connection; and those of tenants whose events arrived at this process ($3) while the holder has received none
+-- for $4 seconds.
 WITH lost AS MATERIALIZED (SELECT session_pid, session_start FROM lost_module_sessions WHERE $6)
 INSERT INTO module_leases AS l (tenant, process, fence, leased_until, fed_at, session_pid, session_start)
 SELECT m.tenant, $1, 1, now() + make_interval(secs => $2), now(), $7, $8
@@ -20,7 +21,7 @@ SET
     fed_at = excluded.fed_at,
     session_pid = excluded.session_pid,
     session_start = excluded.session_start
--- Once more: another process may have been quicker, or the holder may be back.
+-- The conditions are checked again, because another process may have acquired the lease or the holder renewed it.
 WHERE l.leased_until < now()
     OR (l.session_pid, l.session_start) IN (SELECT session_pid, session_start FROM lost)
     OR (l.tenant = ANY($3::text[]) AND l.fed_at < now() - make_interval(secs => $4))

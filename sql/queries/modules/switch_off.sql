@@ -1,4 +1,4 @@
--- Says which statements of a module are switched off.
+-- Stores which statements of a module are switched off.
 UPDATE modules
 SET switched_off = $3
 WHERE tenant = $1

@@ -1,4 +1,4 @@
--- Says what looks like a slip in the text of a module.
+-- Stores the warnings about likely slips in the text of a module.
 UPDATE modules
 SET warnings = $3
 WHERE tenant = $1

@@ -45,7 +45,7 @@ fn examples_of_the_document_give_what_it_says() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// What the document presents as a mistake is rejected with the documented message.
+/// A text that the document presents as a mistake is rejected with the documented message.
 #[test]
 fn mistakes_of_the_document_are_shown_as_it_says() {
     let blocks = blocks();
@@ -60,7 +60,7 @@ fn mistakes_of_the_document_are_shown_as_it_says() {
     assert!(count > 0);
 }
 
-/// What the document presents as a warning produces the documented message.
+/// A text that the document presents as a slip produces the documented warning.
 #[test]
 fn slips_of_the_document_are_warned_of_as_it_says() {
     let blocks = blocks();

@@ -1,4 +1,4 @@
-//! What a transcript says is stored, for the finders of its module.
+//! The objects that a transcript puts into the store, for the finders of its module.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use crate::value::{Object, ObjectKind, Value};
 
 #[derive(Default)]
 pub(super) struct Store {
-    /// The newest last.
+    /// The objects, the newest last.
     objects: RefCell<Vec<(ObjectKind, Map<String, Json>)>>,
 }
 
 impl Store {
-    /// Puts an object in, in the place of the one with its id.
+    /// Stores an object; it replaces one with the same id.
     pub(super) fn put(&self, kind: &str, content: &Content) {
         let kind = match kind {
             "ManagedObject" => ObjectKind::ManagedObject,

@@ -1,4 +1,4 @@
-//! Reads transcripts.
+//! Parses the transcripts of the examples in docs/modules.md.
 
 use std::sync::Arc;
 
@@ -28,26 +28,28 @@ pub(super) struct Transcript {
 }
 
 pub(super) enum Line {
-    /// `store Alarm {…}`: it is in the store from now on.
+    /// `store Alarm {…}`: puts an object into the store.
     Store(String, Content),
-    /// `11:00:00`: time goes on until then. In milliseconds since 1970.
+    /// `11:00:00`: advances the time to this moment, in milliseconds since 1970.
     Time(i64, String),
-    /// `10:00:05 AlarmCreated {…}`.
+    /// `10:00:05 AlarmCreated {…}`: feeds the module with an event.
     Input { now: i64, time: String, stream: InputStream, content: Content, input: Arc<Input> },
-    /// `> …` and `! …`: what comes out.
+    /// `> …` and `! …`: the expected output.
     Out(String),
 }
 
 /// The JSON of a line.
 pub(super) struct Content {
-    /// As it stands in the transcript.
+    /// The text as it is written in the transcript.
     text: String,
     pub(super) json: Map<String, Value>,
 }
 
 impl Transcript {
+    /// Parses a transcript.
+    ///
     /// # Panics
-    /// When it is no transcript.
+    /// When the text is not a transcript.
     pub(super) fn parse(text: &str) -> Self {
         let mut joined: Vec<String> = Vec::new();
         for line in text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')) {
@@ -110,7 +112,8 @@ impl Content {
     }
 }
 
-/// `10:00:05`, `10:00:05.250` or one of both behind `2026-11-22 `; and what stands behind it.
+/// Parses `10:00:05` or `10:00:05.250`, optionally after a date such as `2026-11-22 `. Returns the time and the rest
+/// of the line.
 fn time(line: &str, now: i64) -> (i64, &str) {
     let (date, rest) = match line.split_once(' ') {
         Some((date, rest)) if date.len() == 10 => (Some(date), rest),
@@ -132,7 +135,7 @@ fn timestamp(millis: i64) -> Timestamp {
     Timestamp::stored(instant, 0)
 }
 
-/// What the stream would be fed with after a POST or PUT of this body.
+/// Returns the event that a POST or PUT of this body would feed into the stream.
 fn input(stream: InputStream, json: &Map<String, Value>, now: i64) -> Input {
     let source = ["source", "deviceId", "id"].iter().find_map(|name| {
         let value = json.get(*name)?;
@@ -224,7 +227,7 @@ pub(super) fn operation(json: &Map<String, Value>) -> Operation {
     }
 }
 
-/// JSON is written with a blank after each comma and colon, as the document has it.
+/// Adds a blank after each comma and colon of the JSON in a line, which is how the document writes it.
 pub(super) fn spaced(line: &str) -> String {
     let (mut written, mut in_text, mut escaped, mut in_json) = (String::new(), false, false, false);
     for letter in line.chars() {

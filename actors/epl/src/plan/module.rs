@@ -26,7 +26,7 @@ pub(super) struct Declaration<'a> {
     pub(super) body: &'a syntax::Expression,
 }
 
-/// What is known about a module so far.
+/// The state while a module is planned: what the statements so far have declared.
 #[derive(Debug)]
 pub(super) struct Planner<'a> {
     pub(super) name: Arc<str>,

@@ -1,4 +1,4 @@
-//! Warnings about likely slips (NE19). A module with warnings runs; its author sees them.
+//! Warnings about likely slips. A module with warnings runs; its author sees them.
 
 use std::collections::HashSet;
 use std::sync::Arc;

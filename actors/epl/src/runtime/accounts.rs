@@ -3,8 +3,8 @@
 
 use super::Retained;
 
-/// What a module retains, charged to the statement that asked for it: the state of a `select`, the contents of the
-/// named window that a statement created, the partitions of its context, the value of its variable.
+/// The amounts that a module retains, charged to the statement that asked for them: the state of a `select`, the
+/// contents of the named window that a statement created, the partitions of its context, the value of its variable.
 #[derive(Debug)]
 pub(super) struct Accounts {
     own: Vec<Retained>,

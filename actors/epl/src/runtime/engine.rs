@@ -64,7 +64,7 @@ enum Place {
     Window(usize),
 }
 
-/// What the caller passes to a step.
+/// The arguments that the caller passes to a step.
 pub(super) struct Turn<'a> {
     look_ups: &'a dyn LookUps,
     pub(super) outcome: &'a mut Outcome,

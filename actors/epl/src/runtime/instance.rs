@@ -40,7 +40,7 @@ enum Reading {
     Passing,
     View(View<Remembered>),
     /// The contributions of each event to the aggregates, to be removed when the event leaves: once its row is made,
-    /// the event itself is not needed any more (NE7).
+    /// the event itself is not needed any more.
     Memories(Ring<Remembered, ()>),
     /// The contents of a named window, by the numbers of its rows.
     Contents(BTreeMap<u64, Held<Remembered>>),

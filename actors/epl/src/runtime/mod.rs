@@ -60,7 +60,7 @@ pub enum Effect {
     Perform {
         /// The position of the statement in the module.
         statement: usize,
-        /// What is to be done.
+        /// The output stream, which determines what is written or sent.
         stream: OutputStream,
         /// The properties of what is created, changed or sent.
         row: Arc<Row>,

@@ -205,7 +205,7 @@ impl Error {
 const UNIQUE_VIOLATION: &str = "23505";
 const FOREIGN_KEY_VIOLATION: &str = "23503";
 
-/// What PostgreSQL or its driver says of a statement that failed.
+/// The error that PostgreSQL or its driver reported for a failed statement.
 #[derive(Debug)]
 pub struct DatabaseError {
     /// A description for operators, with its cause.

@@ -26,7 +26,7 @@ const AGAIN: Duration = Duration::from_millis(300);
 const STARTED: Duration = Duration::from_secs(60);
 
 impl Deployments {
-    /// Acquires the modules that nobody runs, including those of a process that was killed (CSV3). Returns when those
+    /// Acquires the modules that nobody runs, including those of a process that was killed. Returns when those
     /// modules run: they miss nothing that is committed through this process from then on. Links in notifications of
     /// modules start with `links`.
     ///

@@ -79,7 +79,7 @@ impl Bus {
             return CarriedOut(None);
         };
         let rest = carry_out(changes);
-        // Without a runtime the process is about to end.
+        // If there is no runtime any more, the process is about to end.
         CarriedOut(tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.spawn(rest)))
     }
 

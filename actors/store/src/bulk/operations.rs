@@ -1,5 +1,5 @@
 //! Planning, showing, changing and deleting bulk operations in PostgreSQL (K-01 to K-08). Their steps are in
-//! [`bulk_operation_steps`](crate::bulk::steps).
+//! [`steps`](crate::bulk::steps).
 
 use std::time::Duration;
 

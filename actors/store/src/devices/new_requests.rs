@@ -1,5 +1,5 @@
 //! Registration requests in PostgreSQL, as users see them. The part of the devices is in
-//! [`device_credentials`](crate::devices::credentials).
+//! [`credentials`](crate::devices::credentials).
 
 use std::collections::HashSet;
 
@@ -87,13 +87,13 @@ fn taken(id: &str) -> Error {
     Error::Duplicate { noun: Noun::NewDeviceRequest, key: id.to_owned() }
 }
 
-/// The statement passes over an id that another tenant has given. When the same tenant gives it at two servers in the same
-/// moment, the primary key may refuse it first.
+/// Returns the error for ids that were registered concurrently. The statement skips an id that another tenant has
+/// registered; when one tenant registers an id at two servers at the same time, the primary key may reject it first.
 fn taken_meanwhile(error: Error, ids: &[&str]) -> Error {
     if error.is_unique_violation() { taken(&ids.join(", ")) } else { error }
 }
 
-/// For which of some devices there are requests, in any tenant.
+/// Returns those of the given devices for which any tenant has a request.
 pub(crate) async fn list_taken(client: &impl GenericClient, ids: &[&DeviceId]) -> Result<HashSet<String>> {
     let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
     let statement = client.prepare_cached(LIST_TAKEN).await?;

@@ -47,14 +47,14 @@ pub struct ManagedObjectUpdate {
     pub by: ChangedBy,
 }
 
-/// What is recorded of a change that is audited (Y-06).
+/// The author of a change, for the audit record of a smart rule (Y-05).
 #[derive(Debug, Clone)]
 pub struct ChangedBy {
-    /// Id of the record.
+    /// The id for the audit record, used if the change is audited.
     pub audit_record: i64,
-    /// Who asked for it.
+    /// The user who requested the change.
     pub user: Arc<str>,
-    /// By which application (C-05).
+    /// The application that requested the change (C-05).
     pub application: Option<Arc<str>>,
 }
 

@@ -70,25 +70,25 @@ pub enum ModuleChange {
         /// Why the server undeployed it; `None` if a user did.
         reason: Option<String>,
     },
-    /// Runs on without statements that were switched off, the last ones just now.
+    /// Some statements of the module were switched off; the others keep running.
     SwitchOff {
         /// The module.
         module: Module,
-        /// The statements that are switched off.
+        /// All statements that are switched off now, including those that were switched off earlier.
         off: Vec<StatementOff>,
     },
-    /// Has other warnings, because others changed beside it. Nobody did anything to it.
+    /// The warnings of the module changed, because another module changed. This leaves no audit record.
     Warn(Module),
     /// The module is deleted.
     Delete(Module),
 }
 
-/// The caller on whose behalf modules change.
+/// The origin of a change of modules, for its audit records.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangedBy<'a> {
-    /// Who makes the change.
+    /// The origin of the change: a request, or the server itself.
     pub origin: &'a Origin,
-    /// Makes the ids of audit records.
+    /// The generator of ids for audit records.
     pub ids: &'a IdGenerator,
     /// The fencing number: the change succeeds only while the modules of the tenant are held with it.
     pub fence: Option<i64>,

@@ -31,21 +31,21 @@ pub struct ModuleHold {
     pub fence: i64,
 }
 
-/// Whether a holder whose connection has ended counts as gone.
+/// Whether a process whose connection has ended counts as gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lost {
-    /// It is gone: another process goes on.
+    /// The process is gone, so another one takes its modules over.
     IsGone,
-    /// Not yet: the database was away, and whoever held modules is about to come back as this process did.
+    /// The database was unavailable, so the process may only have lost its connection and be about to reconnect.
     MayComeBack,
 }
 
-/// When a lease may be taken from whom.
+/// The conditions under which a process may take a lease from another one.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
-    /// What a connection means that has ended.
+    /// Whether a holder whose connection has ended counts as gone.
     pub lost: Lost,
-    /// How long without a sign of life until a process counts as gone.
+    /// The length of a lease: a process that does not renew it for this long counts as gone.
     pub lease: Duration,
     /// How long the holder must have received no events before another process may take over.
     pub idle: Duration,

@@ -11,7 +11,7 @@ use tokio_postgres::{Row, Statement};
 use crate::Database;
 
 const HOLD: &str = include_str!("../../../../sql/queries/module_holders/hold_leases.sql");
-/// The name of the condition in PostgreSQL's errors.
+/// The name under which PostgreSQL reports that the condition does not hold.
 const PREMISE: &str = "module_lease_is_held";
 
 /// Prepares the statement for [`hold`]; `None` when there is no lease to hold.

@@ -1,5 +1,5 @@
 //! Reading event-processing modules from PostgreSQL. Their changes are in
-//! [`module_changes`](crate::modules::changes), their leases in [`module_holders`](super::module_holders).
+//! [`changes`], their leases in [`holders`].
 
 pub mod changes;
 pub mod holders;

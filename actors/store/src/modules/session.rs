@@ -1,5 +1,6 @@
-//! The connection by which a process holds modules. PostgreSQL sees it end when the process does, whatever became of it; so others
-//! need not wait for its leases to run out (CSV3).
+//! The database connection by which a process holds its leases of modules. PostgreSQL notices when the connection
+//! ends, which it does however the process ends. So other processes can take over at once and need not wait until the
+//! leases expire.
 
 use platform_model::error::Result;
 use time::OffsetDateTime;
@@ -10,19 +11,19 @@ use crate::Database;
 
 const OPEN: &str = include_str!("../../../../sql/queries/module_holders/open_session.sql");
 
-/// Such a connection, open as long as this is kept.
+/// The connection by which a process holds its leases; it closes when this is dropped.
 #[derive(Debug)]
 pub struct ModuleSession {
     pub(crate) client: Client,
-    /// As PostgreSQL numbers it.
+    /// The process id of the connection's backend in PostgreSQL.
     pub(crate) pid: i32,
-    /// When it began, for numbers are given again.
+    /// When the backend started; it distinguishes the connection from a later one, because process ids are reused.
     pub(crate) start: OffsetDateTime,
     driver: JoinHandle<()>,
 }
 
 impl ModuleSession {
-    /// Connects. `ended` is called when the connection ends by itself: others may take over from then on.
+    /// Connects. `ended` is called when the connection is lost; other processes may take over from then on.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -36,7 +37,7 @@ impl ModuleSession {
         });
         let (pid, start) = (0, OffsetDateTime::UNIX_EPOCH);
         let mut session = Self { client, pid, start, driver };
-        // A machine that is gone without a word is noticed within seconds.
+        // TCP keep-alive lets PostgreSQL notice within seconds that the machine of this process is gone.
         let settings =
             "SET tcp_keepalives_idle = 2; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3";
         session.client.batch_execute(settings).await?;
@@ -45,7 +46,7 @@ impl ModuleSession {
         Ok(session)
     }
 
-    /// Whether it ended.
+    /// Returns whether the connection has ended.
     pub fn is_over(&self) -> bool {
         self.client.is_closed()
     }
@@ -53,7 +54,7 @@ impl ModuleSession {
 
 impl Drop for ModuleSession {
     fn drop(&mut self) {
-        // The connection ends with its driver.
+        // The connection closes when its driver task ends.
         self.driver.abort();
     }
 }

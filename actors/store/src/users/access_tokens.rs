@@ -24,7 +24,7 @@ const CHUNK: i64 = 1000;
 /// A token that was just issued.
 #[derive(Debug, Clone, Copy)]
 pub struct Issued {
-    /// What the token may be used for.
+    /// The scope of the token.
     pub scope: Scope,
     /// When the token was issued, by the database's clock.
     pub at: Timestamp,
@@ -37,7 +37,7 @@ pub struct Granted {
     pub tenant: TenantId,
     /// The user on whose behalf the token acts.
     pub user: String,
-    /// What the token may be used for.
+    /// The scope of the token.
     pub scope: Scope,
     /// How long the token is still valid, by the database's clock; `None` when it has expired.
     pub remaining: Option<Duration>,

@@ -1,4 +1,4 @@
-//! Reading users from PostgreSQL. Their changes are in [`user_changes`](crate::users::changes).
+//! Reading users from PostgreSQL. Their changes are in [`changes`].
 
 pub mod access_tokens;
 pub mod account_limits;

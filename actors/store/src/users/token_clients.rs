@@ -35,7 +35,7 @@ pub struct Draft<'d> {
     pub name: &'d str,
     /// The user on whose behalf it acts.
     pub user: &'d str,
-    /// What its tokens may be used for.
+    /// The scope of its tokens.
     pub scope: Scope,
     /// The hash of the consumer secret.
     pub secret_hash: &'d str,

@@ -43,7 +43,7 @@ where
 {
     fn drop(&mut self) {
         let Some((reply, abandoned)) = self.under_way.take() else { return };
-        // Without a runtime the server is stopping.
+        // If there is no runtime any more, the server is stopping.
         let Ok(runtime) = Handle::try_current() else { return };
         let publish = abandoned();
         runtime.spawn(async move {

@@ -1,7 +1,7 @@
 //! Property tests of the parser, with random texts and with random syntax trees.
 //!
 //! Each property runs a few hundred cases, so that the suite stays fast. The following command searches for ten
-//! minutes, divided among the properties: `MODULE_FUZZ_SECONDS=600 cargo test -p platform-actors --lib
+//! minutes, divided among the properties: `MODULE_FUZZ_SECONDS=600 cargo test -p platform-epl --lib
 //! language::fuzz -- --test-threads 1 --nocapture`.
 
 mod expressions;
