@@ -147,10 +147,15 @@ impl Handler<SocketMessage> for WebSocket {
 
     fn handle(&mut self, message: SocketMessage, ctx: &mut Self::Context) -> Self::Result {
         match message {
-            SocketMessage::Frames(frames) => {
-                if self.write(&frames.take(), ctx) > LARGE {
-                    return ActorResponse::r#async(taken().into_actor(self));
+            SocketMessage::Frame(frame) => {
+                let notifications = frame.take();
+                let count = notifications.len();
+                if self.write(&notifications, ctx) > LARGE {
+                    return ActorResponse::r#async(
+                        taken().into_actor(self).map(move |(), _, _| frame.written(count)),
+                    );
                 }
+                frame.written(count);
             }
             SocketMessage::Ended(client) => {
                 if self.detach(client) {

@@ -15,10 +15,9 @@ const FRAME_BYTES: usize = 64 << 10;
 /// A message from a session to its socket.
 #[derive(Debug)]
 pub enum SocketMessage {
-    /// Write these notifications as one frame. The reply comes when the connection has taken the frame, and only then
-    /// does the session send the next. So a peer that does not read fills the session's bounded queue and nothing
-    /// else.
-    Frames(Frames),
+    /// Write these notifications as one frame. The session sends the next frame when the connection has taken this one.
+    /// So a peer that does not read fills the session's bounded queue and nothing else.
+    Frame(Frame),
     /// The session ended, and its client learns of it from the response to its connect or disconnect. The socket
     /// stays open for other sessions and for a new handshake (B-24).
     Ended(ClientId),
@@ -32,21 +31,62 @@ impl Message for SocketMessage {
     type Result = ();
 }
 
-/// The notifications of one frame, oldest first. The session takes them back when its client changes to another
-/// connection before the socket writes them. So none is written twice, and none is lost with a connection that hangs.
+/// The notifications of one frame, oldest first, shared by the session and its socket. The session takes them back when
+/// its client changes to another connection before the socket writes them. So none is written twice, and none is lost
+/// with a connection that hangs.
 #[derive(Debug, Clone)]
-pub struct Frames(Arc<Mutex<Vec<Arc<Notification>>>>);
+pub struct Frame(Arc<FrameState>);
 
-impl Frames {
-    fn new(notifications: Vec<Arc<Notification>>) -> Self {
-        Self(Arc::new(Mutex::new(notifications)))
+#[derive(Debug)]
+struct FrameState {
+    progress: Mutex<Progress>,
+    session: Addr<SessionActor>,
+}
+
+#[derive(Debug)]
+struct Progress {
+    notifications: Vec<Arc<Notification>>,
+    is_written: bool,
+    /// Whether the session waits for this frame, because it has more notifications or knows that the peer is slow.
+    is_awaited: bool,
+}
+
+impl Frame {
+    fn new(notifications: Vec<Arc<Notification>>, session: Addr<SessionActor>, is_awaited: bool) -> Self {
+        let progress = Mutex::new(Progress { notifications, is_written: false, is_awaited });
+        Self(Arc::new(FrameState { progress, session }))
     }
 
     /// Takes the notifications. Only the first caller receives them.
     pub fn take(&self) -> Vec<Arc<Notification>> {
-        std::mem::take(&mut *self.0.lock())
+        std::mem::take(&mut self.0.progress.lock().notifications)
+    }
+
+    /// Notes that the connection has taken the bytes of this many notifications. Called by the socket.
+    pub fn written(self, count: usize) {
+        crate::metrics::DELIVERED.increment(count as u64);
+        let is_awaited = {
+            let mut progress = self.0.progress.lock();
+            progress.is_written = true;
+            progress.is_awaited
+        };
+        if is_awaited {
+            self.0.session.clone().do_send(FrameWritten(self));
+        }
+    }
+
+    /// Returns whether the frame is written; if not, the socket will report it with [`FrameWritten`].
+    fn is_written_or_awaited(&self) -> bool {
+        let mut progress = self.0.progress.lock();
+        progress.is_awaited = true;
+        progress.is_written
     }
 }
+
+/// Reports that a frame is written for which the session waits. Sent by [`Frame::written`].
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct FrameWritten(Frame);
 
 /// Makes a socket the connection of the session; a socket that was attached before is closed.
 ///
@@ -91,8 +131,8 @@ pub(super) enum EndNotice {
 #[derive(Debug)]
 pub(super) struct Socket {
     recipient: Recipient<SocketMessage>,
-    /// The frame that is being written; the next frame waits for it.
-    writing: Option<Frames>,
+    /// The last frame; the next one waits until it is written.
+    frame: Option<Frame>,
 }
 
 impl Socket {
@@ -121,7 +161,7 @@ impl Handler<AttachSocket> for SessionActor {
             return true;
         }
         self.leave_socket();
-        self.socket = Some(Box::new(Socket { recipient: attach.socket, writing: None }));
+        self.socket = Some(Box::new(Socket { recipient: attach.socket, frame: None }));
         self.appear(ctx);
         self.touch(ctx);
         self.hand_over_queue(ctx);
@@ -164,8 +204,8 @@ impl SessionActor {
     pub(super) fn take_socket(&mut self) -> Option<Box<Socket>> {
         let socket = self.socket.take()?;
         self.is_being_written = false;
-        if let Some(frames) = &socket.writing {
-            self.queue.put_back(Delivery { notifications: frames.take(), batch: None });
+        if let Some(frame) = &socket.frame {
+            self.queue.put_back(Delivery { notifications: frame.take(), batch: None });
         }
         Some(socket)
     }
@@ -177,39 +217,38 @@ impl SessionActor {
         }
     }
 
-    /// Sends the next frame if the socket is ready for one.
+    /// Sends the next frame if the socket has written the last one.
     pub(super) fn flush_socket(&mut self, ctx: &mut SessionContext) {
-        let Some(socket) =
-            self.socket.as_mut().filter(|socket| socket.writing.is_none() && !self.queue.is_empty())
-        else {
+        if self.socket.as_ref().is_some_and(|socket| !socket.recipient.connected()) {
+            // It closed, and its report of that was lost or is on its way.
+            self.take_socket();
+            return self.touch(ctx);
+        }
+        let Some(socket) = self.socket.as_mut().filter(|_| !self.queue.is_empty()) else { return };
+        if socket.frame.as_ref().is_some_and(|frame| !frame.is_written_or_awaited()) {
             return;
-        };
+        }
         let notifications = self.queue.take_frame(FRAME_BYTES);
-        let count = notifications.len() as u64;
         // A client this far behind reads for a while before it sees the response to its connect (B-10a).
-        self.is_being_written |= !self.queue.is_empty() || size(&notifications) > FRAME_BYTES;
-        let frames = Frames::new(notifications);
-        socket.writing = Some(frames.clone());
-        let recipient = socket.recipient.clone();
-        let written = recipient.send(SocketMessage::Frames(frames)).into_actor(self);
-        ctx.spawn(written.map(move |written, session, ctx| {
-            // If the client changed to another connection, that connection has the unwritten notifications.
-            if session.uses(&recipient) {
-                match (written, &mut session.socket) {
-                    (Ok(()), Some(socket)) => {
-                        socket.writing = None;
-                        crate::metrics::DELIVERED.increment(count);
-                        if std::mem::take(&mut session.is_being_written) {
-                            session.touch(ctx);
-                        }
-                    }
-                    _ => {
-                        session.take_socket();
-                        session.touch(ctx);
-                    }
-                }
-                session.hand_over_queue(ctx);
+        let is_slow = !self.queue.is_empty() || size(&notifications) > FRAME_BYTES;
+        self.is_being_written |= is_slow;
+        let frame = Frame::new(notifications, ctx.address(), is_slow);
+        socket.frame = Some(frame.clone());
+        socket.recipient.do_send(SocketMessage::Frame(frame));
+    }
+}
+
+impl Handler<FrameWritten> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, FrameWritten(frame): FrameWritten, ctx: &mut Self::Context) {
+        // If the client changed to another connection, that connection has the unwritten notifications.
+        let is_last = |last: &Frame| Arc::ptr_eq(&last.0, &frame.0);
+        if self.socket.as_ref().is_some_and(|socket| socket.frame.as_ref().is_some_and(is_last)) {
+            if std::mem::take(&mut self.is_being_written) {
+                self.touch(ctx);
             }
-        }));
+            self.hand_over_queue(ctx);
+        }
     }
 }

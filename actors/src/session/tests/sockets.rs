@@ -34,20 +34,33 @@ impl Handler<SocketMessage> for SlowSocket {
 
     fn handle(&mut self, message: SocketMessage, _: &mut Self::Context) -> Self::Result {
         match message {
-            SocketMessage::Frames(frames) => {
-                let texts = frames.take().into_iter().map(|n| String::from_utf8_lossy(n.json()).into_owned());
+            SocketMessage::Frame(frame) => {
+                let notifications = frame.take();
+                let texts = notifications.iter().map(|n| String::from_utf8_lossy(n.json()).into_owned());
                 self.received.extend(texts);
+                return self.after_the_pause(move || frame.written(notifications.len()));
             }
             SocketMessage::Ended(_) => self.endings.push("ended"),
             SocketMessage::Gone(_) => self.endings.push("gone"),
             SocketMessage::Leave => self.endings.push("leave"),
         }
-        // Like a WebSocket whose connection is blocked, it handles no further message meanwhile.
-        AtomicResponse::new(match self.pause {
-            Some(Duration::ZERO) => Box::pin(actix::fut::ready(())),
-            Some(pause) => Box::pin(actix::fut::wrap_future(tokio::time::sleep(pause))),
-            None => Box::pin(actix::fut::wrap_future(std::future::pending())),
-        })
+        self.after_the_pause(|| ())
+    }
+}
+
+impl SlowSocket {
+    /// Like a WebSocket whose connection is blocked, it handles no further message during the pause.
+    fn after_the_pause(&self, written: impl FnOnce() + 'static) -> AtomicResponse<Self, ()> {
+        let pause = self.pause;
+        let pausing = async move {
+            match pause {
+                Some(Duration::ZERO) => {}
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => std::future::pending().await,
+            }
+            written();
+        };
+        AtomicResponse::new(Box::pin(actix::fut::wrap_future(pausing)))
     }
 }
 
