@@ -4,6 +4,7 @@
 use actix_web::guard::{GuardContext, fn_guard};
 use actix_web::http::Method;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
+use platform_actors::Platform;
 use platform_model::bayeux::channel::Endpoint;
 use platform_model::error::Error;
 
@@ -14,13 +15,12 @@ use crate::api::{
     inventory_children, measurement_series, measurements, modules, new_device_requests, operation_diagnosis,
     operations, options, roles, subscriptions, tenants, token_clients, users,
 };
-use crate::auth::{AnyCaller, Caller};
+use crate::auth::{AnyCaller, Caller, cors};
 use crate::csv;
 use crate::health;
-use crate::http::cors;
 use crate::http::error::{ApiError, Result, Shape};
-use crate::realtime::{long_polling, websocket};
-use crate::server::Edge;
+use crate::long_polling;
+use crate::realtime::websocket;
 use crate::service;
 use crate::telemetry::RouteDurations;
 
@@ -250,7 +250,7 @@ struct Path {
 
 /// Returns whether the disk has space to store data.
 fn has_room(request: &GuardContext<'_>) -> bool {
-    request.app_data::<web::Data<Edge>>().is_none_or(|edge| edge.platform.database().has_room())
+    request.app_data::<web::Data<Platform>>().is_none_or(|platform| platform.database().has_room())
 }
 
 macro_rules! method {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::BulkProgress;
+use platform_actors::Platform;
 use platform_actors::device::{RaiseAlarm, UpdateAlarm};
 use platform_model::access::{Api, Ownership};
 use platform_model::alarm::{AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, bulk_status};
@@ -20,22 +21,26 @@ use crate::http::error::{ApiError, Result};
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
-use crate::server::Edge;
 
 /// `POST /alarm/alarms`: raises an alarm, or counts a repetition of one. The status is 201 either way.
 ///
 /// # Errors
 /// 403 without the role or ownership, 422 for an invalid body or an unknown source, 503 when it cannot be
 /// stored now.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    wire: Wire,
+    body: Unread,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::ALARM_ADMIN, Api::Alarm)?;
     let media_type = wire.accepted("alarm")?;
     wire.check_content_type(&["alarm"])?;
-    let alarm = Arc::new(NewAlarm::parse(body.json(edge.limits().body_bytes).await?)?);
+    let alarm = Arc::new(NewAlarm::parse(body.json(platform.limits().body_bytes).await?)?);
     let (source, links) = (alarm.source, origin.links.clone());
 
     let message = RaiseAlarm { alarm, origin: Arc::new(origin) };
-    let alarm = edge.platform.tenant(&caller.tenant).ask_device(source, message).await?;
+    let alarm = platform.tenant(&caller.tenant).ask_device(source, message).await?;
 
     Ok(reply::created(&wire, media_type, links.alarm(alarm.id), &alarm, &links))
 }
@@ -45,15 +50,15 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 ///
 /// # Errors
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(wire.query_string());
     let by = (role::ALARM_READ, Api::Alarm);
-    let authority = caller.reads_collection(&edge, by, (&query, &["source"])).await?;
+    let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
     let media_type = wire.accepted("alarmCollection")?;
     let request = page_request(&query)?;
     let page = match filter(&query)? {
         Some(filter) => {
-            let database = edge.platform.database();
+            let database = platform.database();
             platform_store::alarms::collection::list_alarms(
                 database,
                 &caller.tenant,
@@ -74,11 +79,11 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 ///
 /// # Errors
 /// As [`list`].
-pub async fn count(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn count(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(wire.query_string());
     let by = (role::ALARM_READ, Api::Alarm);
-    let authority = caller.reads_collection(&edge, by, (&query, &["source"])).await?;
-    let database = edge.platform.database();
+    let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
+    let database = platform.database();
     let count = match filter(&query)? {
         Some(filter) => {
             platform_store::alarms::collection::count_alarms(database, &caller.tenant, &filter, &authority)
@@ -100,14 +105,14 @@ pub async fn get(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::ALARM_READ, Api::Alarm);
     let media_type = wire.accepted("alarm")?;
-    let database = edge.platform.database();
+    let database = platform.database();
     let alarm = platform_store::alarms::get_alarm(database, &caller.tenant, AlarmId::parse(&path)?).await?;
     let by = (&authority, Ownership::Counts);
-    caller.reaches_data_of(&edge, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
+    caller.reaches_data_of(&platform, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
     Ok(reply::found(media_type, &alarm, &wire.links()))
 }
 
@@ -121,22 +126,20 @@ pub async fn update(
     wire: Wire,
     path: web::Path<String>,
     body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::ALARM_ADMIN, Api::Alarm)?;
     let id = AlarmId::parse(&path)?;
-    let alarm =
-        Arc::new(platform_store::alarms::get_alarm(edge.platform.database(), &caller.tenant, id).await?);
+    let alarm = Arc::new(platform_store::alarms::get_alarm(platform.database(), &caller.tenant, id).await?);
     let by = (&origin.authority, Ownership::Counts);
-    caller.reaches_data_of(&edge, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
+    caller.reaches_data_of(&platform, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
     let media_type = wire.accepted("alarm")?;
     wire.check_content_type(&["alarm"])?;
-    let patch = Arc::new(AlarmPatch::parse(body.json(edge.limits().body_bytes).await?)?);
+    let patch = Arc::new(AlarmPatch::parse(body.json(platform.limits().body_bytes).await?)?);
     let (source, links) = (alarm.source, origin.links.clone());
 
     let message = UpdateAlarm { alarm, patch, origin: Arc::new(origin) };
-    let alarm = edge
-        .platform
+    let alarm = platform
         .tenant(&caller.tenant)
         .ask_device(source, message)
         .await
@@ -160,13 +163,13 @@ pub async fn update_many(
     caller: Caller,
     wire: Wire,
     body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::ALARM_ADMIN)?;
     let mode = wire.mode()?;
     wire.accepted("alarm")?;
     wire.check_content_type(&["alarm"])?;
-    let status = bulk_status(body.json(edge.limits().body_bytes).await?)?;
+    let status = bulk_status(body.json(platform.limits().body_bytes).await?)?;
     let query = Query::parse(wire.query_string());
     query.only_filters(&FILTERS)?;
     let filter = filter(&query)?;
@@ -181,7 +184,7 @@ pub async fn update_many(
     let (user, links) = (caller.user.clone(), wire.links());
     let application = caller.sent_by().map(|name| name.to_string());
     let new = NewBulkAlarmUpdate { filter, status, user, application, links };
-    Ok(match edge.platform.update_alarms(&caller.tenant, new).await? {
+    Ok(match platform.update_alarms(&caller.tenant, new).await? {
         BulkProgress::Finished => HttpResponse::Ok().finish(),
         BulkProgress::GoesOn => HttpResponse::Accepted().finish(),
     })
@@ -192,14 +195,14 @@ pub async fn update_many(
 ///
 /// # Errors
 /// 403 without ROLE_ALARM_ADMIN, 422 for an invalid or unknown parameter (C-19).
-pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn remove_many(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::ALARM_ADMIN)?;
     let mode = wire.mode()?;
     let query = Query::parse(wire.query_string());
     query.only_filters(&FILTERS)?;
     let filter = filter(&query)?;
     if let Some(filter) = filter.filter(|_| mode.stores()) {
-        edge.platform.tenant(&caller.tenant).delete_alarms(&filter, &wire.links()).await?;
+        platform.tenant(&caller.tenant).delete_alarms(&filter, &wire.links()).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }

@@ -1,6 +1,7 @@
 //! `/devicecontrol/bulkoperations` (docs/rules.md#bulk-operations; K-01 to K-11).
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::access::Api;
 use platform_model::bulk_operation::{BulkOperationPatch, DeletedOnes, NewBulkOperation};
 use platform_model::id::BulkOperationId;
@@ -13,21 +14,25 @@ use crate::http::error::Result;
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
-use crate::server::Edge;
 
 /// `POST /devicecontrol/bulkoperations`: plans operations for the devices of a group, or for the devices
 /// where an earlier bulk operation failed (K-03, K-04). Returns 201; the bulk operation starts by itself.
 ///
 /// # Errors
 /// 403 without ROLE_BULK_OPERATION_ADMIN, 422 for an invalid body, an unknown group or an unknown parent.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    wire: Wire,
+    body: Unread,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
     let origin = caller.origin(&wire, role::BULK_OPERATION_ADMIN, Api::Operation)?;
     let media_type = wire.accepted("bulkOperation")?;
     wire.check_content_type(&["bulkOperation"])?;
-    let new = NewBulkOperation::parse(body.json(edge.limits().body_bytes).await?)?;
+    let new = NewBulkOperation::parse(body.json(platform.limits().body_bytes).await?)?;
 
-    let bulk_operation = edge.platform.create_bulk_operation(&caller.tenant, &new, &origin).await?;
+    let bulk_operation = platform.create_bulk_operation(&caller.tenant, &new, &origin).await?;
 
     let links = origin.links;
     let location = links.bulk_operation(bulk_operation.id);
@@ -39,7 +44,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 ///
 /// # Errors
 /// 403 without ROLE_BULK_OPERATION_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_READ)?;
     let media_type = wire.accepted("bulkOperationCollection")?;
     let query = Query::parse(wire.query_string());
@@ -48,7 +53,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
         Some(true) => DeletedOnes::Shown,
         _ => DeletedOnes::Hidden,
     };
-    let page = list_bulk_operations(edge.platform.database(), &caller.tenant, deleted, &request).await?;
+    let page = list_bulk_operations(platform.database(), &caller.tenant, deleted, &request).await?;
     reply::page(&wire, media_type, "bulkOperations", &page, (&request, &query))
 }
 
@@ -60,11 +65,11 @@ pub async fn get(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_READ)?;
     let media_type = wire.accepted("bulkOperation")?;
-    let (database, id) = (edge.platform.database(), BulkOperationId::parse(&path)?);
+    let (database, id) = (platform.database(), BulkOperationId::parse(&path)?);
     let bulk_operation = get_bulk_operation(database, &caller.tenant, id).await?;
     Ok(reply::found(media_type, &bulk_operation, &wire.links()))
 }
@@ -80,17 +85,17 @@ pub async fn update(
     wire: Wire,
     path: web::Path<String>,
     body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
     let origin = caller.origin(&wire, role::BULK_OPERATION_ADMIN, Api::Operation)?;
     let id = BulkOperationId::parse(&path)?;
-    get_bulk_operation(edge.platform.database(), &caller.tenant, id).await?;
+    get_bulk_operation(platform.database(), &caller.tenant, id).await?;
     let media_type = wire.accepted("bulkOperation")?;
     wire.check_content_type(&["bulkOperation"])?;
-    let patch = BulkOperationPatch::parse(body.json(edge.limits().body_bytes).await?)?;
+    let patch = BulkOperationPatch::parse(body.json(platform.limits().body_bytes).await?)?;
 
-    let bulk_operation = edge.platform.update_bulk_operation(&caller.tenant, id, &patch, &origin).await?;
+    let bulk_operation = platform.update_bulk_operation(&caller.tenant, id, &patch, &origin).await?;
 
     Ok(reply::updated(&wire, media_type, &bulk_operation, &origin.links))
 }
@@ -104,11 +109,11 @@ pub async fn remove(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
     let mode = wire.mode()?;
-    let (database, id) = (edge.platform.database(), BulkOperationId::parse(&path)?);
+    let (database, id) = (platform.database(), BulkOperationId::parse(&path)?);
     match mode.stores() {
         true => delete_bulk_operation(database, &caller.tenant, id).await?,
         false => drop(get_bulk_operation(database, &caller.tenant, id).await?),

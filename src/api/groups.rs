@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::error::{Error, Noun};
 use platform_model::group::{GroupId, GroupPatch, GroupPlace, GroupReference, NewGroup};
 use platform_model::user::{UserReference, parse_member, parse_user_of_path};
@@ -13,7 +14,6 @@ use crate::http::error::Result;
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
-use crate::server::Edge;
 
 /// `GET /user/<tenant>/groups`: returns a page of groups by ascending id, without their members and roles
 /// (U-02).
@@ -24,14 +24,14 @@ pub async fn list(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let (tenant, _) = caller.reads_users(&edge, &path).await?;
+    let (tenant, _) = caller.reads_users(&platform, &path).await?;
     let media_type = wire.accepted("groupCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
     let page =
-        platform_store::users::groups::list_groups(edge.platform.database(), &tenant, None, &request).await?;
+        platform_store::users::groups::list_groups(platform.database(), &tenant, None, &request).await?;
     reply::page(&wire, media_type, "groups", &page, (&request, &query))
 }
 
@@ -44,16 +44,16 @@ pub async fn create(
     wire: Wire,
     path: web::Path<String>,
     body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let administration = caller.administers_groups(&edge, &path).await?;
+    let administration = caller.administers_groups(&platform, &path).await?;
     wire.check_mode()?;
     let media_type = wire.accepted("group")?;
     wire.check_content_type(&["group"])?;
-    let new = NewGroup::parse(body.json(edge.limits().body_bytes).await?)?;
+    let new = NewGroup::parse(body.json(platform.limits().body_bytes).await?)?;
 
     let group =
-        platform_store::users::groups::insert_group(edge.platform.database(), &administration.tenant, &new)
+        platform_store::users::groups::insert_group(platform.database(), &administration.tenant, &new)
             .await?;
 
     let links = wire.links();
@@ -68,12 +68,12 @@ pub async fn get(
     caller: Caller,
     wire: Wire,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
+    let (tenant, _) = caller.reads_users(&platform, &path.0).await?;
     let media_type = wire.accepted("group")?;
     let id = GroupId::parse(&path.1)?;
-    let group = platform_store::users::groups::get_group(edge.platform.database(), &tenant, id).await?;
+    let group = platform_store::users::groups::get_group(platform.database(), &tenant, id).await?;
     Ok(reply::found(media_type, &group, &wire.links()))
 }
 
@@ -85,12 +85,12 @@ pub async fn get_by_name(
     caller: Caller,
     wire: Wire,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
+    let (tenant, _) = caller.reads_users(&platform, &path.0).await?;
     let media_type = wire.accepted("group")?;
     let group =
-        platform_store::users::groups::get_group_by_name(edge.platform.database(), &tenant, &path.1).await?;
+        platform_store::users::groups::get_group_by_name(platform.database(), &tenant, &path.1).await?;
     Ok(reply::found(media_type, &group, &wire.links()))
 }
 
@@ -104,15 +104,15 @@ pub async fn update(
     wire: Wire,
     path: web::Path<(String, String)>,
     body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let administration = caller.administers_groups(&edge, &path.0).await?;
+    let administration = caller.administers_groups(&platform, &path.0).await?;
     wire.check_mode()?;
-    let (database, id) = (edge.platform.database(), GroupId::parse(&path.1)?);
+    let (database, id) = (platform.database(), GroupId::parse(&path.1)?);
     platform_store::users::groups::get_group(database, &administration.tenant, id).await?;
     let media_type = wire.accepted("group")?;
     wire.check_content_type(&["group"])?;
-    let patch = GroupPatch::parse(body.json(edge.limits().body_bytes).await?)?;
+    let patch = GroupPatch::parse(body.json(platform.limits().body_bytes).await?)?;
 
     let group = platform_store::users::groups::update_group(database, &administration, id, &patch).await?;
 
@@ -127,12 +127,12 @@ pub async fn remove(
     caller: Caller,
     wire: Wire,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let administration = caller.administers_groups(&edge, &path.0).await?;
+    let administration = caller.administers_groups(&platform, &path.0).await?;
     wire.check_mode()?;
     let id = GroupId::parse(&path.1)?;
-    platform_store::users::groups::delete_group(edge.platform.database(), &administration, id).await?;
+    platform_store::users::groups::delete_group(platform.database(), &administration, id).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -144,13 +144,13 @@ pub async fn list_users(
     caller: Caller,
     wire: Wire,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
+    let (tenant, _) = caller.reads_users(&platform, &path.0).await?;
     let media_type = wire.accepted("userReferenceCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
-    let (id, database) = (GroupId::parse(&path.1)?, edge.platform.database());
+    let (id, database) = (GroupId::parse(&path.1)?, platform.database());
     let page = platform_store::users::list_members(database, &tenant, id, &request).await?;
     if page.members.is_empty() {
         platform_store::users::groups::get_group(database, &tenant, id).await?;
@@ -168,13 +168,13 @@ pub async fn get_user(
     caller: Caller,
     wire: Wire,
     path: web::Path<(String, String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, group, name) = &*path;
-    let (tenant, _) = caller.reads_users(&edge, tenant).await?;
+    let (tenant, _) = caller.reads_users(&platform, tenant).await?;
     let media_type = wire.accepted("userReference")?;
     let (id, name) = (GroupId::parse(group)?, parse_user_of_path(name)?);
-    let user = platform_store::users::get_user(edge.platform.database(), &tenant, &name).await?;
+    let user = platform_store::users::get_user(platform.database(), &tenant, &name).await?;
     if !user.groups.iter().any(|group| group.id == id) {
         return Err(Error::not_found(Noun::User, name).into());
     }
@@ -193,15 +193,15 @@ pub async fn add_user(
     wire: Wire,
     path: web::Path<(String, String)>,
     body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let administration = caller.administers_users(&edge, &path.0).await?;
+    let administration = caller.administers_users(&platform, &path.0).await?;
     wire.check_mode()?;
-    let (database, id) = (edge.platform.database(), GroupId::parse(&path.1)?);
+    let (database, id) = (platform.database(), GroupId::parse(&path.1)?);
     platform_store::users::groups::get_group(database, &administration.tenant, id).await?;
     let media_type = wire.accepted("userReference")?;
     wire.check_content_type(&["userReference", "user"])?;
-    let name = parse_member(&administration.tenant, body.json(edge.limits().body_bytes).await?)?;
+    let name = parse_member(&administration.tenant, body.json(platform.limits().body_bytes).await?)?;
 
     let user =
         platform_store::users::group_members::insert_member(database, &administration, id, &name).await?;
@@ -221,13 +221,13 @@ pub async fn remove_user(
     caller: Caller,
     wire: Wire,
     path: web::Path<(String, String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, group, name) = &*path;
-    let administration = caller.administers_users(&edge, tenant).await?;
+    let administration = caller.administers_users(&platform, tenant).await?;
     wire.check_mode()?;
     let (id, name) = (GroupId::parse(group)?, parse_user_of_path(name)?);
-    platform_store::users::group_members::delete_member(edge.platform.database(), &administration, id, &name)
+    platform_store::users::group_members::delete_member(platform.database(), &administration, id, &name)
         .await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -241,13 +241,13 @@ pub async fn list_of_user(
     caller: Caller,
     wire: Wire,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let user = caller.reads_user(&edge, (&path.0, &path.1)).await?;
+    let user = caller.reads_user(&platform, (&path.0, &path.1)).await?;
     let media_type = wire.accepted("groupReferenceCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
-    let database = edge.platform.database();
+    let database = platform.database();
     let page = platform_store::users::groups::list_groups(database, &user.tenant, Some(&user.name), &request)
         .await?;
     let page = page.map(|group| GroupReference { user: user.name.clone(), group });

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use percent_encoding::percent_decode_str;
+use platform_actors::Platform;
 use platform_model::access::{Api, Authority, Grants, Permission};
 use platform_model::error::Error;
 use platform_model::external_id::{ExternalId, NewExternalId};
@@ -15,7 +16,6 @@ use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::Result;
 use crate::http::{Wire, reply};
-use crate::server::Edge;
 
 /// `POST /identity/globalIds/<id>/externalIds`: adds an external id to an object.
 ///
@@ -27,16 +27,16 @@ pub async fn create(
     wire: Wire,
     path: web::Path<String>,
     body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let mode = wire.mode()?;
     let object = ManagedObjectId::parse(&path)?;
-    caller.finds(&edge, object, &writing(&caller)).await?;
+    caller.finds(&platform, object, &writing(&caller)).await?;
     let media_type = wire.accepted("externalId")?;
     wire.check_content_type(&["externalId"])?;
-    let pair = NewExternalId::parse(body.json(edge.limits().body_bytes).await?)?;
+    let pair = NewExternalId::parse(body.json(platform.limits().body_bytes).await?)?;
 
-    let database = edge.platform.database();
+    let database = platform.database();
     let id = match mode.stores() {
         true => {
             platform_store::inventory::external_ids::insert_external_id(
@@ -73,13 +73,13 @@ pub async fn list(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let object = ManagedObjectId::parse(&path)?;
-    caller.reaches(&edge, object, &reading(&caller)).await?;
+    caller.reaches(&platform, object, &reading(&caller)).await?;
     let media_type = wire.accepted("externalIdCollection")?;
     let ids = platform_store::inventory::external_ids::list_external_ids(
-        edge.platform.database(),
+        platform.database(),
         &caller.tenant,
         object,
     )
@@ -92,12 +92,12 @@ pub async fn list(
 /// # Errors
 /// 403 for the external id of an object the caller may not see, 404 for an unknown external id, 422 for an
 /// invalid one.
-pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn get(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let media_type = wire.accepted("externalId")?;
-    let (database, pair) = (edge.platform.database(), named(&wire)?);
+    let (database, pair) = (platform.database(), named(&wire)?);
     let (object, id) =
         platform_store::inventory::external_ids::get_external_id(database, &caller.tenant, pair).await?;
-    caller.reaches(&edge, object, &reading(&caller)).await?;
+    caller.reaches(&platform, object, &reading(&caller)).await?;
     Ok(reply::found(media_type, &id, &wire.links()))
 }
 
@@ -105,12 +105,12 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
 ///
 /// # Errors
 /// 403 without the role or ownership, 404 for an unknown external id.
-pub async fn remove(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn remove(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let mode = wire.mode()?;
-    let (database, pair) = (edge.platform.database(), named(&wire)?);
+    let (database, pair) = (platform.database(), named(&wire)?);
     let (object, id) =
         platform_store::inventory::external_ids::get_external_id(database, &caller.tenant, pair).await?;
-    caller.reaches(&edge, object, &writing(&caller)).await?;
+    caller.reaches(&platform, object, &writing(&caller)).await?;
     if mode.stores() {
         platform_store::inventory::external_ids::delete_external_id(
             database,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_actors::device::{DeleteManagedObject, NewObject, UpdateManagedObject};
 use platform_model::access::{Api, Permission};
 use platform_model::error::Error;
@@ -21,23 +22,26 @@ use crate::http::error::{ApiError, Result};
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
-use crate::server::Edge;
 
 /// `POST /inventory/managedObjects`: creates an object, owned by the caller.
 ///
 /// # Errors
 /// 403 without ROLE_INVENTORY_ADMIN or ROLE_INVENTORY_CREATE, 422 for an invalid body, 503 when it cannot be
 /// stored now.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    wire: Wire,
+    body: Unread,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
     let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let media_type = wire.accepted("managedObject")?;
     wire.check_content_type(&["managedObject"])?;
-    let object = NewManagedObject::parse(body.json(edge.limits().body_bytes).await?)?;
+    let object = NewManagedObject::parse(body.json(platform.limits().body_bytes).await?)?;
     let links = origin.links.clone();
 
-    let object =
-        edge.platform.tenant(&caller.tenant).create_managed_object(NewObject { object, origin }).await?;
+    let object = platform.tenant(&caller.tenant).create_managed_object(NewObject { object, origin }).await?;
 
     Ok(reply::created(&wire, media_type, links.managed_object(object.id), &object, &links))
 }
@@ -48,13 +52,13 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 ///
 /// # Errors
 /// 422 for an invalid parameter or query, 413 when it takes too long.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
     let media_type = wire.accepted("managedObjectCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
     let filter = filter(&query)?;
-    let (database, by) = (edge.platform.database(), (&authority, &*caller.user));
+    let (database, by) = (platform.database(), (&authority, &*caller.user));
     let mut page = platform_store::inventory::collection::list_managed_objects(
         database,
         &caller.tenant,
@@ -124,12 +128,12 @@ pub async fn get(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let media_type = wire.accepted("managedObject")?;
     let id = ManagedObjectId::parse(&path)?;
     let wanted = wanted_references(&Query::parse(wire.query_string()))?;
-    let object = caller.sees(&edge, id, wanted).await?;
+    let object = caller.sees(&platform, id, wanted).await?;
     Ok(reply::found(media_type, &object, &wire.links()))
 }
 
@@ -144,17 +148,17 @@ pub async fn update(
     wire: Wire,
     path: web::Path<String>,
     body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let id = ManagedObjectId::parse(&path)?;
-    caller.finds(&edge, id, &origin.authority).await?;
+    caller.finds(&platform, id, &origin.authority).await?;
     let media_type = wire.accepted("managedObject")?;
     wire.check_content_type(&["managedObject"])?;
-    let mut patch = ManagedObjectPatch::parse(body.json(edge.limits().body_bytes).await?)?;
+    let mut patch = ManagedObjectPatch::parse(body.json(platform.limits().body_bytes).await?)?;
     if patch.owner.is_some() && !caller.roles.has(role::INVENTORY_ADMIN) {
         // A client may send back the owner it has read; that is not a change of owner.
-        let (database, wanted) = (edge.platform.database(), WantedReferences::default());
+        let (database, wanted) = (platform.database(), WantedReferences::default());
         let current = platform_store::inventory::managed_objects::get_managed_object(
             database,
             &caller.tenant,
@@ -170,7 +174,7 @@ pub async fn update(
     let links = origin.links.clone();
 
     let message = UpdateManagedObject { patch: Arc::new(patch), origin: Arc::new(origin) };
-    let object = edge.platform.tenant(&caller.tenant).ask_device(id, message).await?;
+    let object = platform.tenant(&caller.tenant).ask_device(id, message).await?;
 
     Ok(reply::updated(&wire, media_type, &object, &links))
 }
@@ -185,7 +189,7 @@ pub async fn remove(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = Arc::new(caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?);
     let query = Query::parse(wire.query_string());
@@ -196,7 +200,7 @@ pub async fn remove(
     };
     let id = ManagedObjectId::parse(&path)?;
     let message = DeleteManagedObject { cascade, origin };
-    edge.platform.tenant(&caller.tenant).ask_device(id, message).await?;
+    platform.tenant(&caller.tenant).ask_device(id, message).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -209,10 +213,10 @@ pub async fn supported_measurements(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let mut fragments: Vec<String> =
-        series(&caller, &path, &edge).await?.into_iter().map(|(fragment, _)| fragment).collect();
+        series(&caller, &path, &platform).await?.into_iter().map(|(fragment, _)| fragment).collect();
     fragments.dedup();
     names(&wire, "SupportedMeasurements", fragments)
 }
@@ -226,19 +230,19 @@ pub async fn supported_series(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let series = series(&caller, &path, &edge).await?;
+    let series = series(&caller, &path, &platform).await?;
     let mut series: Vec<String> = series.into_iter().map(|(f, s)| format!("{f}.{s}")).collect();
     // The names must be sorted again: fragment `a-b` comes after `a`, but `a-b.x` before `a.x`.
     series.sort_unstable();
     names(&wire, "SupportedSeries", series)
 }
 
-async fn series(caller: &Caller, id: &str, edge: &Edge) -> Result<Vec<(String, String)>> {
+async fn series(caller: &Caller, id: &str, platform: &Platform) -> Result<Vec<(String, String)>> {
     let id = ManagedObjectId::parse(id)?;
-    caller.sees(edge, id, WantedReferences::NONE).await?;
-    Ok(platform_store::inventory::managed_objects::list_series(edge.platform.database(), &caller.tenant, id)
+    caller.sees(platform, id, WantedReferences::NONE).await?;
+    Ok(platform_store::inventory::managed_objects::list_series(platform.database(), &caller.tenant, id)
         .await?)
 }
 

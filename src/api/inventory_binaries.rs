@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_actors::device::{DeleteManagedObject, NewObject, ReplaceBinary, UpdateManagedObject};
 use platform_model::access::{Api, Permission};
 use platform_model::binary::{self, Binary};
@@ -27,7 +28,6 @@ use crate::http::multipart::{Form, Part};
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
-use crate::server::Edge;
 
 /// The largest part `filesize` in bytes.
 const MAX_SIZE_TEXT: usize = 64;
@@ -40,14 +40,19 @@ const MAX_SIZE_TEXT: usize = 64;
 /// 403 without ROLE_INVENTORY_ADMIN or ROLE_INVENTORY_CREATE, 400 for a malformed form, 413 for a file that
 /// is too large, as soon as that is known, 415 for a body that is not a form, 422 for missing, duplicate or
 /// invalid parts.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    wire: Wire,
+    body: Unread,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
     let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let media_type = wire.accepted("managedObject")?;
-    let limits = edge.limits();
+    let limits = platform.limits();
     let mut form = Form::new(&wire, body, limits.binary_bytes + limits.body_bytes + FRAMING).await?;
     let ReceivedForm { object, upload, binary } =
-        match Box::pin(receive(&edge, &caller.tenant, &mut form)).await {
+        match Box::pin(receive(&platform, &caller.tenant, &mut form)).await {
             Ok(received) => received,
             Err(refusal) => {
                 form.refuse().await;
@@ -56,7 +61,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
         };
     let (links, stores) = (origin.links.clone(), origin.mode.stores());
 
-    let tenant = edge.platform.tenant(&caller.tenant);
+    let tenant = platform.tenant(&caller.tenant);
     let object = Box::pin(tenant.create_binary(NewObject { object, origin }, binary.id)).await?;
 
     if stores {
@@ -69,7 +74,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 ///
 /// # Errors
 /// 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let media_type = wire.accepted("managedObjectCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
@@ -77,7 +82,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
         fragment_type: Some(naming().fragment("IsBinary")),
         ..ManagedObjectFilter::default()
     };
-    let database = edge.platform.database();
+    let database = platform.database();
     let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
     let by = (&authority, &*caller.user);
     let mut page = platform_store::inventory::collection::list_managed_objects(
@@ -100,10 +105,14 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 ///
 /// # Errors
 /// 403 for an object the caller may not see, 404 for an object that does not exist or is not a binary.
-pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn get(
+    caller: Caller,
+    path: web::Path<String>,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     let id = ManagedObjectId::parse(&path)?;
-    caller.sees(&edge, id, WantedReferences::NONE).await?;
-    let database = edge.platform.database().clone();
+    caller.sees(&platform, id, WantedReferences::NONE).await?;
+    let database = platform.database().clone();
     let binary = platform_store::inventory::binaries::get_binary(&database, &caller.tenant, id).await?;
     Ok(file::found(database, caller.tenant.clone(), binary))
 }
@@ -119,19 +128,19 @@ pub async fn update(
     wire: Wire,
     path: web::Path<String>,
     mut body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let id = ManagedObjectId::parse(&path)?;
-    caller.reaches(&edge, id, &origin.authority).await?;
+    caller.reaches(&platform, id, &origin.authority).await?;
     let media_type = wire.accepted("managedObject")?;
-    let (database, limit) = (edge.platform.database(), edge.limits().binary_bytes);
+    let (database, limit) = (platform.database(), platform.limits().binary_bytes);
     let replaced = platform_store::inventory::binaries::get_binary(database, &caller.tenant, id).await?;
     if body.announced().is_some_and(|length| length > limit) {
         body.refuse().await;
         return Err(ApiError::TooLarge { limit });
     }
-    let mut upload = Upload::begin(database, &caller.tenant, edge.platform.next_id()).await?;
+    let mut upload = Upload::begin(database, &caller.tenant, platform.next_id()).await?;
     if let Err(refusal) = file::receive(&mut upload, &mut body, limit).await {
         body.refuse().await;
         return Err(refusal);
@@ -143,7 +152,7 @@ pub async fn update(
     let patch = Arc::new(binary::replacement(&binary)?);
     let update = UpdateManagedObject { patch, origin: Arc::new(origin) };
     let message = ReplaceBinary { update, binary: binary.id };
-    let object = edge.platform.tenant(&caller.tenant).ask_device(id, message).await?;
+    let object = platform.tenant(&caller.tenant).ask_device(id, message).await?;
 
     if stores {
         upload.keep();
@@ -159,13 +168,13 @@ pub async fn remove(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = Arc::new(caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?);
     let id = ManagedObjectId::parse(&path)?;
-    caller.reaches(&edge, id, &origin.authority).await?;
-    platform_store::inventory::binaries::get_binary(edge.platform.database(), &caller.tenant, id).await?;
-    edge.platform
+    caller.reaches(&platform, id, &origin.authority).await?;
+    platform_store::inventory::binaries::get_binary(platform.database(), &caller.tenant, id).await?;
+    platform
         .tenant(&caller.tenant)
         .ask_device(id, DeleteManagedObject { cascade: Cascade::default(), origin })
         .await?;
@@ -179,8 +188,8 @@ struct ReceivedForm {
     binary: Binary,
 }
 
-async fn receive(edge: &Edge, tenant: &TenantId, form: &mut Form) -> Result<ReceivedForm> {
-    let limits = edge.limits();
+async fn receive(platform: &Platform, tenant: &TenantId, form: &mut Form) -> Result<ReceivedForm> {
+    let limits = platform.limits();
     let (mut object, mut size, mut file) = (None, None, None);
     while let Some(part) = form.next().await? {
         match part.name() {
@@ -193,7 +202,7 @@ async fn receive(edge: &Edge, tenant: &TenantId, form: &mut Form) -> Result<Rece
             }
             "filesize" => size = Some(expected_size(part, limits).await?),
             "file" => {
-                let upload = Upload::begin(edge.platform.database(), tenant, edge.platform.next_id());
+                let upload = Upload::begin(platform.database(), tenant, platform.next_id());
                 file = Some(receive_file(upload.await?, part, size, limits).await?);
             }
             // Unknown parts are ignored, as unknown members are (C-08).

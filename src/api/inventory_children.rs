@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_actors::device::{AddChildren, CreateChild, RemoveChild};
 use platform_model::access::{Api, Permission};
 use platform_model::error::{Error, Noun};
@@ -22,7 +23,6 @@ use crate::http::error::{ApiError, Result};
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
-use crate::server::Edge;
 
 /// The id of the parent and the name of the child collection.
 type Path = web::Path<(String, String)>;
@@ -35,17 +35,22 @@ type ChildPath = web::Path<(String, String, String)>;
 ///
 /// # Errors
 /// 403 for a parent the caller may not see, 404 for an unknown parent, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, path: Path, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(
+    caller: Caller,
+    wire: Wire,
+    path: Path,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     let media_type = wire.accepted("managedObjectReferenceCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
     let of = children(&path.0, &path.1)?;
-    caller.sees(&edge, of.parent, WantedReferences::NONE).await?;
-    let database = edge.platform.database();
+    caller.sees(&platform, of.parent, WantedReferences::NONE).await?;
+    let database = platform.database();
     let mut page =
         platform_store::inventory::links::list_children(database, &caller.tenant, of, &request).await?;
     for child in std::mem::take(&mut page.members) {
-        if caller.may_see(&edge, &child).await? {
+        if caller.may_see(&platform, &child).await? {
             page.members.push(child);
         }
     }
@@ -57,11 +62,16 @@ pub async fn list(caller: Caller, wire: Wire, path: Path, edge: web::Data<Edge>)
 ///
 /// # Errors
 /// 403 for an object the caller may not see, 404 for an unknown parent, child or link.
-pub async fn get(caller: Caller, wire: Wire, path: ChildPath, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn get(
+    caller: Caller,
+    wire: Wire,
+    path: ChildPath,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     let media_type = wire.accepted("managedObjectReference")?;
     let (of, child) = (children(&path.0, &path.1)?, ManagedObjectId::parse(&path.2)?);
-    caller.sees(&edge, of.parent, WantedReferences::NONE).await?;
-    let reference = reference(&edge, &caller, of, child).await?;
+    caller.sees(&platform, of.parent, WantedReferences::NONE).await?;
+    let reference = reference(&platform, &caller, of, child).await?;
     Ok(reply::found(media_type, &reference, &wire.links()))
 }
 
@@ -78,7 +88,7 @@ pub async fn create(
     wire: Wire,
     path: Path,
     body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let mode = wire.child_reference_mode()?;
     let origin = Origin { mode, ..caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)? };
@@ -88,13 +98,13 @@ pub async fn create(
     // nothing (E-04).
     let of = children(&path.0, &path.1)?;
     let authority = caller.authority(role::INVENTORY_ADMIN, Api::ManagedObject, Permission::Admin);
-    caller.finds(&edge, of.parent, &authority).await?;
-    let body = NewChildren::parse(body.json(edge.limits().body_bytes).await?)?;
+    caller.finds(&platform, of.parent, &authority).await?;
+    let body = NewChildren::parse(body.json(platform.limits().body_bytes).await?)?;
     let request = ChildRequest { caller: &caller, of, origin: Arc::new(origin) };
     match body {
-        NewChildren::One(child) => request.add_one(&wire, &edge, child).await,
-        NewChildren::Several(children) => request.add_several(&wire, &edge, children).await,
-        NewChildren::Created(object) => request.create(&wire, &edge, *object).await,
+        NewChildren::One(child) => request.add_one(&wire, &platform, child).await,
+        NewChildren::Several(children) => request.add_several(&wire, &platform, children).await,
+        NewChildren::Created(object) => request.create(&wire, &platform, *object).await,
     }
 }
 
@@ -108,13 +118,13 @@ pub async fn remove(
     caller: Caller,
     wire: Wire,
     path: ChildPath,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let mode = wire.child_reference_mode()?;
     let origin = Origin { mode, ..caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)? };
     let (from, child) = (children(&path.0, &path.1)?, ManagedObjectId::parse(&path.2)?);
     let message = RemoveChild { kind: from.kind, child, origin: Arc::new(origin) };
-    edge.platform.tenant(&caller.tenant).ask_device(from.parent, message).await?;
+    platform.tenant(&caller.tenant).ask_device(from.parent, message).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -126,11 +136,11 @@ struct ChildRequest<'a> {
 }
 
 impl ChildRequest<'_> {
-    async fn add_one(self, wire: &Wire, edge: &Edge, child: ManagedObjectId) -> Result<HttpResponse> {
+    async fn add_one(self, wire: &Wire, platform: &Platform, child: ManagedObjectId) -> Result<HttpResponse> {
         let media_type = wire.accepted("managedObjectReference")?;
         let links = self.origin.links.clone();
-        self.add(edge, vec![child]).await?;
-        let reference = Arc::new(reference_unlinked(edge, self.caller, self.of, child).await?);
+        self.add(platform, vec![child]).await?;
+        let reference = Arc::new(reference_unlinked(platform, self.caller, self.of, child).await?);
         Ok(reply::created(wire, media_type, reference.link(&links), &reference, &links))
     }
 
@@ -138,12 +148,12 @@ impl ChildRequest<'_> {
     async fn add_several(
         self,
         wire: &Wire,
-        edge: &Edge,
+        platform: &Platform,
         children: Vec<ManagedObjectId>,
     ) -> Result<HttpResponse> {
         let media_type = wire.accepted("managedObjectReferenceCollection")?;
         let links = self.origin.links.clone();
-        self.add(edge, children.clone()).await?;
+        self.add(platform, children.clone()).await?;
         let block = format!("{}/{}", links.managed_object(Some(self.of.parent)), self.of.kind.children());
         let mut response = HttpResponse::Created();
         response.insert_header((header::LOCATION, block.clone()));
@@ -152,7 +162,7 @@ impl ChildRequest<'_> {
         }
         let mut references = Vec::with_capacity(children.len());
         for child in children {
-            references.push(reference_unlinked(edge, self.caller, self.of, child).await?);
+            references.push(reference_unlinked(platform, self.caller, self.of, child).await?);
         }
         Ok(response.insert_header((header::CONTENT_TYPE, media_type)).body(reply::members(
             &block,
@@ -162,7 +172,12 @@ impl ChildRequest<'_> {
         )))
     }
 
-    async fn create(self, wire: &Wire, edge: &Edge, object: NewManagedObject) -> Result<HttpResponse> {
+    async fn create(
+        self,
+        wire: &Wire,
+        platform: &Platform,
+        object: NewManagedObject,
+    ) -> Result<HttpResponse> {
         let (caller, Children { parent, kind }) = (self.caller, self.of);
         caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
         let as_object = wire.accepted("managedObject");
@@ -172,7 +187,7 @@ impl ChildRequest<'_> {
         }
         let links = self.origin.links.clone();
         let message = CreateChild { kind, object: Arc::new(object), origin: self.origin };
-        let child = edge.platform.tenant(&caller.tenant).ask_device(parent, message).await?;
+        let child = platform.tenant(&caller.tenant).ask_device(parent, message).await?;
         match as_object {
             Ok(media_type) => {
                 let location = links.managed_object(child.id);
@@ -186,9 +201,9 @@ impl ChildRequest<'_> {
         }
     }
 
-    async fn add(&self, edge: &Edge, children: Vec<ManagedObjectId>) -> Result<()> {
+    async fn add(&self, platform: &Platform, children: Vec<ManagedObjectId>) -> Result<()> {
         let message = AddChildren { kind: self.of.kind, children, origin: self.origin.clone() };
-        Ok(edge.platform.tenant(&self.caller.tenant).ask_device(self.of.parent, message).await?)
+        Ok(platform.tenant(&self.caller.tenant).ask_device(self.of.parent, message).await?)
     }
 }
 
@@ -198,18 +213,16 @@ fn children(parent: &str, block: &str) -> Result<Children> {
 }
 
 async fn reference(
-    edge: &Edge,
+    platform: &Platform,
     caller: &Caller,
     of: Children,
     child: ManagedObjectId,
 ) -> Result<ManagedObjectReference> {
-    if !platform_store::inventory::links::is_child(edge.platform.database(), &caller.tenant, of, child)
-        .await?
-    {
+    if !platform_store::inventory::links::is_child(platform.database(), &caller.tenant, of, child).await? {
         return Err(Error::not_found(Noun::Link, child).into());
     }
-    let reference = reference_unlinked(edge, caller, of, child).await?;
-    match caller.may_see(edge, &reference.child).await? {
+    let reference = reference_unlinked(platform, caller, of, child).await?;
+    match caller.may_see(platform, &reference.child).await? {
         true => Ok(reference),
         false => Err(ApiError::forbidden()),
     }
@@ -218,12 +231,12 @@ async fn reference(
 /// Returns the reference without a check of the link, for a child that was just added: in mode TRANSIENT no
 /// link was stored.
 async fn reference_unlinked(
-    edge: &Edge,
+    platform: &Platform,
     caller: &Caller,
     of: Children,
     child: ManagedObjectId,
 ) -> Result<ManagedObjectReference> {
-    let (database, wanted) = (edge.platform.database(), WantedReferences::default());
+    let (database, wanted) = (platform.database(), WantedReferences::default());
     let child = platform_store::inventory::managed_objects::get_managed_object(
         database,
         &caller.tenant,

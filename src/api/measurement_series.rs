@@ -2,6 +2,7 @@
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::access::Api;
 use platform_model::body::missing;
 use platform_model::id::ManagedObjectId;
@@ -14,7 +15,6 @@ use crate::auth::Caller;
 use crate::http::Wire;
 use crate::http::error::Result;
 use crate::http::query::Query;
-use crate::server::Edge;
 
 /// `GET /measurement/measurements/series`: returns the values that a source measured, with a column for each
 /// series.
@@ -22,15 +22,15 @@ use crate::server::Edge;
 /// # Errors
 /// 403 without ROLE_MEASUREMENT_READ, ownership of the source (U-10a) or a device permission for it, 422 for
 /// missing or invalid parameters, 413 when the query takes too long.
-pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn get(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(wire.query_string());
     let by = (role::MEASUREMENT_READ, Api::Measurement);
-    let authority = caller.reads_collection(&edge, by, (&query, &["source"])).await?;
+    let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
     let media_type = wire.accepted_json()?;
     let values = match filter(&wire, &query)? {
         Some(filter) => {
             let by = (&authority, &*caller.user);
-            get_series(edge.platform.database(), &caller.tenant, &filter, by).await?
+            get_series(platform.database(), &caller.tenant, &filter, by).await?
         }
         None => SeriesValues::default(),
     };

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use bytes::Bytes;
+use platform_actors::Platform;
 use platform_model::error::Error;
 use platform_model::id::ModuleId;
 use platform_model::module::{Module, ModulePatch};
@@ -23,7 +24,6 @@ use crate::http::multipart::{FORM_DATA, Form};
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
-use crate::server::Edge;
 
 /// The longest text of a module in bytes.
 const TEXT_BYTES: usize = 1 << 20;
@@ -34,12 +34,12 @@ const TEXT: &str = "text/plain";
 ///
 /// # Errors
 /// 403 without ROLE_CEP_MANAGEMENT_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_READ)?;
     let media_type = wire.accepted("cepModuleCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
-    let page = modules::list_modules(edge.platform.database(), &caller.tenant, &request).await?;
+    let page = modules::list_modules(platform.database(), &caller.tenant, &request).await?;
     reply::page(&wire, media_type, "modules", &page, (&request, &query))
 }
 
@@ -48,7 +48,12 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// # Errors
 /// 403 without ROLE_CEP_MANAGEMENT_ADMIN, 409 for a name that is taken, 413 for a text that is too long, 415
 /// for any other type of body, 422 for a text with a mistake; the message says where it is.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    wire: Wire,
+    body: Unread,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
     let origin = caller.origin_by_role(&wire)?;
     let media_type = wire.accepted("cepModule")?;
@@ -60,7 +65,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
             return Err(ApiError::UnsupportedMediaType(message));
         }
     };
-    let module = edge.platform.deploy_module(&caller.tenant, text, &origin).await?;
+    let module = platform.deploy_module(&caller.tenant, text, &origin).await?;
     let (links, module) = (wire.links(), Arc::new(module));
     Ok(reply::created(&wire, media_type, links.module(module.id), &module, &links))
 }
@@ -73,10 +78,10 @@ pub async fn get(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_READ)?;
-    let (database, tenant) = (edge.platform.database(), &caller.tenant);
+    let (database, tenant) = (platform.database(), &caller.tenant);
     if wire.prefers(TEXT, "cepModule") {
         let text = modules::get_module_text(database, tenant, ModuleId::parse(&path)?).await?;
         let content_type = (header::CONTENT_TYPE, "text/plain;charset=UTF-8");
@@ -98,25 +103,24 @@ pub async fn update(
     wire: Wire,
     path: web::Path<String>,
     body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
     let origin = caller.origin_by_role(&wire)?;
     let id = ModuleId::parse(&path)?;
-    modules::get_module(edge.platform.database(), &caller.tenant, id).await?;
+    modules::get_module(platform.database(), &caller.tenant, id).await?;
     let media_type = wire.accepted("cepModule")?;
     let text = match wire.body_type().to_ascii_lowercase().as_str() {
         FORM_DATA => form(&wire, body).await?,
         TEXT => body.read(TEXT_BYTES).await?,
         _ => {
             wire.check_content_type(&["cepModule"])?;
-            let patch = ModulePatch::parse(body.json(edge.limits().body_bytes).await?)?;
-            let module = edge.platform.update_module(&caller.tenant, id, patch, &origin).await?;
+            let patch = ModulePatch::parse(body.json(platform.limits().body_bytes).await?)?;
+            let module = platform.update_module(&caller.tenant, id, patch, &origin).await?;
             return Ok(reply::updated(&wire, media_type, &Arc::new(module), &wire.links()));
         }
     };
-    let module: Arc<Module> =
-        Arc::new(edge.platform.replace_module(&caller.tenant, id, text, &origin).await?);
+    let module: Arc<Module> = Arc::new(platform.replace_module(&caller.tenant, id, text, &origin).await?);
     let links = wire.links();
     let mut response = reply::updated(&wire, media_type, &module, &links);
     let location = header::HeaderValue::from_str(&links.module(module.id));
@@ -133,11 +137,11 @@ pub async fn remove(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
     let origin = caller.origin_by_role(&wire)?;
-    edge.platform.delete_module(&caller.tenant, ModuleId::parse(&path)?, &origin).await?;
+    platform.delete_module(&caller.tenant, ModuleId::parse(&path)?, &origin).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use percent_encoding::percent_decode_str;
+use platform_actors::Platform;
 use platform_model::new_device_request::{DeviceId, DeviceToRegister, RequestStatus};
 use platform_model::origin::is_device_user;
 use platform_model::role;
@@ -11,11 +12,11 @@ use platform_store::devices::new_requests;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
+use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
-use crate::server::Edge;
 
 /// `POST /devicecontrol/newDeviceRequests`: registers a device, which may poll for its credentials from then
 /// on.
@@ -24,14 +25,19 @@ use crate::server::Edge;
 /// 403 without ROLE_DEVICE_CONTROL_ADMIN; 409 for a device that has a request already, in this or another
 /// tenant (N-07), and for a device whose user exists with more rights than a device has (N-08a); 422 for an
 /// invalid body or an unknown group.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    wire: Wire,
+    body: Unread,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     wire.check_mode()?;
     let media_type = wire.accepted("newDeviceRequest")?;
     wire.check_content_type(&["newDeviceRequest"])?;
-    let new = DeviceToRegister::parse(body.json(edge.limits().body_bytes).await?)?;
+    let new = DeviceToRegister::parse(body.json(platform.limits().body_bytes).await?)?;
 
-    let (database, owner) = (edge.platform.database(), &*caller.user);
+    let (database, owner) = (platform.database(), &*caller.user);
     let request = new_requests::insert_new_device_request(database, &caller.tenant, &new, owner).await?;
 
     let links = wire.links();
@@ -43,12 +49,12 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 ///
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_READ)?;
     let media_type = wire.accepted("newDeviceRequestCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
-    let database = edge.platform.database();
+    let database = platform.database();
     let page = new_requests::list_new_device_requests(database, &caller.tenant, &request).await?;
     reply::page(&wire, media_type, "newDeviceRequests", &page, (&request, &query))
 }
@@ -58,10 +64,10 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_READ, 404 for an unknown request and for one whose credentials are in use
 /// (N-08).
-pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn get(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_READ)?;
     let media_type = wire.accepted("newDeviceRequest")?;
-    let (database, id) = (edge.platform.database(), named(&wire)?);
+    let (database, id) = (platform.database(), named(&wire)?);
     let request = new_requests::get_new_device_request(database, &caller.tenant, &id).await?;
     Ok(reply::found(media_type, &request, &wire.links()))
 }
@@ -71,17 +77,22 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_READ or ROLE_DEVICE_CONTROL_ADMIN, and always for devices (X-12a);
 /// 404 for an unknown request, 422 without a status and for a backward change (N-03).
-pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn update(
+    caller: Caller,
+    wire: Wire,
+    body: Unread,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require_any(&[role::DEVICE_CONTROL_READ, role::DEVICE_CONTROL_ADMIN])?;
     if is_device_user(&caller.user) {
         return Err(ApiError::forbidden_because("devices cannot accept devices"));
     }
     wire.check_mode()?;
-    let (database, id) = (edge.platform.database(), named(&wire)?);
+    let (database, id) = (platform.database(), named(&wire)?);
     new_requests::get_new_device_request(database, &caller.tenant, &id).await?;
     let media_type = wire.accepted("newDeviceRequest")?;
     wire.check_content_type(&["newDeviceRequest"])?;
-    let status = RequestStatus::parse_patch(body.json(edge.limits().body_bytes).await?)?;
+    let status = RequestStatus::parse_patch(body.json(platform.limits().body_bytes).await?)?;
     let request = new_requests::update_status(database, &caller.tenant, &id, status).await?;
     Ok(reply::updated(&wire, media_type, &Arc::new(request), &wire.links()))
 }
@@ -91,12 +102,17 @@ pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 ///
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_ADMIN, 404 for an unknown request.
-pub async fn remove(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn remove(
+    caller: Caller,
+    wire: Wire,
+    platform: web::Data<Platform>,
+    compatibility: web::Data<ClientCompatibility>,
+) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     wire.check_mode()?;
-    let (database, id) = (edge.platform.database(), named(&wire)?);
+    let (database, id) = (platform.database(), named(&wire)?);
     new_requests::delete_new_device_request(database, &caller.tenant, &id).await?;
-    Ok(match edge.client_compatibility {
+    Ok(match compatibility.is_on() {
         true => HttpResponse::NoContent().finish(),
         false => HttpResponse::Ok().finish(),
     })

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
+use platform_actors::Platform;
 use platform_actors::device::{QueueOperation, UpdateOperation};
 use platform_model::access::{Api, Ownership};
 use platform_model::error::Noun;
@@ -17,7 +18,6 @@ use crate::http::error::{ApiError, Result};
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
-use crate::server::Edge;
 
 /// The status an operation must be in to be changed. It is an extension of requests that the server makes to
 /// itself; a request from a socket cannot carry it (H-07).
@@ -29,15 +29,20 @@ pub(crate) struct OnlyFrom(pub(crate) OperationStatus);
 /// # Errors
 /// 403 without the role, ownership or a permission; 422 for an invalid body, an unknown device, or a device
 /// without an agent (O-01); 503 when it cannot be stored now.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    wire: Wire,
+    body: Unread,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
     let media_type = wire.accepted("operation")?;
     wire.check_content_type(&["operation"])?;
-    let operation = Arc::new(NewOperation::parse(body.json(edge.limits().body_bytes).await?)?);
+    let operation = Arc::new(NewOperation::parse(body.json(platform.limits().body_bytes).await?)?);
     let (device, links) = (operation.device, origin.links.clone());
 
     let message = QueueOperation { operation, origin: Arc::new(origin) };
-    let operation = edge.platform.tenant(&caller.tenant).ask_device(device, message).await?;
+    let operation = platform.tenant(&caller.tenant).ask_device(device, message).await?;
 
     Ok(reply::created(&wire, media_type, links.operation(operation.id), &operation, &links))
 }
@@ -48,15 +53,15 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 ///
 /// # Errors
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(wire.query_string());
     let by = (role::DEVICE_CONTROL_READ, Api::Operation);
-    let authority = caller.reads_collection(&edge, by, (&query, &["deviceId", "agentId"])).await?;
+    let authority = caller.reads_collection(&platform, by, (&query, &["deviceId", "agentId"])).await?;
     let media_type = wire.accepted("operationCollection")?;
     let request = page_request(&query)?;
     let page = match filter(&query)? {
         Some(filter) => {
-            let (database, tenant) = (edge.platform.database(), &caller.tenant);
+            let (database, tenant) = (platform.database(), &caller.tenant);
             platform_store::operations::collection::list_operations(
                 database, tenant, &filter, &authority, &request,
             )
@@ -76,15 +81,15 @@ pub async fn get(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation);
     let media_type = wire.accepted("operation")?;
-    let (database, id) = (edge.platform.database(), OperationId::parse(&path)?);
+    let (database, id) = (platform.database(), OperationId::parse(&path)?);
     let operation = platform_store::operations::get_operation(database, &caller.tenant, id).await?;
     let by = (&authority, Ownership::Counts);
     caller
-        .reaches_data_of(&edge, operation.device, by, |name| operation.fragments.get(name).is_some())
+        .reaches_data_of(&platform, operation.device, by, |name| operation.fragments.get(name).is_some())
         .await?;
     Ok(reply::found(media_type, &operation, &wire.links()))
 }
@@ -101,23 +106,22 @@ pub async fn update(
     request: HttpRequest,
     path: web::Path<String>,
     body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
-    let (database, id) = (edge.platform.database(), OperationId::parse(&path)?);
+    let (database, id) = (platform.database(), OperationId::parse(&path)?);
     let operation = Arc::new(platform_store::operations::get_operation(database, &caller.tenant, id).await?);
     let by = (&origin.authority, Ownership::Counts);
     let has_fragment = |name: &str| operation.fragments.get(name).is_some();
-    caller.reaches_data_of(&edge, operation.device, by, has_fragment).await?;
+    caller.reaches_data_of(&platform, operation.device, by, has_fragment).await?;
     let media_type = wire.accepted("operation")?;
     wire.check_content_type(&["operation"])?;
-    let patch = Arc::new(OperationPatch::parse(body.json(edge.limits().body_bytes).await?)?);
+    let patch = Arc::new(OperationPatch::parse(body.json(platform.limits().body_bytes).await?)?);
     let only_from = request.extensions().get::<OnlyFrom>().map(|OnlyFrom(status)| *status);
     let (device, links) = (operation.device, origin.links.clone());
 
     let message = UpdateOperation { operation, patch, only_from, origin: Arc::new(origin) };
-    let operation = edge
-        .platform
+    let operation = platform
         .tenant(&caller.tenant)
         .ask_device(device, message)
         .await
@@ -132,14 +136,14 @@ pub async fn update(
 ///
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_ADMIN, 422 for an invalid or unknown parameter (C-19).
-pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn remove_many(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     let mode = wire.mode()?;
     let query = Query::parse(wire.query_string());
     query.only_filters(&FILTERS)?;
     let filter = filter(&query)?;
     if let Some(filter) = filter.filter(|_| mode.stores()) {
-        edge.platform.tenant(&caller.tenant).delete_operations(&filter, &wire.links()).await?;
+        platform.tenant(&caller.tenant).delete_operations(&filter, &wire.links()).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::error::{Error, Noun};
 use platform_model::group::GroupId;
 use platform_model::role::{self, Role, RoleHolder, RoleReference, RoleSet};
@@ -14,20 +15,18 @@ use crate::http::error::Result;
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
-use crate::server::Edge;
 
 /// `GET /user/roles`: returns a page of the roles of the tenant by name: those of the platform and those of
 /// microservices to which the tenant subscribes (U-03).
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    caller.reads_users(&edge, caller.tenant.as_str()).await?;
+pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    caller.reads_users(&platform, caller.tenant.as_str()).await?;
     let media_type = wire.accepted("roleCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
-    let roles =
-        platform_store::applications::roles::list_roles(edge.platform.database(), &caller.tenant).await?;
+    let roles = platform_store::applications::roles::list_roles(platform.database(), &caller.tenant).await?;
     let page = request.cut(roles, |role| &role.name);
     reply::page(&wire, media_type, "roles", &page, (&request, &query))
 }
@@ -40,12 +39,12 @@ pub async fn get(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    caller.reads_users(&edge, caller.tenant.as_str()).await?;
+    caller.reads_users(&platform, caller.tenant.as_str()).await?;
     let media_type = wire.accepted("role")?;
-    let role = platform_store::applications::roles::get_role(edge.platform.database(), &caller.tenant, &path)
-        .await?;
+    let role =
+        platform_store::applications::roles::get_role(platform.database(), &caller.tenant, &path).await?;
     Ok(reply::found(media_type, &role, &wire.links()))
 }
 
@@ -58,9 +57,9 @@ pub async fn list_of_user(
     caller: Caller,
     wire: Wire,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let user = caller.reads_user(&edge, (&path.0, &path.1)).await?;
+    let user = caller.reads_user(&platform, (&path.0, &path.1)).await?;
     page_of(&wire, &RoleHolder::User(user.tenant, user.name), &user.roles)
 }
 
@@ -72,9 +71,9 @@ pub async fn list_of_group(
     caller: Caller,
     wire: Wire,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let (holder, roles) = roles_of_group(&caller, &edge, (&path.0, &path.1)).await?;
+    let (holder, roles) = roles_of_group(&caller, &platform, (&path.0, &path.1)).await?;
     page_of(&wire, &holder, &roles)
 }
 
@@ -86,10 +85,10 @@ pub async fn get_of_user(
     caller: Caller,
     wire: Wire,
     path: web::Path<(String, String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, name, role) = &*path;
-    let user = caller.reads_user(&edge, (tenant, name)).await?;
+    let user = caller.reads_user(&platform, (tenant, name)).await?;
     one_of(&wire, &RoleHolder::User(user.tenant, user.name), &user.roles, role)
 }
 
@@ -101,21 +100,21 @@ pub async fn get_of_group(
     caller: Caller,
     wire: Wire,
     path: web::Path<(String, String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, group, role) = &*path;
-    let (holder, roles) = roles_of_group(&caller, &edge, (tenant, group)).await?;
+    let (holder, roles) = roles_of_group(&caller, &platform, (tenant, group)).await?;
     one_of(&wire, &holder, &roles, role)
 }
 
 async fn roles_of_group(
     caller: &Caller,
-    edge: &Edge,
+    platform: &Platform,
     (tenant, group): (&str, &str),
 ) -> Result<(RoleHolder, RoleSet)> {
-    let (tenant, _) = caller.reads_users(edge, tenant).await?;
+    let (tenant, _) = caller.reads_users(platform, tenant).await?;
     let id = GroupId::parse(group)?;
-    let group = platform_store::users::groups::get_group(edge.platform.database(), &tenant, id).await?;
+    let group = platform_store::users::groups::get_group(platform.database(), &tenant, id).await?;
     Ok((RoleHolder::Group(tenant, id), group.roles))
 }
 
@@ -145,13 +144,13 @@ pub async fn assign_to_user(
     wire: Wire,
     path: web::Path<(String, String)>,
     body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let administration = caller.administers_users(&edge, &path.0).await?;
-    let (database, name) = (edge.platform.database(), parse_user_of_path(&path.1)?);
+    let administration = caller.administers_users(&platform, &path.0).await?;
+    let (database, name) = (platform.database(), parse_user_of_path(&path.1)?);
     let user = platform_store::users::get_user(database, &administration.tenant, &name).await?;
     administration.authority.reaches(user.owner.as_deref())?;
-    let (media_type, role) = assignment(&wire, body, &edge).await?;
+    let (media_type, role) = assignment(&wire, body, &platform).await?;
     platform_store::users::changes::assign_role(database, &administration, &name, &role).await?;
     let holder = RoleHolder::User(administration.tenant, name);
     Ok(assigned(&wire, media_type, RoleReference { holder, role }))
@@ -167,22 +166,22 @@ pub async fn assign_to_group(
     wire: Wire,
     path: web::Path<(String, String)>,
     body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let administration = caller.administers_groups(&edge, &path.0).await?;
-    let (database, id) = (edge.platform.database(), GroupId::parse(&path.1)?);
+    let administration = caller.administers_groups(&platform, &path.0).await?;
+    let (database, id) = (platform.database(), GroupId::parse(&path.1)?);
     platform_store::users::groups::get_group(database, &administration.tenant, id).await?;
-    let (media_type, role) = assignment(&wire, body, &edge).await?;
+    let (media_type, role) = assignment(&wire, body, &platform).await?;
     platform_store::users::groups::assign_role(database, &administration, id, &role).await?;
     let holder = RoleHolder::Group(administration.tenant, id);
     Ok(assigned(&wire, media_type, RoleReference { holder, role }))
 }
 
-async fn assignment(wire: &Wire, body: Unread, edge: &Edge) -> Result<(String, Role)> {
+async fn assignment(wire: &Wire, body: Unread, platform: &Platform) -> Result<(String, Role)> {
     wire.check_mode()?;
     let media_type = wire.accepted("roleReference")?;
     wire.check_content_type(&["roleReference", "role"])?;
-    let role = Role::parse_assignment(body.json(edge.limits().body_bytes).await?)?;
+    let role = Role::parse_assignment(body.json(platform.limits().body_bytes).await?)?;
     Ok((media_type, role))
 }
 
@@ -202,14 +201,13 @@ pub async fn withdraw_from_user(
     caller: Caller,
     wire: Wire,
     path: web::Path<(String, String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, name, role) = &*path;
-    let administration = caller.administers_users(&edge, tenant).await?;
+    let administration = caller.administers_users(&platform, tenant).await?;
     wire.check_mode()?;
     let name = parse_user_of_path(name)?;
-    platform_store::users::changes::withdraw_role(edge.platform.database(), &administration, &name, role)
-        .await?;
+    platform_store::users::changes::withdraw_role(platform.database(), &administration, &name, role).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -222,12 +220,12 @@ pub async fn withdraw_from_group(
     caller: Caller,
     wire: Wire,
     path: web::Path<(String, String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, group, role) = &*path;
-    let administration = caller.administers_groups(&edge, tenant).await?;
+    let administration = caller.administers_groups(&platform, tenant).await?;
     wire.check_mode()?;
     let id = GroupId::parse(group)?;
-    platform_store::users::groups::withdraw_role(edge.platform.database(), &administration, id, role).await?;
+    platform_store::users::groups::withdraw_role(platform.database(), &administration, id, role).await?;
     Ok(HttpResponse::NoContent().finish())
 }

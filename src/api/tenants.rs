@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, rt, web};
+use platform_actors::Platform;
 use platform_model::error::Error;
 use platform_model::id::TenantId;
 use platform_model::role;
@@ -12,26 +13,24 @@ use platform_model::tenant::{
 use platform_model::user::{User, parse_user_name};
 use platform_store::Database;
 
-use crate::auth::{AnyCaller, Caller};
+use crate::auth::{AnyCaller, Authenticator, Caller};
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
-use crate::server::Edge;
 
 /// `GET /tenant/tenants`: returns a page of the tenants that the caller's tenant manages, by id.
 ///
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_READ)?;
     let media_type = wire.accepted("tenantCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
     let page =
-        platform_store::tenants::list_tenants_below(edge.platform.database(), &caller.tenant, &request)
-            .await?;
+        platform_store::tenants::list_tenants_below(platform.database(), &caller.tenant, &request).await?;
     reply::page(&wire, media_type, "tenants", &page, (&request, &query))
 }
 
@@ -41,20 +40,26 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _CREATE, or in a tenant that may not have sub-tenants; 409
 /// when the id or a domain is taken; 422 for an invalid body.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    wire: Wire,
+    body: Unread,
+    platform: web::Data<Platform>,
+    authenticator: web::Data<Authenticator>,
+) -> Result<HttpResponse> {
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_CREATE])?;
-    let database = edge.platform.database();
+    let database = platform.database();
     if !platform_store::tenants::get_tenant(database, &caller.tenant).await?.may_create_tenants() {
         return Err(ApiError::forbidden_because("the tenant may not create tenants"));
     }
     wire.check_mode()?;
     let media_type = wire.accepted("tenant")?;
     wire.check_content_type(&["tenant"])?;
-    let body = body.json(edge.limits().body_bytes).await?;
-    let made = TenantId::numbered(edge.platform.next_id());
+    let body = body.json(platform.limits().body_bytes).await?;
+    let made = TenantId::numbered(platform.next_id());
     let (tenant, password) = NewTenant::parse(body, made, caller.tenant.clone())?;
 
-    let password_hash = edge.authenticator.hash_chosen(password).await?;
+    let password_hash = authenticator.hash_chosen(password).await?;
     let name = parse_user_name(tenant.admin_name.as_deref().unwrap_or_default())?;
     let mut admin = User::new(&tenant.id, name);
     admin.profile.email = tenant.members.admin_email.clone().flatten();
@@ -74,11 +79,11 @@ pub async fn get(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_READ)?;
     let media_type = wire.accepted("tenant")?;
-    let (database, id) = (edge.platform.database(), TenantId::known(&path)?);
+    let (database, id) = (platform.database(), TenantId::known(&path)?);
     let tenant = platform_store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
     let tenant = with_applications(database, &caller, tenant).await?;
     Ok(reply::found(media_type, &tenant, &wire.links()))
@@ -96,20 +101,21 @@ pub async fn update(
     wire: Wire,
     path: web::Path<String>,
     body: Unread,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
+    authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE])?;
     wire.check_mode()?;
-    let (database, id) = (edge.platform.database(), TenantId::known(&path)?);
+    let (database, id) = (platform.database(), TenantId::known(&path)?);
     platform_store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
     let media_type = wire.accepted("tenant")?;
     wire.check_content_type(&["tenant"])?;
-    let mut patch = TenantPatch::parse(&path, body.json(edge.limits().body_bytes).await?)?;
+    let mut patch = TenantPatch::parse(&path, body.json(platform.limits().body_bytes).await?)?;
     if id.as_str() == MANAGEMENT && patch.status == Some(TenantStatus::Suspended) {
         return Err(ApiError::forbidden_because("tenant management cannot be suspended"));
     }
 
-    patch.admin_password = edge.authenticator.hash_chosen(patch.admin_password.take()).await?;
+    patch.admin_password = authenticator.hash_chosen(patch.admin_password.take()).await?;
     let tenant = platform_store::tenants::update_tenant(database, &caller.tenant, &id, &patch).await?;
     let tenant = match wire.has_accept() {
         true => with_applications(database, &caller, tenant).await?,
@@ -139,7 +145,7 @@ pub async fn remove(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_ADMIN)?;
     if caller.tenant.as_str() != MANAGEMENT {
@@ -153,7 +159,7 @@ pub async fn remove(
     // The deletion of a large tenant takes minutes. It runs in its own task, so that it continues when the
     // client stops waiting.
     let deleting = rt::spawn(async move {
-        let outcome = platform_store::tenants::delete_tenant(edge.platform.database(), &id).await;
+        let outcome = platform_store::tenants::delete_tenant(platform.database(), &id).await;
         match &outcome {
             Ok(()) => tracing::info!(tenant.id = %id, "a tenant was deleted"),
             Err(Error::NotFound { .. }) => {}
@@ -170,9 +176,13 @@ pub async fn remove(
 ///
 /// # Errors
 /// 401 for invalid credentials, 403 for a suspended tenant.
-pub async fn get_current(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn get_current(
+    caller: AnyCaller,
+    wire: Wire,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     let media_type = wire.accepted("currentTenant")?;
-    let database = edge.platform.database();
+    let database = platform.database();
     let tenant = platform_store::tenants::get_tenant(database, &caller.0.tenant).await?;
     let applications =
         platform_store::applications::subscriptions::first_subscriptions(database, &tenant.id).await?;

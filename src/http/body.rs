@@ -11,11 +11,12 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{FromRequest, HttpRequest, dev, error::PayloadError, web};
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
+use platform_actors::Platform;
 use platform_model::body::Body;
 
 use crate::connection::{BodyIs, Line, Pace, Place};
-use crate::http::edge;
 use crate::http::error::{ApiError, Result};
+use crate::http::head::Head;
 use crate::http::held_bytes::Share;
 use crate::stop::Stop;
 
@@ -35,7 +36,7 @@ impl Incoming {
         // The requests that CSV rows are converted into have no connection.
         let line = request.conn_data::<Line>().cloned();
         line.iter().for_each(|line| line.body_is(BodyIs::Underway));
-        Self { payload, line, pace: Pace::new(edge(request).limits()), waits: None }
+        Self { payload, line, pace: Pace::new(request.state::<Platform>().limits()), waits: None }
     }
 
     /// Handles a pause of the body. Ready when the pause has lasted too long; the server then stops reading from the
@@ -184,7 +185,7 @@ impl Unread {
 
     /// Returns the stop state of the server. A server that is stopping aborts bodies that are not complete in time.
     pub fn stop(&self) -> &Arc<Stop> {
-        &edge(&self.request).stop
+        self.request.state::<Stop>()
     }
 
     /// Returns the body as a stream.

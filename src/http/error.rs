@@ -17,10 +17,6 @@ pub use shape::{Shape, TokenFlaw};
 use super::base;
 use super::head::Head;
 
-/// The response to a client that uses HTTP without TLS on an HTTPS port.
-pub(crate) const PLAIN_HTTP_REFUSED: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\
-    Content-Length: 31\r\nConnection: close\r\n\r\nHTTPS is served here, no HTTP.\n";
-
 /// A result with [`ApiError`] as the default error.
 pub type Result<T, E = ApiError> = std::result::Result<T, E>;
 
@@ -132,11 +128,7 @@ impl ApiError {
 
     /// Returns the response for this error.
     pub fn answer(&self, head: &impl Head) -> HttpResponse {
-        let detail = match head.edge().debug_errors {
-            true => ErrorDetail::Full,
-            false => ErrorDetail::Brief,
-        };
-        self.response(&base(head), detail)
+        self.response(&base(head), ***head.state::<ErrorDetail>())
     }
 
     /// Returns the error response. `base` is the address the client used; `detail` selects what debug mode adds (E-03).

@@ -2,16 +2,16 @@
 
 pub(crate) mod address;
 pub mod body;
-pub mod cors;
+pub mod compatibility;
 pub mod csv;
 pub mod error;
 pub mod file;
 pub mod head;
 pub mod held_bytes;
 pub mod hosted;
-pub mod middleware;
 pub mod multipart;
 pub mod paging;
+pub mod path;
 pub mod query;
 pub mod reply;
 pub mod spool;
@@ -19,7 +19,7 @@ pub mod spool;
 use std::sync::OnceLock;
 
 use actix_web::http::header::{self, HeaderName};
-use actix_web::{FromRequest, HttpMessage, HttpRequest, dev, web};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, dev};
 use platform_actors::device::Turn;
 use platform_model::links::Links;
 use platform_model::naming::naming;
@@ -28,7 +28,6 @@ use platform_model::units::SystemOfUnits;
 
 pub use address::{authority, base, client_address};
 
-use crate::server::Edge;
 use error::{ApiError, Result};
 use head::{Head, text};
 
@@ -291,11 +290,6 @@ pub(crate) fn application_key_header() -> &'static HeaderName {
         let name = naming().header("Application-Key");
         HeaderName::from_bytes(name.as_bytes()).expect("header names are checked at start")
     })
-}
-
-/// Returns the state that every worker's app shares.
-pub fn edge(request: &HttpRequest) -> &web::Data<Edge> {
-    request.app_data().expect("every app has its edge")
 }
 
 #[cfg(test)]

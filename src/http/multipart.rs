@@ -13,10 +13,12 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use platform_model::error::Error;
 
+use crate::http::Wire;
 use crate::http::body::{Incoming, Unread, is_too_slow, pass_over};
 use crate::http::error::{ApiError, Result};
+use crate::http::head::Head;
 use crate::http::held_bytes::Share;
-use crate::http::{Wire, edge};
+use crate::stop::Stop;
 
 /// The maximum number of parts of one form; the rules name three.
 const MAX_PARTS: usize = 32;
@@ -174,7 +176,7 @@ fn reason(error: &MultipartError) -> String {
 
 impl Bounds {
     fn refusal(&self, error: &MultipartError) -> ApiError {
-        match (self.exceeded.get(), edge(&self.request).stop.grace_is_over(), error) {
+        match (self.exceeded.get(), self.request.state::<Stop>().grace_is_over(), error) {
             (true, ..) => ApiError::TooLarge { limit: self.limit },
             (false, true, _) => ApiError::Stopping,
             (_, _, MultipartError::Payload(error)) if is_too_slow(error) => ApiError::BodyTooSlow,
