@@ -148,7 +148,7 @@ fn is_type_of_forms(content_type: &[u8]) -> bool {
 
 /// Returns the response to a CORS preflight, or `None` when the request is not one. Browsers send preflights without
 /// credentials. `methods` are the methods of the path.
-pub fn preflight(request: &HttpRequest, methods: &'static str) -> Option<HttpResponse> {
+pub fn preflight(request: &HttpRequest, methods: &str) -> Option<HttpResponse> {
     let asks = request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ORIGIN)
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);

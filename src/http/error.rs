@@ -45,7 +45,7 @@ pub enum ApiError {
     /// The path does not support this method (C-17).
     MethodNotAllowed {
         /// The methods that the path supports, in the format of the `Allow` header.
-        allow: &'static str,
+        allow: String,
     },
     /// The server cannot produce any media type that the client accepts, or the client requests a version other than
     /// 0.9 (C-08).
@@ -179,7 +179,7 @@ impl ApiError {
             Self::Unauthorized => {
                 response.insert_header((header::WWW_AUTHENTICATE, r#"Basic realm="Platform""#))
             }
-            Self::MethodNotAllowed { allow } => response.insert_header((header::ALLOW, *allow)),
+            Self::MethodNotAllowed { allow } => response.insert_header((header::ALLOW, allow.as_str())),
             Self::Platform(Error::Contended | Error::Unavailable(_)) => {
                 response.insert_header((header::RETRY_AFTER, "2"))
             }

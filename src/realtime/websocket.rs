@@ -53,7 +53,7 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
         false => None,
     };
     if !upgrades {
-        return Err(ApiError::MethodNotAllowed { allow: "POST" });
+        return Err(ApiError::MethodNotAllowed { allow: "POST".into() });
     }
     let realtime = request.state::<Realtime>().clone();
     if let Some(line) = request.conn_data::<Line>() {

@@ -18,7 +18,7 @@ mod upload;
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use actix_web::http::{Method, StatusCode};
 use actix_web::{FromRequest, HttpRequest, HttpResponse, HttpResponseBuilder, web};
@@ -46,9 +46,10 @@ use target::Target;
 use tunnel::Tunnel;
 use upload::{Moved, Upload};
 
-/// The methods that are forwarded, as in the `Allow` header. Preflight requests of browsers get their response here
-/// (C-16).
-pub const METHODS: &str = "GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS";
+/// The methods that are forwarded, in the order of the `Allow` header. Preflight requests of browsers get their response
+/// here (C-16).
+pub static METHODS: [Method; 7] =
+    [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
 
 /// The most bytes of a microservice's response when it rejects a WebSocket.
 const REJECTION_BYTES: usize = 64 << 10;
@@ -99,7 +100,7 @@ pub async fn call(
     connections: web::Data<ServiceConnections>,
     payload: web::Payload,
 ) -> Result<HttpResponse> {
-    if let Some(answer) = cors::preflight(&request, METHODS) {
+    if let Some(answer) = cors::preflight(&request, allow()) {
         return Ok(answer);
     }
     let caller = Caller::extract(&request).await?;
@@ -118,7 +119,7 @@ pub async fn call(
     let call = services.calls.begin(application.id, services.platform.limits().service_calls);
     let call = call.ok_or_else(|| fault(ServiceFault::Busy))?;
     let mut head = Head {
-        method: method_of(&request).ok_or(ApiError::MethodNotAllowed { allow: METHODS })?,
+        method: method_of(&request).ok_or(ApiError::MethodNotAllowed { allow: allow().into() })?,
         uri: target.at(&address)?,
         headers: headers::to_service(&request, &caller)?,
     };
@@ -140,8 +141,14 @@ fn check_method(request: &HttpRequest) -> Result<()> {
     let emulated = request.headers().get("X-HTTP-METHOD").filter(|_| request.method() == Method::PATCH);
     match emulated.is_none_or(|word| word.as_bytes().trim_ascii().eq_ignore_ascii_case(b"PATCH")) {
         true => Ok(()),
-        false => Err(ApiError::MethodNotAllowed { allow: METHODS }),
+        false => Err(ApiError::MethodNotAllowed { allow: allow().into() }),
     }
+}
+
+/// Returns the forwarded methods in the format of the `Allow` header.
+fn allow() -> &'static str {
+    static ALLOW: LazyLock<String> = LazyLock::new(|| METHODS.each_ref().map(Method::as_str).join(","));
+    &ALLOW
 }
 
 fn method_of(request: &HttpRequest) -> Option<hyper::Method> {
