@@ -18,7 +18,7 @@ use platform_store::alarms::bulk_updates::NewBulkAlarmUpdate;
 use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
 
@@ -34,9 +34,7 @@ pub async fn create(
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::ALARM_ADMIN, Api::Alarm)?;
-    let media_type = wire.accepted("alarm")?;
-    wire.check_content_type(&["alarm"])?;
-    let alarm = Arc::new(NewAlarm::parse(body.json(platform.limits().body_bytes).await?)?);
+    let (media_type, alarm) = body.parse(&["alarm"], |body| NewAlarm::parse(body).map(Arc::new)).await?;
     let (source, links) = (alarm.source, origin.links.clone());
 
     let message = RaiseAlarm { alarm, origin: Arc::new(origin) };
@@ -54,9 +52,8 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
     let query = Query::parse(wire.query_string());
     let by = (role::ALARM_READ, Api::Alarm);
     let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
-    let media_type = wire.accepted("alarmCollection")?;
-    let request = page_request(&query)?;
-    let page = match filter(&query)? {
+    let listing = Listing::new(&wire, wire.accepted("alarmCollection")?, query)?;
+    let page = match filter(&listing.query)? {
         Some(filter) => {
             let database = platform.database();
             platform_store::alarms::collection::list_alarms(
@@ -64,13 +61,13 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
                 &caller.tenant,
                 &filter,
                 &authority,
-                &request,
+                &listing.request,
             )
             .await?
         }
-        None => request.empty(),
+        None => listing.request.empty(),
     };
-    reply::page(&wire, media_type, "alarms", &page, (&request, &query))
+    listing.respond("alarms", &page)
 }
 
 /// `GET /alarm/alarms/count`: returns the number of alarms that match the filters of the collection, as text
@@ -133,9 +130,7 @@ pub async fn update(
     let alarm = Arc::new(platform_store::alarms::get_alarm(platform.database(), &caller.tenant, id).await?);
     let by = (&origin.authority, Ownership::Counts);
     caller.reaches_data_of(&platform, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
-    let media_type = wire.accepted("alarm")?;
-    wire.check_content_type(&["alarm"])?;
-    let patch = Arc::new(AlarmPatch::parse(body.json(platform.limits().body_bytes).await?)?);
+    let (media_type, patch) = body.parse(&["alarm"], |body| AlarmPatch::parse(body).map(Arc::new)).await?;
     let (source, links) = (alarm.source, origin.links.clone());
 
     let message = UpdateAlarm { alarm, patch, origin: Arc::new(origin) };
@@ -167,9 +162,7 @@ pub async fn update_many(
 ) -> Result<HttpResponse> {
     caller.require(role::ALARM_ADMIN)?;
     let mode = wire.mode()?;
-    wire.accepted("alarm")?;
-    wire.check_content_type(&["alarm"])?;
-    let status = bulk_status(body.json(platform.limits().body_bytes).await?)?;
+    let (_, status) = body.parse(&["alarm"], bulk_status).await?;
     let query = Query::parse(wire.query_string());
     query.only_filters(&FILTERS)?;
     let filter = filter(&query)?;

@@ -17,8 +17,7 @@ use crate::auth::Caller;
 use crate::auth::password::SecretKey;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
+use crate::http::paging::Listing;
 use crate::http::{Wire, reply};
 use crate::service::Services;
 
@@ -53,9 +52,7 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     wire.check_mode()?;
-    let media_type = wire.accepted("application")?;
-    wire.check_content_type(&["application"])?;
-    let body = body.json(platform.limits().body_bytes).await?;
+    let (media_type, body) = body.object(&["application"]).await?;
     let id = ApplicationId::numbered(platform.next_id());
     let new = NewApplication::parse(body, id, caller.tenant.clone())?;
     let secrets = views.secret_key.store_application_secrets(&new);
@@ -183,9 +180,7 @@ pub async fn update(
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     wire.check_mode()?;
     let id = own(&caller, &platform, &path).await?.id;
-    let media_type = wire.accepted("application")?;
-    wire.check_content_type(&["application"])?;
-    let patch = ApplicationPatch::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, patch) = body.parse(&["application"], ApplicationPatch::parse).await?;
     let (database, secrets) = (platform.database(), views.secret_key.store_changed_secrets(id, &patch));
     let changed = platform_store::applications::changes::update_application(
         database,
@@ -275,16 +270,15 @@ async fn page(
     (platform, views): (&Platform, &ApplicationViews),
     filter: &ApplicationFilter,
 ) -> Result<HttpResponse> {
-    let media_type = wire.accepted("applicationCollection")?;
-    let query = Query::parse(wire.query_string());
-    let (request, database) = (page_request(&query)?, platform.database());
+    let listing = Listing::of(wire, "applicationCollection")?;
+    let database = platform.database();
     let page = platform_store::applications::collection::list_applications(
         database,
         &caller.tenant,
         filter,
-        &request,
+        &listing.request,
     )
     .await?;
     let page = page.map(|seen| views.show(seen));
-    reply::page(wire, media_type, "applications", &page, (&request, &query))
+    listing.respond("applications", &page)
 }

@@ -15,7 +15,7 @@ use platform_store::access::Source;
 use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
 
@@ -32,9 +32,7 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_ADMIN, Permission::Admin)?;
     let mode = wire.mode()?;
-    let media_type = wire.accepted("auditRecord")?;
-    wire.check_content_type(&["auditRecord"])?;
-    let body = body.json(platform.limits().body_bytes).await?;
+    let (media_type, body) = body.object(&["auditRecord"]).await?;
     let mut record = AuditRecord::parse(body, &caller.tenant, caller.recorded_as())?;
     authorize(&platform, &caller, &authority, record.object()).await?;
 
@@ -56,15 +54,18 @@ pub async fn create(
 /// long.
 pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_READ, Permission::Read)?;
-    let query = Query::parse(wire.query_string());
-    let media_type = wire.accepted("auditRecordCollection")?;
-    let request = page_request(&query)?;
-    let filter = filter(&query)?;
+    let listing = Listing::of(&wire, "auditRecordCollection")?;
+    let filter = filter(&listing.query)?;
     let (database, tenant) = (platform.database(), &caller.tenant);
-    let page =
-        platform_store::audit_records::list_audit_records(database, tenant, &filter, &authority, &request)
-            .await?;
-    reply::page(&wire, media_type, "auditRecords", &page, (&request, &query))
+    let page = platform_store::audit_records::list_audit_records(
+        database,
+        tenant,
+        &filter,
+        &authority,
+        &listing.request,
+    )
+    .await?;
+    listing.respond("auditRecords", &page)
 }
 
 /// `GET /audit/auditRecords/<id>`: returns a record.

@@ -11,8 +11,7 @@ use platform_store::bulk::operations::{delete_bulk_operation, get_bulk_operation
 use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::Result;
-use crate::http::paging::page_request;
-use crate::http::query::Query;
+use crate::http::paging::Listing;
 use crate::http::{Wire, reply};
 
 /// `POST /devicecontrol/bulkoperations`: plans operations for the devices of a group, or for the devices
@@ -28,9 +27,7 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
     let origin = caller.origin(&wire, role::BULK_OPERATION_ADMIN, Api::Operation)?;
-    let media_type = wire.accepted("bulkOperation")?;
-    wire.check_content_type(&["bulkOperation"])?;
-    let new = NewBulkOperation::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, new) = body.parse(&["bulkOperation"], NewBulkOperation::parse).await?;
 
     let bulk_operation = platform.create_bulk_operation(&caller.tenant, &new, &origin).await?;
 
@@ -46,15 +43,13 @@ pub async fn create(
 /// 403 without ROLE_BULK_OPERATION_READ, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_READ)?;
-    let media_type = wire.accepted("bulkOperationCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let deleted = match query.flag("withDeleted")? {
+    let listing = Listing::of(&wire, "bulkOperationCollection")?;
+    let deleted = match listing.query.flag("withDeleted")? {
         Some(true) => DeletedOnes::Shown,
         _ => DeletedOnes::Hidden,
     };
-    let page = list_bulk_operations(platform.database(), &caller.tenant, deleted, &request).await?;
-    reply::page(&wire, media_type, "bulkOperations", &page, (&request, &query))
+    let page = list_bulk_operations(platform.database(), &caller.tenant, deleted, &listing.request).await?;
+    listing.respond("bulkOperations", &page)
 }
 
 /// `GET /devicecontrol/bulkoperations/<id>`: returns a bulk operation, even a deleted one (K-07).
@@ -91,9 +86,7 @@ pub async fn update(
     let origin = caller.origin(&wire, role::BULK_OPERATION_ADMIN, Api::Operation)?;
     let id = BulkOperationId::parse(&path)?;
     get_bulk_operation(platform.database(), &caller.tenant, id).await?;
-    let media_type = wire.accepted("bulkOperation")?;
-    wire.check_content_type(&["bulkOperation"])?;
-    let patch = BulkOperationPatch::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, patch) = body.parse(&["bulkOperation"], BulkOperationPatch::parse).await?;
 
     let bulk_operation = platform.update_bulk_operation(&caller.tenant, id, &patch, &origin).await?;
 

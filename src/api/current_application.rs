@@ -23,8 +23,7 @@ use crate::auth::password::SecretKey;
 use crate::auth::{AnyCaller, Caller};
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
+use crate::http::paging::Listing;
 use crate::http::{Wire, reply};
 
 /// `GET /application/applications/<id>/bootstrapUser`: returns the credentials of a microservice, as often as
@@ -83,9 +82,7 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
     wire.check_mode()?;
-    let media_type = wire.accepted("application")?;
-    wire.check_content_type(&["application"])?;
-    let sent = ApplicationPatch::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, sent) = body.parse(&["application"], ApplicationPatch::parse).await?;
     let patch = ApplicationPatch {
         name: sent.name,
         availability: sent.availability,
@@ -116,20 +113,19 @@ pub async fn list_subscriptions(
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
     let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
-    let media_type = wire.accepted("applicationUserCollection")?;
-    let query = Query::parse(wire.query_string());
-    let mut request = page_request(&query)?;
-    if query.get("pageSize").is_none() {
-        request.size = MAX_PAGE_SIZE;
+    let mut listing = Listing::of(&wire, "applicationUserCollection")?;
+    if listing.query.get("pageSize").is_none() {
+        listing.request.size = MAX_PAGE_SIZE;
     }
     let database = platform.database();
     let page =
-        platform_store::applications::users::list_service_users(database, application, &request).await?;
+        platform_store::applications::users::list_service_users(database, application, &listing.request)
+            .await?;
     let of = (application, Duty::Service);
     let members =
         page.members.into_iter().map(|user| credentials(&secret_key, of, user)).collect::<Result<_>>()?;
     let page = Page { members, next: page.next, count: page.count };
-    reply::page(&wire, media_type, "users", &page, (&request, &query))
+    listing.respond("users", &page)
 }
 
 /// `GET /application/currentApplication/settings`: returns a flat object of the options that the caller's

@@ -4,7 +4,6 @@
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
 use platform_actors::Platform;
-use platform_model::body::Body;
 use platform_model::device_credentials::DeviceCredentials;
 use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
@@ -42,9 +41,7 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_BOOTSTRAP)?;
     polls.0.admit(Source::of(client_address(&request)))?;
-    let media_type = wire.accepted("deviceCredentials")?;
-    wire.check_content_type(&["deviceCredentials"])?;
-    let mut body: Body = body.json(platform.limits().body_bytes).await?;
+    let (media_type, mut body) = body.object(&["deviceCredentials"]).await?;
     let id = device_id(&mut body)?;
 
     let credentials = collect(&platform, &secret_key, &caller, id).await?;

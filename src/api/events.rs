@@ -15,7 +15,7 @@ use platform_model::role;
 use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
 
@@ -31,9 +31,7 @@ pub async fn create(
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
-    let media_type = wire.accepted("event")?;
-    wire.check_content_type(&["event"])?;
-    let event = NewEvent::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, event) = body.parse(&["event"], NewEvent::parse).await?;
 
     let event = platform.tenant(&caller.tenant).create_event(event, &origin, wire.take_turn()).await?;
 
@@ -49,9 +47,8 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
     let query = Query::parse(wire.query_string());
     let by = (role::EVENT_READ, Api::Event);
     let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
-    let media_type = wire.accepted("eventCollection")?;
-    let request = page_request(&query)?;
-    let page = match filter(&query)? {
+    let listing = Listing::new(&wire, wire.accepted("eventCollection")?, query)?;
+    let page = match filter(&listing.query)? {
         Some(filter) => {
             let database = platform.database();
             platform_store::events::collection::list_events(
@@ -59,13 +56,13 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
                 &caller.tenant,
                 &filter,
                 &authority,
-                &request,
+                &listing.request,
             )
             .await?
         }
-        None => request.empty(),
+        None => listing.request.empty(),
     };
-    reply::page(&wire, media_type, "events", &page, (&request, &query))
+    listing.respond("events", &page)
 }
 
 /// `GET /event/events/<id>`: returns an event.
@@ -104,9 +101,7 @@ pub async fn update(
     let event = Arc::new(platform_store::events::get_event(platform.database(), &caller.tenant, id).await?);
     let by = (&origin.authority, Ownership::Counts);
     caller.reaches_data_of(&platform, event.source, by, |name| event.fragments.get(name).is_some()).await?;
-    let media_type = wire.accepted("event")?;
-    wire.check_content_type(&["event"])?;
-    let patch = Arc::new(EventPatch::parse(body.json(platform.limits().body_bytes).await?)?);
+    let (media_type, patch) = body.parse(&["event"], |body| EventPatch::parse(body).map(Arc::new)).await?;
     let (source, links) = (event.source, origin.links.clone());
 
     let message = UpdateEvent { event, patch, origin: Arc::new(origin) };

@@ -11,8 +11,7 @@ use platform_model::user::{UserReference, parse_member, parse_user_of_path};
 use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::Result;
-use crate::http::paging::page_request;
-use crate::http::query::Query;
+use crate::http::paging::Listing;
 use crate::http::{Wire, reply};
 
 /// `GET /user/<tenant>/groups`: returns a page of groups by ascending id, without their members and roles
@@ -27,12 +26,11 @@ pub async fn list(
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, _) = caller.reads_users(&platform, &path).await?;
-    let media_type = wire.accepted("groupCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+    let listing = Listing::of(&wire, "groupCollection")?;
     let page =
-        platform_store::users::groups::list_groups(platform.database(), &tenant, None, &request).await?;
-    reply::page(&wire, media_type, "groups", &page, (&request, &query))
+        platform_store::users::groups::list_groups(platform.database(), &tenant, None, &listing.request)
+            .await?;
+    listing.respond("groups", &page)
 }
 
 /// `POST /user/<tenant>/groups`: creates a group without roles.
@@ -48,9 +46,7 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&platform, &path).await?;
     wire.check_mode()?;
-    let media_type = wire.accepted("group")?;
-    wire.check_content_type(&["group"])?;
-    let new = NewGroup::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, new) = body.parse(&["group"], NewGroup::parse).await?;
 
     let group =
         platform_store::users::groups::insert_group(platform.database(), &administration.tenant, &new)
@@ -110,9 +106,7 @@ pub async fn update(
     wire.check_mode()?;
     let (database, id) = (platform.database(), GroupId::parse(&path.1)?);
     platform_store::users::groups::get_group(database, &administration.tenant, id).await?;
-    let media_type = wire.accepted("group")?;
-    wire.check_content_type(&["group"])?;
-    let patch = GroupPatch::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, patch) = body.parse(&["group"], GroupPatch::parse).await?;
 
     let group = platform_store::users::groups::update_group(database, &administration, id, &patch).await?;
 
@@ -147,17 +141,15 @@ pub async fn list_users(
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, _) = caller.reads_users(&platform, &path.0).await?;
-    let media_type = wire.accepted("userReferenceCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+    let listing = Listing::of(&wire, "userReferenceCollection")?;
     let (id, database) = (GroupId::parse(&path.1)?, platform.database());
-    let page = platform_store::users::list_members(database, &tenant, id, &request).await?;
+    let page = platform_store::users::list_members(database, &tenant, id, &listing.request).await?;
     if page.members.is_empty() {
         platform_store::users::groups::get_group(database, &tenant, id).await?;
     }
     let group = GroupPlace { tenant, id };
     let page = page.map(|user| UserReference { group: group.clone(), user });
-    reply::page(&wire, media_type, "references", &page, (&request, &query))
+    listing.respond("references", &page)
 }
 
 /// `GET /user/<tenant>/groups/<id>/users/<name>`: returns a member.
@@ -199,9 +191,8 @@ pub async fn add_user(
     wire.check_mode()?;
     let (database, id) = (platform.database(), GroupId::parse(&path.1)?);
     platform_store::users::groups::get_group(database, &administration.tenant, id).await?;
-    let media_type = wire.accepted("userReference")?;
-    wire.check_content_type(&["userReference", "user"])?;
-    let name = parse_member(&administration.tenant, body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, name) =
+        body.parse(&["userReference", "user"], |body| parse_member(&administration.tenant, body)).await?;
 
     let user =
         platform_store::users::group_members::insert_member(database, &administration, id, &name).await?;
@@ -244,12 +235,15 @@ pub async fn list_of_user(
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let user = caller.reads_user(&platform, (&path.0, &path.1)).await?;
-    let media_type = wire.accepted("groupReferenceCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+    let listing = Listing::of(&wire, "groupReferenceCollection")?;
     let database = platform.database();
-    let page = platform_store::users::groups::list_groups(database, &user.tenant, Some(&user.name), &request)
-        .await?;
+    let page = platform_store::users::groups::list_groups(
+        database,
+        &user.tenant,
+        Some(&user.name),
+        &listing.request,
+    )
+    .await?;
     let page = page.map(|group| GroupReference { user: user.name.clone(), group });
-    reply::page(&wire, media_type, "references", &page, (&request, &query))
+    listing.respond("references", &page)
 }

@@ -32,9 +32,7 @@ pub async fn create(
     let mode = wire.mode()?;
     let object = ManagedObjectId::parse(&path)?;
     caller.finds(&platform, object, &writing(&caller)).await?;
-    let media_type = wire.accepted("externalId")?;
-    wire.check_content_type(&["externalId"])?;
-    let pair = NewExternalId::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, pair) = body.parse(&["externalId"], NewExternalId::parse).await?;
 
     let database = platform.database();
     let id = match mode.stores() {

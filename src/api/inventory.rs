@@ -19,7 +19,7 @@ use platform_model::role;
 use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
 
@@ -36,9 +36,7 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
     let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
-    let media_type = wire.accepted("managedObject")?;
-    wire.check_content_type(&["managedObject"])?;
-    let object = NewManagedObject::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, object) = body.parse(&["managedObject"], NewManagedObject::parse).await?;
     let links = origin.links.clone();
 
     let object = platform.tenant(&caller.tenant).create_managed_object(NewObject { object, origin }).await?;
@@ -54,23 +52,21 @@ pub async fn create(
 /// 422 for an invalid parameter or query, 413 when it takes too long.
 pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
-    let media_type = wire.accepted("managedObjectCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let filter = filter(&query)?;
+    let listing = Listing::of(&wire, "managedObjectCollection")?;
+    let filter = filter(&listing.query)?;
     let (database, by) = (platform.database(), (&authority, &*caller.user));
     let mut page = platform_store::inventory::collection::list_managed_objects(
         database,
         &caller.tenant,
         &filter,
         by,
-        &request,
+        &listing.request,
     )
     .await?;
-    let wanted = wanted_references(&query)?;
+    let wanted = wanted_references(&listing.query)?;
     platform_store::inventory::links::add_references(database, &caller.tenant, &mut page.members, wanted)
         .await?;
-    reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
+    listing.respond("managedObjects", &page)
 }
 
 /// Parses the filters of I-07.
@@ -153,9 +149,7 @@ pub async fn update(
     let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let id = ManagedObjectId::parse(&path)?;
     caller.finds(&platform, id, &origin.authority).await?;
-    let media_type = wire.accepted("managedObject")?;
-    wire.check_content_type(&["managedObject"])?;
-    let mut patch = ManagedObjectPatch::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, mut patch) = body.parse(&["managedObject"], ManagedObjectPatch::parse).await?;
     if patch.owner.is_some() && !caller.roles.has(role::INVENTORY_ADMIN) {
         // A client may send back the owner it has read; that is not a change of owner.
         let (database, wanted) = (platform.database(), WantedReferences::default());

@@ -25,8 +25,7 @@ use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::{self, FRAMING};
 use crate::http::multipart::{Form, Part};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
+use crate::http::paging::Listing;
 use crate::http::{Wire, reply};
 
 /// The largest part `filesize` in bytes.
@@ -75,9 +74,7 @@ pub async fn create(
 /// # Errors
 /// 422 for an invalid parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
-    let media_type = wire.accepted("managedObjectCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+    let listing = Listing::of(&wire, "managedObjectCollection")?;
     let filter = ManagedObjectFilter {
         fragment_type: Some(naming().fragment("IsBinary")),
         ..ManagedObjectFilter::default()
@@ -90,13 +87,13 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
         &caller.tenant,
         &filter,
         by,
-        &request,
+        &listing.request,
     )
     .await?;
     let wanted = WantedReferences::default();
     platform_store::inventory::links::add_references(database, &caller.tenant, &mut page.members, wanted)
         .await?;
-    reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
+    listing.respond("managedObjects", &page)
 }
 
 /// `GET /inventory/binaries/<id>`: returns the bytes, with their media type and as an attachment (V-05). If

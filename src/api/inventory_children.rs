@@ -20,8 +20,7 @@ use platform_store::inventory::links::Children;
 use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
+use crate::http::paging::Listing;
 use crate::http::{Wire, reply};
 
 /// The id of the parent and the name of the child collection.
@@ -41,21 +40,20 @@ pub async fn list(
     path: Path,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let media_type = wire.accepted("managedObjectReferenceCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+    let listing = Listing::of(&wire, "managedObjectReferenceCollection")?;
     let of = children(&path.0, &path.1)?;
     caller.sees(&platform, of.parent, WantedReferences::NONE).await?;
     let database = platform.database();
     let mut page =
-        platform_store::inventory::links::list_children(database, &caller.tenant, of, &request).await?;
+        platform_store::inventory::links::list_children(database, &caller.tenant, of, &listing.request)
+            .await?;
     for child in std::mem::take(&mut page.members) {
         if caller.may_see(&platform, &child).await? {
             page.members.push(child);
         }
     }
     let page = page.map(|child| ManagedObjectReference { kind: of.kind, parent: of.parent, child });
-    reply::page(&wire, media_type, "references", &page, (&request, &query))
+    listing.respond("references", &page)
 }
 
 /// `GET /inventory/managedObjects/<id>/childDevices/<child>` and its siblings: returns a reference.

@@ -19,7 +19,7 @@ use platform_store::measurements::rows::get_measurement;
 use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::Result;
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{Wire, csv, reply};
 
@@ -104,20 +104,20 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
         false => wire.accepted("measurementCollection")?,
     };
     let units = wire.system_of_units()?;
-    let request = page_request(&query)?;
-    let page = match filter(&query)? {
+    let listing = Listing::new(&wire, media_type, query)?;
+    let page = match filter(&listing.query)? {
         Some(filter) => {
             let database = platform.database();
-            list_measurements(database, &caller.tenant, &filter, &authority, &request).await?
+            list_measurements(database, &caller.tenant, &filter, &authority, &listing.request).await?
         }
-        None => request.empty(),
+        None => listing.request.empty(),
     };
     let page = page.map(|measurement| shown(measurement, units));
     if as_csv {
         let table = table(&caller, &platform, &page.members).await?;
-        return Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(table));
+        return Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, csv::MEDIA_TYPE)).body(table));
     }
-    reply::page(&wire, media_type, "measurements", &page, (&request, &query))
+    listing.respond("measurements", &page)
 }
 
 /// `GET /measurement/measurements/<id>`: returns a measurement (G-01).

@@ -21,8 +21,7 @@ use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::FRAMING;
 use crate::http::multipart::{FORM_DATA, Form};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
+use crate::http::paging::Listing;
 use crate::http::{Wire, reply};
 
 /// The longest text of a module in bytes.
@@ -36,11 +35,9 @@ const TEXT: &str = "text/plain";
 /// 403 without ROLE_CEP_MANAGEMENT_READ, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("cepModuleCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let page = modules::list_modules(platform.database(), &caller.tenant, &request).await?;
-    reply::page(&wire, media_type, "modules", &page, (&request, &query))
+    let listing = Listing::of(&wire, "cepModuleCollection")?;
+    let page = modules::list_modules(platform.database(), &caller.tenant, &listing.request).await?;
+    listing.respond("modules", &page)
 }
 
 /// `POST /cep/modules`: deploys a text, which is the only part of a form or the body itself.

@@ -14,8 +14,7 @@ use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
+use crate::http::paging::Listing;
 use crate::http::{Wire, reply};
 
 /// `POST /devicecontrol/newDeviceRequests`: registers a device, which may poll for its credentials from then
@@ -33,9 +32,7 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     wire.check_mode()?;
-    let media_type = wire.accepted("newDeviceRequest")?;
-    wire.check_content_type(&["newDeviceRequest"])?;
-    let new = DeviceToRegister::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, new) = body.parse(&["newDeviceRequest"], DeviceToRegister::parse).await?;
 
     let (database, owner) = (platform.database(), &*caller.user);
     let request = new_requests::insert_new_device_request(database, &caller.tenant, &new, owner).await?;
@@ -51,12 +48,10 @@ pub async fn create(
 /// 403 without ROLE_DEVICE_CONTROL_READ, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_READ)?;
-    let media_type = wire.accepted("newDeviceRequestCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+    let listing = Listing::of(&wire, "newDeviceRequestCollection")?;
     let database = platform.database();
-    let page = new_requests::list_new_device_requests(database, &caller.tenant, &request).await?;
-    reply::page(&wire, media_type, "newDeviceRequests", &page, (&request, &query))
+    let page = new_requests::list_new_device_requests(database, &caller.tenant, &listing.request).await?;
+    listing.respond("newDeviceRequests", &page)
 }
 
 /// `GET /devicecontrol/newDeviceRequests/<id>`: returns a request.
@@ -90,9 +85,7 @@ pub async fn update(
     wire.check_mode()?;
     let (database, id) = (platform.database(), named(&wire)?);
     new_requests::get_new_device_request(database, &caller.tenant, &id).await?;
-    let media_type = wire.accepted("newDeviceRequest")?;
-    wire.check_content_type(&["newDeviceRequest"])?;
-    let status = RequestStatus::parse_patch(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, status) = body.parse(&["newDeviceRequest"], RequestStatus::parse_patch).await?;
     let request = new_requests::update_status(database, &caller.tenant, &id, status).await?;
     Ok(reply::updated(&wire, media_type, &Arc::new(request), &wire.links()))
 }

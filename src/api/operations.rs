@@ -15,7 +15,7 @@ use platform_model::role;
 use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
 
@@ -36,9 +36,8 @@ pub async fn create(
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
-    let media_type = wire.accepted("operation")?;
-    wire.check_content_type(&["operation"])?;
-    let operation = Arc::new(NewOperation::parse(body.json(platform.limits().body_bytes).await?)?);
+    let (media_type, operation) =
+        body.parse(&["operation"], |body| NewOperation::parse(body).map(Arc::new)).await?;
     let (device, links) = (operation.device, origin.links.clone());
 
     let message = QueueOperation { operation, origin: Arc::new(origin) };
@@ -57,19 +56,22 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
     let query = Query::parse(wire.query_string());
     let by = (role::DEVICE_CONTROL_READ, Api::Operation);
     let authority = caller.reads_collection(&platform, by, (&query, &["deviceId", "agentId"])).await?;
-    let media_type = wire.accepted("operationCollection")?;
-    let request = page_request(&query)?;
-    let page = match filter(&query)? {
+    let listing = Listing::new(&wire, wire.accepted("operationCollection")?, query)?;
+    let page = match filter(&listing.query)? {
         Some(filter) => {
             let (database, tenant) = (platform.database(), &caller.tenant);
             platform_store::operations::collection::list_operations(
-                database, tenant, &filter, &authority, &request,
+                database,
+                tenant,
+                &filter,
+                &authority,
+                &listing.request,
             )
             .await?
         }
-        None => request.empty(),
+        None => listing.request.empty(),
     };
-    reply::page(&wire, media_type, "operations", &page, (&request, &query))
+    listing.respond("operations", &page)
 }
 
 /// `GET /devicecontrol/operations/<id>`: returns an operation.
@@ -114,9 +116,8 @@ pub async fn update(
     let by = (&origin.authority, Ownership::Counts);
     let has_fragment = |name: &str| operation.fragments.get(name).is_some();
     caller.reaches_data_of(&platform, operation.device, by, has_fragment).await?;
-    let media_type = wire.accepted("operation")?;
-    wire.check_content_type(&["operation"])?;
-    let patch = Arc::new(OperationPatch::parse(body.json(platform.limits().body_bytes).await?)?);
+    let (media_type, patch) =
+        body.parse(&["operation"], |body| OperationPatch::parse(body).map(Arc::new)).await?;
     let only_from = request.extensions().get::<OnlyFrom>().map(|OnlyFrom(status)| *status);
     let (device, links) = (operation.device, origin.links.clone());
 

@@ -20,7 +20,7 @@ use crate::auth::Caller;
 use crate::auth::password::SecretKey;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
 
@@ -30,12 +30,11 @@ use crate::http::{Wire, reply};
 /// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("optionCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+    let listing = Listing::of(&wire, "optionCollection")?;
     let page =
-        platform_store::tenants::options::list_options(platform.database(), &caller.tenant, &request).await?;
-    reply::page(&wire, media_type, "options", &page, (&request, &query))
+        platform_store::tenants::options::list_options(platform.database(), &caller.tenant, &listing.request)
+            .await?;
+    listing.respond("options", &page)
 }
 
 /// `POST /tenant/options`: creates an option (201) or overwrites it (200).
@@ -52,9 +51,7 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
     wire.check_mode()?;
-    let media_type = wire.accepted("option")?;
-    wire.check_content_type(&["option"])?;
-    let new = NewTenantOption::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, new) = body.parse(&["option"], NewTenantOption::parse).await?;
     let administration = caller.administers_options(&platform, &new.name.category)?;
     let (option, is_new) = write((&platform, &secret_key), &administration, new).await?;
     let links = wire.links();
@@ -100,9 +97,7 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     let administration = caller.administers_options(&platform, &path.0)?;
     wire.check_mode()?;
-    let media_type = wire.accepted("option")?;
-    wire.check_content_type(&["option"])?;
-    let body = body.json(platform.limits().body_bytes).await?;
+    let (media_type, body) = body.object(&["option"]).await?;
     let new = NewTenantOption::parse_value(OptionName::parse(&path.0, &path.1)?, body)?;
     let (option, _) = write((&platform, &secret_key), &administration, new).await?;
     Ok(reply::updated(&wire, media_type, &option, &wire.links()))
@@ -162,9 +157,7 @@ pub async fn update_category(
 ) -> Result<HttpResponse> {
     let administration = caller.administers_options(&platform, &path)?;
     wire.check_mode()?;
-    let media_type = wire.accepted("option")?;
-    wire.check_content_type(&["option"])?;
-    let body = body.json(platform.limits().body_bytes).await?;
+    let (media_type, body) = body.object(&["option"]).await?;
     let name = parse_category(&path)?;
     let changes: Vec<_> = CategoryPatch::parse(&name, body)?
         .changes
@@ -210,9 +203,7 @@ pub async fn update_editable(
     };
     let (database, name) = (platform.database(), known_name(&path)?);
     platform_store::tenants::options::get_option(database, &tenant, name.clone()).await?;
-    let media_type = wire.accepted("option")?;
-    wire.check_content_type(&["option"])?;
-    let editable = Editable::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, editable) = body.parse(&["option"], Editable::parse).await?;
     let option = platform_store::tenants::options::set_editable(database, &tenant, name, editable).await?;
     Ok(reply::updated(&wire, media_type, &Arc::new(option), &wire.links()))
 }
@@ -223,11 +214,9 @@ pub async fn update_editable(
 /// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for an invalid parameter.
 pub async fn list_system(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("optionCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let page = request.cut(system_options(&platform), |option| option.key);
-    reply::page(&wire, media_type, "options", &page, (&request, &query))
+    let listing = Listing::of(&wire, "optionCollection")?;
+    let page = listing.request.cut(system_options(&platform), |option| option.key);
+    listing.respond("options", &page)
 }
 
 /// `GET /tenant/system/options/<category>/<key>`: returns a public setting.

@@ -12,8 +12,7 @@ use platform_model::user::parse_user_of_path;
 use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::Result;
-use crate::http::paging::page_request;
-use crate::http::query::Query;
+use crate::http::paging::Listing;
 use crate::http::{Wire, reply};
 
 /// `GET /user/roles`: returns a page of the roles of the tenant by name: those of the platform and those of
@@ -23,12 +22,10 @@ use crate::http::{Wire, reply};
 /// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.reads_users(&platform, caller.tenant.as_str()).await?;
-    let media_type = wire.accepted("roleCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+    let listing = Listing::of(&wire, "roleCollection")?;
     let roles = platform_store::applications::roles::list_roles(platform.database(), &caller.tenant).await?;
-    let page = request.cut(roles, |role| &role.name);
-    reply::page(&wire, media_type, "roles", &page, (&request, &query))
+    let page = listing.request.cut(roles, |role| &role.name);
+    listing.respond("roles", &page)
 }
 
 /// `GET /user/roles/<name>`: returns a role.
@@ -126,11 +123,9 @@ fn one_of(wire: &Wire, holder: &RoleHolder, roles: &RoleSet, role: &str) -> Resu
 }
 
 fn page_of(wire: &Wire, holder: &RoleHolder, roles: &RoleSet) -> Result<HttpResponse> {
-    let media_type = wire.accepted("roleReferenceCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let page = request.cut(role::references(holder, roles), |reference| &reference.role.name);
-    reply::page(wire, media_type, "references", &page, (&request, &query))
+    let listing = Listing::of(wire, "roleReferenceCollection")?;
+    let page = listing.request.cut(role::references(holder, roles), |reference| &reference.role.name);
+    listing.respond("references", &page)
 }
 
 /// `POST /user/<tenant>/users/<name>/roles`: assigns a role to a user. A role the user has already is 201
@@ -150,7 +145,7 @@ pub async fn assign_to_user(
     let (database, name) = (platform.database(), parse_user_of_path(&path.1)?);
     let user = platform_store::users::get_user(database, &administration.tenant, &name).await?;
     administration.authority.reaches(user.owner.as_deref())?;
-    let (media_type, role) = assignment(&wire, body, &platform).await?;
+    let (media_type, role) = assignment(&wire, body).await?;
     platform_store::users::changes::assign_role(database, &administration, &name, &role).await?;
     let holder = RoleHolder::User(administration.tenant, name);
     Ok(assigned(&wire, media_type, RoleReference { holder, role }))
@@ -171,17 +166,15 @@ pub async fn assign_to_group(
     let administration = caller.administers_groups(&platform, &path.0).await?;
     let (database, id) = (platform.database(), GroupId::parse(&path.1)?);
     platform_store::users::groups::get_group(database, &administration.tenant, id).await?;
-    let (media_type, role) = assignment(&wire, body, &platform).await?;
+    let (media_type, role) = assignment(&wire, body).await?;
     platform_store::users::groups::assign_role(database, &administration, id, &role).await?;
     let holder = RoleHolder::Group(administration.tenant, id);
     Ok(assigned(&wire, media_type, RoleReference { holder, role }))
 }
 
-async fn assignment(wire: &Wire, body: Unread, platform: &Platform) -> Result<(String, Role)> {
+async fn assignment(wire: &Wire, body: Unread) -> Result<(String, Role)> {
     wire.check_mode()?;
-    let media_type = wire.accepted("roleReference")?;
-    wire.check_content_type(&["roleReference", "role"])?;
-    let role = Role::parse_assignment(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, role) = body.parse(&["roleReference", "role"], Role::parse_assignment).await?;
     Ok((media_type, role))
 }
 

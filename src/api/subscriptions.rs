@@ -19,8 +19,7 @@ use crate::auth::Caller;
 use crate::auth::password::SecretKey;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
+use crate::http::paging::Listing;
 use crate::http::{Wire, reply};
 
 /// The roles that may change subscriptions of tenants that the caller's tenant manages.
@@ -40,17 +39,15 @@ pub async fn list(
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     offer(&caller, &path, (&[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ))?;
-    let media_type = wire.accepted("applicationReferenceCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+    let listing = Listing::of(&wire, "applicationReferenceCollection")?;
     let tenant = subscriber(&caller, &platform, &path).await?;
     let page = platform_store::applications::subscriptions::list_subscriptions(
         platform.database(),
         &tenant,
-        &request,
+        &listing.request,
     )
     .await?;
-    reply::page(&wire, media_type, "references", &page, (&request, &query))
+    listing.respond("references", &page)
 }
 
 /// `GET /tenant/tenants/<tenant>/applications/<id>`: returns an application that a tenant subscribes to.
@@ -92,9 +89,8 @@ pub async fn create(
     let offer = offer(&caller, &path, (&CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN))?;
     wire.check_mode()?;
     let tenant = subscriber(&caller, &platform, &path).await?;
-    let media_type = wire.accepted("applicationReference")?;
-    wire.check_content_type(&["applicationReference", "application"])?;
-    let application = Subscription::parse_application(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, application) =
+        body.parse(&["applicationReference", "application"], Subscription::parse_application).await?;
 
     let secret = secret_key.draw_user_secret(&tenant, application, Duty::Service);
     let database = platform.database();

@@ -16,8 +16,7 @@ use platform_store::Database;
 use crate::auth::{AnyCaller, Authenticator, Caller};
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
+use crate::http::paging::Listing;
 use crate::http::{Wire, reply};
 
 /// `GET /tenant/tenants`: returns a page of the tenants that the caller's tenant manages, by id.
@@ -26,12 +25,11 @@ use crate::http::{Wire, reply};
 /// 403 without ROLE_TENANT_MANAGEMENT_READ, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("tenantCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+    let listing = Listing::of(&wire, "tenantCollection")?;
     let page =
-        platform_store::tenants::list_tenants_below(platform.database(), &caller.tenant, &request).await?;
-    reply::page(&wire, media_type, "tenants", &page, (&request, &query))
+        platform_store::tenants::list_tenants_below(platform.database(), &caller.tenant, &listing.request)
+            .await?;
+    listing.respond("tenants", &page)
 }
 
 /// `POST /tenant/tenants`: creates a tenant below the caller's, with its first user, who has all rights in
@@ -53,9 +51,7 @@ pub async fn create(
         return Err(ApiError::forbidden_because("the tenant may not create tenants"));
     }
     wire.check_mode()?;
-    let media_type = wire.accepted("tenant")?;
-    wire.check_content_type(&["tenant"])?;
-    let body = body.json(platform.limits().body_bytes).await?;
+    let (media_type, body) = body.object(&["tenant"]).await?;
     let made = TenantId::numbered(platform.next_id());
     let (tenant, password) = NewTenant::parse(body, made, caller.tenant.clone())?;
 
@@ -108,9 +104,7 @@ pub async fn update(
     wire.check_mode()?;
     let (database, id) = (platform.database(), TenantId::known(&path)?);
     platform_store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
-    let media_type = wire.accepted("tenant")?;
-    wire.check_content_type(&["tenant"])?;
-    let mut patch = TenantPatch::parse(&path, body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, mut patch) = body.parse(&["tenant"], |body| TenantPatch::parse(&path, body)).await?;
     if id.as_str() == MANAGEMENT && patch.status == Some(TenantStatus::Suspended) {
         return Err(ApiError::forbidden_because("tenant management cannot be suspended"));
     }
@@ -194,9 +188,7 @@ pub async fn get_current(
 /// # Errors
 /// 422 for an invalid parameter.
 pub async fn list_login_options(wire: Wire) -> Result<HttpResponse> {
-    let media_type = wire.accepted("loginOptionCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let page = request.cut(vec![LoginOption::BASIC], |_| "basic");
-    reply::page(&wire, media_type, "loginOptions", &page, (&request, &query))
+    let listing = Listing::of(&wire, "loginOptionCollection")?;
+    let page = listing.request.cut(vec![LoginOption::BASIC], |_| "basic");
+    listing.respond("loginOptions", &page)
 }

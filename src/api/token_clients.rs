@@ -15,8 +15,7 @@ use crate::auth::Caller;
 use crate::auth::password::{self, SecretKey};
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
+use crate::http::paging::Listing;
 use crate::http::{Wire, reply};
 
 /// `GET /application/tokenClients`: returns a page of the tenant's clients, by key.
@@ -25,11 +24,9 @@ use crate::http::{Wire, reply};
 /// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    let media_type = wire.accepted("tokenClientCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let page = token_clients::list_clients(platform.database(), &caller.tenant, &request).await?;
-    reply::page(&wire, media_type, "tokenClients", &page, (&request, &query))
+    let listing = Listing::of(&wire, "tokenClientCollection")?;
+    let page = token_clients::list_clients(platform.database(), &caller.tenant, &listing.request).await?;
+    listing.respond("tokenClients", &page)
 }
 
 /// `POST /application/tokenClients`: creates a client and returns its secret. The response has a body whether
@@ -48,9 +45,7 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     wire.check_mode()?;
-    let media_type = wire.accepted("tokenClient")?;
-    wire.check_content_type(&["tokenClient"])?;
-    let new = NewTokenClient::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, new) = body.parse(&["tokenClient"], NewTokenClient::parse).await?;
     let user = new.user.as_deref().unwrap_or(&caller.user);
     if *user != *caller.user {
         caller.require(role::USER_MANAGEMENT_ADMIN)?;

@@ -13,7 +13,7 @@ use platform_model::user::{
 use crate::auth::{Authenticator, Caller};
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
 
@@ -30,12 +30,11 @@ pub async fn list(
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, authority) = caller.reads_users(&platform, &path).await?;
-    let media_type = wire.accepted("userCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let filter = filter(&query, &authority)?;
-    let page = platform_store::users::list_users(platform.database(), &tenant, &filter, &request).await?;
-    reply::page(&wire, media_type, "users", &page, (&request, &query))
+    let listing = Listing::of(&wire, "userCollection")?;
+    let filter = filter(&listing.query, &authority)?;
+    let page =
+        platform_store::users::list_users(platform.database(), &tenant, &filter, &listing.request).await?;
+    listing.respond("users", &page)
 }
 
 fn filter(query: &Query, authority: &UserAuthority) -> Result<UserFilter> {
@@ -83,9 +82,7 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     let administration = caller.administers_users(&platform, &path).await?;
     wire.check_mode()?;
-    let media_type = wire.accepted("user")?;
-    wire.check_content_type(&["user"])?;
-    let new = NewUser::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, new) = body.parse(&["user"], NewUser::parse).await?;
     let user = new_user(&administration, &new)?;
     if matches!(administration.authority, UserAuthority::SubUsers { .. }) {
         // They would be the new user's: more than its creator may have (SE11).
@@ -148,9 +145,7 @@ pub async fn update(
     let (database, name) = (platform.database(), parse_user_of_path(name)?);
     let user = platform_store::users::get_user(database, &administration.tenant, &name).await?;
     administration.authority.reaches(user.owner.as_deref())?;
-    let media_type = wire.accepted("user")?;
-    wire.check_content_type(&["user"])?;
-    let mut patch = UserPatch::parse(body.json(platform.limits().body_bytes).await?)?;
+    let (media_type, mut patch) = body.parse(&["user"], UserPatch::parse).await?;
     patch.check_name(&name)?;
     let hash = authenticator.hash_chosen(patch.password.take()).await?;
 

@@ -15,6 +15,7 @@ use platform_actors::Platform;
 use platform_model::body::Body;
 
 use crate::connection::{BodyIs, Line, Pace, Place};
+use crate::http::Wire;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::held_bytes::Share;
@@ -196,6 +197,32 @@ impl Unread {
     /// Waits until the client of a rejected body has stopped sending it; see [`pass_over`].
     pub async fn refuse(self) {
         pass_over(self.payload).await;
+    }
+
+    /// Reads the object that a client sends to create or change one, after all checks that need no body. `names` are the
+    /// supported media types (C-09). The response has the first of them; its full name is returned with the object.
+    ///
+    /// # Errors
+    /// As [`Wire::accepted`], [`Wire::check_content_type`] and [`Unread::json`].
+    pub async fn object(self, names: &[&str]) -> Result<(String, Body)> {
+        let wire = Wire::of(&self.request);
+        let media_type = wire.accepted(names.first().copied().unwrap_or_default())?;
+        wire.check_content_type(names)?;
+        let limit = self.request.state::<Platform>().limits().body_bytes;
+        Ok((media_type, self.json(limit).await?))
+    }
+
+    /// As [`Unread::object`], and parses the object.
+    ///
+    /// # Errors
+    /// As [`Unread::object`], and the errors of `parse`.
+    pub async fn parse<T, E: Into<ApiError>>(
+        self,
+        names: &[&str],
+        parse: impl FnOnce(Body) -> Result<T, E>,
+    ) -> Result<(String, T)> {
+        let (media_type, body) = self.object(names).await?;
+        Ok((media_type, parse(body).map_err(Into::into)?))
     }
 
     /// Reads the body as one JSON object.

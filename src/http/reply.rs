@@ -6,13 +6,9 @@ use std::sync::Arc;
 use actix_web::HttpResponse;
 use actix_web::http::header;
 use platform_model::links::{Linked, Links, encode};
-use platform_model::page::{Page, PageRequest};
 use serde::Serialize;
 
 use crate::http::Wire;
-use crate::http::error::Result;
-use crate::http::paging::Collection;
-use crate::http::query::Query;
 
 /// Returns a 201 with `Location`, and with the object when the client sent `Accept` (C-08). `media_type` is the
 /// accepted type.
@@ -67,27 +63,6 @@ where
     for<'a> Linked<'a, T>: Serialize,
 {
     HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(encode(value, links))
-}
-
-/// Returns a 200 with a page of a collection.
-///
-/// # Errors
-/// None; the result type lets handlers end with this call.
-pub fn page<T>(
-    wire: &Wire,
-    media_type: String,
-    name: &'static str,
-    page: &Page<T>,
-    (request, query): (&PageRequest, &Query),
-) -> Result<HttpResponse>
-where
-    for<'a> Linked<'a, T>: Serialize,
-{
-    let links = wire.links();
-    let collection = Collection { name, page, request, path: wire.path(), query, links: &links };
-    let json =
-        serde_json::to_vec(&collection).expect("writing to memory does not fail and all keys are strings");
-    Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(json))
 }
 
 /// Writes a collection without pages: `{self, <name>: [...]}`.
