@@ -74,7 +74,7 @@ fn malformed(request: &ServiceRequest) -> Option<ApiError> {
         let message = "The request has more than one header Authorization";
         return Some(Error::Malformed(message.into()).into());
     }
-    address::check(request.request()).and_then(|()| held_bytes::check(request)).err()
+    address::check(request.request()).map_err(Into::into).and_then(|()| held_bytes::check(request)).err()
 }
 
 /// Applies the method that clients limited to GET and POST name in a header (C-06). An unknown name is routed as an

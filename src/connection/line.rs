@@ -22,10 +22,10 @@ use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::Stream;
 use super::clock::Clock;
 use super::framing::{Passing, Requests};
 use super::patience::Taking;
+use super::stream::Stream;
 use crate::stop::Stop;
 
 /// The maximum length of a withheld head in bytes. Heads of this server are shorter; a longer one is written

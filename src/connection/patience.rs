@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use platform_model::limits::Limits;
 
-use super::Stream;
 use super::clock::{Clock, Place};
+use super::stream::Stream;
 
 /// Detects a peer that does not accept the bytes written to it.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use actix_http::error::DispatchError;
 use futures_util::future::LocalBoxFuture;
 
-use super::Line;
+use super::line::Line;
 use crate::telemetry;
 
 /// Serves a connection until it ends.

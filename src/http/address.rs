@@ -6,7 +6,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use actix_web::http::header::{HOST, HeaderName};
 use platform_model::error::Error;
 
-use super::error::Result;
 use super::head::{Head, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO, text};
 use crate::config::TrustedProxy;
 
@@ -58,12 +57,12 @@ pub fn authority(head: &impl Head) -> Option<&str> {
 ///
 /// # Errors
 /// 400, without repeating the address.
-pub(crate) fn check(head: &impl Head) -> Result<()> {
+pub(crate) fn check(head: &impl Head) -> Result<(), Error> {
     let is_address = |value: &[u8]| text(value).map(str::trim).is_some_and(is_authority);
     let mut named = head.values(&HOST).chain(head.target_authority().map(str::as_bytes));
     match named.all(is_address) {
         true => Ok(()),
-        false => Err(Error::Malformed("The request names a host that is no address".into()).into()),
+        false => Err(Error::Malformed("The request names a host that is no address".into())),
     }
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub use shape::{Shape, TokenFlaw};
 
-use super::base;
+use super::address::base;
 use super::head::Head;
 
 /// A result with [`ApiError`] as the default error.

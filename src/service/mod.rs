@@ -12,6 +12,7 @@ mod headers;
 pub mod health;
 mod patience;
 pub(crate) mod probes;
+mod services;
 mod target;
 mod tunnel;
 mod upload;
@@ -28,20 +29,16 @@ use hyper::Response;
 use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper_util::client::legacy::{Client, Error, ResponseFuture, connect::HttpConnector};
-use platform_actors::Platform;
 use platform_model::application::{Application, ApplicationType};
 use platform_model::service_address::ServiceAddress;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::application_paths::ApplicationPaths;
-use crate::auth::{Authenticator, Caller, cors};
+use crate::auth::{Caller, cors};
 use crate::http::error::{ApiError, Result, ServiceFault};
-use crate::http::hosted::Policies;
-use crate::stop::Stop;
 use answer::ResponseBody;
-use calls::{Call, Calls};
-use health::Healths;
+use calls::Call;
 use patience::Patience;
+pub use services::Services;
 use target::Target;
 use tunnel::Tunnel;
 use upload::{Moved, Upload};
@@ -53,31 +50,6 @@ pub static METHODS: [Method; 7] =
 
 /// The most bytes of a microservice's response when it rejects a WebSocket.
 const REJECTION_BYTES: usize = 64 << 10;
-
-/// The state of microservices in this server process, and what requests to them use of the server.
-pub struct Services {
-    platform: Arc<Platform>,
-    authenticator: web::Data<Authenticator>,
-    applications: web::Data<ApplicationPaths>,
-    policies: web::Data<Policies>,
-    stop: Arc<Stop>,
-    /// The health of each microservice with probes.
-    pub health: Healths,
-    calls: Calls,
-}
-
-impl Services {
-    /// Creates the state of microservices, of which no health is known yet.
-    pub fn new(
-        (platform, stop): (Arc<Platform>, Arc<Stop>),
-        authenticator: web::Data<Authenticator>,
-        applications: web::Data<ApplicationPaths>,
-        policies: web::Data<Policies>,
-    ) -> Self {
-        let (health, calls) = (Healths::default(), Calls::default());
-        Self { platform, authenticator, applications, policies, stop, health, calls }
-    }
-}
 
 /// The connections of one worker to microservices.
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use actix_web::HttpRequest;
 
-use super::Services;
+use super::services::Services;
 use crate::connection::{FOR_A_SILENT_PEER, Line};
 use crate::stop::Stop;
 

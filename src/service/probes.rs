@@ -20,9 +20,10 @@ use platform_store::applications::routes::list_routed;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
+use super::client;
 use super::health::{ProbeHistory, combine};
+use super::services::Services;
 use super::upload::Running;
-use super::{Services, client};
 
 /// How often to check whether applications changed, by comparing a number.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);

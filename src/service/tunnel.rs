@@ -16,8 +16,8 @@ use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf, ReadHalf, WriteHalf, split};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use super::Services;
 use super::calls::Call;
+use super::services::Services;
 use super::upload::Running;
 use crate::auth::Caller;
 use crate::http::error::ApiError;
