@@ -20,7 +20,7 @@ use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// `POST /alarm/alarms`: raises an alarm, or counts a repetition of one. The status is 201 either way (A-05).
 ///
@@ -29,18 +29,18 @@ use crate::http::{Wire, reply};
 /// stored now.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::ALARM_ADMIN, Api::Alarm)?;
+    let origin = caller.origin(&head, role::ALARM_ADMIN, Api::Alarm)?;
     let (media_type, alarm) = body.parse(&["alarm"], |body| NewAlarm::parse(body).map(Arc::new)).await?;
     let (source, links) = (alarm.source, origin.links.clone());
 
     let message = RaiseAlarm { alarm, origin: Arc::new(origin) };
     let alarm = platform.tenant(&caller.tenant).ask_device(source, message).await?;
 
-    Ok(reply::created(&wire, media_type, links.alarm(alarm.id), &alarm, &links))
+    Ok(reply::created(&head, media_type, links.alarm(alarm.id), &alarm, &links))
 }
 
 /// `GET /alarm/alarms`: returns a page of alarms, newest first (A-01). A caller without ROLE_ALARM_READ gets
@@ -48,11 +48,11 @@ pub async fn create(
 ///
 /// # Errors
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
-    let query = Query::parse(wire.query_string());
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let query = Query::parse(head.query_string());
     let by = (role::ALARM_READ, Api::Alarm);
     let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
-    let listing = Listing::new(&wire, wire.accepted("alarmCollection")?, query)?;
+    let listing = Listing::new(&head, head.accepted("alarmCollection")?, query)?;
     let page = match filter(&listing.query)? {
         Some(filter) => {
             let database = platform.database();
@@ -76,8 +76,8 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
 ///
 /// # Errors
 /// As [`list`].
-pub async fn count(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
-    let query = Query::parse(wire.query_string());
+pub async fn count(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let query = Query::parse(head.query_string());
     let by = (role::ALARM_READ, Api::Alarm);
     let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
     let database = platform.database();
@@ -100,17 +100,17 @@ pub async fn count(caller: Caller, wire: Wire, platform: web::Data<Platform>) ->
 /// id.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::ALARM_READ, Api::Alarm);
-    let media_type = wire.accepted("alarm")?;
+    let media_type = head.accepted("alarm")?;
     let database = platform.database();
     let alarm = platform_store::alarms::get_alarm(database, &caller.tenant, AlarmId::parse(&path)?).await?;
     let by = (&authority, Ownership::Counts);
     caller.reaches_data_of(&platform, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
-    Ok(reply::found(media_type, &alarm, &wire.links()))
+    Ok(reply::found(media_type, &alarm, &head.links()))
 }
 
 /// `PUT /alarm/alarms/<id>`: changes text, status, severity and fragments; ignores the rest (X-19).
@@ -120,12 +120,12 @@ pub async fn get(
 /// open, 422 for an invalid body.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::ALARM_ADMIN, Api::Alarm)?;
+    let origin = caller.origin(&head, role::ALARM_ADMIN, Api::Alarm)?;
     let id = AlarmId::parse(&path)?;
     let alarm = Arc::new(platform_store::alarms::get_alarm(platform.database(), &caller.tenant, id).await?);
     let by = (&origin.authority, Ownership::Counts);
@@ -140,7 +140,7 @@ pub async fn update(
         .await
         .map_err(|e| ApiError::gone_with_source(e, Noun::Alarm, id))?;
 
-    Ok(reply::updated(&wire, media_type, &alarm, &links))
+    Ok(reply::updated(&head, media_type, &alarm, &links))
 }
 
 /// The filters of which a bulk PUT needs at least one (A-02).
@@ -156,14 +156,14 @@ const BULK_FILTERS: &str = "status, source, resolved, severity, dateFrom, dateTo
 /// anything but a status.
 pub async fn update_many(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::ALARM_ADMIN)?;
-    let mode = wire.mode()?;
+    let mode = head.mode()?;
     let (_, status) = body.parse(&["alarm"], bulk_status).await?;
-    let query = Query::parse(wire.query_string());
+    let query = Query::parse(head.query_string());
     query.only_filters(&FILTERS)?;
     let filter = filter(&query)?;
     let listed = ["status", "severity"].iter().any(|name| !query.list(name).is_empty());
@@ -174,7 +174,7 @@ pub async fn update_many(
     }
     let Some(filter) = filter.filter(|_| mode.stores()) else { return Ok(HttpResponse::Ok().finish()) };
 
-    let (user, links) = (caller.user.clone(), wire.links());
+    let (user, links) = (caller.user.clone(), head.links());
     let application = caller.sent_by().map(|name| name.to_string());
     let new = NewBulkAlarmUpdate { filter, status, user, application, links };
     Ok(match platform.update_alarms(&caller.tenant, new).await? {
@@ -188,14 +188,18 @@ pub async fn update_many(
 ///
 /// # Errors
 /// 403 without ROLE_ALARM_ADMIN, 422 for an invalid or unknown parameter (C-19).
-pub async fn remove_many(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn remove_many(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::ALARM_ADMIN)?;
-    let mode = wire.mode()?;
-    let query = Query::parse(wire.query_string());
+    let mode = head.mode()?;
+    let query = Query::parse(head.query_string());
     query.only_filters(&FILTERS)?;
     let filter = filter(&query)?;
     if let Some(filter) = filter.filter(|_| mode.stores()) {
-        platform.tenant(&caller.tenant).delete_alarms(&filter, &wire.links()).await?;
+        platform.tenant(&caller.tenant).delete_alarms(&filter, &head.links()).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }

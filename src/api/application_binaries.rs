@@ -29,7 +29,7 @@ use crate::http::error::{ApiError, Result};
 use crate::http::file::FRAMING;
 use crate::http::multipart::Form;
 use crate::http::spool::{Spool, Spooled};
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// The number of archives that one server unpacks at once.
 const UNPACKED_AT_ONCE: usize = 4;
@@ -55,7 +55,7 @@ impl Default for Unpacking {
 /// archive and for an archive that violates a rule, 409 when the context path of its manifest is taken.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     body: Unread,
     platform: web::Data<Platform>,
@@ -63,9 +63,9 @@ pub async fn create(
     unpacking: web::Data<Unpacking>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    let media_type = wire.accepted_by_name("application")?;
+    let media_type = head.accepted_by_name("application")?;
     let limit = platform.limits().application_bytes;
-    let mut form = Form::new(&wire, body, limit.saturating_add(FRAMING)).await?;
+    let mut form = Form::new(&head, body, limit.saturating_add(FRAMING)).await?;
     let (application, archive) = match Box::pin(receive(&platform, &caller, &path, &mut form)).await {
         Ok(received) => received,
         Err(refusal) => {
@@ -82,8 +82,8 @@ pub async fn create(
     let Some(media_type) = media_type else { return Ok(HttpResponse::NoContent().finish()) };
     let seen = platform_store::applications::see_application(database, tenant, application.id).await?;
     let shown = Arc::new(views.show(seen));
-    let links = wire.links();
-    Ok(reply::created(&wire, media_type, links.application(application.id), &shown, &links))
+    let links = head.links();
+    Ok(reply::created(&head, media_type, links.application(application.id), &shown, &links))
 }
 
 /// Looks up the application and receives the part `file`. Other parts of the form are ignored (C-08).

@@ -18,7 +18,7 @@ use crate::auth::password::SecretKey;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 use crate::service::Services;
 
 /// Shows applications to tenants: the owner sees the key, and a microservice has its health.
@@ -45,23 +45,23 @@ impl ApplicationViews {
 /// invalid body.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let (media_type, body) = body.object(&["application"]).await?;
     let id = ApplicationId::numbered(platform.next_id());
     let new = NewApplication::parse(body, id, caller.tenant.clone())?;
     let secrets = views.secret_key.store_application_secrets(&new);
     let database = platform.database();
     platform_store::applications::changes::insert_application(database, &new.application, &secrets).await?;
-    let (links, key) = (wire.links(), Some(new.key.as_str().to_owned()));
+    let (links, key) = (head.links(), Some(new.key.as_str().to_owned()));
     let health = views.services.health.of(&new.application);
     let shown = ShownApplication { application: new.application, key, health };
-    Ok(reply::created(&wire, media_type, links.application(id), &Arc::new(shown), &links))
+    Ok(reply::created(&head, media_type, links.application(id), &Arc::new(shown), &links))
 }
 
 /// `GET /application/applications/<id>`: returns an application of the caller's tenant, of the market, or one
@@ -72,16 +72,16 @@ pub async fn create(
 /// does not see.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("application")?;
+    let media_type = head.accepted("application")?;
     let (database, id) = (platform.database(), ApplicationId::parse(&path)?);
     let seen = platform_store::applications::see_application(database, &caller.tenant, id).await?;
-    Ok(reply::found(media_type, &views.show(seen), &wire.links()))
+    Ok(reply::found(media_type, &views.show(seen), &head.links()))
 }
 
 /// `GET /application/applications`: returns a page of the applications that the caller's tenant sees: its
@@ -91,12 +91,12 @@ pub async fn get(
 /// 403 without ROLE_APPLICATION_MANAGEMENT_READ, 422 for an invalid parameter.
 pub async fn list(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
-    page((&caller, &wire), (&platform, &views), &ApplicationFilter::Visible).await
+    page((&caller, &head), (&platform, &views), &ApplicationFilter::Visible).await
 }
 
 /// `GET /application/applicationsByName/<name>`: returns the visible applications of a name, which each owner
@@ -106,13 +106,13 @@ pub async fn list(
 /// As [`list`].
 pub async fn list_by_name(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     name: web::Path<String>,
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
-    page((&caller, &wire), (&platform, &views), &ApplicationFilter::Named(name.into_inner())).await
+    page((&caller, &head), (&platform, &views), &ApplicationFilter::Named(name.into_inner())).await
 }
 
 /// `GET /application/applicationsByOwner/<tenant>`: returns the visible applications that a tenant owns
@@ -122,13 +122,13 @@ pub async fn list_by_name(
 /// As [`list`]; 404 for text that cannot be a tenant id.
 pub async fn list_by_owner(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     tenant: web::Path<String>,
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
-    page((&caller, &wire), (&platform, &views), &ApplicationFilter::OwnedBy(TenantId::known(&tenant)?)).await
+    page((&caller, &head), (&platform, &views), &ApplicationFilter::OwnedBy(TenantId::known(&tenant)?)).await
 }
 
 /// `GET /application/applicationsByTenant/<tenant>`: returns the applications that a tenant subscribes to
@@ -139,7 +139,7 @@ pub async fn list_by_owner(
 /// not manage it; 404 for an unknown tenant, in tenant `management`.
 pub async fn list_by_tenant(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     tenant: web::Path<String>,
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
@@ -148,7 +148,7 @@ pub async fn list_by_tenant(
     if *tenant != caller.tenant.as_str() {
         caller.require(role::TENANT_MANAGEMENT_READ)?;
     }
-    wire.accepted("applicationCollection")?;
+    head.accepted("applicationCollection")?;
     let subscriber = TenantId::known(&tenant)?;
     if subscriber != caller.tenant {
         let database = platform.database();
@@ -159,7 +159,7 @@ pub async fn list_by_tenant(
             outcome => drop(outcome?),
         }
     }
-    page((&caller, &wire), (&platform, &views), &ApplicationFilter::SubscribedBy(subscriber)).await
+    page((&caller, &head), (&platform, &views), &ApplicationFilter::SubscribedBy(subscriber)).await
 }
 
 /// `PUT /application/applications/<id>`: changes the members that were sent; `null` removes an optional one
@@ -171,14 +171,14 @@ pub async fn list_by_tenant(
 /// for a change of the type.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     body: Unread,
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let id = own(&caller, &platform, &path).await?.id;
     let (media_type, patch) = body.parse(&["application"], ApplicationPatch::parse).await?;
     let (database, secrets) = (platform.database(), views.secret_key.store_changed_secrets(id, &patch));
@@ -189,7 +189,7 @@ pub async fn update(
         (&patch, &secrets),
     );
     let shown = views.show(changed.await?);
-    Ok(reply::updated(&wire, media_type, &Arc::new(shown), &wire.links()))
+    Ok(reply::updated(&head, media_type, &Arc::new(shown), &head.links()))
 }
 
 /// `DELETE /application/applications/<id>`: deletes an application with its users in every tenant and its
@@ -200,12 +200,12 @@ pub async fn update(
 /// that is unknown or not visible; 409 for an application of the market that a tenant subscribes to.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let id = own(&caller, &platform, &path).await?.id;
     platform_store::applications::changes::delete_application(platform.database(), &caller.tenant, id)
         .await?;
@@ -221,14 +221,14 @@ pub async fn remove(
 /// them becomes too long.
 pub async fn clone(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.check_mode()?;
-    let media_type = wire.accepted("application")?;
+    head.check_mode()?;
+    let media_type = head.accepted("application")?;
     let original = own(&caller, &platform, &path).await?;
     let (database, secret_key) = (platform.database(), &views.secret_key);
     let (key, password) =
@@ -247,8 +247,8 @@ pub async fn clone(
         &secrets,
     );
     let shown = views.show(clone.await?);
-    let links = wire.links();
-    Ok(reply::created(&wire, media_type, links.application(id), &Arc::new(shown), &links))
+    let links = head.links();
+    Ok(reply::created(&head, media_type, links.application(id), &Arc::new(shown), &links))
 }
 
 /// Returns the application of a path for a change, which only its owner may make.
@@ -266,11 +266,11 @@ pub(super) async fn own(caller: &Caller, platform: &Platform, path: &str) -> Res
 
 /// Responds with a page of the applications that the caller's tenant sees.
 async fn page(
-    (caller, wire): (&Caller, &Wire),
+    (caller, head): (&Caller, &RequestHead),
     (platform, views): (&Platform, &ApplicationViews),
     filter: &ApplicationFilter,
 ) -> Result<HttpResponse> {
-    let listing = Listing::of(wire, "applicationCollection")?;
+    let listing = Listing::of(head, "applicationCollection")?;
     let database = platform.database();
     let page = platform_store::applications::collection::list_applications(
         database,

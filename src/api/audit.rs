@@ -17,7 +17,7 @@ use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// `POST /audit/auditRecords`: creates a record of something a client did.
 ///
@@ -26,12 +26,12 @@ use crate::http::{Wire, reply};
 /// invalid body.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_ADMIN, Permission::Admin)?;
-    let mode = wire.mode()?;
+    let mode = head.mode()?;
     let (media_type, body) = body.object(&["auditRecord"]).await?;
     let mut record = AuditRecord::parse(body, &caller.tenant, caller.recorded_as())?;
     authorize(&platform, &caller, &authority, record.object()).await?;
@@ -41,8 +41,8 @@ pub async fn create(
         record = platform_store::audit_records::insert_sent_audit_record(database, id, record).await?;
     }
 
-    let links = wire.links();
-    Ok(reply::created(&wire, media_type, links.audit_record(record.id), &Arc::new(record), &links))
+    let links = head.links();
+    Ok(reply::created(&head, media_type, links.audit_record(record.id), &Arc::new(record), &links))
 }
 
 /// `GET /audit/auditRecords`: returns a page of records, oldest first (X-18, Y-04). A caller without
@@ -52,9 +52,9 @@ pub async fn create(
 /// # Errors
 /// 403 without the role or any such permission, 422 for an invalid parameter, 413 when the query takes too
 /// long.
-pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_READ, Permission::Read)?;
-    let listing = Listing::of(&wire, "auditRecordCollection")?;
+    let listing = Listing::of(&head, "auditRecordCollection")?;
     let filter = filter(&listing.query)?;
     let (database, tenant) = (platform.database(), &caller.tenant);
     let page = platform_store::audit_records::list_audit_records(
@@ -74,16 +74,16 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
 /// 403 without ROLE_AUDIT_READ or a device permission for the object of the record, 404 for an unknown id.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_READ, Permission::Read)?;
-    let media_type = wire.accepted("auditRecord")?;
+    let media_type = head.accepted("auditRecord")?;
     let (database, id) = (platform.database(), AuditRecordId::parse(&path)?);
     let record = platform_store::audit_records::get_audit_record(database, &caller.tenant, id).await?;
     authorize(&platform, &caller, &authority, record.object()).await?;
-    Ok(reply::found(media_type, &record, &wire.links()))
+    Ok(reply::found(media_type, &record, &head.links()))
 }
 
 /// `DELETE /audit/auditRecords`: deletes everything that matches the filters of GET, or all when there are
@@ -93,12 +93,16 @@ pub async fn get(
 ///
 /// # Errors
 /// 403 without the role or such a permission, 422 for an invalid or unknown parameter (C-19).
-pub async fn remove_many(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn remove_many(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_ADMIN, Permission::Admin)?;
-    let query = Query::parse(wire.query_string());
+    let query = Query::parse(head.query_string());
     let source = query.get("source").and_then(|source| ManagedObjectId::parse(source).ok());
     authorize(&platform, &caller, &authority, source).await?;
-    let mode = wire.mode()?;
+    let mode = head.mode()?;
     query.only_filters(&FILTERS)?;
     let mut filter = filter(&query)?;
     if matches!(authority, Authority::Limited(_)) {

@@ -12,7 +12,7 @@ use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::Result;
 use crate::http::paging::Listing;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// `POST /devicecontrol/bulkoperations`: plans operations for the devices of a group, or for the devices
 /// where an earlier bulk operation failed (K-03, K-04). Returns 201; the bulk operation starts by itself.
@@ -21,19 +21,19 @@ use crate::http::{Wire, reply};
 /// 403 without ROLE_BULK_OPERATION_ADMIN, 422 for an invalid body, an unknown group or an unknown parent.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
-    let origin = caller.origin(&wire, role::BULK_OPERATION_ADMIN, Api::Operation)?;
+    let origin = caller.origin(&head, role::BULK_OPERATION_ADMIN, Api::Operation)?;
     let (media_type, new) = body.parse(&["bulkOperation"], NewBulkOperation::parse).await?;
 
     let bulk_operation = platform.create_bulk_operation(&caller.tenant, &new, &origin).await?;
 
     let links = origin.links;
     let location = links.bulk_operation(bulk_operation.id);
-    Ok(reply::created(&wire, media_type, location, &bulk_operation, &links))
+    Ok(reply::created(&head, media_type, location, &bulk_operation, &links))
 }
 
 /// `GET /devicecontrol/bulkoperations`: returns a page of bulk operations by id. Deleted ones are included
@@ -41,9 +41,9 @@ pub async fn create(
 ///
 /// # Errors
 /// 403 without ROLE_BULK_OPERATION_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_READ)?;
-    let listing = Listing::of(&wire, "bulkOperationCollection")?;
+    let listing = Listing::of(&head, "bulkOperationCollection")?;
     let deleted = match listing.query.flag("withDeleted")? {
         Some(true) => DeletedOnes::Shown,
         _ => DeletedOnes::Hidden,
@@ -58,15 +58,15 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
 /// 403 without ROLE_BULK_OPERATION_READ, 404 for an unknown id.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_READ)?;
-    let media_type = wire.accepted("bulkOperation")?;
+    let media_type = head.accepted("bulkOperation")?;
     let (database, id) = (platform.database(), BulkOperationId::parse(&path)?);
     let bulk_operation = get_bulk_operation(database, &caller.tenant, id).await?;
-    Ok(reply::found(media_type, &bulk_operation, &wire.links()))
+    Ok(reply::found(media_type, &bulk_operation, &head.links()))
 }
 
 /// `PUT /devicecontrol/bulkoperations/<id>`: changes start, ramp and prototype. A bulk operation that has
@@ -77,20 +77,20 @@ pub async fn get(
 /// body or a group that does not exist any more.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
-    let origin = caller.origin(&wire, role::BULK_OPERATION_ADMIN, Api::Operation)?;
+    let origin = caller.origin(&head, role::BULK_OPERATION_ADMIN, Api::Operation)?;
     let id = BulkOperationId::parse(&path)?;
     get_bulk_operation(platform.database(), &caller.tenant, id).await?;
     let (media_type, patch) = body.parse(&["bulkOperation"], BulkOperationPatch::parse).await?;
 
     let bulk_operation = platform.update_bulk_operation(&caller.tenant, id, &patch, &origin).await?;
 
-    Ok(reply::updated(&wire, media_type, &bulk_operation, &origin.links))
+    Ok(reply::updated(&head, media_type, &bulk_operation, &origin.links))
 }
 
 /// `DELETE /devicecontrol/bulkoperations/<id>`: stops creating operations; those that were created stay
@@ -100,12 +100,12 @@ pub async fn update(
 /// 403 without ROLE_BULK_OPERATION_ADMIN, 404 for an unknown id.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
-    let mode = wire.mode()?;
+    let mode = head.mode()?;
     let (database, id) = (platform.database(), BulkOperationId::parse(&path)?);
     match mode.stores() {
         true => delete_bulk_operation(database, &caller.tenant, id).await?,

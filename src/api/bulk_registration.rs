@@ -26,7 +26,7 @@ use rows::{ReceivedFile, RowReader};
 use text::Utf8Check;
 
 use crate::auth::{Authenticator, Caller};
-use crate::http::Wire;
+use crate::http::RequestHead;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::FRAMING;
@@ -47,16 +47,16 @@ const HASHED_AT_ONCE: usize = 2;
 /// then some of the rows may be stored.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
     authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
-    wire.check_mode()?;
-    let media_type = wire.accepted("bulkNewDeviceRequest")?;
+    head.check_mode()?;
+    let media_type = head.accepted("bulkNewDeviceRequest")?;
     let limit = platform.limits().bulk_registration_bytes;
-    let mut form = Form::new(&wire, body, limit.saturating_add(FRAMING)).await?;
+    let mut form = Form::new(&head, body, limit.saturating_add(FRAMING)).await?;
     let received = match Box::pin(receive(&mut form, limit)).await {
         Ok(received) => received,
         Err(refusal) => {
@@ -65,7 +65,7 @@ pub async fn create(
         }
     };
     let rows = RowReader::open(received, caller.tenant.clone()).await?;
-    let mut run = BulkRegistration::new(platform.into_inner(), uploader(&caller, &wire));
+    let mut run = BulkRegistration::new(platform.into_inner(), uploader(&caller, &head));
 
     let outcome = Box::pin(register_all(&authenticator, &mut run, rows)).await;
 
@@ -73,12 +73,12 @@ pub async fn create(
     outcome?.respond(media_type).await
 }
 
-fn uploader(caller: &Caller, wire: &Wire) -> Uploader {
+fn uploader(caller: &Caller, head: &RequestHead) -> Uploader {
     Uploader {
         tenant: caller.tenant.clone(),
         user: caller.user.clone(),
         sees: caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read),
-        links: wire.links(),
+        links: head.links(),
     }
 }
 

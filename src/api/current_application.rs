@@ -24,7 +24,7 @@ use crate::auth::{AnyCaller, Caller};
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// `GET /application/applications/<id>/bootstrapUser`: returns the credentials of a microservice, as often as
 /// its owner requests them (W-10).
@@ -34,18 +34,18 @@ use crate::http::{Wire, reply};
 /// application that is unknown, not visible, or not a microservice.
 pub async fn get_bootstrap_user(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    let media_type = wire.accepted("user")?;
+    let media_type = head.accepted("user")?;
     let id = applications::own(&caller, &platform, &path).await?.id;
     let user = platform_store::applications::users::find_bootstrap_user(platform.database(), id).await?;
     let user = user.ok_or_else(|| Error::not_found(Noun::Application, format!("{id}/bootstrapUser")))?;
     let credentials = credentials(&secret_key, (id, Duty::Bootstrap), user)?;
-    Ok(reply::found(media_type, &credentials, &wire.links()))
+    Ok(reply::found(media_type, &credentials, &head.links()))
 }
 
 /// `GET /application/currentApplication`: returns the calling microservice, with its key, because its
@@ -55,15 +55,15 @@ pub async fn get_bootstrap_user(
 /// 403 for everyone except bootstrap users of microservices.
 pub async fn get(
     caller: AnyCaller,
-    wire: Wire,
+    head: RequestHead,
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
-    let media_type = wire.accepted("application")?;
+    let media_type = head.accepted("application")?;
     let database = platform.database();
     let seen = platform_store::applications::see_application(database, &caller.0.tenant, application).await?;
-    Ok(reply::found(media_type, &views.show(seen), &wire.links()))
+    Ok(reply::found(media_type, &views.show(seen), &head.links()))
 }
 
 /// `PUT /application/currentApplication`: changes name, availability, `requiredRoles`, `roles` and
@@ -75,13 +75,13 @@ pub async fn get(
 /// body.
 pub async fn update(
     caller: AnyCaller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let (media_type, sent) = body.parse(&["application"], ApplicationPatch::parse).await?;
     let patch = ApplicationPatch {
         name: sent.name,
@@ -97,7 +97,7 @@ pub async fn update(
         platform_store::applications::changes::update_application(database, tenant, application, change)
             .await?;
     let shown = views.show(seen);
-    Ok(reply::updated(&wire, media_type, &Arc::new(shown), &wire.links()))
+    Ok(reply::updated(&head, media_type, &Arc::new(shown), &head.links()))
 }
 
 /// `GET /application/currentApplication/subscriptions`, also `…/subscription`: returns a page of the
@@ -108,12 +108,12 @@ pub async fn update(
 /// 403 for everyone except bootstrap users of microservices, 422 for an invalid parameter.
 pub async fn list_subscriptions(
     caller: AnyCaller,
-    wire: Wire,
+    head: RequestHead,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
     let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
-    let mut listing = Listing::of(&wire, "applicationUserCollection")?;
+    let mut listing = Listing::of(&head, "applicationUserCollection")?;
     if listing.query.get("pageSize").is_none() {
         listing.request.size = MAX_PAGE_SIZE;
     }
@@ -136,12 +136,12 @@ pub async fn list_subscriptions(
 /// 403 for everyone except the users of microservices.
 pub async fn get_settings(
     caller: AnyCaller,
-    wire: Wire,
+    head: RequestHead,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
     let user = acting(&caller, &[Duty::Bootstrap, Duty::Service])?;
-    let media_type = wire.accepted_json()?;
+    let media_type = head.accepted_json()?;
     let application =
         platform_store::applications::get_application(platform.database(), user.application).await?;
     let plan = SettingsPlan::of(&application)?;

@@ -17,7 +17,7 @@ use crate::auth::password::{self, SecretKey};
 use crate::auth::{AnyCaller, Caller, RateLimit, Source};
 use crate::http::body::Unread;
 use crate::http::error::Result;
-use crate::http::{Wire, client_address};
+use crate::http::{RequestHead, client_address};
 
 /// The rate limit for devices that request their credentials, by address (E-06).
 pub struct CredentialPolls(pub RateLimit);
@@ -33,7 +33,7 @@ pub struct CredentialPolls(pub RateLimit);
 pub async fn create(
     AnyCaller(caller): AnyCaller,
     request: HttpRequest,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
@@ -46,7 +46,7 @@ pub async fn create(
 
     let credentials = collect(&platform, &secret_key, &caller, id).await?;
 
-    let links = wire.links();
+    let links = head.links();
     let location = links.device_credentials(credentials.id.as_str());
     Ok(HttpResponse::Created()
         .insert_header((header::LOCATION, location))
@@ -65,7 +65,7 @@ pub async fn create(
 pub async fn get(
     AnyCaller(caller): AnyCaller,
     request: HttpRequest,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
@@ -73,14 +73,14 @@ pub async fn get(
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_BOOTSTRAP)?;
     polls.0.admit(Source::of(client_address(&request)))?;
-    let media_type = wire.accepted("deviceCredentials")?;
+    let media_type = head.accepted("deviceCredentials")?;
     let id = DeviceId::parse_of_path(&path)?;
     let issued = credentials::find(platform.database(), within(&caller), &id).await?;
     let credentials = reveal(&secret_key, issued, id)?;
     Ok(HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, media_type))
         .insert_header((header::CACHE_CONTROL, "no-store"))
-        .body(encode(&credentials, &wire.links())))
+        .body(encode(&credentials, &head.links())))
 }
 
 /// Returns the tenant to which the caller's polls are restricted, if any: a bootstrap user of tenant

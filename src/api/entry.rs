@@ -7,7 +7,7 @@ use platform_model::role;
 use serde_json::{Map, Value, json};
 
 use crate::auth::Caller;
-use crate::http::Wire;
+use crate::http::RequestHead;
 use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::{ApiError, Result};
 
@@ -228,11 +228,11 @@ pub fn paths() -> impl Iterator<Item = &'static str> {
 /// 406 for an unsupported type.
 pub async fn platform(
     _: Caller,
-    wire: Wire,
+    head: RequestHead,
     compatibility: web::Data<ClientCompatibility>,
 ) -> Result<HttpResponse> {
-    let media_type = wire.accepted("platformApi")?;
-    let links = wire.links();
+    let media_type = head.accepted("platformApi")?;
+    let links = head.links();
     let mut body = Map::new();
     body.insert("self".into(), format!("{}/platform", links.base()).into());
     for (name, entry) in PLATFORM {
@@ -247,16 +247,16 @@ pub async fn platform(
 /// 403 without its role, 406 for an unsupported type.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     compatibility: web::Data<ClientCompatibility>,
 ) -> Result<HttpResponse> {
-    let entry = ENTRIES.into_iter().find(|entry| entry.path == wire.path());
-    let entry = entry.ok_or_else(|| ApiError::NoSuchPath(wire.path().to_owned()))?;
+    let entry = ENTRIES.into_iter().find(|entry| entry.path == head.path());
+    let entry = entry.ok_or_else(|| ApiError::NoSuchPath(head.path().to_owned()))?;
     if !entry.roles.is_empty() {
         caller.require_any(entry.roles)?;
     }
-    let media_type = wire.accepted(entry.media_type)?;
-    Ok(respond(media_type, entry.shown(wire.links().base(), **compatibility)))
+    let media_type = head.accepted(entry.media_type)?;
+    Ok(respond(media_type, entry.shown(head.links().base(), **compatibility)))
 }
 
 fn respond(media_type: String, body: Value) -> HttpResponse {

@@ -22,7 +22,7 @@ use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::{self, FRAMING};
 use crate::http::multipart::{Form, Part, is_form};
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// The largest part `object` in bytes. It holds a name and a type.
 const MAX_OBJECT: usize = 64 << 10;
@@ -60,20 +60,20 @@ pub async fn get(
 /// differs from its header.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let event = WritableEvent::find(caller, &wire, &path, &platform).await?;
-    match (content_range(&wire)?, is_form(&wire)) {
-        (Some(range), false) => event.upload(Placement::Chunk(range))?.chunk(&wire, body, range).await,
+    let event = WritableEvent::find(caller, &head, &path, &platform).await?;
+    match (content_range(&head)?, is_form(&head)) {
+        (Some(range), false) => event.upload(Placement::Chunk(range))?.chunk(&head, body, range).await,
         (Some(_), true) => {
             let allowed = "a raw body, because a chunk is not a form";
             Err(Error::invalid_value("Content-Type", "multipart/form-data", allowed).into())
         }
-        (None, false) => event.upload(Placement::New)?.raw(&wire, body).await,
-        (None, true) => event.upload(Placement::New)?.form(&wire, body).await,
+        (None, false) => event.upload(Placement::New)?.raw(&head, body).await,
+        (None, true) => event.upload(Placement::New)?.form(&head, body).await,
     }
 }
 
@@ -84,16 +84,16 @@ pub async fn create(
 /// too large.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let event = WritableEvent::find(caller, &wire, &path, &platform).await?;
-    if content_range(&wire)?.is_some() {
+    let event = WritableEvent::find(caller, &head, &path, &platform).await?;
+    if content_range(&head)?.is_some() {
         return Err(Error::invalid_value("Content-Range", "sent with PUT", "chunks by POST").into());
     }
-    event.upload(Placement::Replacement)?.raw(&wire, body).await
+    event.upload(Placement::Replacement)?.raw(&head, body).await
 }
 
 /// `DELETE /event/events/<id>/binaries`: deletes the file, whether or not it is complete, and returns 204.
@@ -102,11 +102,11 @@ pub async fn update(
 /// 403 without the role or ownership, 404 for an unknown event or one without a file.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = Arc::new(caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?);
+    let origin = Arc::new(caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?);
     let event = EventId::parse(&path)?;
     let source = platform_store::events::get_event(platform.database(), &caller.tenant, event).await?.source;
     let message = RemoveEventBinary { event, which: Removed::Present, origin };
@@ -127,9 +127,9 @@ struct WritableEvent<'e> {
 }
 
 impl<'e> WritableEvent<'e> {
-    async fn find(caller: Caller, wire: &Wire, path: &str, platform: &'e Platform) -> Result<Self> {
-        let origin = caller.origin_of_data(wire, role::EVENT_ADMIN, Api::Event)?;
-        let media_type = wire.accepted("event")?;
+    async fn find(caller: Caller, head: &RequestHead, path: &str, platform: &'e Platform) -> Result<Self> {
+        let origin = caller.origin_of_data(head, role::EVENT_ADMIN, Api::Event)?;
+        let media_type = head.accepted("event")?;
         let (database, id) = (platform.database(), EventId::parse(path)?);
         let (event, present) =
             platform_store::events::get_event_with_binary(database, &caller.tenant, id).await?;
@@ -160,14 +160,14 @@ struct FileUpload<'e> {
 }
 
 impl FileUpload<'_> {
-    async fn raw(self, wire: &Wire, body: Unread) -> Result<HttpResponse> {
+    async fn raw(self, head: &RequestHead, body: Unread) -> Result<HttpResponse> {
         let limit = self.platform.limits().binary_bytes;
         let mut upload = self.receive(body, limit).await?;
-        let finished = upload.finish(self.id.to_string(), binary::content_type(wire.content_type())).await?;
-        self.place(wire, upload, finished).await
+        let finished = upload.finish(self.id.to_string(), binary::content_type(head.content_type())).await?;
+        self.place(head, upload, finished).await
     }
 
-    async fn chunk(self, wire: &Wire, body: Unread, range: ContentRange) -> Result<HttpResponse> {
+    async fn chunk(self, head: &RequestHead, body: Unread, range: ContentRange) -> Result<HttpResponse> {
         let limits = self.platform.limits();
         let limit = match range.length() > limits.binary_chunk_bytes as u64 {
             true => Some(limits.binary_chunk_bytes),
@@ -185,8 +185,8 @@ impl FileUpload<'_> {
         }
         let mut upload = self.receive(body, limit).await?;
         range.check_length(upload.length())?;
-        let finished = upload.finish(self.id.to_string(), binary::content_type(wire.content_type())).await?;
-        self.place(wire, upload, finished).await
+        let finished = upload.finish(self.id.to_string(), binary::content_type(head.content_type())).await?;
+        self.place(head, upload, finished).await
     }
 
     /// Stores a raw body.
@@ -203,9 +203,9 @@ impl FileUpload<'_> {
         Ok(upload)
     }
 
-    async fn form(self, wire: &Wire, body: Unread) -> Result<HttpResponse> {
+    async fn form(self, head: &RequestHead, body: Unread) -> Result<HttpResponse> {
         let limit = self.platform.limits().binary_bytes + MAX_OBJECT + FRAMING;
-        let mut form = Form::new(wire, body, limit).await?;
+        let mut form = Form::new(head, body, limit).await?;
         let (upload, finished) = match Box::pin(self.receive_form(&mut form)).await {
             Ok(received) => received,
             Err(refusal) => {
@@ -213,7 +213,7 @@ impl FileUpload<'_> {
                 return Err(refusal);
             }
         };
-        self.place(wire, upload, finished).await
+        self.place(head, upload, finished).await
     }
 
     /// Receives a form: either one part with the file, or the parts `object`, with a name and a type, and
@@ -264,7 +264,7 @@ impl FileUpload<'_> {
     }
 
     /// Attaches the received file to the event, and responds.
-    async fn place(self, wire: &Wire, upload: Upload, finished: Binary) -> Result<HttpResponse> {
+    async fn place(self, head: &RequestHead, upload: Upload, finished: Binary) -> Result<HttpResponse> {
         let (links, stores) = (self.origin.links.clone(), self.origin.mode.stores());
         let (event, placement, origin) = (self.id, self.placement, Arc::new(self.origin));
         let message = PlaceEventBinary { event, upload: finished, placement, origin };
@@ -280,10 +280,10 @@ impl FileUpload<'_> {
         }
         let placed: Arc<EventBinary> = Arc::new(placed);
         Ok(match placed.content {
-            Content::Incomplete(_) => reply::updated(wire, self.media_type, &placed, &links),
+            Content::Incomplete(_) => reply::updated(head, self.media_type, &placed, &links),
             Content::Complete(_) => {
                 let location = links.event_binary(event, placed.id);
-                reply::created(wire, self.media_type, location, &placed, &links)
+                reply::created(head, self.media_type, location, &placed, &links)
             }
         })
     }
@@ -304,7 +304,7 @@ impl FileDescription {
     }
 }
 
-fn content_range(wire: &Wire) -> Result<Option<ContentRange>> {
-    let header = wire.headers().get(header::CONTENT_RANGE);
+fn content_range(head: &RequestHead) -> Result<Option<ContentRange>> {
+    let header = head.headers().get(header::CONTENT_RANGE);
     Ok(header.map(|value| ContentRange::parse(&String::from_utf8_lossy(value.as_bytes()))).transpose()?)
 }

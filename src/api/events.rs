@@ -17,7 +17,7 @@ use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// `POST /event/events`: creates an event.
 ///
@@ -26,16 +26,16 @@ use crate::http::{Wire, reply};
 /// stored now.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
+    let origin = caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?;
     let (media_type, event) = body.parse(&["event"], NewEvent::parse).await?;
 
-    let event = platform.tenant(&caller.tenant).create_event(event, &origin, wire.take_turn()).await?;
+    let event = platform.tenant(&caller.tenant).create_event(event, &origin, head.take_turn()).await?;
 
-    Ok(reply::created(&wire, media_type, origin.links.event(event.id), &event, &origin.links))
+    Ok(reply::created(&head, media_type, origin.links.event(event.id), &event, &origin.links))
 }
 
 /// `GET /event/events`: returns a page of events, newest first (V-01). A caller without ROLE_EVENT_READ gets
@@ -43,11 +43,11 @@ pub async fn create(
 ///
 /// # Errors
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
-    let query = Query::parse(wire.query_string());
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let query = Query::parse(head.query_string());
     let by = (role::EVENT_READ, Api::Event);
     let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
-    let listing = Listing::new(&wire, wire.accepted("eventCollection")?, query)?;
+    let listing = Listing::new(&head, head.accepted("eventCollection")?, query)?;
     let page = match filter(&listing.query)? {
         Some(filter) => {
             let database = platform.database();
@@ -72,17 +72,17 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
 /// id.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::EVENT_READ, Api::Event);
-    let media_type = wire.accepted("event")?;
+    let media_type = head.accepted("event")?;
     let database = platform.database();
     let event = platform_store::events::get_event(database, &caller.tenant, EventId::parse(&path)?).await?;
     let by = (&authority, Ownership::Counts);
     caller.reaches_data_of(&platform, event.source, by, |name| event.fragments.get(name).is_some()).await?;
-    Ok(reply::found(media_type, &event, &wire.links()))
+    Ok(reply::found(media_type, &event, &head.links()))
 }
 
 /// `PUT /event/events/<id>`: changes text and fragments; ignores the rest (V-02).
@@ -91,12 +91,12 @@ pub async fn get(
 /// 403 without the role or ownership, 404 for an unknown id, 422 for an invalid body.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
+    let origin = caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?;
     let id = EventId::parse(&path)?;
     let event = Arc::new(platform_store::events::get_event(platform.database(), &caller.tenant, id).await?);
     let by = (&origin.authority, Ownership::Counts);
@@ -111,7 +111,7 @@ pub async fn update(
         .await
         .map_err(|e| ApiError::gone_with_source(e, Noun::Event, id))?;
 
-    Ok(reply::updated(&wire, media_type, &event, &links))
+    Ok(reply::updated(&head, media_type, &event, &links))
 }
 
 /// `DELETE /event/events/<id>`: deletes an event and its file, and returns 204.
@@ -120,11 +120,11 @@ pub async fn update(
 /// 403 without the role or ownership, 404 for an unknown id.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = Arc::new(caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?);
+    let origin = Arc::new(caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?);
     let id = EventId::parse(&path)?;
     let event = Arc::new(platform_store::events::get_event(platform.database(), &caller.tenant, id).await?);
     let source = event.source;
@@ -142,10 +142,14 @@ pub async fn remove(
 ///
 /// # Errors
 /// 403 without ROLE_EVENT_ADMIN, 422 for an invalid or unknown parameter (C-19).
-pub async fn remove_many(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn remove_many(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::EVENT_ADMIN)?;
-    let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
-    let query = Query::parse(wire.query_string());
+    let origin = caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?;
+    let query = Query::parse(head.query_string());
     query.only_filters(&FILTERS)?;
     let filter = filter(&query)?;
     if let (Some(filter), true) = (filter, origin.mode.stores()) {

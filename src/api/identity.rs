@@ -15,7 +15,7 @@ use platform_model::role;
 use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::Result;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// `POST /identity/globalIds/<id>/externalIds`: adds an external id to an object.
 ///
@@ -24,12 +24,12 @@ use crate::http::{Wire, reply};
 /// for an invalid body.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let mode = wire.mode()?;
+    let mode = head.mode()?;
     let object = ManagedObjectId::parse(&path)?;
     caller.finds(&platform, object, &writing(&caller)).await?;
     let (media_type, pair) = body.parse(&["externalId"], NewExternalId::parse).await?;
@@ -58,9 +58,9 @@ pub async fn create(
         }
     };
 
-    let links = wire.links();
+    let links = head.links();
     let location = links.external_id(id.object.is_some().then_some(&id.pair));
-    Ok(reply::created(&wire, media_type, location, &Arc::new(id), &links))
+    Ok(reply::created(&head, media_type, location, &Arc::new(id), &links))
 }
 
 /// `GET /identity/globalIds/<id>/externalIds`: returns all external ids of an object (D-01).
@@ -69,20 +69,20 @@ pub async fn create(
 /// 403 for an object the caller may not see, 404 for an unknown one.
 pub async fn list(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let object = ManagedObjectId::parse(&path)?;
     caller.reaches(&platform, object, &reading(&caller)).await?;
-    let media_type = wire.accepted("externalIdCollection")?;
+    let media_type = head.accepted("externalIdCollection")?;
     let ids = platform_store::inventory::external_ids::list_external_ids(
         platform.database(),
         &caller.tenant,
         object,
     )
     .await?;
-    Ok(reply::found(media_type, &ids, &wire.links()))
+    Ok(reply::found(media_type, &ids, &head.links()))
 }
 
 /// `GET /identity/externalIds/<type>/<value>`: returns the object of an external id.
@@ -90,22 +90,26 @@ pub async fn list(
 /// # Errors
 /// 403 for the external id of an object the caller may not see, 404 for an unknown external id, 422 for an
 /// invalid one.
-pub async fn get(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
-    let media_type = wire.accepted("externalId")?;
-    let (database, pair) = (platform.database(), named(&wire)?);
+pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let media_type = head.accepted("externalId")?;
+    let (database, pair) = (platform.database(), named(&head)?);
     let (object, id) =
         platform_store::inventory::external_ids::get_external_id(database, &caller.tenant, pair).await?;
     caller.reaches(&platform, object, &reading(&caller)).await?;
-    Ok(reply::found(media_type, &id, &wire.links()))
+    Ok(reply::found(media_type, &id, &head.links()))
 }
 
 /// `DELETE /identity/externalIds/<type>/<value>`: removes an external id and returns 204. The object stays.
 ///
 /// # Errors
 /// 403 without the role or ownership, 404 for an unknown external id.
-pub async fn remove(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
-    let mode = wire.mode()?;
-    let (database, pair) = (platform.database(), named(&wire)?);
+pub async fn remove(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
+    let mode = head.mode()?;
+    let (database, pair) = (platform.database(), named(&head)?);
     let (object, id) =
         platform_store::inventory::external_ids::get_external_id(database, &caller.tenant, pair).await?;
     caller.reaches(&platform, object, &writing(&caller)).await?;
@@ -137,8 +141,8 @@ fn writing(caller: &Caller) -> Authority {
 
 /// Parses the external id from the path as it was sent (D-03). The router's copy is already decoded: in it an
 /// encoded slash or percent sign looks like a plain one, and bytes that are not UTF-8 were replaced.
-fn named(wire: &Wire) -> Result<NewExternalId> {
-    let mut segments = wire.path().rsplit('/');
+fn named(head: &RequestHead) -> Result<NewExternalId> {
+    let mut segments = head.path().rsplit('/');
     let (value, type_) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
     let decoded = |name: &str, text: &str| {
         let decoded = percent_decode_str(text).decode_utf8().map(|text| text.into_owned());

@@ -21,7 +21,7 @@ use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// `POST /inventory/managedObjects`: creates an object, owned by the caller.
 ///
@@ -30,18 +30,18 @@ use crate::http::{Wire, reply};
 /// stored now.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
-    let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
+    let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let (media_type, object) = body.parse(&["managedObject"], NewManagedObject::parse).await?;
     let links = origin.links.clone();
 
     let object = platform.tenant(&caller.tenant).create_managed_object(NewObject { object, origin }).await?;
 
-    Ok(reply::created(&wire, media_type, links.managed_object(object.id), &object, &links))
+    Ok(reply::created(&head, media_type, links.managed_object(object.id), &object, &links))
 }
 
 /// `GET /inventory/managedObjects`: returns a page of objects by ascending id, filtered by I-07 and I-08. A
@@ -50,9 +50,9 @@ pub async fn create(
 ///
 /// # Errors
 /// 422 for an invalid parameter or query, 413 when it takes too long.
-pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
-    let listing = Listing::of(&wire, "managedObjectCollection")?;
+    let listing = Listing::of(&head, "managedObjectCollection")?;
     let filter = filter(&listing.query)?;
     let (database, by) = (platform.database(), (&authority, &*caller.user));
     let mut page = platform_store::inventory::collection::list_managed_objects(
@@ -122,15 +122,15 @@ fn inventory_query(query: &Query) -> Result<Option<InventoryQuery>> {
 /// 403 for an object the caller may not see, 404 for an unknown id (E-04).
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let media_type = wire.accepted("managedObject")?;
+    let media_type = head.accepted("managedObject")?;
     let id = ManagedObjectId::parse(&path)?;
-    let wanted = wanted_references(&Query::parse(wire.query_string()))?;
+    let wanted = wanted_references(&Query::parse(head.query_string()))?;
     let object = caller.sees(&platform, id, wanted).await?;
-    Ok(reply::found(media_type, &object, &wire.links()))
+    Ok(reply::found(media_type, &object, &head.links()))
 }
 
 /// `PUT /inventory/managedObjects/<id>`: changes the members that were sent. An empty JSON object is a
@@ -141,12 +141,12 @@ pub async fn get(
 /// 422 for an invalid body.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
+    let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let id = ManagedObjectId::parse(&path)?;
     caller.finds(&platform, id, &origin.authority).await?;
     let (media_type, mut patch) = body.parse(&["managedObject"], ManagedObjectPatch::parse).await?;
@@ -170,7 +170,7 @@ pub async fn update(
     let message = UpdateManagedObject { patch: Arc::new(patch), origin: Arc::new(origin) };
     let object = platform.tenant(&caller.tenant).ask_device(id, message).await?;
 
-    Ok(reply::updated(&wire, media_type, &object, &links))
+    Ok(reply::updated(&head, media_type, &object, &links))
 }
 
 /// `DELETE /inventory/managedObjects/<id>`: deletes the object with all its data and returns 204. The
@@ -181,12 +181,12 @@ pub async fn update(
 /// 403 without the role or ownership, 404 for an unknown id.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = Arc::new(caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?);
-    let query = Query::parse(wire.query_string());
+    let origin = Arc::new(caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?);
+    let query = Query::parse(head.query_string());
     let cascade = match (query.flag("forceCascade")?, query.flag("cascade")?) {
         (Some(true), _) => Cascade::Everything,
         (_, Some(true)) => Cascade::DevicesAndGroups,
@@ -205,14 +205,14 @@ pub async fn remove(
 /// 403 for an object the caller may not see, 404 for an unknown id.
 pub async fn supported_measurements(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let mut fragments: Vec<String> =
         series(&caller, &path, &platform).await?.into_iter().map(|(fragment, _)| fragment).collect();
     fragments.dedup();
-    names(&wire, "SupportedMeasurements", fragments)
+    names(&head, "SupportedMeasurements", fragments)
 }
 
 /// `GET /inventory/managedObjects/<id>/supportedSeries`: returns each `<fragment>.<series>` that the object
@@ -222,7 +222,7 @@ pub async fn supported_measurements(
 /// 403 for an object the caller may not see, 404 for an unknown id.
 pub async fn supported_series(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
@@ -230,7 +230,7 @@ pub async fn supported_series(
     let mut series: Vec<String> = series.into_iter().map(|(f, s)| format!("{f}.{s}")).collect();
     // The names must be sorted again: fragment `a-b` comes after `a`, but `a-b.x` before `a.x`.
     series.sort_unstable();
-    names(&wire, "SupportedSeries", series)
+    names(&head, "SupportedSeries", series)
 }
 
 async fn series(caller: &Caller, id: &str, platform: &Platform) -> Result<Vec<(String, String)>> {
@@ -240,8 +240,8 @@ async fn series(caller: &Caller, id: &str, platform: &Platform) -> Result<Vec<(S
         .await?)
 }
 
-fn names(wire: &Wire, member: &str, names: Vec<String>) -> Result<HttpResponse> {
-    let media_type = wire.accepted("supportedMeasurements")?;
+fn names(head: &RequestHead, member: &str, names: Vec<String>) -> Result<HttpResponse> {
+    let media_type = head.accepted("supportedMeasurements")?;
     let body = serde_json::json!({ naming().fragment(member): names });
     Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(body.to_string()))
 }

@@ -26,7 +26,7 @@ use crate::http::error::{ApiError, Result};
 use crate::http::file::{self, FRAMING};
 use crate::http::multipart::{Form, Part};
 use crate::http::paging::Listing;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// The largest part `filesize` in bytes.
 const MAX_SIZE_TEXT: usize = 64;
@@ -41,15 +41,15 @@ const MAX_SIZE_TEXT: usize = 64;
 /// invalid parts.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
-    let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
-    let media_type = wire.accepted("managedObject")?;
+    let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
+    let media_type = head.accepted("managedObject")?;
     let limits = platform.limits();
-    let mut form = Form::new(&wire, body, limits.binary_bytes + limits.body_bytes + FRAMING).await?;
+    let mut form = Form::new(&head, body, limits.binary_bytes + limits.body_bytes + FRAMING).await?;
     let ReceivedForm { object, upload, binary } =
         match Box::pin(receive(&platform, &caller.tenant, &mut form)).await {
             Ok(received) => received,
@@ -66,15 +66,15 @@ pub async fn create(
     if stores {
         upload.keep();
     }
-    Ok(reply::created(&wire, media_type, links.managed_object(object.id), &object, &links))
+    Ok(reply::created(&head, media_type, links.managed_object(object.id), &object, &links))
 }
 
 /// `GET /inventory/binaries`: returns a page of the binaries that the inventory shows to the caller.
 ///
 /// # Errors
 /// 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
-    let listing = Listing::of(&wire, "managedObjectCollection")?;
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let listing = Listing::of(&head, "managedObjectCollection")?;
     let filter = ManagedObjectFilter {
         fragment_type: Some(naming().fragment("IsBinary")),
         ..ManagedObjectFilter::default()
@@ -122,15 +122,15 @@ pub async fn get(
 /// file that is too large.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     mut body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
+    let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let id = ManagedObjectId::parse(&path)?;
     caller.reaches(&platform, id, &origin.authority).await?;
-    let media_type = wire.accepted("managedObject")?;
+    let media_type = head.accepted("managedObject")?;
     let (database, limit) = (platform.database(), platform.limits().binary_bytes);
     let replaced = platform_store::inventory::binaries::get_binary(database, &caller.tenant, id).await?;
     if body.announced().is_some_and(|length| length > limit) {
@@ -142,7 +142,7 @@ pub async fn update(
         body.refuse().await;
         return Err(refusal);
     }
-    let content_type = binary::content_type(wire.content_type());
+    let content_type = binary::content_type(head.content_type());
     let binary = upload.finish(replaced.name, content_type).await?;
     let (links, stores) = (origin.links.clone(), origin.mode.stores());
 
@@ -154,7 +154,7 @@ pub async fn update(
     if stores {
         upload.keep();
     }
-    Ok(reply::created(&wire, media_type, links.managed_object(object.id), &object, &links))
+    Ok(reply::created(&head, media_type, links.managed_object(object.id), &object, &links))
 }
 
 /// `DELETE /inventory/binaries/<id>`: deletes the object and its bytes, and returns 204.
@@ -163,11 +163,11 @@ pub async fn update(
 /// 403 without the role or ownership, 404 for an object that does not exist or is not a binary.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = Arc::new(caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?);
+    let origin = Arc::new(caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?);
     let id = ManagedObjectId::parse(&path)?;
     caller.reaches(&platform, id, &origin.authority).await?;
     platform_store::inventory::binaries::get_binary(platform.database(), &caller.tenant, id).await?;

@@ -21,7 +21,7 @@ use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// The id of the parent and the name of the child collection.
 type Path = web::Path<(String, String)>;
@@ -36,11 +36,11 @@ type ChildPath = web::Path<(String, String, String)>;
 /// 403 for a parent the caller may not see, 404 for an unknown parent, 422 for an invalid parameter.
 pub async fn list(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: Path,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let listing = Listing::of(&wire, "managedObjectReferenceCollection")?;
+    let listing = Listing::of(&head, "managedObjectReferenceCollection")?;
     let of = children(&path.0, &path.1)?;
     caller.sees(&platform, of.parent, WantedReferences::NONE).await?;
     let database = platform.database();
@@ -62,15 +62,15 @@ pub async fn list(
 /// 403 for an object the caller may not see, 404 for an unknown parent, child or link.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: ChildPath,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let media_type = wire.accepted("managedObjectReference")?;
+    let media_type = head.accepted("managedObjectReference")?;
     let (of, child) = (children(&path.0, &path.1)?, ManagedObjectId::parse(&path.2)?);
     caller.sees(&platform, of.parent, WantedReferences::NONE).await?;
     let reference = reference(&platform, &caller, of, child).await?;
-    Ok(reply::found(media_type, &reference, &wire.links()))
+    Ok(reply::found(media_type, &reference, &head.links()))
 }
 
 /// `POST /inventory/managedObjects/<id>/childDevices` and its siblings: adds one or several existing objects
@@ -83,15 +83,15 @@ pub async fn get(
 /// parent itself and for a cycle.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: Path,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let mode = wire.child_reference_mode()?;
-    let origin = Origin { mode, ..caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)? };
+    let mode = head.child_reference_mode()?;
+    let origin = Origin { mode, ..caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)? };
     let names = ["managedObjectReference", "managedObject", "managedObjectReferenceCollection"];
-    wire.check_content_type(&names)?;
+    head.check_content_type(&names)?;
     // The parent is checked before the body is read, so that a caller who may not write the parent learns
     // nothing (E-04).
     let of = children(&path.0, &path.1)?;
@@ -100,9 +100,9 @@ pub async fn create(
     let body = NewChildren::parse(body.json(platform.limits().body_bytes).await?)?;
     let request = ChildRequest { caller: &caller, of, origin: Arc::new(origin) };
     match body {
-        NewChildren::One(child) => request.add_one(&wire, &platform, child).await,
-        NewChildren::Several(children) => request.add_several(&wire, &platform, children).await,
-        NewChildren::Created(object) => request.create(&wire, &platform, *object).await,
+        NewChildren::One(child) => request.add_one(&head, &platform, child).await,
+        NewChildren::Several(children) => request.add_several(&head, &platform, children).await,
+        NewChildren::Created(object) => request.create(&head, &platform, *object).await,
     }
 }
 
@@ -114,12 +114,12 @@ pub async fn create(
 /// exist.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: ChildPath,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let mode = wire.child_reference_mode()?;
-    let origin = Origin { mode, ..caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)? };
+    let mode = head.child_reference_mode()?;
+    let origin = Origin { mode, ..caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)? };
     let (from, child) = (children(&path.0, &path.1)?, ManagedObjectId::parse(&path.2)?);
     let message = RemoveChild { kind: from.kind, child, origin: Arc::new(origin) };
     platform.tenant(&caller.tenant).ask_device(from.parent, message).await?;
@@ -134,28 +134,33 @@ struct ChildRequest<'a> {
 }
 
 impl ChildRequest<'_> {
-    async fn add_one(self, wire: &Wire, platform: &Platform, child: ManagedObjectId) -> Result<HttpResponse> {
-        let media_type = wire.accepted("managedObjectReference")?;
+    async fn add_one(
+        self,
+        head: &RequestHead,
+        platform: &Platform,
+        child: ManagedObjectId,
+    ) -> Result<HttpResponse> {
+        let media_type = head.accepted("managedObjectReference")?;
         let links = self.origin.links.clone();
         self.add(platform, vec![child]).await?;
         let reference = Arc::new(reference_unlinked(platform, self.caller, self.of, child).await?);
-        Ok(reply::created(wire, media_type, reference.link(&links), &reference, &links))
+        Ok(reply::created(head, media_type, reference.link(&links), &reference, &links))
     }
 
     /// Responds with the collection of the added references, whose `Location` is the child collection.
     async fn add_several(
         self,
-        wire: &Wire,
+        head: &RequestHead,
         platform: &Platform,
         children: Vec<ManagedObjectId>,
     ) -> Result<HttpResponse> {
-        let media_type = wire.accepted("managedObjectReferenceCollection")?;
+        let media_type = head.accepted("managedObjectReferenceCollection")?;
         let links = self.origin.links.clone();
         self.add(platform, children.clone()).await?;
         let block = format!("{}/{}", links.managed_object(Some(self.of.parent)), self.of.kind.children());
         let mut response = HttpResponse::Created();
         response.insert_header((header::LOCATION, block.clone()));
-        if !wire.has_accept() {
+        if !head.has_accept() {
             return Ok(response.finish());
         }
         let mut references = Vec::with_capacity(children.len());
@@ -172,14 +177,14 @@ impl ChildRequest<'_> {
 
     async fn create(
         self,
-        wire: &Wire,
+        head: &RequestHead,
         platform: &Platform,
         object: NewManagedObject,
     ) -> Result<HttpResponse> {
         let (caller, Children { parent, kind }) = (self.caller, self.of);
         caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
-        let as_object = wire.accepted("managedObject");
-        let as_reference = wire.accepted("managedObjectReference");
+        let as_object = head.accepted("managedObject");
+        let as_reference = head.accepted("managedObjectReference");
         if let (Err(refusal), Err(_)) = (&as_object, &as_reference) {
             return Err(refusal.clone());
         }
@@ -189,12 +194,12 @@ impl ChildRequest<'_> {
         match as_object {
             Ok(media_type) => {
                 let location = links.managed_object(child.id);
-                Ok(reply::created(wire, media_type, location, &child, &links))
+                Ok(reply::created(head, media_type, location, &child, &links))
             }
             Err(_) => {
                 let child = ManagedObject::clone(&child);
                 let reference = Arc::new(ManagedObjectReference { kind, parent, child });
-                Ok(reply::created(wire, as_reference?, reference.link(&links), &reference, &links))
+                Ok(reply::created(head, as_reference?, reference.link(&links), &reference, &links))
             }
         }
     }

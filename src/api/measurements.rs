@@ -21,7 +21,7 @@ use crate::http::body::Unread;
 use crate::http::error::Result;
 use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, csv, reply};
+use crate::http::{RequestHead, csv, reply};
 
 /// The columns of the CSV table, which has a line for each reading (G-09).
 const CSV_COLUMNS: [&str; 6] = ["time", "source", "device_name", "fragment.series", "value", "unit"];
@@ -34,25 +34,25 @@ const CSV_COLUMNS: [&str; 6] = ["time", "source", "device_name", "fragment.serie
 /// stored now.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin_of_data(&wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
-    wire.check_content_type(&["measurement", "measurementCollection"])?;
+    let origin = caller.origin_of_data(&head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
+    head.check_content_type(&["measurement", "measurementCollection"])?;
     let links = origin.links.clone();
     let mut body = body.json(platform.limits().body_bytes).await?;
     let Some(collection) = body.take("measurements") else {
-        let media_type = wire.accepted("measurement").or_else(|_| wire.accepted("measurementCollection"))?;
+        let media_type = head.accepted("measurement").or_else(|_| head.accepted("measurementCollection"))?;
         let new = NewMeasurements { measurements: vec![NewMeasurement::parse(body)?], origin };
-        let stored = store(&caller, &platform, new, wire.take_turn()).await?;
+        let stored = store(&caller, &platform, new, head.take_turn()).await?;
         let measurement = stored.first().expect("as many are stored as are given");
-        return Ok(reply::created(&wire, media_type, links.measurement(measurement.id), measurement, &links));
+        return Ok(reply::created(&head, media_type, links.measurement(measurement.id), measurement, &links));
     };
-    let media_type = wire.accepted("measurementCollection").or_else(|_| wire.accepted("measurement"))?;
+    let media_type = head.accepted("measurementCollection").or_else(|_| head.accepted("measurement"))?;
     let new = NewMeasurements { measurements: NewMeasurement::parse_collection(&collection)?, origin };
-    let stored = store(&caller, &platform, new, wire.take_turn()).await?;
-    Ok(reply::created_together(&wire, media_type, "measurements", &stored, &links))
+    let stored = store(&caller, &platform, new, head.take_turn()).await?;
+    Ok(reply::created_together(&head, media_type, "measurements", &stored, &links))
 }
 
 /// Stores what [`create`] would store, for a caller that needs no response: a row of the CSV protocol, which
@@ -62,11 +62,11 @@ pub async fn create(
 /// As [`create`].
 pub(crate) async fn create_without_response(
     caller: &Caller,
-    wire: &Wire,
+    head: &RequestHead,
     (body, turn): (&[u8], Option<Turn>),
     platform: &Platform,
 ) -> Result<()> {
-    let origin = caller.origin_of_data(wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
+    let origin = caller.origin_of_data(head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
     let mut body = Body::parse(body)?;
     let measurements = match body.take("measurements") {
         Some(collection) => NewMeasurement::parse_collection(&collection)?,
@@ -94,17 +94,17 @@ async fn store(
 ///
 /// # Errors
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
-    let query = Query::parse(wire.query_string());
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let query = Query::parse(head.query_string());
     let by = (role::MEASUREMENT_READ, Api::Measurement);
     let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
-    let as_csv = wire.prefers("text/csv", "measurementCollection");
+    let as_csv = head.prefers("text/csv", "measurementCollection");
     let media_type = match as_csv {
         true => csv::MEDIA_TYPE.into(),
-        false => wire.accepted("measurementCollection")?,
+        false => head.accepted("measurementCollection")?,
     };
-    let units = wire.system_of_units()?;
-    let listing = Listing::new(&wire, media_type, query)?;
+    let units = head.system_of_units()?;
+    let listing = Listing::new(&head, media_type, query)?;
     let page = match filter(&listing.query)? {
         Some(filter) => {
             let database = platform.database();
@@ -127,18 +127,18 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
 /// unknown id.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::MEASUREMENT_READ, Api::Measurement);
-    let media_type = wire.accepted("measurement")?;
-    let units = wire.system_of_units()?;
+    let media_type = head.accepted("measurement")?;
+    let units = head.system_of_units()?;
     let (database, id) = (platform.database(), MeasurementId::parse(&path)?);
     let measurement = get_measurement(database, &caller.tenant, id).await?;
     let by = (&authority, Ownership::Counts);
     caller.reaches_data_of(&platform, measurement.source, by, |name| measurement.has_fragment(name)).await?;
-    Ok(reply::found(media_type, &shown(measurement, units), &wire.links()))
+    Ok(reply::found(media_type, &shown(measurement, units), &head.links()))
 }
 
 /// `DELETE /measurement/measurements/<id>`: deletes a measurement (G-01).
@@ -147,11 +147,11 @@ pub async fn get(
 /// 403 without the role or ownership of the source, 404 for an unknown id.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin_of_data(&wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
+    let origin = caller.origin_of_data(&head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
     let id = MeasurementId::parse(&path)?;
     platform.tenant(&caller.tenant).delete_measurement(id, &origin).await?;
     Ok(HttpResponse::NoContent().finish())
@@ -162,10 +162,14 @@ pub async fn remove(
 ///
 /// # Errors
 /// 403 without ROLE_MEASUREMENT_ADMIN, 422 for an invalid or unknown parameter (C-19).
-pub async fn remove_many(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn remove_many(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::MEASUREMENT_ADMIN)?;
-    let origin = caller.origin_of_data(&wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
-    let query = Query::parse(wire.query_string());
+    let origin = caller.origin_of_data(&head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
+    let query = Query::parse(head.query_string());
     query.only_filters(&FILTERS)?;
     if let Some(filter) = filter(&query)? {
         platform.tenant(&caller.tenant).delete_measurements(filter, &origin).await?;

@@ -15,7 +15,7 @@ use crate::http::body::Unread;
 use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// `POST /devicecontrol/newDeviceRequests`: registers a device, which may poll for its credentials from then
 /// on.
@@ -26,29 +26,29 @@ use crate::http::{Wire, reply};
 /// invalid body or an unknown group.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let (media_type, new) = body.parse(&["newDeviceRequest"], DeviceToRegister::parse).await?;
 
     let (database, owner) = (platform.database(), &*caller.user);
     let request = new_requests::insert_new_device_request(database, &caller.tenant, &new, owner).await?;
 
-    let links = wire.links();
+    let links = head.links();
     let location = links.new_device_request(request.id.as_str());
-    Ok(reply::created(&wire, media_type, location, &Arc::new(request), &links))
+    Ok(reply::created(&head, media_type, location, &Arc::new(request), &links))
 }
 
 /// `GET /devicecontrol/newDeviceRequests`: returns a page of requests in the order they were made.
 ///
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_READ)?;
-    let listing = Listing::of(&wire, "newDeviceRequestCollection")?;
+    let listing = Listing::of(&head, "newDeviceRequestCollection")?;
     let database = platform.database();
     let page = new_requests::list_new_device_requests(database, &caller.tenant, &listing.request).await?;
     listing.respond("newDeviceRequests", &page)
@@ -59,12 +59,12 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_READ, 404 for an unknown request and for one whose credentials are in use
 /// (N-08).
-pub async fn get(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_READ)?;
-    let media_type = wire.accepted("newDeviceRequest")?;
-    let (database, id) = (platform.database(), named(&wire)?);
+    let media_type = head.accepted("newDeviceRequest")?;
+    let (database, id) = (platform.database(), named(&head)?);
     let request = new_requests::get_new_device_request(database, &caller.tenant, &id).await?;
-    Ok(reply::found(media_type, &request, &wire.links()))
+    Ok(reply::found(media_type, &request, &head.links()))
 }
 
 /// `PUT /devicecontrol/newDeviceRequests/<id>`: accepts a device.
@@ -74,7 +74,7 @@ pub async fn get(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> R
 /// 404 for an unknown request, 422 without a status and for a backward change (N-03).
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
@@ -82,12 +82,12 @@ pub async fn update(
     if is_device_user(&caller.user) {
         return Err(ApiError::forbidden_because("devices cannot accept devices"));
     }
-    wire.check_mode()?;
-    let (database, id) = (platform.database(), named(&wire)?);
+    head.check_mode()?;
+    let (database, id) = (platform.database(), named(&head)?);
     new_requests::get_new_device_request(database, &caller.tenant, &id).await?;
     let (media_type, status) = body.parse(&["newDeviceRequest"], RequestStatus::parse_patch).await?;
     let request = new_requests::update_status(database, &caller.tenant, &id, status).await?;
-    Ok(reply::updated(&wire, media_type, &Arc::new(request), &wire.links()))
+    Ok(reply::updated(&head, media_type, &Arc::new(request), &head.links()))
 }
 
 /// `DELETE /devicecontrol/newDeviceRequests/<id>`: deletes a request. Returns 200 without a body, or
@@ -97,13 +97,13 @@ pub async fn update(
 /// 403 without ROLE_DEVICE_CONTROL_ADMIN, 404 for an unknown request.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     platform: web::Data<Platform>,
     compatibility: web::Data<ClientCompatibility>,
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
-    wire.check_mode()?;
-    let (database, id) = (platform.database(), named(&wire)?);
+    head.check_mode()?;
+    let (database, id) = (platform.database(), named(&head)?);
     new_requests::delete_new_device_request(database, &caller.tenant, &id).await?;
     Ok(match compatibility.is_on() {
         true => HttpResponse::NoContent().finish(),
@@ -112,8 +112,8 @@ pub async fn remove(
 }
 
 /// Parses the device id from the path as it was sent, because it may contain an encoded slash (N-05).
-fn named(wire: &Wire) -> Result<DeviceId> {
-    let segment = wire.path().rsplit('/').next().unwrap_or_default();
+fn named(head: &RequestHead) -> Result<DeviceId> {
+    let segment = head.path().rsplit('/').next().unwrap_or_default();
     // An id that is not UTF-8 belongs to no device; the error shows it as it was sent.
     let decoded = percent_decode_str(segment).decode_utf8().unwrap_or(segment.into());
     Ok(DeviceId::parse_of_path(&decoded)?)

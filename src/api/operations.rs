@@ -17,7 +17,7 @@ use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// The status an operation must be in to be changed. It is an extension of requests that the server makes to
 /// itself; a request from a socket cannot carry it (H-07).
@@ -31,11 +31,11 @@ pub(crate) struct OnlyFrom(pub(crate) OperationStatus);
 /// without an agent (O-01); 503 when it cannot be stored now.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
+    let origin = caller.origin(&head, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
     let (media_type, operation) =
         body.parse(&["operation"], |body| NewOperation::parse(body).map(Arc::new)).await?;
     let (device, links) = (operation.device, origin.links.clone());
@@ -43,7 +43,7 @@ pub async fn create(
     let message = QueueOperation { operation, origin: Arc::new(origin) };
     let operation = platform.tenant(&caller.tenant).ask_device(device, message).await?;
 
-    Ok(reply::created(&wire, media_type, links.operation(operation.id), &operation, &links))
+    Ok(reply::created(&head, media_type, links.operation(operation.id), &operation, &links))
 }
 
 /// `GET /devicecontrol/operations`: returns a page of operations in the order they were queued (O-06). A
@@ -52,11 +52,11 @@ pub async fn create(
 ///
 /// # Errors
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
-    let query = Query::parse(wire.query_string());
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let query = Query::parse(head.query_string());
     let by = (role::DEVICE_CONTROL_READ, Api::Operation);
     let authority = caller.reads_collection(&platform, by, (&query, &["deviceId", "agentId"])).await?;
-    let listing = Listing::new(&wire, wire.accepted("operationCollection")?, query)?;
+    let listing = Listing::new(&head, head.accepted("operationCollection")?, query)?;
     let page = match filter(&listing.query)? {
         Some(filter) => {
             let (database, tenant) = (platform.database(), &caller.tenant);
@@ -81,19 +81,19 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
 /// unknown id.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation);
-    let media_type = wire.accepted("operation")?;
+    let media_type = head.accepted("operation")?;
     let (database, id) = (platform.database(), OperationId::parse(&path)?);
     let operation = platform_store::operations::get_operation(database, &caller.tenant, id).await?;
     let by = (&authority, Ownership::Counts);
     caller
         .reaches_data_of(&platform, operation.device, by, |name| operation.fragments.get(name).is_some())
         .await?;
-    Ok(reply::found(media_type, &operation, &wire.links()))
+    Ok(reply::found(media_type, &operation, &head.links()))
 }
 
 /// `PUT /devicecontrol/operations/<id>`: changes status, failure reason and fragments; ignores the rest
@@ -104,13 +104,13 @@ pub async fn get(
 /// winning or the status is not that of [`OnlyFrom`], 422 for an invalid body.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     request: HttpRequest,
     path: web::Path<String>,
     body: Unread,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
+    let origin = caller.origin(&head, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
     let (database, id) = (platform.database(), OperationId::parse(&path)?);
     let operation = Arc::new(platform_store::operations::get_operation(database, &caller.tenant, id).await?);
     let by = (&origin.authority, Ownership::Counts);
@@ -128,7 +128,7 @@ pub async fn update(
         .await
         .map_err(|e| ApiError::gone_with_source(e, Noun::Operation, id))?;
 
-    Ok(reply::updated(&wire, media_type, &operation, &links))
+    Ok(reply::updated(&head, media_type, &operation, &links))
 }
 
 /// `DELETE /devicecontrol/operations?<filters>`: deletes everything that matches the filters of GET, or all
@@ -137,14 +137,18 @@ pub async fn update(
 ///
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_ADMIN, 422 for an invalid or unknown parameter (C-19).
-pub async fn remove_many(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn remove_many(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
-    let mode = wire.mode()?;
-    let query = Query::parse(wire.query_string());
+    let mode = head.mode()?;
+    let query = Query::parse(head.query_string());
     query.only_filters(&FILTERS)?;
     let filter = filter(&query)?;
     if let Some(filter) = filter.filter(|_| mode.stores()) {
-        platform.tenant(&caller.tenant).delete_operations(&filter, &wire.links()).await?;
+        platform.tenant(&caller.tenant).delete_operations(&filter, &head.links()).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }

@@ -22,15 +22,15 @@ use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// `GET /tenant/options`: returns a page of the tenant's options by category and key.
 ///
 /// # Errors
 /// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
-    let listing = Listing::of(&wire, "optionCollection")?;
+    let listing = Listing::of(&head, "optionCollection")?;
     let page =
         platform_store::tenants::options::list_options(platform.database(), &caller.tenant, &listing.request)
             .await?;
@@ -44,23 +44,23 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
 /// (T-09), and for an option that is not editable; 422 for an invalid body.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let (media_type, new) = body.parse(&["option"], NewTenantOption::parse).await?;
     let administration = caller.administers_options(&platform, &new.name.category)?;
     let (option, is_new) = write((&platform, &secret_key), &administration, new).await?;
-    let links = wire.links();
+    let links = head.links();
     Ok(match is_new {
         true => {
             let location = links.tenant_option(&option.name.category, &option.name.key);
-            reply::created(&wire, media_type, location, &option, &links)
+            reply::created(&head, media_type, location, &option, &links)
         }
-        false => reply::updated(&wire, media_type, &option, &links),
+        false => reply::updated(&head, media_type, &option, &links),
     })
 }
 
@@ -71,16 +71,16 @@ pub async fn create(
 /// 403 without ROLE_OPTION_MANAGEMENT_READ, 404 for an option that is neither set nor predefined.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("option")?;
+    let media_type = head.accepted("option")?;
     let name = known_name(&path)?;
     let option =
         platform_store::tenants::options::get_option(platform.database(), &caller.tenant, name).await?;
-    Ok(reply::found(media_type, &option, &wire.links()))
+    Ok(reply::found(media_type, &option, &head.links()))
 }
 
 /// `PUT /tenant/options/<category>/<key>`: sets a value, whether or not the option existed.
@@ -89,18 +89,18 @@ pub async fn get(
 /// As [`create`].
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
     body: Unread,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_options(&platform, &path.0)?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let (media_type, body) = body.object(&["option"]).await?;
     let new = NewTenantOption::parse_value(OptionName::parse(&path.0, &path.1)?, body)?;
     let (option, _) = write((&platform, &secret_key), &administration, new).await?;
-    Ok(reply::updated(&wire, media_type, &option, &wire.links()))
+    Ok(reply::updated(&head, media_type, &option, &head.links()))
 }
 
 /// `DELETE /tenant/options/<category>/<key>`: deletes an option. A predefined option gets its predefined
@@ -110,12 +110,12 @@ pub async fn update(
 /// 403 as for [`create`], 404 for an unknown option.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_options(&platform, &path.0)?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let name = known_name(&path)?;
     let changes = [(name.clone(), OptionChange::Remove)];
     let before =
@@ -132,14 +132,14 @@ pub async fn remove(
 /// 403 without ROLE_OPTION_MANAGEMENT_READ.
 pub async fn get_category(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("option")?;
+    let media_type = head.accepted("option")?;
     let category = category(&platform, &caller.tenant, &parse_category(&path)?).await?;
-    Ok(reply::found(media_type, &*category, &wire.links()))
+    Ok(reply::found(media_type, &*category, &head.links()))
 }
 
 /// `PUT /tenant/options/<category>`: sets these keys, all or none, and leaves the others; `null` removes a
@@ -149,14 +149,14 @@ pub async fn get_category(
 /// As [`create`].
 pub async fn update_category(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     body: Unread,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_options(&platform, &path)?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let (media_type, body) = body.object(&["option"]).await?;
     let name = parse_category(&path)?;
     let changes: Vec<_> = CategoryPatch::parse(&name, body)?
@@ -173,7 +173,7 @@ pub async fn update_category(
         .await
         .map_err(not_editable)?;
     let category = category(&platform, &caller.tenant, &name).await?;
-    Ok(reply::updated(&wire, media_type, &category, &wire.links()))
+    Ok(reply::updated(&head, media_type, &category, &head.links()))
 }
 
 /// `PUT /tenant/options/<category>/<key>/editable`: sets whether a tenant may write an option. Only tenant
@@ -184,7 +184,7 @@ pub async fn update_category(
 /// for an invalid body.
 pub async fn update_editable(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
     body: Unread,
     platform: web::Data<Platform>,
@@ -195,8 +195,8 @@ pub async fn update_editable(
             "only tenant management may set whether an option is editable",
         ));
     }
-    wire.check_mode()?;
-    let query = Query::parse(wire.query_string());
+    head.check_mode()?;
+    let query = Query::parse(head.query_string());
     let tenant = match query.get("tenantId") {
         Some(id) => TenantId::known(id)?,
         None => caller.tenant.clone(),
@@ -205,16 +205,20 @@ pub async fn update_editable(
     platform_store::tenants::options::get_option(database, &tenant, name.clone()).await?;
     let (media_type, editable) = body.parse(&["option"], Editable::parse).await?;
     let option = platform_store::tenants::options::set_editable(database, &tenant, name, editable).await?;
-    Ok(reply::updated(&wire, media_type, &Arc::new(option), &wire.links()))
+    Ok(reply::updated(&head, media_type, &Arc::new(option), &head.links()))
 }
 
 /// `GET /tenant/system/options`: returns the public settings of the server.
 ///
 /// # Errors
 /// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for an invalid parameter.
-pub async fn list_system(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list_system(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
-    let listing = Listing::of(&wire, "optionCollection")?;
+    let listing = Listing::of(&head, "optionCollection")?;
     let page = listing.request.cut(system_options(&platform), |option| option.key);
     listing.respond("options", &page)
 }
@@ -225,15 +229,15 @@ pub async fn list_system(caller: Caller, wire: Wire, platform: web::Data<Platfor
 /// 403 without ROLE_OPTION_MANAGEMENT_READ, 404 for an unknown setting.
 pub async fn get_system(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("option")?;
+    let media_type = head.accepted("option")?;
     let mut all = system_options(&platform).into_iter();
     match all.find(|option| option.category == path.0 && option.key == path.1) {
-        Some(option) => Ok(reply::found(media_type, &option, &wire.links())),
+        Some(option) => Ok(reply::found(media_type, &option, &head.links())),
         None => Err(unknown(&path).into()),
     }
 }

@@ -20,7 +20,7 @@ use crate::auth::password::SecretKey;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// The roles that may change subscriptions of tenants that the caller's tenant manages.
 const CHANGES_TENANTS: [&str; 2] = [role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE];
@@ -34,12 +34,12 @@ const CHANGES_TENANTS: [&str; 2] = [role::TENANT_MANAGEMENT_ADMIN, role::TENANT_
 /// parameter.
 pub async fn list(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     offer(&caller, &path, (&[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ))?;
-    let listing = Listing::of(&wire, "applicationReferenceCollection")?;
+    let listing = Listing::of(&head, "applicationReferenceCollection")?;
     let tenant = subscriber(&caller, &platform, &path).await?;
     let page = platform_store::applications::subscriptions::list_subscriptions(
         platform.database(),
@@ -56,19 +56,19 @@ pub async fn list(
 /// As [`list`], and 404 when the tenant does not subscribe.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, application) = &*path;
     offer(&caller, tenant, (&[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ))?;
-    let media_type = wire.accepted("applicationReference")?;
+    let media_type = head.accepted("applicationReference")?;
     let tenant = subscriber(&caller, &platform, tenant).await?;
     let application = subscribed(application)?;
     let database = platform.database();
     let reference =
         platform_store::applications::subscriptions::get_subscription(database, &tenant, application).await?;
-    Ok(reply::found(media_type, &reference, &wire.links()))
+    Ok(reply::found(media_type, &reference, &head.links()))
 }
 
 /// `POST /tenant/tenants/<tenant>/applications`: subscribes a tenant to an application. A microservice gets a
@@ -80,14 +80,14 @@ pub async fn get(
 /// invalid body and an application that is unknown or not on offer.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     body: Unread,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
     let offer = offer(&caller, &path, (&CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN))?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let tenant = subscriber(&caller, &platform, &path).await?;
     let (media_type, application) =
         body.parse(&["applicationReference", "application"], Subscription::parse_application).await?;
@@ -99,9 +99,9 @@ pub async fn create(
         platform_store::applications::subscriptions::insert_subscription(database, &tenant, application, by)
             .await?;
 
-    let links = wire.links();
+    let links = head.links();
     let location = links.subscription(&tenant, application);
-    Ok(reply::created(&wire, media_type, location, &Arc::new(subscription), &links))
+    Ok(reply::created(&head, media_type, location, &Arc::new(subscription), &links))
 }
 
 /// `DELETE /tenant/tenants/<tenant>/applications/<id>`: ends a subscription and returns 204. The service user
@@ -112,13 +112,13 @@ pub async fn create(
 /// tenant does not subscribe.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, application) = &*path;
     let offer = offer(&caller, tenant, (&CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN))?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let tenant = subscriber(&caller, &platform, tenant).await?;
     let application = subscribed(application)?;
     platform_store::applications::subscriptions::delete_subscription(

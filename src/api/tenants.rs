@@ -17,15 +17,15 @@ use crate::auth::{AnyCaller, Authenticator, Caller};
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// `GET /tenant/tenants`: returns a page of the tenants that the caller's tenant manages, by id.
 ///
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_READ)?;
-    let listing = Listing::of(&wire, "tenantCollection")?;
+    let listing = Listing::of(&head, "tenantCollection")?;
     let page =
         platform_store::tenants::list_tenants_below(platform.database(), &caller.tenant, &listing.request)
             .await?;
@@ -40,7 +40,7 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
 /// when the id or a domain is taken; 422 for an invalid body.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
     authenticator: web::Data<Authenticator>,
@@ -50,7 +50,7 @@ pub async fn create(
     if !platform_store::tenants::get_tenant(database, &caller.tenant).await?.may_create_tenants() {
         return Err(ApiError::forbidden_because("the tenant may not create tenants"));
     }
-    wire.check_mode()?;
+    head.check_mode()?;
     let (media_type, body) = body.object(&["tenant"]).await?;
     let made = TenantId::numbered(platform.next_id());
     let (tenant, password) = NewTenant::parse(body, made, caller.tenant.clone())?;
@@ -62,8 +62,8 @@ pub async fn create(
     let tenant = Arc::new(
         platform_store::tenants::create_tenant(database, &tenant, &admin, password_hash.as_deref()).await?,
     );
-    let links = wire.links();
-    Ok(reply::created(&wire, media_type, links.tenant(&tenant.id), &tenant, &links))
+    let links = head.links();
+    Ok(reply::created(&head, media_type, links.tenant(&tenant.id), &tenant, &links))
 }
 
 /// `GET /tenant/tenants/<id>`: returns a tenant.
@@ -73,16 +73,16 @@ pub async fn create(
 /// does not manage.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("tenant")?;
+    let media_type = head.accepted("tenant")?;
     let (database, id) = (platform.database(), TenantId::known(&path)?);
     let tenant = platform_store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
     let tenant = with_applications(database, &caller, tenant).await?;
-    Ok(reply::found(media_type, &tenant, &wire.links()))
+    Ok(reply::found(media_type, &tenant, &head.links()))
 }
 
 /// `PUT /tenant/tenants/<id>`: changes the members that were sent. When a tenant is suspended, its
@@ -94,14 +94,14 @@ pub async fn get(
 /// an invalid body.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     body: Unread,
     platform: web::Data<Platform>,
     authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE])?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let (database, id) = (platform.database(), TenantId::known(&path)?);
     platform_store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
     let (media_type, mut patch) = body.parse(&["tenant"], |body| TenantPatch::parse(&path, body)).await?;
@@ -111,11 +111,11 @@ pub async fn update(
 
     patch.admin_password = authenticator.hash_chosen(patch.admin_password.take()).await?;
     let tenant = platform_store::tenants::update_tenant(database, &caller.tenant, &id, &patch).await?;
-    let tenant = match wire.has_accept() {
+    let tenant = match head.has_accept() {
         true => with_applications(database, &caller, tenant).await?,
         false => tenant,
     };
-    Ok(reply::updated(&wire, media_type, &Arc::new(tenant), &wire.links()))
+    Ok(reply::updated(&head, media_type, &Arc::new(tenant), &head.links()))
 }
 
 /// Adds the applications to a tenant: the first it subscribes to, and of those it owns the ones that the
@@ -137,7 +137,7 @@ async fn with_applications(database: &Database, caller: &Caller, tenant: Tenant)
 /// an unknown tenant.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
@@ -145,7 +145,7 @@ pub async fn remove(
     if caller.tenant.as_str() != MANAGEMENT {
         return Err(ApiError::forbidden_because("only tenant management may delete tenants"));
     }
-    wire.check_mode()?;
+    head.check_mode()?;
     if *path == MANAGEMENT {
         return Err(ApiError::forbidden_because("tenant management cannot be deleted"));
     }
@@ -172,23 +172,23 @@ pub async fn remove(
 /// 401 for invalid credentials, 403 for a suspended tenant.
 pub async fn get_current(
     caller: AnyCaller,
-    wire: Wire,
+    head: RequestHead,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let media_type = wire.accepted("currentTenant")?;
+    let media_type = head.accepted("currentTenant")?;
     let database = platform.database();
     let tenant = platform_store::tenants::get_tenant(database, &caller.0.tenant).await?;
     let applications =
         platform_store::applications::subscriptions::first_subscriptions(database, &tenant.id).await?;
-    Ok(reply::found(media_type, &CurrentTenant(Tenant { applications, ..tenant }), &wire.links()))
+    Ok(reply::found(media_type, &CurrentTenant(Tenant { applications, ..tenant }), &head.links()))
 }
 
 /// `GET /tenant/loginOptions`: returns the ways to log in. No credentials are needed (C-03, C-07).
 ///
 /// # Errors
 /// 422 for an invalid parameter.
-pub async fn list_login_options(wire: Wire) -> Result<HttpResponse> {
-    let listing = Listing::of(&wire, "loginOptionCollection")?;
+pub async fn list_login_options(head: RequestHead) -> Result<HttpResponse> {
+    let listing = Listing::of(&head, "loginOptionCollection")?;
     let page = listing.request.cut(vec![LoginOption::BASIC], |_| "basic");
     listing.respond("loginOptions", &page)
 }

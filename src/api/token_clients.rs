@@ -16,15 +16,15 @@ use crate::auth::password::{self, SecretKey};
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// `GET /application/tokenClients`: returns a page of the tenant's clients, by key.
 ///
 /// # Errors
 /// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    let listing = Listing::of(&wire, "tokenClientCollection")?;
+    let listing = Listing::of(&head, "tokenClientCollection")?;
     let page = token_clients::list_clients(platform.database(), &caller.tenant, &listing.request).await?;
     listing.respond("tokenClients", &page)
 }
@@ -38,13 +38,13 @@ pub async fn list(caller: Caller, wire: Wire, platform: web::Data<Platform>) -> 
 /// microservice.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let (media_type, new) = body.parse(&["tokenClient"], NewTokenClient::parse).await?;
     let user = new.user.as_deref().unwrap_or(&caller.user);
     if *user != *caller.user {
@@ -65,7 +65,7 @@ pub async fn create(
         secret_hash: &secret_key.hash(&secret),
     };
     let client = token_clients::insert_client(platform.database(), draft).await?;
-    let (links, created) = (wire.links(), CreatedTokenClient { client, secret });
+    let (links, created) = (head.links(), CreatedTokenClient { client, secret });
     Ok(HttpResponse::Created()
         .insert_header((header::LOCATION, links.token_client(&created.client.id)))
         .insert_header((header::CONTENT_TYPE, media_type))
@@ -79,15 +79,15 @@ pub async fn create(
 /// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 404 for an unknown client.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    let media_type = wire.accepted("tokenClient")?;
+    let media_type = head.accepted("tokenClient")?;
     let id = parse_client_id(&path)?;
     let client = token_clients::get_client(platform.database(), &caller.tenant, id).await?;
-    Ok(reply::found(media_type, &client, &wire.links()))
+    Ok(reply::found(media_type, &client, &head.links()))
 }
 
 /// `DELETE /application/tokenClients/<clientId>`: deletes a client and revokes its tokens at every server.
@@ -96,12 +96,12 @@ pub async fn get(
 /// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 404 for an unknown client.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let id = parse_client_id(&path)?;
     token_clients::delete_client(platform.database(), &caller.tenant, id).await?;
     Ok(HttpResponse::NoContent().finish())

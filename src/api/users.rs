@@ -15,7 +15,7 @@ use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, reply};
+use crate::http::{RequestHead, reply};
 
 /// `GET /user/<tenant>/users`: returns a page of users by name. With `onlyDevices=true` it has device users
 /// only, otherwise none.
@@ -25,12 +25,12 @@ use crate::http::{Wire, reply};
 /// sub-users. 422 for an invalid parameter.
 pub async fn list(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, authority) = caller.reads_users(&platform, &path).await?;
-    let listing = Listing::of(&wire, "userCollection")?;
+    let listing = Listing::of(&head, "userCollection")?;
     let filter = filter(&listing.query, &authority)?;
     let page =
         platform_store::users::list_users(platform.database(), &tenant, &filter, &listing.request).await?;
@@ -74,14 +74,14 @@ fn filter(query: &Query, authority: &UserAuthority) -> Result<UserFilter> {
 /// taken; 422 for an invalid body or an unknown owner.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
     body: Unread,
     platform: web::Data<Platform>,
     authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_users(&platform, &path).await?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let (media_type, new) = body.parse(&["user"], NewUser::parse).await?;
     let user = new_user(&administration, &new)?;
     if matches!(administration.authority, UserAuthority::SubUsers { .. }) {
@@ -93,8 +93,8 @@ pub async fn create(
     let user =
         platform_store::users::changes::insert_user(platform.database(), &user, hash.as_deref()).await?;
 
-    let links = wire.links();
-    Ok(reply::created(&wire, media_type, links.user(&user.tenant, &user.name), &Arc::new(user), &links))
+    let links = head.links();
+    Ok(reply::created(&head, media_type, links.user(&user.tenant, &user.name), &Arc::new(user), &links))
 }
 
 /// Returns the user that a body describes, and checks that the caller may grant what it holds.
@@ -117,12 +117,12 @@ fn new_user(administration: &Administration, new: &NewUser) -> Result<User> {
 /// for an unknown user.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let user = caller.reads_user(&platform, (&path.0, &path.1)).await?;
-    Ok(reply::found(wire.accepted("user")?, &user, &wire.links()))
+    Ok(reply::found(head.accepted("user")?, &user, &head.links()))
 }
 
 /// `PUT /user/<tenant>/users/<id>`: changes the members that were sent. A new password ends the user's
@@ -133,7 +133,7 @@ pub async fn get(
 /// administrator would be disabled; 404 for an unknown user; 422 for an invalid body or another user name.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
     body: Unread,
     platform: web::Data<Platform>,
@@ -141,7 +141,7 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     let (tenant, name) = &*path;
     let administration = caller.administers_users(&platform, tenant).await?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let (database, name) = (platform.database(), parse_user_of_path(name)?);
     let user = platform_store::users::get_user(database, &administration.tenant, &name).await?;
     administration.authority.reaches(user.owner.as_deref())?;
@@ -152,7 +152,7 @@ pub async fn update(
     let change = (&patch, hash.as_deref());
     let user = platform_store::users::changes::update_user(database, &administration, &name, change).await?;
 
-    Ok(reply::updated(&wire, media_type, &Arc::new(user), &wire.links()))
+    Ok(reply::updated(&head, media_type, &Arc::new(user), &head.links()))
 }
 
 /// `DELETE /user/<tenant>/users/<name>`: deletes a user, ends its sessions and returns 204.
@@ -162,13 +162,13 @@ pub async fn update(
 /// and the last administrator (U-15); 404 for an unknown user.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, name) = &*path;
     let administration = caller.administers_users(&platform, tenant).await?;
-    wire.check_mode()?;
+    head.check_mode()?;
     if caller.is_user(tenant, name) {
         return Err(ApiError::forbidden_because("users cannot delete themselves"));
     }

@@ -21,7 +21,7 @@ use super::{Authenticator, cors};
 use crate::connection::{FOR_A_SILENT_PEER, Line};
 use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::head::Head;
-use crate::http::{Wire, application_key, authority, client_address};
+use crate::http::{RequestHead, application_key, authority, client_address};
 
 /// An authenticated user.
 #[derive(Debug, Clone)]
@@ -222,16 +222,16 @@ impl Caller {
     ///
     /// # Errors
     /// `Invalid` for an unknown processing mode.
-    pub fn origin(&self, wire: &Wire, role: &str, api: Api) -> Result<Origin> {
-        Ok(self.origin_in(wire.mode()?, wire, role, api))
+    pub fn origin(&self, head: &RequestHead, role: &str, api: Api) -> Result<Origin> {
+        Ok(self.origin_in(head.mode()?, head, role, api))
     }
 
     /// Returns the origin of a write of measurements or events, which support all processing modes.
     ///
     /// # Errors
     /// `Invalid` for an unknown processing mode.
-    pub fn origin_of_data(&self, wire: &Wire, role: &str, api: Api) -> Result<Origin> {
-        Ok(self.origin_in(wire.data_mode()?, wire, role, api))
+    pub fn origin_of_data(&self, head: &RequestHead, role: &str, api: Api) -> Result<Origin> {
+        Ok(self.origin_in(head.data_mode()?, head, role, api))
     }
 
     /// Returns the origin of a write that the role alone permits, because nobody owns the object, and that
@@ -239,22 +239,22 @@ impl Caller {
     ///
     /// # Errors
     /// `Invalid` for an unknown processing mode.
-    pub fn origin_by_role(&self, wire: &Wire) -> Result<Origin> {
-        wire.check_mode()?;
-        Ok(self.origin_with(ProcessingMode::Persistent, wire, Authority::Role))
+    pub fn origin_by_role(&self, head: &RequestHead) -> Result<Origin> {
+        head.check_mode()?;
+        Ok(self.origin_with(ProcessingMode::Persistent, head, Authority::Role))
     }
 
-    fn origin_in(&self, mode: ProcessingMode, wire: &Wire, role: &str, api: Api) -> Origin {
-        self.origin_with(mode, wire, self.authority(role, api, Permission::Admin))
+    fn origin_in(&self, mode: ProcessingMode, head: &RequestHead, role: &str, api: Api) -> Origin {
+        self.origin_with(mode, head, self.authority(role, api, Permission::Admin))
     }
 
-    fn origin_with(&self, mode: ProcessingMode, wire: &Wire, authority: Authority) -> Origin {
+    fn origin_with(&self, mode: ProcessingMode, head: &RequestHead, authority: Authority) -> Origin {
         Origin {
             user: self.user.clone(),
             mode,
             authority,
             application: self.sent_by.clone(),
-            links: wire.links(),
+            links: head.links(),
             by_module: None,
         }
     }

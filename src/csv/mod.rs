@@ -35,7 +35,7 @@ use platform_actors::Platform;
 use tokio::sync::Semaphore;
 
 use crate::auth::AnyCaller;
-use crate::http::Wire;
+use crate::http::RequestHead;
 use crate::http::body::Unread;
 use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::Result;
@@ -84,7 +84,7 @@ impl Csv {
 pub async fn create(
     AnyCaller(caller): AnyCaller,
     request: HttpRequest,
-    wire: Wire,
+    head: RequestHead,
     body: Unread,
     csv: web::Data<Csv>,
 ) -> Result<HttpResponse> {
@@ -93,7 +93,7 @@ pub async fn create(
     // The future is boxed so that those of all other requests stay small.
     let text = Box::pin(engine.respond(&body)).await;
     let mut response = HttpResponse::Ok();
-    let has_body = wire.has_accept() || csv.compatibility.is_on();
+    let has_body = head.has_accept() || csv.compatibility.is_on();
     if !has_body || text.is_empty() {
         // An empty response has no `Content-Type`: that header would be an eighth of the bytes a measurement
         // costs.

@@ -30,7 +30,7 @@ use crate::api::operations::OnlyFrom;
 use crate::auth::{Authenticator, Caller};
 use crate::http::head::{X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO};
 use crate::http::path::collapsed;
-use crate::http::{Wire, application_key_header};
+use crate::http::{RequestHead, application_key_header};
 use crate::telemetry::RouteDurations;
 
 /// The largest REST response in bytes that templates evaluate; for a larger one the row fails with 413.
@@ -188,9 +188,9 @@ impl RestCaller {
         if !known {
             return Box::pin(self.call_in_turn(Call::post(MEASUREMENTS, body), turn)).await.map(drop);
         }
-        let (begun, wire) = (Instant::now(), Wire::of(&self.request));
+        let (begun, head) = (Instant::now(), RequestHead::of(&self.request));
         let created =
-            measurements::create_without_response(&self.caller, &wire, (&body, turn), platform).await;
+            measurements::create_without_response(&self.caller, &head, (&body, turn), platform).await;
         let status = created.as_ref().map_or_else(|error| error.status_code(), |()| StatusCode::CREATED);
         of_measurements.record(status, begun.elapsed());
         Ok(created?)

@@ -15,7 +15,7 @@ use platform_actors::Platform;
 use platform_model::body::Body;
 
 use crate::connection::{BodyIs, Line, Pace, Place};
-use crate::http::Wire;
+use crate::http::RequestHead;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::held_bytes::Share;
@@ -203,11 +203,11 @@ impl Unread {
     /// supported media types (C-09). The response has the first of them; its full name is returned with the object.
     ///
     /// # Errors
-    /// As [`Wire::accepted`], [`Wire::check_content_type`] and [`Unread::json`].
+    /// As [`RequestHead::accepted`], [`RequestHead::check_content_type`] and [`Unread::json`].
     pub async fn object(self, names: &[&str]) -> Result<(String, Body)> {
-        let wire = Wire::of(&self.request);
-        let media_type = wire.accepted(names.first().copied().unwrap_or_default())?;
-        wire.check_content_type(names)?;
+        let head = RequestHead::of(&self.request);
+        let media_type = head.accepted(names.first().copied().unwrap_or_default())?;
+        head.check_content_type(names)?;
         let limit = self.request.state::<Platform>().limits().body_bytes;
         Ok((media_type, self.json(limit).await?))
     }

@@ -33,11 +33,11 @@ use head::{Head, text};
 
 /// The headers of a request, parsed when they are needed.
 #[derive(Debug, Clone)]
-pub struct Wire {
+pub struct RequestHead {
     request: HttpRequest,
 }
 
-impl Wire {
+impl RequestHead {
     /// Creates the view of a request.
     pub(crate) fn of(request: &HttpRequest) -> Self {
         Self { request: request.clone() }
@@ -151,11 +151,11 @@ impl Wire {
         }
     }
 
-    /// As [`Wire::accepted`], but only when the client names one of the types, not for `*/*`, which many clients always
+    /// As [`RequestHead::accepted`], but only when the client names one of the types, not for `*/*`, which many clients always
     /// send.
     ///
     /// # Errors
-    /// As [`Wire::accepted`].
+    /// As [`RequestHead::accepted`].
     pub fn accepted_by_name(&self, name: &str) -> Result<Option<String>> {
         let media_type = self.accepted(name)?;
         let vendor = naming().media_type(name);
@@ -242,7 +242,7 @@ pub fn essence(head: &impl Head) -> &str {
     content_type.split(';').next().unwrap_or_default().trim()
 }
 
-impl FromRequest for Wire {
+impl FromRequest for RequestHead {
     type Error = ApiError;
     type Future = std::future::Ready<Result<Self>>;
 

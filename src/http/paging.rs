@@ -10,7 +10,7 @@ use platform_model::page::{After, Count, Page, PageRequest, TotalPages};
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
-use crate::http::Wire;
+use crate::http::RequestHead;
 use crate::http::error::Result;
 use crate::http::query::Query;
 
@@ -38,7 +38,7 @@ fn page_request(query: &Query) -> Result<PageRequest> {
 
 /// The request for a page of a collection: what every list handler reads of it, and how it responds.
 pub struct Listing<'w> {
-    wire: &'w Wire,
+    head: &'w RequestHead,
     media_type: String,
     /// All query parameters: filters, which links repeat.
     pub query: Query,
@@ -50,18 +50,18 @@ impl<'w> Listing<'w> {
     /// Reads the request for a page of a collection with this media type (C-08).
     ///
     /// # Errors
-    /// As [`Wire::accepted`] and [`page_request`].
-    pub fn of(wire: &'w Wire, name: &str) -> Result<Self> {
-        Self::new(wire, wire.accepted(name)?, Query::parse(wire.query_string()))
+    /// As [`RequestHead::accepted`] and [`page_request`].
+    pub fn of(head: &'w RequestHead, name: &str) -> Result<Self> {
+        Self::new(head, head.accepted(name)?, Query::parse(head.query_string()))
     }
 
     /// Reads the requested page from parameters that were parsed before. The response has this content type.
     ///
     /// # Errors
     /// As [`page_request`].
-    pub fn new(wire: &'w Wire, media_type: String, query: Query) -> Result<Self> {
+    pub fn new(head: &'w RequestHead, media_type: String, query: Query) -> Result<Self> {
         let request = page_request(&query)?;
-        Ok(Self { wire, media_type, query, request })
+        Ok(Self { head, media_type, query, request })
     }
 
     /// Returns a 200 with the page. `name` is the name of the array of members, e.g. `alarms`.
@@ -72,7 +72,7 @@ impl<'w> Listing<'w> {
     where
         for<'a> Linked<'a, T>: Serialize,
     {
-        let collection = Collection { name, page, listing: &self, links: &self.wire.links() };
+        let collection = Collection { name, page, listing: &self, links: &self.head.links() };
         let json = serde_json::to_vec(&collection)
             .expect("writing to memory does not fail and all keys are strings");
         Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, self.media_type)).body(json))
@@ -98,7 +98,7 @@ impl<T> Collection<'_, T> {
         if let Some(after) = after {
             pairs.append_pair(AFTER, &format!("{current}_{after}"));
         }
-        format!("{}{}?{}", self.links.base(), self.listing.wire.path(), pairs.finish())
+        format!("{}{}?{}", self.links.base(), self.listing.head.path(), pairs.finish())
     }
 }
 
