@@ -23,7 +23,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use crate::auth::{Caller, Source};
 use crate::connection::Line;
 use crate::csv;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
 use crate::http::head::Head;
 use crate::http::{authority, client_address};
@@ -175,7 +175,7 @@ impl HeldPoll {
 pub async fn realtime(
     caller: Caller,
     request: HttpRequest,
-    body: Unread,
+    body: UnreadBody,
     realtime: web::Data<Realtime>,
 ) -> Result<HttpResponse> {
     respond(Endpoint::Realtime, caller, request, body, realtime).await
@@ -188,7 +188,7 @@ pub async fn realtime(
 pub async fn operations(
     caller: Caller,
     request: HttpRequest,
-    body: Unread,
+    body: UnreadBody,
     realtime: web::Data<Realtime>,
 ) -> Result<HttpResponse> {
     respond(Endpoint::Operations, caller, request, body, realtime).await
@@ -198,7 +198,7 @@ async fn respond(
     endpoint: Endpoint,
     caller: Caller,
     request: HttpRequest,
-    body: Unread,
+    body: UnreadBody,
     realtime: web::Data<Realtime>,
 ) -> Result<HttpResponse> {
     let text = body.read(realtime.platform.limits().bayeux_bytes).await?;

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::auth::{Authenticator, RateLimit, Source};
 use crate::http;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::client_address;
 use crate::http::error::{ApiError, Result, Shape};
 
@@ -29,7 +29,7 @@ pub struct TokenRequests(pub RateLimit);
 /// when an address sends too many requests a minute; each with a body of T-03.
 pub async fn create(
     request: HttpRequest,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     authenticator: web::Data<Authenticator>,
     requests: web::Data<TokenRequests>,
@@ -40,7 +40,7 @@ pub async fn create(
 
 async fn issue(
     request: &HttpRequest,
-    body: Unread,
+    body: UnreadBody,
     (platform, authenticator, requests): (&Platform, &Authenticator, &TokenRequests),
 ) -> Result<HttpResponse> {
     let source = Source::of(client_address(request));

@@ -16,7 +16,7 @@ use platform_model::role;
 use platform_store::alarms::bulk_updates::NewBulkAlarmUpdate;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
@@ -30,7 +30,7 @@ use crate::http::{RequestHead, reply};
 pub async fn create(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&head, role::ALARM_ADMIN, Api::Alarm)?;
@@ -122,7 +122,7 @@ pub async fn update(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&head, role::ALARM_ADMIN, Api::Alarm)?;
@@ -157,7 +157,7 @@ const BULK_FILTERS: &str = "status, source, resolved, severity, dateFrom, dateTo
 pub async fn update_many(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::ALARM_ADMIN)?;

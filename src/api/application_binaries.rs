@@ -24,7 +24,7 @@ use tokio::sync::{Semaphore, mpsc};
 use crate::api::applications::{self, ApplicationViews};
 use crate::archive::{Archive, Sink};
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::FRAMING;
 use crate::http::multipart::Form;
@@ -57,7 +57,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
     unpacking: web::Data<Unpacking>,

@@ -15,7 +15,7 @@ use platform_store::applications::collection::ApplicationFilter;
 
 use crate::auth::Caller;
 use crate::auth::password::SecretKey;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -46,7 +46,7 @@ impl ApplicationViews {
 pub async fn create(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
@@ -173,7 +173,7 @@ pub async fn update(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {

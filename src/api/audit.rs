@@ -13,7 +13,7 @@ use platform_model::role;
 use platform_store::access::Source;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
@@ -27,7 +27,7 @@ use crate::http::{RequestHead, reply};
 pub async fn create(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_ADMIN, Permission::Admin)?;

@@ -9,7 +9,7 @@ use platform_model::role;
 use platform_store::bulk::operations::{delete_bulk_operation, get_bulk_operation, list_bulk_operations};
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -22,7 +22,7 @@ use crate::http::{RequestHead, reply};
 pub async fn create(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
@@ -79,7 +79,7 @@ pub async fn update(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;

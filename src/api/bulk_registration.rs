@@ -27,7 +27,7 @@ use text::Utf8Check;
 
 use crate::auth::{Authenticator, Caller};
 use crate::http::RequestHead;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::FRAMING;
 use crate::http::multipart::{Form, Part};
@@ -48,7 +48,7 @@ const HASHED_AT_ONCE: usize = 2;
 pub async fn create(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {

@@ -21,7 +21,7 @@ use platform_store::applications::users::StoredUser;
 use crate::api::applications::{self, ApplicationViews};
 use crate::auth::password::SecretKey;
 use crate::auth::{AnyCaller, Caller};
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -76,7 +76,7 @@ pub async fn get(
 pub async fn update(
     caller: AnyCaller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {

@@ -7,7 +7,7 @@ use platform_actors::Platform;
 use platform_model::user::{CurrentUser, User, UserPatch};
 
 use crate::auth::{AnyCaller, Authenticator, Caller};
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
 use crate::http::{RequestHead, reply};
 
@@ -55,7 +55,7 @@ pub async fn get(
 pub async fn update(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {

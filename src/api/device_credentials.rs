@@ -15,7 +15,7 @@ use platform_store::devices::credentials::{self, Admitted, Issued, NewPassword};
 
 use crate::auth::password::{self, SecretKey};
 use crate::auth::{AnyCaller, Caller, RateLimit, Source};
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
 use crate::http::{RequestHead, client_address};
 
@@ -34,7 +34,7 @@ pub async fn create(
     AnyCaller(caller): AnyCaller,
     request: HttpRequest,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
     polls: web::Data<CredentialPolls>,

@@ -18,7 +18,7 @@ use platform_model::role;
 use platform_store::inventory::binaries::Upload;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::{self, FRAMING};
 use crate::http::multipart::{Form, Part, is_form};
@@ -62,7 +62,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let event = WritableEvent::find(caller, &head, &path, &platform).await?;
@@ -86,7 +86,7 @@ pub async fn update(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let event = WritableEvent::find(caller, &head, &path, &platform).await?;
@@ -160,14 +160,14 @@ struct FileUpload<'e> {
 }
 
 impl FileUpload<'_> {
-    async fn raw(self, head: &RequestHead, body: Unread) -> Result<HttpResponse> {
+    async fn raw(self, head: &RequestHead, body: UnreadBody) -> Result<HttpResponse> {
         let limit = self.platform.limits().binary_bytes;
         let mut upload = self.receive(body, limit).await?;
         let finished = upload.finish(self.id.to_string(), binary::content_type(head.content_type())).await?;
         self.place(head, upload, finished).await
     }
 
-    async fn chunk(self, head: &RequestHead, body: Unread, range: ContentRange) -> Result<HttpResponse> {
+    async fn chunk(self, head: &RequestHead, body: UnreadBody, range: ContentRange) -> Result<HttpResponse> {
         let limits = self.platform.limits();
         let limit = match range.length() > limits.binary_chunk_bytes as u64 {
             true => Some(limits.binary_chunk_bytes),
@@ -190,7 +190,7 @@ impl FileUpload<'_> {
     }
 
     /// Stores a raw body.
-    async fn receive(&self, mut body: Unread, limit: usize) -> Result<Upload> {
+    async fn receive(&self, mut body: UnreadBody, limit: usize) -> Result<Upload> {
         if body.announced().is_some_and(|length| length > limit) {
             body.refuse().await;
             return Err(ApiError::TooLarge { limit });
@@ -203,7 +203,7 @@ impl FileUpload<'_> {
         Ok(upload)
     }
 
-    async fn form(self, head: &RequestHead, body: Unread) -> Result<HttpResponse> {
+    async fn form(self, head: &RequestHead, body: UnreadBody) -> Result<HttpResponse> {
         let limit = self.platform.limits().binary_bytes + MAX_OBJECT + FRAMING;
         let mut form = Form::new(head, body, limit).await?;
         let (upload, finished) = match Box::pin(self.receive_form(&mut form)).await {

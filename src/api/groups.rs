@@ -9,7 +9,7 @@ use platform_model::group::{GroupId, GroupPatch, GroupPlace, GroupReference, New
 use platform_model::user::{UserReference, parse_member, parse_user_of_path};
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -41,7 +41,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&platform, &path).await?;
@@ -99,7 +99,7 @@ pub async fn update(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&platform, &path.0).await?;
@@ -184,7 +184,7 @@ pub async fn add_user(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_users(&platform, &path.0).await?;

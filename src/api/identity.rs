@@ -13,7 +13,7 @@ use platform_model::reference::WantedReferences;
 use platform_model::role;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
 use crate::http::{RequestHead, reply};
 
@@ -26,7 +26,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let mode = head.mode()?;

@@ -21,7 +21,7 @@ use platform_model::role;
 use platform_store::inventory::binaries::Upload;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::{self, FRAMING};
 use crate::http::multipart::{Form, Part};
@@ -42,7 +42,7 @@ const MAX_SIZE_TEXT: usize = 64;
 pub async fn create(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
@@ -124,7 +124,7 @@ pub async fn update(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    mut body: Unread,
+    mut body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;

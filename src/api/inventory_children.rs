@@ -18,7 +18,7 @@ use platform_store;
 use platform_store::inventory::links::Children;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -85,7 +85,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     path: Path,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let mode = head.child_reference_mode()?;

@@ -17,7 +17,7 @@ use platform_store::measurements::collection::list_measurements;
 use platform_store::measurements::rows::get_measurement;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
 use crate::http::paging::Listing;
 use crate::http::query::Query;
@@ -35,7 +35,7 @@ const CSV_COLUMNS: [&str; 6] = ["time", "source", "device_name", "fragment.serie
 pub async fn create(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin_of_data(&head, role::MEASUREMENT_ADMIN, Api::Measurement)?;

@@ -17,7 +17,7 @@ use platform_model::role;
 use platform_store::modules;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::FRAMING;
 use crate::http::multipart::{FORM_DATA, Form};
@@ -48,7 +48,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
 pub async fn create(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
@@ -99,7 +99,7 @@ pub async fn update(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
@@ -143,7 +143,7 @@ pub async fn remove(
 }
 
 /// Reads the only part of a form, whatever its name is.
-async fn form(head: &RequestHead, body: Unread) -> Result<Bytes> {
+async fn form(head: &RequestHead, body: UnreadBody) -> Result<Bytes> {
     let mut form = Form::new(head, body, TEXT_BYTES + FRAMING).await?;
     let text = only_part(&mut form).await;
     if text.is_err() {

@@ -11,7 +11,7 @@ use platform_model::role;
 use platform_store::devices::new_requests;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
@@ -27,7 +27,7 @@ use crate::http::{RequestHead, reply};
 pub async fn create(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
@@ -75,7 +75,7 @@ pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform
 pub async fn update(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::DEVICE_CONTROL_READ, role::DEVICE_CONTROL_ADMIN])?;

@@ -13,7 +13,7 @@ use platform_model::page::TimeOrder;
 use platform_model::role;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
@@ -32,7 +32,7 @@ pub(crate) struct OnlyFrom(pub(crate) OperationStatus);
 pub async fn create(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&head, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
@@ -107,7 +107,7 @@ pub async fn update(
     head: RequestHead,
     request: HttpRequest,
     path: web::Path<String>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&head, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;

@@ -18,7 +18,7 @@ use platform_store::tenants::options::OptionChange;
 
 use crate::auth::Caller;
 use crate::auth::password::SecretKey;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
@@ -45,7 +45,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
 pub async fn create(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
@@ -91,7 +91,7 @@ pub async fn update(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
@@ -151,7 +151,7 @@ pub async fn update_category(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
@@ -186,7 +186,7 @@ pub async fn update_editable(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.administers_options(&platform, &path.0)?;

@@ -10,7 +10,7 @@ use platform_model::role::{self, Role, RoleHolder, RoleReference, RoleSet};
 use platform_model::user::parse_user_of_path;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -138,7 +138,7 @@ pub async fn assign_to_user(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_users(&platform, &path.0).await?;
@@ -160,7 +160,7 @@ pub async fn assign_to_group(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&platform, &path.0).await?;
@@ -172,7 +172,7 @@ pub async fn assign_to_group(
     Ok(assigned(&head, media_type, RoleReference { holder, role }))
 }
 
-async fn assignment(head: &RequestHead, body: Unread) -> Result<(String, Role)> {
+async fn assignment(head: &RequestHead, body: UnreadBody) -> Result<(String, Role)> {
     head.check_mode()?;
     let (media_type, role) = body.parse(&["roleReference", "role"], Role::parse_assignment).await?;
     Ok((media_type, role))

@@ -17,7 +17,7 @@ use platform_model::tenant::MANAGEMENT;
 
 use crate::auth::Caller;
 use crate::auth::password::SecretKey;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -82,7 +82,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {

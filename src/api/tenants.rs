@@ -14,7 +14,7 @@ use platform_model::user::{User, parse_user_name};
 use platform_store::Database;
 
 use crate::auth::{AnyCaller, Authenticator, Caller};
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -41,7 +41,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
 pub async fn create(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {
@@ -96,7 +96,7 @@ pub async fn update(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {

@@ -13,7 +13,7 @@ use platform_store::users::token_clients::{self, Draft};
 
 use crate::auth::Caller;
 use crate::auth::password::{self, SecretKey};
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -39,7 +39,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
 pub async fn create(
     caller: Caller,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {

@@ -11,7 +11,7 @@ use platform_model::user::{
 };
 
 use crate::auth::{Authenticator, Caller};
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
@@ -76,7 +76,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {
@@ -135,7 +135,7 @@ pub async fn update(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    body: Unread,
+    body: UnreadBody,
     platform: web::Data<Platform>,
     authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {

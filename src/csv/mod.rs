@@ -36,7 +36,7 @@ use tokio::sync::Semaphore;
 
 use crate::auth::AnyCaller;
 use crate::http::RequestHead;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::Result;
 
@@ -85,7 +85,7 @@ pub async fn create(
     AnyCaller(caller): AnyCaller,
     request: HttpRequest,
     head: RequestHead,
-    body: Unread,
+    body: UnreadBody,
     csv: web::Data<Csv>,
 ) -> Result<HttpResponse> {
     let body = body.read(BODY_BYTES).await?;

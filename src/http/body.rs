@@ -78,7 +78,7 @@ impl Drop for Incoming {
 }
 
 /// A body that has not been read yet, so that everything else is checked first (E-04).
-pub struct Unread {
+pub struct UnreadBody {
     payload: Incoming,
     announced: Option<usize>,
     /// An unsupported content coding. It is reported when the body is read, after all errors that can be detected
@@ -87,7 +87,7 @@ pub struct Unread {
     request: HttpRequest,
 }
 
-impl FromRequest for Unread {
+impl FromRequest for UnreadBody {
     type Error = ApiError;
     type Future = std::future::Ready<Result<Self>>;
 
@@ -106,7 +106,7 @@ impl FromRequest for Unread {
     }
 }
 
-impl Unread {
+impl UnreadBody {
     /// Reads the whole body.
     ///
     /// # Errors
@@ -203,7 +203,7 @@ impl Unread {
     /// supported media types (C-09). The response has the first of them; its full name is returned with the object.
     ///
     /// # Errors
-    /// As [`RequestHead::accepted`], [`RequestHead::check_content_type`] and [`Unread::json`].
+    /// As [`RequestHead::accepted`], [`RequestHead::check_content_type`] and [`UnreadBody::json`].
     pub async fn object(self, names: &[&str]) -> Result<(String, Body)> {
         let head = RequestHead::of(&self.request);
         let media_type = head.accepted(names.first().copied().unwrap_or_default())?;
@@ -212,10 +212,10 @@ impl Unread {
         Ok((media_type, self.json(limit).await?))
     }
 
-    /// As [`Unread::object`], and parses the object.
+    /// As [`UnreadBody::object`], and parses the object.
     ///
     /// # Errors
-    /// As [`Unread::object`], and the errors of `parse`.
+    /// As [`UnreadBody::object`], and the errors of `parse`.
     pub async fn parse<T, E: Into<ApiError>>(
         self,
         names: &[&str],
@@ -228,7 +228,7 @@ impl Unread {
     /// Reads the body as one JSON object.
     ///
     /// # Errors
-    /// As [`Unread::read`], and the errors of [`Body::parse`].
+    /// As [`UnreadBody::read`], and the errors of [`Body::parse`].
     pub async fn json(self, limit: usize) -> Result<Body> {
         Ok(Body::parse(&self.read(limit).await?)?)
     }

@@ -14,7 +14,7 @@ use futures_util::{Stream, StreamExt};
 use platform_model::error::Error;
 
 use crate::http::RequestHead;
-use crate::http::body::{Incoming, Unread, is_too_slow, pass_over};
+use crate::http::body::{Incoming, UnreadBody, is_too_slow, pass_over};
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::held_bytes::Share;
@@ -70,7 +70,7 @@ impl Form {
     /// # Errors
     /// `UnsupportedMediaType` for a body that is not a form, `UnsupportedContentEncoding` for a form with a content
     /// coding, `TooLarge` for a body whose announced length exceeds the limit.
-    pub async fn new(head: &RequestHead, body: Unread, limit: usize) -> Result<Self> {
+    pub async fn new(head: &RequestHead, body: UnreadBody, limit: usize) -> Result<Self> {
         if !is_form(head) {
             let content_type = head.content_type().unwrap_or_default();
             let message = format!("Unsupported type of body: {content_type}; allowed: {FORM_DATA}");
