@@ -1,11 +1,11 @@
 //! Health and metrics endpoints for the operator's tools, open to everyone who can reach the port (C-03).
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::error::Error;
 use serde_json::json;
 
 use crate::http::error::Result;
-use crate::server::Edge;
 
 /// Handles `GET` and `HEAD` of `/health/live`: 200 while the process serves requests.
 pub async fn live() -> HttpResponse {
@@ -18,8 +18,8 @@ pub async fn live() -> HttpResponse {
 ///
 /// # Errors
 /// 503 while PostgreSQL is unavailable.
-pub async fn ready(edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let database = edge.platform.database();
+pub async fn ready(platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let database = platform.database();
     if !database.is_reachable() {
         return Err(Error::unavailable("the database is not reachable").into());
     }

@@ -13,12 +13,11 @@ use futures_util::{Stream, stream};
 use platform_model::application::Application;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ApplicationId, BinaryId, TenantId};
+use platform_store::Database;
 use platform_store::applications::versions::{ApplicationFile, find_files};
 use platform_store::inventory::binaries::{CHUNK, read_chunk};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-
-use crate::server::Edge;
 
 /// The divisor of the cache size that gives the share of places.
 const SHARE_OF_PLACES: u64 = 16;
@@ -59,8 +58,8 @@ pub struct Place {
 }
 
 /// See the module documentation.
-#[derive(Debug)]
 pub struct HostedFiles {
+    database: Database,
     chunks: Cache<(Version, i32), Bytes, Weight>,
     places: Cache<(Version, Box<str>), Arc<Place>, Weight>,
     /// The longest cached file in bytes. Longer files are read from the database, chunk by chunk.
@@ -86,10 +85,11 @@ impl Weighter<(Version, Box<str>), Arc<Place>> for Weight {
 
 impl HostedFiles {
     /// Creates a cache of at most this many bytes.
-    pub fn new(bytes: usize) -> Self {
+    pub fn new(database: Database, bytes: usize) -> Self {
         let bytes = bytes as u64;
         let (places, chunks) = (bytes / SHARE_OF_PLACES, bytes - bytes / SHARE_OF_PLACES);
         Self {
+            database,
             chunks: Cache::with_weighter((chunks / CHUNK as u64) as usize, chunks, Weight),
             places: Cache::with_weighter((places / (4 * OVERHEAD)) as usize, places, Weight),
             longest: bytes / SHARE_OF_ONE_FILE,
@@ -101,7 +101,7 @@ impl HostedFiles {
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
-    pub async fn find(&self, edge: &Edge, version: &Version, path: &str) -> Result<Option<Arc<Place>>> {
+    pub async fn find(&self, version: &Version, path: &str) -> Result<Option<Arc<Place>>> {
         let key = (version.clone(), Box::from(path));
         if let Some(place) = self.places.get(&key) {
             return Ok(Some(place));
@@ -110,8 +110,7 @@ impl HostedFiles {
         let packed = [path, &*index].map(|path| [format!("{path}.br"), format!("{path}.gz")]);
         let [own, of_index] = &packed;
         let paths = [path, &own[0], &own[1], &index, &of_index[0], &of_index[1]];
-        let database = edge.platform.database();
-        let mut files = Box::pin(find_files(database, &version.owner, version.binary, &paths)).await?;
+        let mut files = Box::pin(find_files(&self.database, &version.owner, version.binary, &paths)).await?;
         let mut take = |path: &str| {
             let at = files.iter().position(|file| file.path == path)?;
             Some(files.swap_remove(at))
@@ -131,13 +130,13 @@ impl HostedFiles {
     ///
     /// # Errors
     /// `NotFound` when the version is no longer active; `Unavailable` or `Database`.
-    async fn chunk(&self, edge: &Edge, version: &Version, number: i32, length: i64) -> Result<Bytes> {
+    async fn chunk(&self, version: &Version, number: i32, length: i64) -> Result<Bytes> {
         let key = (version.clone(), number);
         if let Some(chunk) = self.chunks.get(&key) {
             return Ok(chunk);
         }
         // The future is boxed, so that a cached chunk costs little.
-        let read = Box::pin(read_chunk(edge.platform.database(), &version.owner, version.binary, number));
+        let read = Box::pin(read_chunk(&self.database, &version.owner, version.binary, number));
         match length.unsigned_abs() > self.longest {
             true => read.await,
             false => Box::pin(self.chunks.get_or_insert_async(&key, read)).await,
@@ -151,14 +150,14 @@ impl HostedFiles {
 /// # Errors
 /// As the stream: `NotFound` when the version is no longer active; `Unavailable` or `Database`.
 pub async fn read(
-    edge: web::Data<Edge>,
+    files: web::Data<HostedFiles>,
     version: Version,
     file: &ApplicationFile,
     range: Range<u64>,
 ) -> Result<impl Stream<Item = Result<Bytes>> + use<>> {
     let start = file.start.unsigned_abs();
     let mut reading =
-        Reading { edge, version, at: start + range.start, end: start + range.end, length: file.length };
+        Reading { files, version, at: start + range.start, end: start + range.end, length: file.length };
     let first = reading.next().await?;
     Ok(stream::try_unfold((first, reading), |(ready, mut reading)| async move {
         let piece = match ready {
@@ -171,7 +170,7 @@ pub async fn read(
 
 /// The progress of a reader in a file.
 struct Reading {
-    edge: web::Data<Edge>,
+    files: web::Data<HostedFiles>,
     version: Version,
     /// The position within the binary.
     at: u64,
@@ -187,7 +186,7 @@ impl Reading {
         }
         let chunk = CHUNK as u64;
         let number = i32::try_from(self.at / chunk).map_err(|_| self.gone())?;
-        let bytes = self.edge.hosted_files.chunk(&self.edge, &self.version, number, self.length).await?;
+        let bytes = self.files.chunk(&self.version, number, self.length).await?;
         let from = (self.at % chunk) as usize;
         let until =
             bytes.len().min(from.saturating_add(usize::try_from(self.end - self.at).unwrap_or(usize::MAX)));

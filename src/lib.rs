@@ -3,7 +3,7 @@
 //! # Reading order
 //!
 //! [`routes`] is the table of contents: method, path, handler. From there each request goes one way:
-//! [`http::middleware`] → [`auth`] → [`api`], [`realtime`] or [`csv`] → `platform_actors` → [`http::reply`]; calls of microservices
+//! [`middleware`] → [`auth`] → [`api`], [`realtime`] or [`csv`] → `platform_actors` → [`http::reply`]; calls of microservices
 //! leave by [`service`], those of event-processing modules by [`outbound_requests`]. [`server`] puts the parts together; the binary adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`].
 
 pub mod administration;
@@ -22,6 +22,8 @@ pub mod health;
 pub mod hosted_files;
 pub mod http;
 pub mod lane;
+pub mod long_polling;
+pub mod middleware;
 pub mod outbound_requests;
 pub mod prerequisites;
 pub mod realtime;
@@ -29,6 +31,7 @@ pub mod routes;
 pub mod secret_key;
 pub mod server;
 pub mod service;
+pub mod start_error;
 pub mod stop;
 pub mod telemetry;
 pub mod tls;

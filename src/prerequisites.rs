@@ -12,7 +12,7 @@ use socket2::{Domain, Socket, TcpKeepalive, Type};
 
 use crate::config::Settings;
 use crate::secret_key;
-use crate::server::StartError;
+use crate::start_error::StartError;
 use crate::tls::Tls;
 
 /// The interval of TCP keep-alive, which detects peers that silently disappeared behind a NAT.
@@ -76,18 +76,4 @@ fn take(address: SocketAddr) -> io::Result<Socket> {
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
     Ok(socket)
-}
-
-/// Returns what an operator can do about an address that cannot be used, as the end of a sentence.
-pub(crate) fn remedy(cause: &io::Error) -> &'static str {
-    match cause.kind() {
-        io::ErrorKind::AddrInUse => {
-            "; another program listens there: stop it, or choose another address with --listen (with port 0 the system chooses)"
-        }
-        io::ErrorKind::PermissionDenied => {
-            "; ports below 1024 are for root and for programs with CAP_NET_BIND_SERVICE: choose another with --listen"
-        }
-        io::ErrorKind::AddrNotAvailable => "; this machine has no such address: choose another with --listen",
-        _ => "",
-    }
 }

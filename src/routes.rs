@@ -1,9 +1,13 @@
-//! The route table: path, methods and handlers, one line each. The realtime paths come first, because they are
-//! requested most.
+//! The route table: path, methods and handlers, one line each. The header `Allow` is derived from it. The realtime paths
+//! come first, because they are requested most.
+
+use std::rc::Rc;
+use std::sync::LazyLock;
 
 use actix_web::guard::{GuardContext, fn_guard};
 use actix_web::http::Method;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
+use platform_actors::Platform;
 use platform_model::bayeux::channel::Endpoint;
 use platform_model::error::Error;
 
@@ -14,19 +18,18 @@ use crate::api::{
     inventory_children, measurement_series, measurements, modules, new_device_requests, operation_diagnosis,
     operations, options, roles, subscriptions, tenants, token_clients, users,
 };
-use crate::auth::{AnyCaller, Caller};
+use crate::auth::{AnyCaller, Caller, cors};
 use crate::csv;
 use crate::health;
-use crate::http::cors;
 use crate::http::error::{ApiError, Result, Shape};
-use crate::realtime::{long_polling, websocket};
-use crate::server::Edge;
+use crate::long_polling;
+use crate::realtime::websocket;
 use crate::service;
 use crate::telemetry::RouteDurations;
 
 /// Registers every path of the server.
 pub fn table(app: &mut web::ServiceConfig) {
-    enter(app, paths().into_iter().map(|path| path.resource));
+    enter(app, paths().into_iter().map(Path::into_resource));
 }
 
 /// Registers every path that rows of the CSV protocol may call. Paths that hold a connection, and `/s` itself, are
@@ -38,7 +41,7 @@ pub fn table_of_rows(app: &mut web::ServiceConfig) {
     let notifications = web::resource(["/notification", "/notification/{path:.*}"]);
     let notifications = notifications.default_service(web::to(refuse_rows));
     // The paths that rows may call come first.
-    let free = free.into_iter().map(|path| path.resource);
+    let free = free.into_iter().map(Path::into_resource);
     enter(app, free.chain(reserved.into_iter().map(refuse)).chain([notifications]));
 }
 
@@ -55,7 +58,9 @@ async fn refuse_rows(_: AnyCaller) -> Result<HttpResponse> {
 
 /// Returns every path with the methods it supports, in the format of the `Allow` header. Tests must cover all of them.
 pub fn listed() -> Vec<(String, &'static str)> {
-    paths().into_iter().map(|path| (path.pattern, path.allow)).collect()
+    static LISTED: LazyLock<Vec<(String, String)>> =
+        LazyLock::new(|| paths().into_iter().map(|path| (path.pattern.clone(), path.allow())).collect());
+    LISTED.iter().map(|(pattern, allow)| (pattern.clone(), allow.as_str())).collect()
 }
 
 /// The Bayeux endpoints (B-01), including the deprecated paths.
@@ -82,15 +87,15 @@ pub(crate) fn of_long_polls() -> impl Iterator<Item = (String, Endpoint)> {
 fn paths() -> Vec<Path> {
     let mut paths = Vec::new();
     for (path, endpoint) in BAYEUX {
-        let path = at(path, "GET,POST").reserved().without_room_too();
+        let path = at(path).reserved().without_room_too();
         paths.push(match endpoint {
             Endpoint::Realtime => path.get(websocket::realtime).post(long_polling::realtime),
             Endpoint::Operations => path.get(websocket::operations).post(long_polling::operations),
         });
     }
-    paths.push(at("/s", "POST").without_room_too().post(csv::create).reserved());
+    paths.push(at("/s").without_room_too().post(csv::create).reserved());
     for (path, endpoint) in bayeux_with_message_types() {
-        let path = at(&path, "POST").reserved().without_room_too();
+        let path = at(&path).reserved().without_room_too();
         paths.push(match endpoint {
             Endpoint::Realtime => path.post(long_polling::realtime),
             Endpoint::Operations => path.post(long_polling::operations),
@@ -98,150 +103,142 @@ fn paths() -> Vec<Path> {
     }
 
     // The paths to which devices write come before paths with variables, which take longer to match.
-    paths.push(at("/measurement/measurements", "GET,POST,DELETE").get(measurements::list).delete(measurements::remove_many).without_room_too().post(measurements::create));
-    paths.push(at("/alarm/alarms", "GET,POST,PUT,DELETE").get(alarms::list).put(alarms::update_many).delete(alarms::remove_many).without_room_too().post(alarms::create));
-    paths.push(at("/event/events", "GET,POST,DELETE").get(events::list).delete(events::remove_many).without_room_too().post(events::create));
-    paths.push(at("/devicecontrol/operations", "GET,POST,DELETE").get(operations::list).delete(operations::remove_many).without_room_too().post(operations::create));
-    paths.push(at("/inventory/managedObjects", "GET,POST").get(inventory::list).without_room_too().post(inventory::create));
+    paths.push(at("/measurement/measurements").get(measurements::list).delete(measurements::remove_many).without_room_too().post(measurements::create));
+    paths.push(at("/alarm/alarms").get(alarms::list).put(alarms::update_many).delete(alarms::remove_many).without_room_too().post(alarms::create));
+    paths.push(at("/event/events").get(events::list).delete(events::remove_many).without_room_too().post(events::create));
+    paths.push(at("/devicecontrol/operations").get(operations::list).delete(operations::remove_many).without_room_too().post(operations::create));
+    paths.push(at("/inventory/managedObjects").get(inventory::list).without_room_too().post(inventory::create));
 
-    paths.push(at("/alarm/alarms/count", "GET").get(alarms::count));
-    paths.push(at("/alarm/alarms/{id}", "GET,PUT").get(alarms::get).without_room_too().put(alarms::update));
-    paths.push(at("/event/events/{id}", "GET,PUT,DELETE").get(events::get).delete(events::remove).without_room_too().put(events::update));
-    paths.push(at("/event/events/{id}/binaries", "GET,POST,PUT,DELETE").get(event_binaries::get).post(event_binaries::create).put(event_binaries::update).delete(event_binaries::remove));
-    paths.push(at("/measurement/measurements/series", "GET").get(measurement_series::get));
-    paths.push(at("/measurement/measurements/{id}", "GET,DELETE").get(measurements::get).delete(measurements::remove));
+    paths.push(at("/alarm/alarms/count").get(alarms::count));
+    paths.push(at("/alarm/alarms/{id}").get(alarms::get).without_room_too().put(alarms::update));
+    paths.push(at("/event/events/{id}").get(events::get).delete(events::remove).without_room_too().put(events::update));
+    paths.push(at("/event/events/{id}/binaries").get(event_binaries::get).post(event_binaries::create).put(event_binaries::update).delete(event_binaries::remove));
+    paths.push(at("/measurement/measurements/series").get(measurement_series::get));
+    paths.push(at("/measurement/measurements/{id}").get(measurements::get).delete(measurements::remove));
 
-    paths.push(at("/devicecontrol/operations/{id}", "GET,PUT").get(operations::get).without_room_too().put(operations::update));
-    paths.push(at("/devicecontrol/operations/{id}/diagnosis", "GET").get(operation_diagnosis::get));
+    paths.push(at("/devicecontrol/operations/{id}").get(operations::get).without_room_too().put(operations::update));
+    paths.push(at("/devicecontrol/operations/{id}/diagnosis").get(operation_diagnosis::get));
 
-    paths.push(at("/inventory/managedObjects/{id}", "GET,PUT,DELETE").get(inventory::get).delete(inventory::remove).without_room_too().put(inventory::update));
-    paths.push(at("/inventory/managedObjects/{id}/supportedMeasurements", "GET").get(inventory::supported_measurements));
-    paths.push(at("/inventory/managedObjects/{id}/supportedSeries", "GET").get(inventory::supported_series));
-    paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}", "GET,POST").get(inventory_children::list).post(inventory_children::create));
-    paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}/{child}", "GET,DELETE").get(inventory_children::get).delete(inventory_children::remove));
+    paths.push(at("/inventory/managedObjects/{id}").get(inventory::get).delete(inventory::remove).without_room_too().put(inventory::update));
+    paths.push(at("/inventory/managedObjects/{id}/supportedMeasurements").get(inventory::supported_measurements));
+    paths.push(at("/inventory/managedObjects/{id}/supportedSeries").get(inventory::supported_series));
+    paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}").get(inventory_children::list).post(inventory_children::create));
+    paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}/{child}").get(inventory_children::get).delete(inventory_children::remove));
     // The parents of a managed object can be read but not changed (I-03).
-    paths.push(at("/inventory/managedObjects/{id}/{block:deviceParents|assetParents|additionParents}", ""));
-    paths.push(at("/inventory/binaries", "GET,POST").get(inventory_binaries::list).post(inventory_binaries::create));
-    paths.push(at("/inventory/binaries/{id}", "GET,PUT,DELETE").get(inventory_binaries::get).put(inventory_binaries::update).delete(inventory_binaries::remove));
+    paths.push(at("/inventory/managedObjects/{id}/{block:deviceParents|assetParents|additionParents}"));
+    paths.push(at("/inventory/binaries").get(inventory_binaries::list).post(inventory_binaries::create));
+    paths.push(at("/inventory/binaries/{id}").get(inventory_binaries::get).put(inventory_binaries::update).delete(inventory_binaries::remove));
 
-    paths.push(at("/identity/externalIds/{type}/{value}", "GET,DELETE").get(identity::get).delete(identity::remove));
-    paths.push(at("/identity/globalIds/{id}/externalIds", "GET,POST").get(identity::list).post(identity::create));
+    paths.push(at("/identity/externalIds/{type}/{value}").get(identity::get).delete(identity::remove));
+    paths.push(at("/identity/globalIds/{id}/externalIds").get(identity::list).post(identity::create));
 
-    paths.push(at("/devicecontrol/newDeviceRequests", "GET,POST").get(new_device_requests::list).post(new_device_requests::create));
-    paths.push(at("/devicecontrol/newDeviceRequests/{id}", "GET,PUT,DELETE").get(new_device_requests::get).put(new_device_requests::update).delete(new_device_requests::remove));
-    paths.push(at("/devicecontrol/deviceCredentials", "POST").post(device_credentials::create));
-    paths.push(at("/devicecontrol/deviceCredentials/{id}", "GET").get(device_credentials::get));
-    paths.push(at("/devicecontrol/bulkoperations", "GET,POST").get(bulk_operations::list).post(bulk_operations::create));
-    paths.push(at("/devicecontrol/bulkoperations/{id}", "GET,PUT,DELETE").get(bulk_operations::get).put(bulk_operations::update).delete(bulk_operations::remove));
-    paths.push(at("/devicecontrol/bulkNewDeviceRequests", "POST").post(bulk_registration::create));
+    paths.push(at("/devicecontrol/newDeviceRequests").get(new_device_requests::list).post(new_device_requests::create));
+    paths.push(at("/devicecontrol/newDeviceRequests/{id}").get(new_device_requests::get).put(new_device_requests::update).delete(new_device_requests::remove));
+    paths.push(at("/devicecontrol/deviceCredentials").post(device_credentials::create));
+    paths.push(at("/devicecontrol/deviceCredentials/{id}").get(device_credentials::get));
+    paths.push(at("/devicecontrol/bulkoperations").get(bulk_operations::list).post(bulk_operations::create));
+    paths.push(at("/devicecontrol/bulkoperations/{id}").get(bulk_operations::get).put(bulk_operations::update).delete(bulk_operations::remove));
+    paths.push(at("/devicecontrol/bulkNewDeviceRequests").post(bulk_registration::create));
 
-    paths.push(at("/audit/auditRecords", "GET,POST,DELETE").get(audit::list).post(audit::create).delete(audit::remove_many));
-    paths.push(at("/audit/auditRecords/{id}", "GET").get(audit::get));
+    paths.push(at("/audit/auditRecords").get(audit::list).post(audit::create).delete(audit::remove_many));
+    paths.push(at("/audit/auditRecords/{id}").get(audit::get));
 
-    paths.push(at("/cep/modules", "GET,POST").get(modules::list).post(modules::create));
-    paths.push(at("/cep/modules/{id}", "GET,PUT,DELETE").get(modules::get).put(modules::update).delete(modules::remove));
+    paths.push(at("/cep/modules").get(modules::list).post(modules::create));
+    paths.push(at("/cep/modules/{id}").get(modules::get).put(modules::update).delete(modules::remove));
 
-    paths.push(at("/platform", "GET").get(entry::platform));
-    paths.extend(entry::paths().map(|path| at(path, "GET").get(entry::get)));
-    paths.push(at("/user/currentUser", "GET,PUT").get(current_user::get).put(current_user::update));
-    paths.push(at("/user/roles", "GET").get(roles::list));
-    paths.push(at("/user/roles/{role}", "GET").get(roles::get));
-    paths.push(at("/user/{tenant}/users", "GET,POST").get(users::list).post(users::create));
-    paths.push(at("/user/{tenant}/users/{user}", "GET,PUT,DELETE").get(users::get).put(users::update).delete(users::remove));
-    paths.push(at("/user/{tenant}/userByName/{user}", "GET").get(users::get));
-    paths.push(at("/user/{tenant}/users/{user}/roles", "GET,POST").get(roles::list_of_user).post(roles::assign_to_user));
-    paths.push(at("/user/{tenant}/users/{user}/roles/{role}", "GET,DELETE").get(roles::get_of_user).delete(roles::withdraw_from_user));
-    paths.push(at("/user/{tenant}/users/{user}/groups", "GET").get(groups::list_of_user));
-    paths.push(at("/user/{tenant}/groups", "GET,POST").get(groups::list).post(groups::create));
-    paths.push(at("/user/{tenant}/groups/{group}", "GET,PUT,DELETE").get(groups::get).put(groups::update).delete(groups::remove));
-    paths.push(at("/user/{tenant}/groupByName/{name}", "GET").get(groups::get_by_name));
-    paths.push(at("/user/{tenant}/groups/{group}/roles", "GET,POST").get(roles::list_of_group).post(roles::assign_to_group));
-    paths.push(at("/user/{tenant}/groups/{group}/roles/{role}", "GET,DELETE").get(roles::get_of_group).delete(roles::withdraw_from_group));
-    paths.push(at("/user/{tenant}/groups/{group}/users", "GET,POST").get(groups::list_users).post(groups::add_user));
-    paths.push(at("/user/{tenant}/groups/{group}/users/{user}", "GET,DELETE").get(groups::get_user).delete(groups::remove_user));
-    paths.push(at("/application/applications", "GET,POST").get(applications::list).post(applications::create));
-    paths.push(at("/application/applications/{id}", "GET,PUT,DELETE").get(applications::get).put(applications::update).delete(applications::remove));
-    paths.push(at("/application/applications/{id}/clone", "POST").post(applications::clone));
-    paths.push(at("/application/applicationsByName/{name}", "GET").get(applications::list_by_name));
-    paths.push(at("/application/applicationsByOwner/{tenant}", "GET").get(applications::list_by_owner));
-    paths.push(at("/application/applicationsByTenant/{tenant}", "GET").get(applications::list_by_tenant));
-    paths.push(at("/application/applications/{id}/bootstrapUser", "GET").get(current_application::get_bootstrap_user));
-    paths.push(at("/application/currentApplication", "GET,PUT").get(current_application::get).put(current_application::update));
+    paths.push(at("/platform").get(entry::platform));
+    paths.extend(entry::paths().map(|path| at(path).get(entry::get)));
+    paths.push(at("/user/currentUser").get(current_user::get).put(current_user::update));
+    paths.push(at("/user/roles").get(roles::list));
+    paths.push(at("/user/roles/{role}").get(roles::get));
+    paths.push(at("/user/{tenant}/users").get(users::list).post(users::create));
+    paths.push(at("/user/{tenant}/users/{user}").get(users::get).put(users::update).delete(users::remove));
+    paths.push(at("/user/{tenant}/userByName/{user}").get(users::get));
+    paths.push(at("/user/{tenant}/users/{user}/roles").get(roles::list_of_user).post(roles::assign_to_user));
+    paths.push(at("/user/{tenant}/users/{user}/roles/{role}").get(roles::get_of_user).delete(roles::withdraw_from_user));
+    paths.push(at("/user/{tenant}/users/{user}/groups").get(groups::list_of_user));
+    paths.push(at("/user/{tenant}/groups").get(groups::list).post(groups::create));
+    paths.push(at("/user/{tenant}/groups/{group}").get(groups::get).put(groups::update).delete(groups::remove));
+    paths.push(at("/user/{tenant}/groupByName/{name}").get(groups::get_by_name));
+    paths.push(at("/user/{tenant}/groups/{group}/roles").get(roles::list_of_group).post(roles::assign_to_group));
+    paths.push(at("/user/{tenant}/groups/{group}/roles/{role}").get(roles::get_of_group).delete(roles::withdraw_from_group));
+    paths.push(at("/user/{tenant}/groups/{group}/users").get(groups::list_users).post(groups::add_user));
+    paths.push(at("/user/{tenant}/groups/{group}/users/{user}").get(groups::get_user).delete(groups::remove_user));
+    paths.push(at("/application/applications").get(applications::list).post(applications::create));
+    paths.push(at("/application/applications/{id}").get(applications::get).put(applications::update).delete(applications::remove));
+    paths.push(at("/application/applications/{id}/clone").post(applications::clone));
+    paths.push(at("/application/applicationsByName/{name}").get(applications::list_by_name));
+    paths.push(at("/application/applicationsByOwner/{tenant}").get(applications::list_by_owner));
+    paths.push(at("/application/applicationsByTenant/{tenant}").get(applications::list_by_tenant));
+    paths.push(at("/application/applications/{id}/bootstrapUser").get(current_application::get_bootstrap_user));
+    paths.push(at("/application/currentApplication").get(current_application::get).put(current_application::update));
     for path in ["/application/currentApplication/subscriptions", "/application/currentApplication/subscription"] {
-        paths.push(at(path, "GET").get(current_application::list_subscriptions));
+        paths.push(at(path).get(current_application::list_subscriptions));
     }
-    paths.push(at("/application/currentApplication/settings", "GET").get(current_application::get_settings));
-    paths.push(at("/tenant/tenants", "GET,POST").get(tenants::list).post(tenants::create));
-    paths.push(at("/tenant/tenants/{id}", "GET,PUT,DELETE").get(tenants::get).put(tenants::update).delete(tenants::remove));
-    paths.push(at("/tenant/tenants/{tenant}/applications", "GET,POST").get(subscriptions::list).post(subscriptions::create));
-    paths.push(at("/tenant/tenants/{tenant}/applications/{application}", "GET,DELETE").get(subscriptions::get).delete(subscriptions::remove));
-    paths.push(at("/tenant/currentTenant", "GET").get(tenants::get_current));
-    paths.push(at("/tenant/loginOptions", "GET").get(tenants::list_login_options));
-    paths.push(at("/tenant/options", "GET,POST").get(options::list).post(options::create));
-    paths.push(at("/tenant/options/{category}", "GET,PUT").get(options::get_category).put(options::update_category));
-    paths.push(at("/tenant/options/{category}/{key}", "GET,PUT,DELETE").get(options::get).put(options::update).delete(options::remove));
-    paths.push(at("/tenant/options/{category}/{key}/editable", "PUT").put(options::update_editable));
-    paths.push(at("/tenant/system/options", "GET").get(options::list_system));
-    paths.push(at("/tenant/system/options/{category}/{key}", "GET").get(options::get_system));
+    paths.push(at("/application/currentApplication/settings").get(current_application::get_settings));
+    paths.push(at("/tenant/tenants").get(tenants::list).post(tenants::create));
+    paths.push(at("/tenant/tenants/{id}").get(tenants::get).put(tenants::update).delete(tenants::remove));
+    paths.push(at("/tenant/tenants/{tenant}/applications").get(subscriptions::list).post(subscriptions::create));
+    paths.push(at("/tenant/tenants/{tenant}/applications/{application}").get(subscriptions::get).delete(subscriptions::remove));
+    paths.push(at("/tenant/currentTenant").get(tenants::get_current));
+    paths.push(at("/tenant/loginOptions").get(tenants::list_login_options));
+    paths.push(at("/tenant/options").get(options::list).post(options::create));
+    paths.push(at("/tenant/options/{category}").get(options::get_category).put(options::update_category));
+    paths.push(at("/tenant/options/{category}/{key}").get(options::get).put(options::update).delete(options::remove));
+    paths.push(at("/tenant/options/{category}/{key}/editable").put(options::update_editable));
+    paths.push(at("/tenant/system/options").get(options::list_system));
+    paths.push(at("/tenant/system/options/{category}/{key}").get(options::get_system));
 
-    paths.push(at("/application/tokenClients", "GET,POST").get(token_clients::list).post(token_clients::create));
-    paths.push(at("/application/tokenClients/{id}", "GET,DELETE").get(token_clients::get).delete(token_clients::remove));
+    paths.push(at("/application/tokenClients").get(token_clients::list).post(token_clients::create));
+    paths.push(at("/application/tokenClients/{id}").get(token_clients::get).delete(token_clients::remove));
 
     // These paths are open to everyone, because the proof of identity is not in `Authorization` (C-03).
-    paths.push(open("/v1/oauth/accesstokens", "POST", Shape::TokenRequest).without_room_too().post(access_tokens::create).reserved());
-    paths.push(open("/v2/{account}/limits", "GET", Shape::LimitsQuery).get(account_limits::get).reserved());
+    paths.push(open("/v1/oauth/accesstokens", Shape::TokenRequest).without_room_too().post(access_tokens::create).reserved());
+    paths.push(open("/v2/{account}/limits", Shape::LimitsQuery).get(account_limits::get).reserved());
 
     // These requests are forwarded to microservices, which define their own rules for the paths below.
     for path in ["/service/{contextPath}", "/service/{contextPath}/{path:.*}"] {
-        paths.push(at(path, service::METHODS).answered_by_service().reserved());
+        paths.push(at(path).answered_by_service().reserved());
     }
-    paths.push(at("/application/applications/{id}/binaries", "POST").post(application_binaries::create).reserved());
+    paths.push(at("/application/applications/{id}/binaries").post(application_binaries::create).reserved());
     // Files of hosted applications are for browsers.
-    paths.push(at("/apps/{contextPath}", "GET,HEAD").get(hosted_applications::get_root).reserved());
-    paths.push(at("/apps/{contextPath}/{path:.*}", "GET,HEAD").get(hosted_applications::get).reserved());
+    paths.push(at("/apps/{contextPath}").get(hosted_applications::get_root).announcing_head().reserved());
+    paths.push(at("/apps/{contextPath}/{path:.*}").get(hosted_applications::get).announcing_head().reserved());
 
-    paths.push(at("/docs/errors", "GET,HEAD").get(error_page::get));
+    paths.push(at("/docs/errors").get(error_page::get).announcing_head());
     // Load balancers and uptime monitors send HEAD requests.
-    paths.push(at("/health/live", "GET,HEAD").get(health::live));
-    paths.push(at("/health/ready", "GET,HEAD").get(health::ready));
-    paths.push(at("/metrics", "GET,HEAD").get(health::metrics));
+    paths.push(at("/health/live").get(health::live).announcing_head());
+    paths.push(at("/health/ready").get(health::ready).announcing_head());
+    paths.push(at("/metrics").get(health::metrics).announcing_head());
     paths
 }
 
-/// Creates a path that rejects every method without a handler (C-17), rejects methods that store data while the disk is
-/// full, and reports its methods to browsers (C-16).
-fn at(path: &str, allow: &'static str) -> Path {
-    let refuse = move |request: HttpRequest| async move {
-        if let Some(answer) = cors::preflight(&request, allow) {
-            return Ok(answer);
-        }
-        if allow.split(',').any(|method| request.method() == method) {
-            // This includes the bootstrap user of devices, whose clients retry after a 503.
-            AnyCaller::extract(&request).await?;
-            return Err(Error::DiskFull.into());
-        }
-        Caller::extract(&request).await?;
-        Err(ApiError::MethodNotAllowed { allow })
-    };
-    let resource = web::resource(path).default_service(web::to(refuse));
-    Path::new(path, allow, resource)
+/// Creates a path whose callers authenticate.
+fn at(path: &str) -> Path {
+    let resource = web::resource(path).app_data(RouteDurations::new(path));
+    Path {
+        pattern: path.to_owned(),
+        methods: Vec::new(),
+        resource,
+        shape: None,
+        reserved: false,
+        without_room: false,
+    }
 }
 
 /// Creates a path like [`at`], for an interface that needs no credentials and has its own error format (T-03, L-04).
-fn open(path: &str, allow: &'static str, shape: Shape) -> Path {
-    let refuse = move |request: HttpRequest| async move {
-        match cors::preflight(&request, allow) {
-            Some(answer) => Ok(answer),
-            None => Err(ApiError::MethodNotAllowed { allow }.shaped(shape)),
-        }
-    };
-    Path::new(path, allow, web::resource(path).default_service(web::to(refuse)))
+fn open(path: &str, shape: Shape) -> Path {
+    Path { shape: Some(shape), ..at(path) }
 }
 
+/// A path with the handlers of its methods.
 struct Path {
     pattern: String,
-    allow: &'static str,
+    /// The methods that clients are told about.
+    methods: Vec<Method>,
     resource: Resource,
+    /// The format of errors, for a path that needs no credentials.
+    shape: Option<Shape>,
     /// Whether rows of the CSV protocol may not call the path.
     reserved: bool,
     /// Whether POST and PUT handlers added from here on are called even when the disk is full.
@@ -250,11 +247,11 @@ struct Path {
 
 /// Returns whether the disk has space to store data.
 fn has_room(request: &GuardContext<'_>) -> bool {
-    request.app_data::<web::Data<Edge>>().is_none_or(|edge| edge.platform.database().has_room())
+    request.app_data::<web::Data<Platform>>().is_none_or(|platform| platform.database().has_room())
 }
 
 macro_rules! method {
-    ($name:ident, $stores:expr) => {
+    ($name:ident, $method:ident, $stores:expr) => {
         fn $name<F, Args>(self, handler: F) -> Self
         where
             F: actix_web::Handler<Args>,
@@ -266,15 +263,34 @@ macro_rules! method {
                 true => route.guard(fn_guard(has_room)),
                 false => route,
             };
-            Self { resource: self.resource.route(route), ..self }
+            let path = self.with(Method::$method);
+            Self { resource: path.resource.route(route), ..path }
         }
     };
 }
 
 impl Path {
-    fn new(path: &str, allow: &'static str, resource: Resource) -> Self {
-        let resource = resource.app_data(RouteDurations::new(path));
-        Self { pattern: path.to_owned(), allow, resource, reserved: false, without_room: false }
+    /// Adds a method to those that clients are told about.
+    fn with(mut self, method: Method) -> Self {
+        self.methods.push(method);
+        self
+    }
+
+    /// Returns the methods of the path in the format of the `Allow` header.
+    fn allow(&self) -> String {
+        let known = service::METHODS.iter().filter(|method| self.methods.contains(method));
+        known.map(Method::as_str).collect::<Vec<_>>().join(",")
+    }
+
+    /// Returns the resource to register. It rejects every method without a handler (C-17), and reports its methods to
+    /// browsers (C-16).
+    fn into_resource(self) -> Resource {
+        let refused = Rc::new(Refused { allow: self.allow(), methods: self.methods, shape: self.shape });
+        let refuse = move |request: HttpRequest| {
+            let refused = refused.clone();
+            async move { refused.respond(&request).await }
+        };
+        self.resource.default_service(web::to(refuse))
     }
 
     /// Adds the handler of GET, which also handles HEAD. A response to HEAD has no body (RFC 9110, 9.3.2).
@@ -284,13 +300,19 @@ impl Path {
         Args: actix_web::FromRequest + 'static,
         F::Output: actix_web::Responder + 'static,
     {
-        let resource = self.resource.route(web::get().to(handler.clone())).route(web::head().to(handler));
-        Self { resource, ..self }
+        let path = self.with(Method::GET);
+        let resource = path.resource.route(web::get().to(handler.clone())).route(web::head().to(handler));
+        Self { resource, ..path }
     }
 
-    method!(post, true);
-    method!(put, true);
-    method!(delete, false);
+    /// Tells clients that the path supports HEAD, too, for browsers, load balancers and uptime monitors.
+    fn announcing_head(self) -> Self {
+        self.with(Method::HEAD)
+    }
+
+    method!(post, POST, true);
+    method!(put, PUT, true);
+    method!(delete, DELETE, false);
 
     /// Calls the handlers added from here on even when the disk is full. They either store nothing, such as a login, or
     /// the writers below them decide, because they know what a request in TRANSIENT mode does not store.
@@ -300,14 +322,41 @@ impl Path {
 
     /// Forwards all its methods to a microservice.
     fn answered_by_service(self) -> Self {
-        let methods = self.allow.split(',').filter_map(|method| method.parse::<Method>().ok());
-        let resource = methods
-            .fold(self.resource, |resource, method| resource.route(web::method(method).to(service::call)));
-        Self { resource, ..self }
+        service::METHODS.iter().cloned().fold(self, |path, method| {
+            let route = web::method(method.clone()).to(service::call);
+            let path = path.with(method);
+            Self { resource: path.resource.route(route), ..path }
+        })
     }
 
     fn reserved(self) -> Self {
         Self { reserved: true, ..self }
+    }
+}
+
+/// The response to requests that no handler of a path takes.
+struct Refused {
+    allow: String,
+    methods: Vec<Method>,
+    shape: Option<Shape>,
+}
+
+impl Refused {
+    async fn respond(&self, request: &HttpRequest) -> Result<HttpResponse> {
+        if let Some(answer) = cors::preflight(request, &self.allow) {
+            return Ok(answer);
+        }
+        let not_allowed = ApiError::MethodNotAllowed { allow: self.allow.clone() };
+        if let Some(shape) = self.shape {
+            return Err(not_allowed.shaped(shape));
+        }
+        if self.methods.contains(request.method()) {
+            // The disk is full. Even the bootstrap user of devices learns this, whose clients retry after a 503.
+            AnyCaller::extract(request).await?;
+            return Err(Error::DiskFull.into());
+        }
+        Caller::extract(request).await?;
+        Err(not_allowed)
     }
 }
 

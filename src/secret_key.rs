@@ -4,7 +4,7 @@ use platform_store::Database;
 
 use crate::auth::password::SecretKey;
 use crate::config::StoreSettings;
-use crate::server::StartError;
+use crate::start_error::StartError;
 
 /// The name under which the database stores the fingerprint of the key.
 const FINGERPRINT: &str = "secret key fingerprint";

@@ -2,21 +2,24 @@
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::error::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::auth::Source;
+use crate::auth::{Authenticator, RateLimit, Source};
 use crate::http;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::client_address;
 use crate::http::error::{ApiError, Result, Shape};
-use crate::server::Edge;
 
 /// The largest request body in bytes. The three members need less than a thousandth of it.
 const BODY_BYTES: usize = 64 << 10;
 /// The only grant type that is supported.
 const GRANT_TYPE: &str = "client_credentials";
+
+/// The rate limit for clients that request access tokens, by address (T-07).
+pub struct TokenRequests(pub RateLimit);
 
 /// `POST /v1/oauth/accesstokens`: issues a new token to a client that knows its secret. Older tokens stay
 /// valid. The endpoint needs no credentials (C-03).
@@ -24,17 +27,28 @@ const GRANT_TYPE: &str = "client_credentials";
 /// # Errors
 /// 400 for a malformed request, 401 for an unknown client or a wrong secret, 415 unless the body is JSON, 429
 /// when an address sends too many requests a minute; each with a body of T-03.
-pub async fn create(request: HttpRequest, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    issue(&request, body, &edge).await.map_err(|error| error.shaped(Shape::TokenRequest))
+pub async fn create(
+    request: HttpRequest,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    authenticator: web::Data<Authenticator>,
+    requests: web::Data<TokenRequests>,
+) -> Result<HttpResponse> {
+    let issued = issue(&request, body, (&platform, &authenticator, &requests)).await;
+    issued.map_err(|error| error.shaped(Shape::TokenRequest))
 }
 
-async fn issue(request: &HttpRequest, body: Unread, edge: &Edge) -> Result<HttpResponse> {
+async fn issue(
+    request: &HttpRequest,
+    body: UnreadBody,
+    (platform, authenticator, requests): (&Platform, &Authenticator, &TokenRequests),
+) -> Result<HttpResponse> {
     let source = Source::of(client_address(request));
-    edge.token_requests.admit(source)?;
+    requests.0.admit(source)?;
     check_content_type(request)?;
     let TokenRequest { client_id, client_secret } = TokenRequest::parse(&body.read(BODY_BYTES).await?)?;
-    let (token, issued) = edge.authenticator.issue_token(&client_id, &client_secret, source).await?;
-    let valid = edge.limits().access_token.as_secs();
+    let (token, issued) = authenticator.issue_token(&client_id, &client_secret, source).await?;
+    let valid = platform.limits().access_token.as_secs();
     let response = TokenResponse {
         access_token: &token,
         token_type: "BearerToken",

@@ -2,12 +2,12 @@
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::account_limits::AccountId;
 
-use crate::auth::Source;
+use crate::auth::{Authenticator, Source};
 use crate::http::client_address;
 use crate::http::error::{ApiError, Result, Shape};
-use crate::server::Edge;
 
 /// `GET /v2/<account>/limits`: returns the limits of the account, for the token in the header `X-Auth-Token`. No
 /// other credentials are needed (C-03), and `Accept` and `Content-Type` are ignored (L-05).
@@ -18,23 +18,26 @@ use crate::server::Edge;
 pub async fn get(
     request: HttpRequest,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
+    authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {
-    find(&request, &path, &edge).await.map_err(|error| error.shaped(Shape::LimitsQuery))
+    find(&request, &path, (&platform, &authenticator)).await.map_err(|error| error.shaped(Shape::LimitsQuery))
 }
 
-async fn find(request: &HttpRequest, account: &str, edge: &Edge) -> Result<HttpResponse> {
+async fn find(
+    request: &HttpRequest,
+    account: &str,
+    (platform, authenticator): (&Platform, &Authenticator),
+) -> Result<HttpResponse> {
     let token = request.headers().get("X-Auth-Token").and_then(|value| value.to_str().ok());
     let source = Source::of(client_address(request));
     let token = token.ok_or(ApiError::Unauthorized)?.trim();
-    let (own, limits) = edge.authenticator.account_of(token, source).await?;
+    let (own, limits) = authenticator.account_of(token, source).await?;
 
     let unknown = || ApiError::NoSuchPath(request.path().chars().take(200).collect());
     let account = AccountId::parse(account).map_err(|_| unknown())?;
     if account != own {
-        return match platform_store::users::account_limits::is_known(edge.platform.database(), &account)
-            .await?
-        {
+        return match platform_store::users::account_limits::is_known(platform.database(), &account).await? {
             true => Err(ApiError::forbidden_because("the token is for another account")),
             false => Err(unknown()),
         };

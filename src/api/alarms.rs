@@ -5,6 +5,7 @@ use std::sync::Arc;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::BulkProgress;
+use platform_actors::Platform;
 use platform_actors::device::{RaiseAlarm, UpdateAlarm};
 use platform_model::access::{Api, Ownership};
 use platform_model::alarm::{AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, bulk_status};
@@ -15,29 +16,31 @@ use platform_model::role;
 use platform_store::alarms::bulk_updates::NewBulkAlarmUpdate;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::{RequestHead, reply};
 
 /// `POST /alarm/alarms`: raises an alarm, or counts a repetition of one. The status is 201 either way (A-05).
 ///
 /// # Errors
 /// 403 without the role or ownership, 422 for an invalid body or an unknown source, 503 when it cannot be
 /// stored now.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::ALARM_ADMIN, Api::Alarm)?;
-    let media_type = wire.accepted("alarm")?;
-    wire.check_content_type(&["alarm"])?;
-    let alarm = Arc::new(NewAlarm::parse(body.json(edge.limits().body_bytes).await?)?);
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
+    let origin = caller.origin(&head, role::ALARM_ADMIN, Api::Alarm)?;
+    let (media_type, alarm) = body.parse(&["alarm"], |body| NewAlarm::parse(body).map(Arc::new)).await?;
     let (source, links) = (alarm.source, origin.links.clone());
 
     let message = RaiseAlarm { alarm, origin: Arc::new(origin) };
-    let alarm = edge.platform.tenant(&caller.tenant).ask_device(source, message).await?;
+    let alarm = platform.tenant(&caller.tenant).ask_device(source, message).await?;
 
-    Ok(reply::created(&wire, media_type, links.alarm(alarm.id), &alarm, &links))
+    Ok(reply::created(&head, media_type, links.alarm(alarm.id), &alarm, &links))
 }
 
 /// `GET /alarm/alarms`: returns a page of alarms, newest first (A-01). A caller without ROLE_ALARM_READ gets
@@ -45,27 +48,26 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 ///
 /// # Errors
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let query = Query::parse(wire.query_string());
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let query = Query::parse(head.query_string());
     let by = (role::ALARM_READ, Api::Alarm);
-    let authority = caller.reads_collection(&edge, by, (&query, &["source"])).await?;
-    let media_type = wire.accepted("alarmCollection")?;
-    let request = page_request(&query)?;
-    let page = match filter(&query)? {
+    let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
+    let listing = Listing::new(&head, head.accepted("alarmCollection")?, query)?;
+    let page = match filter(&listing.query)? {
         Some(filter) => {
-            let database = edge.platform.database();
+            let database = platform.database();
             platform_store::alarms::collection::list_alarms(
                 database,
                 &caller.tenant,
                 &filter,
                 &authority,
-                &request,
+                &listing.request,
             )
             .await?
         }
-        None => request.empty(),
+        None => listing.request.empty(),
     };
-    reply::page(&wire, media_type, "alarms", &page, (&request, &query))
+    listing.respond("alarms", &page)
 }
 
 /// `GET /alarm/alarms/count`: returns the number of alarms that match the filters of the collection, as text
@@ -74,11 +76,11 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 ///
 /// # Errors
 /// As [`list`].
-pub async fn count(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let query = Query::parse(wire.query_string());
+pub async fn count(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let query = Query::parse(head.query_string());
     let by = (role::ALARM_READ, Api::Alarm);
-    let authority = caller.reads_collection(&edge, by, (&query, &["source"])).await?;
-    let database = edge.platform.database();
+    let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
+    let database = platform.database();
     let count = match filter(&query)? {
         Some(filter) => {
             platform_store::alarms::collection::count_alarms(database, &caller.tenant, &filter, &authority)
@@ -98,17 +100,17 @@ pub async fn count(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<
 /// id.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::ALARM_READ, Api::Alarm);
-    let media_type = wire.accepted("alarm")?;
-    let database = edge.platform.database();
+    let media_type = head.accepted("alarm")?;
+    let database = platform.database();
     let alarm = platform_store::alarms::get_alarm(database, &caller.tenant, AlarmId::parse(&path)?).await?;
     let by = (&authority, Ownership::Counts);
-    caller.reaches_data_of(&edge, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
-    Ok(reply::found(media_type, &alarm, &wire.links()))
+    caller.reaches_data_of(&platform, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
+    Ok(reply::found(media_type, &alarm, &head.links()))
 }
 
 /// `PUT /alarm/alarms/<id>`: changes text, status, severity and fragments; ignores the rest (X-19).
@@ -118,31 +120,27 @@ pub async fn get(
 /// open, 422 for an invalid body.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::ALARM_ADMIN, Api::Alarm)?;
+    let origin = caller.origin(&head, role::ALARM_ADMIN, Api::Alarm)?;
     let id = AlarmId::parse(&path)?;
-    let alarm =
-        Arc::new(platform_store::alarms::get_alarm(edge.platform.database(), &caller.tenant, id).await?);
+    let alarm = Arc::new(platform_store::alarms::get_alarm(platform.database(), &caller.tenant, id).await?);
     let by = (&origin.authority, Ownership::Counts);
-    caller.reaches_data_of(&edge, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
-    let media_type = wire.accepted("alarm")?;
-    wire.check_content_type(&["alarm"])?;
-    let patch = Arc::new(AlarmPatch::parse(body.json(edge.limits().body_bytes).await?)?);
+    caller.reaches_data_of(&platform, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
+    let (media_type, patch) = body.parse(&["alarm"], |body| AlarmPatch::parse(body).map(Arc::new)).await?;
     let (source, links) = (alarm.source, origin.links.clone());
 
     let message = UpdateAlarm { alarm, patch, origin: Arc::new(origin) };
-    let alarm = edge
-        .platform
+    let alarm = platform
         .tenant(&caller.tenant)
         .ask_device(source, message)
         .await
         .map_err(|e| ApiError::gone_with_source(e, Noun::Alarm, id))?;
 
-    Ok(reply::updated(&wire, media_type, &alarm, &links))
+    Ok(reply::updated(&head, media_type, &alarm, &links))
 }
 
 /// The filters of which a bulk PUT needs at least one (A-02).
@@ -158,16 +156,14 @@ const BULK_FILTERS: &str = "status, source, resolved, severity, dateFrom, dateTo
 /// anything but a status.
 pub async fn update_many(
     caller: Caller,
-    wire: Wire,
-    body: Unread,
-    edge: web::Data<Edge>,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::ALARM_ADMIN)?;
-    let mode = wire.mode()?;
-    wire.accepted("alarm")?;
-    wire.check_content_type(&["alarm"])?;
-    let status = bulk_status(body.json(edge.limits().body_bytes).await?)?;
-    let query = Query::parse(wire.query_string());
+    let mode = head.mode()?;
+    let (_, status) = body.parse(&["alarm"], bulk_status).await?;
+    let query = Query::parse(head.query_string());
     query.only_filters(&FILTERS)?;
     let filter = filter(&query)?;
     let listed = ["status", "severity"].iter().any(|name| !query.list(name).is_empty());
@@ -178,10 +174,10 @@ pub async fn update_many(
     }
     let Some(filter) = filter.filter(|_| mode.stores()) else { return Ok(HttpResponse::Ok().finish()) };
 
-    let (user, links) = (caller.user.clone(), wire.links());
+    let (user, links) = (caller.user.clone(), head.links());
     let application = caller.sent_by().map(|name| name.to_string());
     let new = NewBulkAlarmUpdate { filter, status, user, application, links };
-    Ok(match edge.platform.update_alarms(&caller.tenant, new).await? {
+    Ok(match platform.update_alarms(&caller.tenant, new).await? {
         BulkProgress::Finished => HttpResponse::Ok().finish(),
         BulkProgress::GoesOn => HttpResponse::Accepted().finish(),
     })
@@ -192,14 +188,18 @@ pub async fn update_many(
 ///
 /// # Errors
 /// 403 without ROLE_ALARM_ADMIN, 422 for an invalid or unknown parameter (C-19).
-pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn remove_many(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::ALARM_ADMIN)?;
-    let mode = wire.mode()?;
-    let query = Query::parse(wire.query_string());
+    let mode = head.mode()?;
+    let query = Query::parse(head.query_string());
     query.only_filters(&FILTERS)?;
     let filter = filter(&query)?;
     if let Some(filter) = filter.filter(|_| mode.stores()) {
-        edge.platform.tenant(&caller.tenant).delete_alarms(&filter, &wire.links()).await?;
+        platform.tenant(&caller.tenant).delete_alarms(&filter, &head.links()).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use actix_web::rt::task::spawn_blocking;
 use actix_web::{HttpResponse, web};
 use bytes::Bytes;
+use platform_actors::Platform;
 use platform_model::application::{Application, ApplicationType};
 use platform_model::body::missing;
 use platform_model::error::Error;
@@ -18,23 +19,31 @@ use platform_model::role;
 use platform_store::applications::versions::{ApplicationFile, NewVersion};
 use platform_store::inventory::binaries::Upload;
 use tempfile::SpooledTempFile;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
-use crate::api::applications;
+use crate::api::applications::{self, ApplicationViews};
 use crate::archive::{Archive, Sink};
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::FRAMING;
 use crate::http::multipart::Form;
 use crate::http::spool::{Spool, Spooled};
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::{RequestHead, reply};
 
 /// The number of archives that one server unpacks at once.
-pub const UNPACKED_AT_ONCE: usize = 4;
+const UNPACKED_AT_ONCE: usize = 4;
 /// The number of chunks of files that are buffered between the disk and the database.
 const PIECES: usize = 4;
+
+/// Permits to unpack an archive.
+pub struct Unpacking(Semaphore);
+
+impl Default for Unpacking {
+    fn default() -> Self {
+        Self(Semaphore::new(UNPACKED_AT_ONCE))
+    }
+}
 
 /// `POST /application/applications/<id>/binaries`: makes the part `file` of the form the active version.
 /// Returns 204, or 201 with the application when the client names a JSON type in `Accept`.
@@ -46,16 +55,18 @@ const PIECES: usize = 4;
 /// archive and for an archive that violates a rule, 409 when the context path of its manifest is taken.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    views: web::Data<ApplicationViews>,
+    unpacking: web::Data<Unpacking>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    let media_type = wire.accepted_by_name("application")?;
-    let limit = edge.limits().application_bytes;
-    let mut form = Form::new(&wire, body, limit.saturating_add(FRAMING)).await?;
-    let (application, archive) = match Box::pin(receive(&edge, &caller, &path, &mut form)).await {
+    let media_type = head.accepted_by_name("application")?;
+    let limit = platform.limits().application_bytes;
+    let mut form = Form::new(&head, body, limit.saturating_add(FRAMING)).await?;
+    let (application, archive) = match Box::pin(receive(&platform, &caller, &path, &mut form)).await {
         Ok(received) => received,
         Err(refusal) => {
             form.refuse().await;
@@ -63,26 +74,31 @@ pub async fn create(
         }
     };
 
-    let (version, upload) = Box::pin(unpack(&edge, &application, archive)).await?;
-    let (database, tenant) = (edge.platform.database(), &caller.tenant);
+    let (version, upload) = Box::pin(unpack((&platform, &unpacking), &application, archive)).await?;
+    let (database, tenant) = (platform.database(), &caller.tenant);
     platform_store::applications::versions::activate(database, tenant, application.id, &version).await?;
     upload.keep();
 
     let Some(media_type) = media_type else { return Ok(HttpResponse::NoContent().finish()) };
     let seen = platform_store::applications::see_application(database, tenant, application.id).await?;
-    let shown = Arc::new(edge.show_application(seen));
-    let links = wire.links();
-    Ok(reply::created(&wire, media_type, links.application(application.id), &shown, &links))
+    let shown = Arc::new(views.show(seen));
+    let links = head.links();
+    Ok(reply::created(&head, media_type, links.application(application.id), &shown, &links))
 }
 
 /// Looks up the application and receives the part `file`. Other parts of the form are ignored (C-08).
-async fn receive(edge: &Edge, caller: &Caller, id: &str, form: &mut Form) -> Result<(Application, Spooled)> {
-    let application = applications::own(caller, edge, id).await?;
+async fn receive(
+    platform: &Platform,
+    caller: &Caller,
+    id: &str,
+    form: &mut Form,
+) -> Result<(Application, Spooled)> {
+    let application = applications::own(caller, platform, id).await?;
     if required(application.kind).is_empty() {
         let allowed = "HOSTED, MICROSERVICE; others take no archive";
         return Err(Error::invalid_value("type", application.kind.as_str(), allowed).into());
     }
-    let (limit, mut file) = (edge.limits().application_bytes, None);
+    let (limit, mut file) = (platform.limits().application_bytes, None);
     while let Some(mut part) = form.next().await? {
         match (part.name(), &file) {
             ("file", None) => {
@@ -115,16 +131,20 @@ fn required(kind: ApplicationType) -> &'static [&'static str] {
 }
 
 /// Stores the files of an archive. They are not visible yet, and dropping the upload deletes them.
-async fn unpack(edge: &Edge, application: &Application, archive: Spooled) -> Result<(NewVersion, Upload)> {
-    let _turn = edge.archives.acquire().await.map_err(Error::unavailable)?;
-    let (kind, limit) = (application.kind, edge.limits().application_unpacked_bytes as u64);
+async fn unpack(
+    (platform, unpacking): (&Platform, &Unpacking),
+    application: &Application,
+    archive: Spooled,
+) -> Result<(NewVersion, Upload)> {
+    let _turn = unpacking.0.acquire().await.map_err(Error::unavailable)?;
+    let (kind, limit) = (application.kind, platform.limits().application_unpacked_bytes as u64);
     let archive = on_a_thread(move || {
         let archive = Archive::open(archive.file, archive.length, limit)?;
         check_complete(&archive, kind)?;
         Ok(archive)
     });
     let archive = archive.await?;
-    let (database, id) = (edge.platform.database(), edge.platform.next_id());
+    let (database, id) = (platform.database(), platform.next_id());
     let mut upload = Upload::begin(database, &application.owner, id).await?;
     let (sender, mut pieces) = mpsc::channel(PIECES);
     let unpacking = on_a_thread(move || archive.unpack(&mut Pieces { sender, digest: None }));

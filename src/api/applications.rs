@@ -4,20 +4,38 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::application::{Application, ApplicationPatch, NewApplication, Secret, ShownApplication};
 use platform_model::error::Error;
 use platform_model::id::{ApplicationId, TenantId};
 use platform_model::role;
 use platform_model::tenant::MANAGEMENT;
+use platform_store::applications::SeenApplication;
 use platform_store::applications::collection::ApplicationFilter;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::auth::password::SecretKey;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::paging::Listing;
+use crate::http::{RequestHead, reply};
+use crate::service::Services;
+
+/// Shows applications to tenants: the owner sees the key, and a microservice has its health.
+pub struct ApplicationViews {
+    /// Opens the sealed keys of applications.
+    pub secret_key: Arc<SecretKey>,
+    /// Knows the health of microservices.
+    pub services: web::Data<Services>,
+}
+
+impl ApplicationViews {
+    /// Returns an application in the form that a tenant may see.
+    pub(super) fn show(&self, seen: SeenApplication) -> ShownApplication {
+        let shown = self.secret_key.show_application(seen);
+        ShownApplication { health: self.services.health.of(&shown.application), ..shown }
+    }
+}
 
 /// `POST /application/applications`: creates an application of the caller's tenant. A microservice gets its
 /// bootstrap user (W-10).
@@ -25,21 +43,25 @@ use crate::server::Edge;
 /// # Errors
 /// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 409 when name, key or context path is taken, 422 for an
 /// invalid body.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    views: web::Data<ApplicationViews>,
+) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.check_mode()?;
-    let media_type = wire.accepted("application")?;
-    wire.check_content_type(&["application"])?;
-    let body = body.json(edge.limits().body_bytes).await?;
-    let id = ApplicationId::numbered(edge.platform.next_id());
+    head.check_mode()?;
+    let (media_type, body) = body.object(&["application"]).await?;
+    let id = ApplicationId::numbered(platform.next_id());
     let new = NewApplication::parse(body, id, caller.tenant.clone())?;
-    let secrets = edge.secret_key.store_application_secrets(&new);
-    let database = edge.platform.database();
+    let secrets = views.secret_key.store_application_secrets(&new);
+    let database = platform.database();
     platform_store::applications::changes::insert_application(database, &new.application, &secrets).await?;
-    let (links, key) = (wire.links(), Some(new.key.as_str().to_owned()));
-    let health = edge.services.health.of(&new.application);
+    let (links, key) = (head.links(), Some(new.key.as_str().to_owned()));
+    let health = views.services.health.of(&new.application);
     let shown = ShownApplication { application: new.application, key, health };
-    Ok(reply::created(&wire, media_type, links.application(id), &Arc::new(shown), &links))
+    Ok(reply::created(&head, media_type, links.application(id), &Arc::new(shown), &links))
 }
 
 /// `GET /application/applications/<id>`: returns an application of the caller's tenant, of the market, or one
@@ -50,15 +72,16 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 /// does not see.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
+    views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("application")?;
-    let (database, id) = (edge.platform.database(), ApplicationId::parse(&path)?);
+    let media_type = head.accepted("application")?;
+    let (database, id) = (platform.database(), ApplicationId::parse(&path)?);
     let seen = platform_store::applications::see_application(database, &caller.tenant, id).await?;
-    Ok(reply::found(media_type, &edge.show_application(seen), &wire.links()))
+    Ok(reply::found(media_type, &views.show(seen), &head.links()))
 }
 
 /// `GET /application/applications`: returns a page of the applications that the caller's tenant sees: its
@@ -66,9 +89,14 @@ pub async fn get(
 ///
 /// # Errors
 /// 403 without ROLE_APPLICATION_MANAGEMENT_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+    views: web::Data<ApplicationViews>,
+) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
-    page(&caller, &wire, &edge, &ApplicationFilter::Visible).await
+    page((&caller, &head), (&platform, &views), &ApplicationFilter::Visible).await
 }
 
 /// `GET /application/applicationsByName/<name>`: returns the visible applications of a name, which each owner
@@ -78,12 +106,13 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// As [`list`].
 pub async fn list_by_name(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     name: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
+    views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
-    page(&caller, &wire, &edge, &ApplicationFilter::Named(name.into_inner())).await
+    page((&caller, &head), (&platform, &views), &ApplicationFilter::Named(name.into_inner())).await
 }
 
 /// `GET /application/applicationsByOwner/<tenant>`: returns the visible applications that a tenant owns
@@ -93,12 +122,13 @@ pub async fn list_by_name(
 /// As [`list`]; 404 for text that cannot be a tenant id.
 pub async fn list_by_owner(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     tenant: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
+    views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
-    page(&caller, &wire, &edge, &ApplicationFilter::OwnedBy(TenantId::known(&tenant)?)).await
+    page((&caller, &head), (&platform, &views), &ApplicationFilter::OwnedBy(TenantId::known(&tenant)?)).await
 }
 
 /// `GET /application/applicationsByTenant/<tenant>`: returns the applications that a tenant subscribes to
@@ -109,18 +139,19 @@ pub async fn list_by_owner(
 /// not manage it; 404 for an unknown tenant, in tenant `management`.
 pub async fn list_by_tenant(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     tenant: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
+    views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
     if *tenant != caller.tenant.as_str() {
         caller.require(role::TENANT_MANAGEMENT_READ)?;
     }
-    wire.accepted("applicationCollection")?;
+    head.accepted("applicationCollection")?;
     let subscriber = TenantId::known(&tenant)?;
     if subscriber != caller.tenant {
-        let database = edge.platform.database();
+        let database = platform.database();
         match platform_store::tenants::get_tenant_below(database, &caller.tenant, &subscriber).await {
             Err(Error::NotFound { .. }) if caller.tenant.as_str() != MANAGEMENT => {
                 return Err(ApiError::forbidden_because("another tenant manages this one"));
@@ -128,7 +159,7 @@ pub async fn list_by_tenant(
             outcome => drop(outcome?),
         }
     }
-    page(&caller, &wire, &edge, &ApplicationFilter::SubscribedBy(subscriber)).await
+    page((&caller, &head), (&platform, &views), &ApplicationFilter::SubscribedBy(subscriber)).await
 }
 
 /// `PUT /application/applications/<id>`: changes the members that were sent; `null` removes an optional one
@@ -140,26 +171,25 @@ pub async fn list_by_tenant(
 /// for a change of the type.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.check_mode()?;
-    let id = own(&caller, &edge, &path).await?.id;
-    let media_type = wire.accepted("application")?;
-    wire.check_content_type(&["application"])?;
-    let patch = ApplicationPatch::parse(body.json(edge.limits().body_bytes).await?)?;
-    let (database, secrets) = (edge.platform.database(), edge.secret_key.store_changed_secrets(id, &patch));
+    head.check_mode()?;
+    let id = own(&caller, &platform, &path).await?.id;
+    let (media_type, patch) = body.parse(&["application"], ApplicationPatch::parse).await?;
+    let (database, secrets) = (platform.database(), views.secret_key.store_changed_secrets(id, &patch));
     let changed = platform_store::applications::changes::update_application(
         database,
         &caller.tenant,
         id,
         (&patch, &secrets),
     );
-    let shown = edge.show_application(changed.await?);
-    Ok(reply::updated(&wire, media_type, &Arc::new(shown), &wire.links()))
+    let shown = views.show(changed.await?);
+    Ok(reply::updated(&head, media_type, &Arc::new(shown), &head.links()))
 }
 
 /// `DELETE /application/applications/<id>`: deletes an application with its users in every tenant and its
@@ -170,14 +200,14 @@ pub async fn update(
 /// that is unknown or not visible; 409 for an application of the market that a tenant subscribes to.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.check_mode()?;
-    let id = own(&caller, &edge, &path).await?.id;
-    platform_store::applications::changes::delete_application(edge.platform.database(), &caller.tenant, id)
+    head.check_mode()?;
+    let id = own(&caller, &platform, &path).await?.id;
+    platform_store::applications::changes::delete_application(platform.database(), &caller.tenant, id)
         .await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -191,22 +221,23 @@ pub async fn remove(
 /// them becomes too long.
 pub async fn clone(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
+    views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.check_mode()?;
-    let media_type = wire.accepted("application")?;
-    let original = own(&caller, &edge, &path).await?;
-    let (database, secret_key) = (edge.platform.database(), &edge.secret_key);
+    head.check_mode()?;
+    let media_type = head.accepted("application")?;
+    let original = own(&caller, &platform, &path).await?;
+    let (database, secret_key) = (platform.database(), &views.secret_key);
     let (key, password) =
         platform_store::applications::changes::find_secrets(database, &caller.tenant, original.id).await?;
     let key = secret_key.open_application_key(original.id, &key).map(Secret::new);
     let key = key.ok_or_else(|| Error::unavailable("the key of an application was sealed by another key"))?;
     let password = password.and_then(|sealed| secret_key.open_resources_password(original.id, &sealed));
 
-    let id = ApplicationId::numbered(edge.platform.next_id());
+    let id = ApplicationId::numbered(platform.next_id());
     let new = NewApplication::clone_of(&original, id, &key, password.map(Secret::new))?;
     let secrets = secret_key.store_application_secrets(&new);
     let clone = platform_store::applications::changes::clone_application(
@@ -215,17 +246,17 @@ pub async fn clone(
         &new.application,
         &secrets,
     );
-    let shown = edge.show_application(clone.await?);
-    let links = wire.links();
-    Ok(reply::created(&wire, media_type, links.application(id), &Arc::new(shown), &links))
+    let shown = views.show(clone.await?);
+    let links = head.links();
+    Ok(reply::created(&head, media_type, links.application(id), &Arc::new(shown), &links))
 }
 
 /// Returns the application of a path for a change, which only its owner may make.
 ///
 /// # Errors
 /// `NotFound` for an application that is unknown or not visible, `Forbidden` for another tenant's.
-pub(super) async fn own(caller: &Caller, edge: &Edge, path: &str) -> Result<Application> {
-    let (database, id) = (edge.platform.database(), ApplicationId::parse(path)?);
+pub(super) async fn own(caller: &Caller, platform: &Platform, path: &str) -> Result<Application> {
+    let (database, id) = (platform.database(), ApplicationId::parse(path)?);
     let seen = platform_store::applications::see_application(database, &caller.tenant, id).await?;
     match seen.application.owner == caller.tenant {
         true => Ok(seen.application),
@@ -234,17 +265,20 @@ pub(super) async fn own(caller: &Caller, edge: &Edge, path: &str) -> Result<Appl
 }
 
 /// Responds with a page of the applications that the caller's tenant sees.
-async fn page(caller: &Caller, wire: &Wire, edge: &Edge, filter: &ApplicationFilter) -> Result<HttpResponse> {
-    let media_type = wire.accepted("applicationCollection")?;
-    let query = Query::parse(wire.query_string());
-    let (request, database) = (page_request(&query)?, edge.platform.database());
+async fn page(
+    (caller, head): (&Caller, &RequestHead),
+    (platform, views): (&Platform, &ApplicationViews),
+    filter: &ApplicationFilter,
+) -> Result<HttpResponse> {
+    let listing = Listing::of(head, "applicationCollection")?;
+    let database = platform.database();
     let page = platform_store::applications::collection::list_applications(
         database,
         &caller.tenant,
         filter,
-        &request,
+        &listing.request,
     )
     .await?;
-    let page = page.map(|seen| edge.show_application(seen));
-    reply::page(wire, media_type, "applications", &page, (&request, &query))
+    let page = page.map(|seen| views.show(seen));
+    listing.respond("applications", &page)
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::access::{Api, Authority, Ownership, Permission};
 use platform_model::audit_record::{AuditRecord, AuditRecordFilter};
 use platform_model::error::Error;
@@ -12,34 +13,36 @@ use platform_model::role;
 use platform_store::access::Source;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::{RequestHead, reply};
 
 /// `POST /audit/auditRecords`: creates a record of something a client did.
 ///
 /// # Errors
 /// 403 without ROLE_AUDIT_ADMIN or a device permission for the object of the record (Y-06), 422 for an
 /// invalid body.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_ADMIN, Permission::Admin)?;
-    let mode = wire.mode()?;
-    let media_type = wire.accepted("auditRecord")?;
-    wire.check_content_type(&["auditRecord"])?;
-    let body = body.json(edge.limits().body_bytes).await?;
+    let mode = head.mode()?;
+    let (media_type, body) = body.object(&["auditRecord"]).await?;
     let mut record = AuditRecord::parse(body, &caller.tenant, caller.recorded_as())?;
-    authorize(&edge, &caller, &authority, record.object()).await?;
+    authorize(&platform, &caller, &authority, record.object()).await?;
 
     if mode.stores() {
-        let (database, id) = (edge.platform.database(), edge.platform.next_id());
+        let (database, id) = (platform.database(), platform.next_id());
         record = platform_store::audit_records::insert_sent_audit_record(database, id, record).await?;
     }
 
-    let links = wire.links();
-    Ok(reply::created(&wire, media_type, links.audit_record(record.id), &Arc::new(record), &links))
+    let links = head.links();
+    Ok(reply::created(&head, media_type, links.audit_record(record.id), &Arc::new(record), &links))
 }
 
 /// `GET /audit/auditRecords`: returns a page of records, oldest first (X-18, Y-04). A caller without
@@ -49,17 +52,20 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 /// # Errors
 /// 403 without the role or any such permission, 422 for an invalid parameter, 413 when the query takes too
 /// long.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_READ, Permission::Read)?;
-    let query = Query::parse(wire.query_string());
-    let media_type = wire.accepted("auditRecordCollection")?;
-    let request = page_request(&query)?;
-    let filter = filter(&query)?;
-    let (database, tenant) = (edge.platform.database(), &caller.tenant);
-    let page =
-        platform_store::audit_records::list_audit_records(database, tenant, &filter, &authority, &request)
-            .await?;
-    reply::page(&wire, media_type, "auditRecords", &page, (&request, &query))
+    let listing = Listing::of(&head, "auditRecordCollection")?;
+    let filter = filter(&listing.query)?;
+    let (database, tenant) = (platform.database(), &caller.tenant);
+    let page = platform_store::audit_records::list_audit_records(
+        database,
+        tenant,
+        &filter,
+        &authority,
+        &listing.request,
+    )
+    .await?;
+    listing.respond("auditRecords", &page)
 }
 
 /// `GET /audit/auditRecords/<id>`: returns a record.
@@ -68,16 +74,16 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// 403 without ROLE_AUDIT_READ or a device permission for the object of the record, 404 for an unknown id.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_READ, Permission::Read)?;
-    let media_type = wire.accepted("auditRecord")?;
-    let (database, id) = (edge.platform.database(), AuditRecordId::parse(&path)?);
+    let media_type = head.accepted("auditRecord")?;
+    let (database, id) = (platform.database(), AuditRecordId::parse(&path)?);
     let record = platform_store::audit_records::get_audit_record(database, &caller.tenant, id).await?;
-    authorize(&edge, &caller, &authority, record.object()).await?;
-    Ok(reply::found(media_type, &record, &wire.links()))
+    authorize(&platform, &caller, &authority, record.object()).await?;
+    Ok(reply::found(media_type, &record, &head.links()))
 }
 
 /// `DELETE /audit/auditRecords`: deletes everything that matches the filters of GET, or all when there are
@@ -87,19 +93,23 @@ pub async fn get(
 ///
 /// # Errors
 /// 403 without the role or such a permission, 422 for an invalid or unknown parameter (C-19).
-pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn remove_many(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_ADMIN, Permission::Admin)?;
-    let query = Query::parse(wire.query_string());
+    let query = Query::parse(head.query_string());
     let source = query.get("source").and_then(|source| ManagedObjectId::parse(source).ok());
-    authorize(&edge, &caller, &authority, source).await?;
-    let mode = wire.mode()?;
+    authorize(&platform, &caller, &authority, source).await?;
+    let mode = head.mode()?;
     query.only_filters(&FILTERS)?;
     let mut filter = filter(&query)?;
     if matches!(authority, Authority::Limited(_)) {
         filter.except_types = Some(AuditRecord::other_types().map(ToOwned::to_owned).collect());
     }
     if mode.stores() {
-        let database = edge.platform.database();
+        let database = platform.database();
         platform_store::audit_records::delete_audit_records(database, &caller.tenant, &filter).await?;
     }
     Ok(HttpResponse::NoContent().finish())
@@ -119,7 +129,7 @@ fn right(caller: &Caller, role: &str, permission: Permission) -> Result<Authorit
 /// Admits callers with the role, and device permissions that cover the managed object of a record. Ownership
 /// does not count: nobody owns a record.
 async fn authorize(
-    edge: &Edge,
+    platform: &Platform,
     caller: &Caller,
     authority: &Authority,
     object: Option<ManagedObjectId>,
@@ -129,7 +139,7 @@ async fn authorize(
     }
     let object = object.ok_or_else(ApiError::forbidden)?;
     let by = (authority, &*caller.user, Ownership::Ignored);
-    let database = edge.platform.database();
+    let database = platform.database();
     let outcome =
         platform_store::access::authorize(database, &caller.tenant, object, by, Source::has_fragment).await;
     outcome.map_err(|error| match error {

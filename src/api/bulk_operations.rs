@@ -1,6 +1,7 @@
 //! `/devicecontrol/bulkoperations` (docs/rules.md#bulk-operations; K-01 to K-11).
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::access::Api;
 use platform_model::bulk_operation::{BulkOperationPatch, DeletedOnes, NewBulkOperation};
 use platform_model::id::BulkOperationId;
@@ -8,30 +9,31 @@ use platform_model::role;
 use platform_store::bulk::operations::{delete_bulk_operation, get_bulk_operation, list_bulk_operations};
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
-use crate::http::paging::page_request;
-use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::paging::Listing;
+use crate::http::{RequestHead, reply};
 
 /// `POST /devicecontrol/bulkoperations`: plans operations for the devices of a group, or for the devices
 /// where an earlier bulk operation failed (K-03, K-04). Returns 201; the bulk operation starts by itself.
 ///
 /// # Errors
 /// 403 without ROLE_BULK_OPERATION_ADMIN, 422 for an invalid body, an unknown group or an unknown parent.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
-    let origin = caller.origin(&wire, role::BULK_OPERATION_ADMIN, Api::Operation)?;
-    let media_type = wire.accepted("bulkOperation")?;
-    wire.check_content_type(&["bulkOperation"])?;
-    let new = NewBulkOperation::parse(body.json(edge.limits().body_bytes).await?)?;
+    let origin = caller.origin(&head, role::BULK_OPERATION_ADMIN, Api::Operation)?;
+    let (media_type, new) = body.parse(&["bulkOperation"], NewBulkOperation::parse).await?;
 
-    let bulk_operation = edge.platform.create_bulk_operation(&caller.tenant, &new, &origin).await?;
+    let bulk_operation = platform.create_bulk_operation(&caller.tenant, &new, &origin).await?;
 
     let links = origin.links;
     let location = links.bulk_operation(bulk_operation.id);
-    Ok(reply::created(&wire, media_type, location, &bulk_operation, &links))
+    Ok(reply::created(&head, media_type, location, &bulk_operation, &links))
 }
 
 /// `GET /devicecontrol/bulkoperations`: returns a page of bulk operations by id. Deleted ones are included
@@ -39,17 +41,15 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 ///
 /// # Errors
 /// 403 without ROLE_BULK_OPERATION_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_READ)?;
-    let media_type = wire.accepted("bulkOperationCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let deleted = match query.flag("withDeleted")? {
+    let listing = Listing::of(&head, "bulkOperationCollection")?;
+    let deleted = match listing.query.flag("withDeleted")? {
         Some(true) => DeletedOnes::Shown,
         _ => DeletedOnes::Hidden,
     };
-    let page = list_bulk_operations(edge.platform.database(), &caller.tenant, deleted, &request).await?;
-    reply::page(&wire, media_type, "bulkOperations", &page, (&request, &query))
+    let page = list_bulk_operations(platform.database(), &caller.tenant, deleted, &listing.request).await?;
+    listing.respond("bulkOperations", &page)
 }
 
 /// `GET /devicecontrol/bulkoperations/<id>`: returns a bulk operation, even a deleted one (K-07).
@@ -58,15 +58,15 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// 403 without ROLE_BULK_OPERATION_READ, 404 for an unknown id.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_READ)?;
-    let media_type = wire.accepted("bulkOperation")?;
-    let (database, id) = (edge.platform.database(), BulkOperationId::parse(&path)?);
+    let media_type = head.accepted("bulkOperation")?;
+    let (database, id) = (platform.database(), BulkOperationId::parse(&path)?);
     let bulk_operation = get_bulk_operation(database, &caller.tenant, id).await?;
-    Ok(reply::found(media_type, &bulk_operation, &wire.links()))
+    Ok(reply::found(media_type, &bulk_operation, &head.links()))
 }
 
 /// `PUT /devicecontrol/bulkoperations/<id>`: changes start, ramp and prototype. A bulk operation that has
@@ -77,22 +77,20 @@ pub async fn get(
 /// body or a group that does not exist any more.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
-    let origin = caller.origin(&wire, role::BULK_OPERATION_ADMIN, Api::Operation)?;
+    let origin = caller.origin(&head, role::BULK_OPERATION_ADMIN, Api::Operation)?;
     let id = BulkOperationId::parse(&path)?;
-    get_bulk_operation(edge.platform.database(), &caller.tenant, id).await?;
-    let media_type = wire.accepted("bulkOperation")?;
-    wire.check_content_type(&["bulkOperation"])?;
-    let patch = BulkOperationPatch::parse(body.json(edge.limits().body_bytes).await?)?;
+    get_bulk_operation(platform.database(), &caller.tenant, id).await?;
+    let (media_type, patch) = body.parse(&["bulkOperation"], BulkOperationPatch::parse).await?;
 
-    let bulk_operation = edge.platform.update_bulk_operation(&caller.tenant, id, &patch, &origin).await?;
+    let bulk_operation = platform.update_bulk_operation(&caller.tenant, id, &patch, &origin).await?;
 
-    Ok(reply::updated(&wire, media_type, &bulk_operation, &origin.links))
+    Ok(reply::updated(&head, media_type, &bulk_operation, &origin.links))
 }
 
 /// `DELETE /devicecontrol/bulkoperations/<id>`: stops creating operations; those that were created stay
@@ -102,13 +100,13 @@ pub async fn update(
 /// 403 without ROLE_BULK_OPERATION_ADMIN, 404 for an unknown id.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
-    let mode = wire.mode()?;
-    let (database, id) = (edge.platform.database(), BulkOperationId::parse(&path)?);
+    let mode = head.mode()?;
+    let (database, id) = (platform.database(), BulkOperationId::parse(&path)?);
     match mode.stores() {
         true => delete_bulk_operation(database, &caller.tenant, id).await?,
         false => drop(get_bulk_operation(database, &caller.tenant, id).await?),

@@ -13,6 +13,7 @@ mod text;
 
 use actix_web::{HttpResponse, web};
 use futures_util::{StreamExt, stream};
+use platform_actors::Platform;
 use platform_actors::background::bulk_registration::{BulkRegistration, HashedDevice, Registered, Uploader};
 use platform_model::access::{Api, Permission};
 use platform_model::body::missing;
@@ -25,13 +26,12 @@ use rows::{ReceivedFile, RowReader};
 use text::Utf8Check;
 
 use crate::auth::{Authenticator, Caller};
-use crate::http::Wire;
-use crate::http::body::Unread;
+use crate::http::RequestHead;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::FRAMING;
 use crate::http::multipart::{Form, Part};
 use crate::http::spool::Spool;
-use crate::server::Edge;
 
 /// The number of passwords that are hashed at once. It is small because logins wait for the same threads.
 const HASHED_AT_ONCE: usize = 2;
@@ -45,12 +45,18 @@ const HASHED_AT_ONCE: usize = 2;
 /// 403 without ROLE_DEVICE_CONTROL_ADMIN, 400 for a malformed form, 413 for a file that is too large, 415 for
 /// a body that is not a form, 422 when no row of the file can succeed (N-16), 503 when the database fails;
 /// then some of the rows may be stored.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    authenticator: web::Data<Authenticator>,
+) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
-    wire.check_mode()?;
-    let media_type = wire.accepted("bulkNewDeviceRequest")?;
-    let limit = edge.limits().bulk_registration_bytes;
-    let mut form = Form::new(&wire, body, limit.saturating_add(FRAMING)).await?;
+    head.check_mode()?;
+    let media_type = head.accepted("bulkNewDeviceRequest")?;
+    let limit = platform.limits().bulk_registration_bytes;
+    let mut form = Form::new(&head, body, limit.saturating_add(FRAMING)).await?;
     let received = match Box::pin(receive(&mut form, limit)).await {
         Ok(received) => received,
         Err(refusal) => {
@@ -59,20 +65,20 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
         }
     };
     let rows = RowReader::open(received, caller.tenant.clone()).await?;
-    let mut run = BulkRegistration::new(edge.platform.clone(), uploader(&caller, &wire));
+    let mut run = BulkRegistration::new(platform.into_inner(), uploader(&caller, &head));
 
-    let outcome = Box::pin(register_all(&edge, &mut run, rows)).await;
+    let outcome = Box::pin(register_all(&authenticator, &mut run, rows)).await;
 
     run.finish().await;
     outcome?.respond(media_type).await
 }
 
-fn uploader(caller: &Caller, wire: &Wire) -> Uploader {
+fn uploader(caller: &Caller, head: &RequestHead) -> Uploader {
     Uploader {
         tenant: caller.tenant.clone(),
         user: caller.user.clone(),
         sees: caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read),
-        links: wire.links(),
+        links: head.links(),
     }
 }
 
@@ -104,7 +110,7 @@ async fn receive_file(mut part: Part, limit: usize) -> Result<ReceivedFile> {
 }
 
 async fn register_all(
-    edge: &Edge,
+    authenticator: &Authenticator,
     run: &mut BulkRegistration,
     rows: RowReader,
 ) -> Result<RegistrationResult> {
@@ -113,7 +119,7 @@ async fn register_all(
     while let Some(read) = reading {
         let (rows, rest) = read.rows().await?;
         reading = rest.map(RowReader::read);
-        for (place, registered) in register(edge, run, rows).await? {
+        for (place, registered) in register(authenticator, run, rows).await? {
             outcome.note(&place, &registered).await?;
         }
     }
@@ -122,7 +128,7 @@ async fn register_all(
 
 /// Registers a batch of rows. Returns the result of each, in order.
 async fn register(
-    edge: &Edge,
+    authenticator: &Authenticator,
     run: &mut BulkRegistration,
     rows: Vec<Row>,
 ) -> Result<Vec<(Place, Registered)>> {
@@ -143,7 +149,7 @@ async fn register(
         }
     }
     if !devices.is_empty() {
-        let devices = hashed(&edge.authenticator, devices).await?;
+        let devices = hashed(authenticator, devices).await?;
         done.extend(places.into_iter().zip(run.register(devices).await?));
     }
     if !requests.is_empty() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::application::{ApplicationPatch, ApplicationUser, Duty, Secret};
 use platform_model::application_credentials::ApplicationCredentials;
 use platform_model::application_settings::{Options, SettingsPlan};
@@ -17,14 +18,13 @@ use platform_model::tenant_option::OptionName;
 use platform_store::applications::changes::ChangedSecrets;
 use platform_store::applications::users::StoredUser;
 
-use crate::api::applications;
+use crate::api::applications::{self, ApplicationViews};
+use crate::auth::password::SecretKey;
 use crate::auth::{AnyCaller, Caller};
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::paging::Listing;
+use crate::http::{RequestHead, reply};
 
 /// `GET /application/applications/<id>/bootstrapUser`: returns the credentials of a microservice, as often as
 /// its owner requests them (W-10).
@@ -34,17 +34,18 @@ use crate::server::Edge;
 /// application that is unknown, not visible, or not a microservice.
 pub async fn get_bootstrap_user(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
+    secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    let media_type = wire.accepted("user")?;
-    let id = applications::own(&caller, &edge, &path).await?.id;
-    let user = platform_store::applications::users::find_bootstrap_user(edge.platform.database(), id).await?;
+    let media_type = head.accepted("user")?;
+    let id = applications::own(&caller, &platform, &path).await?.id;
+    let user = platform_store::applications::users::find_bootstrap_user(platform.database(), id).await?;
     let user = user.ok_or_else(|| Error::not_found(Noun::Application, format!("{id}/bootstrapUser")))?;
-    let credentials = credentials(&edge, (id, Duty::Bootstrap), user)?;
-    Ok(reply::found(media_type, &credentials, &wire.links()))
+    let credentials = credentials(&secret_key, (id, Duty::Bootstrap), user)?;
+    Ok(reply::found(media_type, &credentials, &head.links()))
 }
 
 /// `GET /application/currentApplication`: returns the calling microservice, with its key, because its
@@ -52,12 +53,17 @@ pub async fn get_bootstrap_user(
 ///
 /// # Errors
 /// 403 for everyone except bootstrap users of microservices.
-pub async fn get(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn get(
+    caller: AnyCaller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+    views: web::Data<ApplicationViews>,
+) -> Result<HttpResponse> {
     let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
-    let media_type = wire.accepted("application")?;
-    let database = edge.platform.database();
+    let media_type = head.accepted("application")?;
+    let database = platform.database();
     let seen = platform_store::applications::see_application(database, &caller.0.tenant, application).await?;
-    Ok(reply::found(media_type, &edge.show_application(seen), &wire.links()))
+    Ok(reply::found(media_type, &views.show(seen), &head.links()))
 }
 
 /// `PUT /application/currentApplication`: changes name, availability, `requiredRoles`, `roles` and
@@ -69,15 +75,14 @@ pub async fn get(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result
 /// body.
 pub async fn update(
     caller: AnyCaller,
-    wire: Wire,
-    body: Unread,
-    edge: web::Data<Edge>,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
-    wire.check_mode()?;
-    let media_type = wire.accepted("application")?;
-    wire.check_content_type(&["application"])?;
-    let sent = ApplicationPatch::parse(body.json(edge.limits().body_bytes).await?)?;
+    head.check_mode()?;
+    let (media_type, sent) = body.parse(&["application"], ApplicationPatch::parse).await?;
     let patch = ApplicationPatch {
         name: sent.name,
         availability: sent.availability,
@@ -86,13 +91,13 @@ pub async fn update(
         external_url: sent.external_url,
         ..ApplicationPatch::default()
     };
-    let (database, tenant) = (edge.platform.database(), &caller.0.tenant);
+    let (database, tenant) = (platform.database(), &caller.0.tenant);
     let change = (&patch, &ChangedSecrets::default());
     let seen =
         platform_store::applications::changes::update_application(database, tenant, application, change)
             .await?;
-    let shown = edge.show_application(seen);
-    Ok(reply::updated(&wire, media_type, &Arc::new(shown), &wire.links()))
+    let shown = views.show(seen);
+    Ok(reply::updated(&head, media_type, &Arc::new(shown), &head.links()))
 }
 
 /// `GET /application/currentApplication/subscriptions`, also `…/subscription`: returns a page of the
@@ -103,23 +108,24 @@ pub async fn update(
 /// 403 for everyone except bootstrap users of microservices, 422 for an invalid parameter.
 pub async fn list_subscriptions(
     caller: AnyCaller,
-    wire: Wire,
-    edge: web::Data<Edge>,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+    secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
     let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
-    let media_type = wire.accepted("applicationUserCollection")?;
-    let query = Query::parse(wire.query_string());
-    let mut request = page_request(&query)?;
-    if query.get("pageSize").is_none() {
-        request.size = MAX_PAGE_SIZE;
+    let mut listing = Listing::of(&head, "applicationUserCollection")?;
+    if listing.query.get("pageSize").is_none() {
+        listing.request.size = MAX_PAGE_SIZE;
     }
-    let database = edge.platform.database();
+    let database = platform.database();
     let page =
-        platform_store::applications::users::list_service_users(database, application, &request).await?;
+        platform_store::applications::users::list_service_users(database, application, &listing.request)
+            .await?;
     let of = (application, Duty::Service);
-    let members = page.members.into_iter().map(|user| credentials(&edge, of, user)).collect::<Result<_>>()?;
+    let members =
+        page.members.into_iter().map(|user| credentials(&secret_key, of, user)).collect::<Result<_>>()?;
     let page = Page { members, next: page.next, count: page.count };
-    reply::page(&wire, media_type, "users", &page, (&request, &query))
+    listing.respond("users", &page)
 }
 
 /// `GET /application/currentApplication/settings`: returns a flat object of the options that the caller's
@@ -128,17 +134,22 @@ pub async fn list_subscriptions(
 ///
 /// # Errors
 /// 403 for everyone except the users of microservices.
-pub async fn get_settings(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn get_settings(
+    caller: AnyCaller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+    secret_key: web::Data<SecretKey>,
+) -> Result<HttpResponse> {
     let user = acting(&caller, &[Duty::Bootstrap, Duty::Service])?;
-    let media_type = wire.accepted_json()?;
+    let media_type = head.accepted_json()?;
     let application =
-        platform_store::applications::get_application(edge.platform.database(), user.application).await?;
+        platform_store::applications::get_application(platform.database(), user.application).await?;
     let plan = SettingsPlan::of(&application)?;
-    let own = options(&edge, &caller.0.tenant, &plan).await?;
+    let own = options((&platform, &secret_key), &caller.0.tenant, &plan).await?;
     let settings = match user.duty {
         Duty::Bootstrap => plan.of_owner(own),
         Duty::Service if plan.asks_owner() => {
-            plan.of_subscriber(own, options(&edge, &application.owner, &plan).await?)
+            plan.of_subscriber(own, options((&platform, &secret_key), &application.owner, &plan).await?)
         }
         Duty::Service => plan.of_subscriber(own, Options::new()),
     };
@@ -160,16 +171,19 @@ fn acting(caller: &AnyCaller, duties: &[Duty]) -> Result<ApplicationUser> {
 }
 
 /// Returns the options that a tenant set in the category of a microservice, with decrypted secrets.
-async fn options(edge: &Edge, tenant: &TenantId, plan: &SettingsPlan) -> Result<Options> {
+async fn options(
+    (platform, secret_key): (&Platform, &SecretKey),
+    tenant: &TenantId,
+    plan: &SettingsPlan,
+) -> Result<Options> {
     let stored =
-        platform_store::tenants::options::list_stored(edge.platform.database(), tenant, &plan.category)
-            .await?;
+        platform_store::tenants::options::list_stored(platform.database(), tenant, &plan.category).await?;
     let open = |(key, value): (String, String)| {
         let name = OptionName { category: plan.category.clone(), key };
         if !name.is_secret() {
             return Some((name.key, value));
         }
-        let opened = edge.secret_key.sealing().open([tenant.as_str(), &name.category, &name.key], &value);
+        let opened = secret_key.sealing().open([tenant.as_str(), &name.category, &name.key], &value);
         if opened.is_none() {
             tracing::warn!(tenant.id = %tenant, option.name = %name, "a secret option cannot be opened");
         }
@@ -179,12 +193,12 @@ async fn options(edge: &Edge, tenant: &TenantId, plan: &SettingsPlan) -> Result<
 }
 
 fn credentials(
-    edge: &Edge,
+    secret_key: &SecretKey,
     (application, duty): (ApplicationId, Duty),
     user: StoredUser,
 ) -> Result<ApplicationCredentials> {
     let StoredUser { tenant, name, sealed_password } = user;
-    let password = edge.secret_key.open_user_secret(&tenant, application, duty, &sealed_password);
+    let password = secret_key.open_user_secret(&tenant, application, duty, &sealed_password);
     let password = password
         .ok_or_else(|| Error::unavailable("the password of a microservice was sealed with another key"))?;
     Ok(ApplicationCredentials { tenant, name, password: Secret::new(password) })

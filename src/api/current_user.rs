@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::user::{CurrentUser, User, UserPatch};
 
-use crate::auth::{AnyCaller, Caller};
-use crate::http::body::Unread;
+use crate::auth::{AnyCaller, Authenticator, Caller};
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::{RequestHead, reply};
 
 /// The media type in which the caller's own user is shown, chosen by `Accept`.
 enum UserView {
@@ -19,10 +19,10 @@ enum UserView {
     User(String),
 }
 
-fn view(wire: &Wire) -> Result<UserView> {
-    match wire.accepted("currentUser") {
+fn view(head: &RequestHead) -> Result<UserView> {
+    match head.accepted("currentUser") {
         Ok(media_type) => Ok(UserView::CurrentUser(media_type)),
-        Err(neither) => wire.accepted("user").map(UserView::User).map_err(|_| neither),
+        Err(neither) => head.accepted("user").map(UserView::User).map_err(|_| neither),
     }
 }
 
@@ -31,17 +31,20 @@ fn view(wire: &Wire) -> Result<UserView> {
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_OWN_READ.
-pub async fn get(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn get(
+    caller: AnyCaller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     let AnyCaller(caller) = caller;
     if caller.application.is_none() {
         caller.owns_record()?;
     }
-    let view = view(&wire)?;
-    let user =
-        platform_store::users::get_user(edge.platform.database(), &caller.tenant, &caller.user).await?;
+    let view = view(&head)?;
+    let user = platform_store::users::get_user(platform.database(), &caller.tenant, &caller.user).await?;
     Ok(match view {
-        UserView::CurrentUser(media_type) => reply::found(media_type, &current(&caller, user), &wire.links()),
-        UserView::User(media_type) => reply::found(media_type, &user, &wire.links()),
+        UserView::CurrentUser(media_type) => reply::found(media_type, &current(&caller, user), &head.links()),
+        UserView::User(media_type) => reply::found(media_type, &user, &head.links()),
     })
 }
 
@@ -49,25 +52,31 @@ pub async fn get(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_OWN_ADMIN; 422 for an invalid body or another user name.
-pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let administration = caller.administers_oneself(&edge)?;
-    wire.check_mode()?;
-    let view = view(&wire)?;
-    wire.check_content_type(&["currentUser", "user"])?;
-    let mut patch = UserPatch::parse(body.json(edge.limits().body_bytes).await?)?.of_oneself();
+pub async fn update(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    authenticator: web::Data<Authenticator>,
+) -> Result<HttpResponse> {
+    let administration = caller.administers_oneself(&platform)?;
+    head.check_mode()?;
+    let view = view(&head)?;
+    head.check_content_type(&["currentUser", "user"])?;
+    let mut patch = UserPatch::parse(body.json(platform.limits().body_bytes).await?)?.of_oneself();
     patch.check_name(&caller.user)?;
-    let hash = edge.authenticator.hash_chosen(patch.password.take()).await?;
+    let hash = authenticator.hash_chosen(patch.password.take()).await?;
 
-    let (database, change) = (edge.platform.database(), (&patch, hash.as_deref()));
+    let (database, change) = (platform.database(), (&patch, hash.as_deref()));
     let user =
         platform_store::users::changes::update_user(database, &administration, &caller.user, change).await?;
 
-    let links = wire.links();
+    let links = head.links();
     Ok(match view {
         UserView::CurrentUser(media_type) => {
-            reply::updated(&wire, media_type, &Arc::new(current(&caller, user)), &links)
+            reply::updated(&head, media_type, &Arc::new(current(&caller, user)), &links)
         }
-        UserView::User(media_type) => reply::updated(&wire, media_type, &Arc::new(user), &links),
+        UserView::User(media_type) => reply::updated(&head, media_type, &Arc::new(user), &links),
     })
 }
 

@@ -3,7 +3,7 @@
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
-use platform_model::body::Body;
+use platform_actors::Platform;
 use platform_model::device_credentials::DeviceCredentials;
 use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
@@ -13,11 +13,14 @@ use platform_model::role;
 use platform_model::tenant::MANAGEMENT;
 use platform_store::devices::credentials::{self, Admitted, Issued, NewPassword};
 
-use crate::auth::{AnyCaller, Caller, Source, password};
-use crate::http::body::Unread;
+use crate::auth::password::{self, SecretKey};
+use crate::auth::{AnyCaller, Caller, RateLimit, Source};
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
-use crate::http::{Wire, client_address};
-use crate::server::Edge;
+use crate::http::{RequestHead, client_address};
+
+/// The rate limit for devices that request their credentials, by address (E-06).
+pub struct CredentialPolls(pub RateLimit);
 
 /// `POST /devicecontrol/deviceCredentials`: returns 201 with the credentials of a device that was registered
 /// and accepted. The response has a body with or without `Accept`, because the credentials are its only
@@ -30,20 +33,20 @@ use crate::server::Edge;
 pub async fn create(
     AnyCaller(caller): AnyCaller,
     request: HttpRequest,
-    wire: Wire,
-    body: Unread,
-    edge: web::Data<Edge>,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    secret_key: web::Data<SecretKey>,
+    polls: web::Data<CredentialPolls>,
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_BOOTSTRAP)?;
-    edge.credential_polls.admit(Source::of(client_address(&request)))?;
-    let media_type = wire.accepted("deviceCredentials")?;
-    wire.check_content_type(&["deviceCredentials"])?;
-    let mut body: Body = body.json(edge.limits().body_bytes).await?;
+    polls.0.admit(Source::of(client_address(&request)))?;
+    let (media_type, mut body) = body.object(&["deviceCredentials"]).await?;
     let id = device_id(&mut body)?;
 
-    let credentials = collect(&edge, &caller, id).await?;
+    let credentials = collect(&platform, &secret_key, &caller, id).await?;
 
-    let links = wire.links();
+    let links = head.links();
     let location = links.device_credentials(credentials.id.as_str());
     Ok(HttpResponse::Created()
         .insert_header((header::LOCATION, location))
@@ -62,20 +65,22 @@ pub async fn create(
 pub async fn get(
     AnyCaller(caller): AnyCaller,
     request: HttpRequest,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
+    secret_key: web::Data<SecretKey>,
+    polls: web::Data<CredentialPolls>,
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_BOOTSTRAP)?;
-    edge.credential_polls.admit(Source::of(client_address(&request)))?;
-    let media_type = wire.accepted("deviceCredentials")?;
+    polls.0.admit(Source::of(client_address(&request)))?;
+    let media_type = head.accepted("deviceCredentials")?;
     let id = DeviceId::parse_of_path(&path)?;
-    let issued = credentials::find(edge.platform.database(), within(&caller), &id).await?;
-    let credentials = reveal(&edge, issued, id)?;
+    let issued = credentials::find(platform.database(), within(&caller), &id).await?;
+    let credentials = reveal(&secret_key, issued, id)?;
     Ok(HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, media_type))
         .insert_header((header::CACHE_CONTROL, "no-store"))
-        .body(encode(&credentials, &wire.links())))
+        .body(encode(&credentials, &head.links())))
 }
 
 /// Returns the tenant to which the caller's polls are restricted, if any: a bootstrap user of tenant
@@ -89,11 +94,16 @@ fn within(caller: &Caller) -> Option<&TenantId> {
 ///
 /// # Errors
 /// As [`create`].
-async fn collect(edge: &Edge, caller: &Caller, id: DeviceId) -> Result<DeviceCredentials> {
-    match credentials::poll(edge.platform.database(), within(caller), &id).await? {
-        Admitted::Issued(issued) => reveal(edge, issued, id),
+async fn collect(
+    platform: &Platform,
+    secret_key: &SecretKey,
+    caller: &Caller,
+    id: DeviceId,
+) -> Result<DeviceCredentials> {
+    match credentials::poll(platform.database(), within(caller), &id).await? {
+        Admitted::Issued(issued) => reveal(secret_key, issued, id),
         Admitted::Accepted(tenant) => {
-            let password = issue(edge, &tenant, &id).await?;
+            let password = issue(platform, secret_key, &tenant, &id).await?;
             Ok(DeviceCredentials { id, tenant, password })
         }
     }
@@ -101,28 +111,36 @@ async fn collect(edge: &Edge, caller: &Caller, id: DeviceId) -> Result<DeviceCre
 
 /// Returns the credentials that a device was given before. They are invalid if its user was deleted or its
 /// password changed since.
-fn reveal(edge: &Edge, Issued { tenant, sealed, hash }: Issued, id: DeviceId) -> Result<DeviceCredentials> {
-    let password = open(edge, &tenant, &id, &sealed);
-    let current =
-        password.filter(|password| hash.is_some_and(|hash| edge.secret_key.verifies(password, &hash)));
+fn reveal(
+    secret_key: &SecretKey,
+    Issued { tenant, sealed, hash }: Issued,
+    id: DeviceId,
+) -> Result<DeviceCredentials> {
+    let password = open(secret_key, &tenant, &id, &sealed);
+    let current = password.filter(|password| hash.is_some_and(|hash| secret_key.verifies(password, &hash)));
     let password = current.ok_or_else(|| Error::not_found(Noun::NewDeviceRequest, &id))?;
     Ok(DeviceCredentials { id, tenant, password })
 }
 
 /// Creates credentials, unless a concurrent poll did.
-async fn issue(edge: &Edge, tenant: &TenantId, id: &DeviceId) -> Result<String> {
+async fn issue(
+    platform: &Platform,
+    secret_key: &SecretKey,
+    tenant: &TenantId,
+    id: &DeviceId,
+) -> Result<String> {
     let password = password::generate();
     let new = NewPassword {
-        hash: &edge.secret_key.hash(&password),
-        sealed: &edge.secret_key.sealing().seal(place(tenant, id), &password),
-        kept: edge.limits().device_credentials,
+        hash: &secret_key.hash(&password),
+        sealed: &secret_key.sealing().seal(place(tenant, id), &password),
+        kept: platform.limits().device_credentials,
     };
-    let sealed = credentials::issue(edge.platform.database(), tenant, id, new).await?;
-    Ok(open(edge, tenant, id, &sealed).ok_or_else(|| Error::not_found(Noun::NewDeviceRequest, id))?)
+    let sealed = credentials::issue(platform.database(), tenant, id, new).await?;
+    Ok(open(secret_key, tenant, id, &sealed).ok_or_else(|| Error::not_found(Noun::NewDeviceRequest, id))?)
 }
 
-fn open(edge: &Edge, tenant: &TenantId, id: &DeviceId, sealed: &str) -> Option<String> {
-    edge.secret_key.sealing().open(place(tenant, id), sealed)
+fn open(secret_key: &SecretKey, tenant: &TenantId, id: &DeviceId, sealed: &str) -> Option<String> {
+    secret_key.sealing().open(place(tenant, id), sealed)
 }
 
 /// Returns the names that a sealed password is bound to.

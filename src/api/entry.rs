@@ -7,9 +7,9 @@ use platform_model::role;
 use serde_json::{Map, Value, json};
 
 use crate::auth::Caller;
-use crate::http::Wire;
+use crate::http::RequestHead;
+use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::{ApiError, Result};
-use crate::server::Edge;
 
 /// The entry resource of one interface.
 struct Entry {
@@ -226,13 +226,17 @@ pub fn paths() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// 406 for an unsupported type.
-pub async fn platform(_: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let media_type = wire.accepted("platformApi")?;
-    let links = wire.links();
+pub async fn platform(
+    _: Caller,
+    head: RequestHead,
+    compatibility: web::Data<ClientCompatibility>,
+) -> Result<HttpResponse> {
+    let media_type = head.accepted("platformApi")?;
+    let links = head.links();
     let mut body = Map::new();
     body.insert("self".into(), format!("{}/platform", links.base()).into());
     for (name, entry) in PLATFORM {
-        body.insert(name.into(), entry.shown(links.base(), &edge));
+        body.insert(name.into(), entry.shown(links.base(), **compatibility));
     }
     Ok(respond(media_type, Value::Object(body)))
 }
@@ -241,14 +245,18 @@ pub async fn platform(_: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
 ///
 /// # Errors
 /// 403 without its role, 406 for an unsupported type.
-pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let entry = ENTRIES.into_iter().find(|entry| entry.path == wire.path());
-    let entry = entry.ok_or_else(|| ApiError::NoSuchPath(wire.path().to_owned()))?;
+pub async fn get(
+    caller: Caller,
+    head: RequestHead,
+    compatibility: web::Data<ClientCompatibility>,
+) -> Result<HttpResponse> {
+    let entry = ENTRIES.into_iter().find(|entry| entry.path == head.path());
+    let entry = entry.ok_or_else(|| ApiError::NoSuchPath(head.path().to_owned()))?;
     if !entry.roles.is_empty() {
         caller.require_any(entry.roles)?;
     }
-    let media_type = wire.accepted(entry.media_type)?;
-    Ok(respond(media_type, entry.shown(wire.links().base(), &edge)))
+    let media_type = head.accepted(entry.media_type)?;
+    Ok(respond(media_type, entry.shown(head.links().base(), **compatibility)))
 }
 
 fn respond(media_type: String, body: Value) -> HttpResponse {
@@ -256,7 +264,7 @@ fn respond(media_type: String, body: Value) -> HttpResponse {
 }
 
 impl Entry {
-    fn shown(&self, base: &str, edge: &Edge) -> Value {
+    fn shown(&self, base: &str, compatibility: ClientCompatibility) -> Value {
         let mut body = Map::new();
         body.insert("self".into(), format!("{base}{}", self.path).into());
         for (name, path, array) in self.collections {
@@ -264,7 +272,7 @@ impl Entry {
         }
         for (name, template) in self.templates {
             let template = match *name {
-                "externalId" if edge.client_compatibility => COMPATIBLE_EXTERNAL_ID,
+                "externalId" if compatibility.is_on() => COMPATIBLE_EXTERNAL_ID,
                 _ => template,
             };
             body.insert((*name).into(), format!("{base}{template}").into());

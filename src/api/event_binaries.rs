@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_actors::device::{PlaceEventBinary, RemoveEventBinary, Removed};
 use platform_model::access::{Api, Ownership};
 use platform_model::binary::{self, Binary};
@@ -17,12 +18,11 @@ use platform_model::role;
 use platform_store::inventory::binaries::Upload;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::{self, FRAMING};
 use crate::http::multipart::{Form, Part, is_form};
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::{RequestHead, reply};
 
 /// The largest part `object` in bytes. It holds a name and a type.
 const MAX_OBJECT: usize = 64 << 10;
@@ -32,14 +32,18 @@ const MAX_OBJECT: usize = 64 << 10;
 /// # Errors
 /// 403 without ROLE_EVENT_READ, ownership of the source (U-10a) or a device permission, 404 for an unknown
 /// event and for an event without a complete file.
-pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn get(
+    caller: Caller,
+    path: web::Path<String>,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     let authority = caller.reads(role::EVENT_READ, Api::Event);
-    let database = edge.platform.database().clone();
+    let database = platform.database().clone();
     let id = EventId::parse(&path)?;
     let (event, content) =
         platform_store::events::get_event_with_binary(&database, &caller.tenant, id).await?;
     let has_fragment = |name: &str| event.fragments.get(name).is_some();
-    caller.reaches_data_of(&edge, event.source, (&authority, Ownership::Counts), has_fragment).await?;
+    caller.reaches_data_of(&platform, event.source, (&authority, Ownership::Counts), has_fragment).await?;
     match content {
         Some(Content::Complete(binary)) => Ok(file::found(database, caller.tenant.clone(), binary)),
         _ => Err(Error::not_found(Noun::EventBinary, id).into()),
@@ -56,20 +60,20 @@ pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>)
 /// differs from its header.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let event = WritableEvent::find(caller, &wire, &path, &edge).await?;
-    match (content_range(&wire)?, is_form(&wire)) {
-        (Some(range), false) => event.upload(Placement::Chunk(range))?.chunk(&wire, body, range).await,
+    let event = WritableEvent::find(caller, &head, &path, &platform).await?;
+    match (content_range(&head)?, is_form(&head)) {
+        (Some(range), false) => event.upload(Placement::Chunk(range))?.chunk(&head, body, range).await,
         (Some(_), true) => {
             let allowed = "a raw body, because a chunk is not a form";
             Err(Error::invalid_value("Content-Type", "multipart/form-data", allowed).into())
         }
-        (None, false) => event.upload(Placement::New)?.raw(&wire, body).await,
-        (None, true) => event.upload(Placement::New)?.form(&wire, body).await,
+        (None, false) => event.upload(Placement::New)?.raw(&head, body).await,
+        (None, true) => event.upload(Placement::New)?.form(&head, body).await,
     }
 }
 
@@ -80,16 +84,16 @@ pub async fn create(
 /// too large.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let event = WritableEvent::find(caller, &wire, &path, &edge).await?;
-    if content_range(&wire)?.is_some() {
+    let event = WritableEvent::find(caller, &head, &path, &platform).await?;
+    if content_range(&head)?.is_some() {
         return Err(Error::invalid_value("Content-Range", "sent with PUT", "chunks by POST").into());
     }
-    event.upload(Placement::Replacement)?.raw(&wire, body).await
+    event.upload(Placement::Replacement)?.raw(&head, body).await
 }
 
 /// `DELETE /event/events/<id>/binaries`: deletes the file, whether or not it is complete, and returns 204.
@@ -98,16 +102,15 @@ pub async fn update(
 /// 403 without the role or ownership, 404 for an unknown event or one without a file.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = Arc::new(caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?);
+    let origin = Arc::new(caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?);
     let event = EventId::parse(&path)?;
-    let source =
-        platform_store::events::get_event(edge.platform.database(), &caller.tenant, event).await?.source;
+    let source = platform_store::events::get_event(platform.database(), &caller.tenant, event).await?.source;
     let message = RemoveEventBinary { event, which: Removed::Present, origin };
-    let removed = edge.platform.tenant(&caller.tenant).ask_device(source, message).await;
+    let removed = platform.tenant(&caller.tenant).ask_device(source, message).await;
     removed.map_err(|error| ApiError::gone_with_source(error, Noun::Event, event))?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -115,7 +118,7 @@ pub async fn remove(
 /// An event whose file the caller may write.
 struct WritableEvent<'e> {
     caller: Caller,
-    edge: &'e Edge,
+    platform: &'e Platform,
     event: Event,
     id: EventId,
     present: Option<Content>,
@@ -124,31 +127,31 @@ struct WritableEvent<'e> {
 }
 
 impl<'e> WritableEvent<'e> {
-    async fn find(caller: Caller, wire: &Wire, path: &str, edge: &'e Edge) -> Result<Self> {
-        let origin = caller.origin_of_data(wire, role::EVENT_ADMIN, Api::Event)?;
-        let media_type = wire.accepted("event")?;
-        let (database, id) = (edge.platform.database(), EventId::parse(path)?);
+    async fn find(caller: Caller, head: &RequestHead, path: &str, platform: &'e Platform) -> Result<Self> {
+        let origin = caller.origin_of_data(head, role::EVENT_ADMIN, Api::Event)?;
+        let media_type = head.accepted("event")?;
+        let (database, id) = (platform.database(), EventId::parse(path)?);
         let (event, present) =
             platform_store::events::get_event_with_binary(database, &caller.tenant, id).await?;
         let has_fragment = |name: &str| event.fragments.get(name).is_some();
         let by = (&origin.authority, Ownership::Counts);
-        caller.reaches_data_of(edge, event.source, by, has_fragment).await?;
-        Ok(Self { caller, edge, event, id, present, origin, media_type })
+        caller.reaches_data_of(platform, event.source, by, has_fragment).await?;
+        Ok(Self { caller, platform, event, id, present, origin, media_type })
     }
 
     /// Rejects an upload that cannot be placed before its body is read. The device's actor checks again when
     /// the body is complete.
     fn upload(self, placement: Placement) -> Result<FileUpload<'e>> {
         placement.check(self.id, self.present.as_ref())?;
-        let Self { caller, edge, event, id, origin, media_type, .. } = self;
-        Ok(FileUpload { caller, edge, source: event.source, id, placement, origin, media_type })
+        let Self { caller, platform, event, id, origin, media_type, .. } = self;
+        Ok(FileUpload { caller, platform, source: event.source, id, placement, origin, media_type })
     }
 }
 
 /// An upload to an event.
 struct FileUpload<'e> {
     caller: Caller,
-    edge: &'e Edge,
+    platform: &'e Platform,
     source: ManagedObjectId,
     id: EventId,
     placement: Placement,
@@ -157,15 +160,15 @@ struct FileUpload<'e> {
 }
 
 impl FileUpload<'_> {
-    async fn raw(self, wire: &Wire, body: Unread) -> Result<HttpResponse> {
-        let limit = self.edge.limits().binary_bytes;
+    async fn raw(self, head: &RequestHead, body: UnreadBody) -> Result<HttpResponse> {
+        let limit = self.platform.limits().binary_bytes;
         let mut upload = self.receive(body, limit).await?;
-        let finished = upload.finish(self.id.to_string(), binary::content_type(wire.content_type())).await?;
-        self.place(wire, upload, finished).await
+        let finished = upload.finish(self.id.to_string(), binary::content_type(head.content_type())).await?;
+        self.place(head, upload, finished).await
     }
 
-    async fn chunk(self, wire: &Wire, body: Unread, range: ContentRange) -> Result<HttpResponse> {
-        let limits = self.edge.limits();
+    async fn chunk(self, head: &RequestHead, body: UnreadBody, range: ContentRange) -> Result<HttpResponse> {
+        let limits = self.platform.limits();
         let limit = match range.length() > limits.binary_chunk_bytes as u64 {
             true => Some(limits.binary_chunk_bytes),
             false => (range.reaches() > limits.binary_bytes as u64).then_some(limits.binary_bytes),
@@ -182,12 +185,12 @@ impl FileUpload<'_> {
         }
         let mut upload = self.receive(body, limit).await?;
         range.check_length(upload.length())?;
-        let finished = upload.finish(self.id.to_string(), binary::content_type(wire.content_type())).await?;
-        self.place(wire, upload, finished).await
+        let finished = upload.finish(self.id.to_string(), binary::content_type(head.content_type())).await?;
+        self.place(head, upload, finished).await
     }
 
     /// Stores a raw body.
-    async fn receive(&self, mut body: Unread, limit: usize) -> Result<Upload> {
+    async fn receive(&self, mut body: UnreadBody, limit: usize) -> Result<Upload> {
         if body.announced().is_some_and(|length| length > limit) {
             body.refuse().await;
             return Err(ApiError::TooLarge { limit });
@@ -200,9 +203,9 @@ impl FileUpload<'_> {
         Ok(upload)
     }
 
-    async fn form(self, wire: &Wire, body: Unread) -> Result<HttpResponse> {
-        let limit = self.edge.limits().binary_bytes + MAX_OBJECT + FRAMING;
-        let mut form = Form::new(wire, body, limit).await?;
+    async fn form(self, head: &RequestHead, body: UnreadBody) -> Result<HttpResponse> {
+        let limit = self.platform.limits().binary_bytes + MAX_OBJECT + FRAMING;
+        let mut form = Form::new(head, body, limit).await?;
         let (upload, finished) = match Box::pin(self.receive_form(&mut form)).await {
             Ok(received) => received,
             Err(refusal) => {
@@ -210,7 +213,7 @@ impl FileUpload<'_> {
                 return Err(refusal);
             }
         };
-        self.place(wire, upload, finished).await
+        self.place(head, upload, finished).await
     }
 
     /// Receives a form: either one part with the file, or the parts `object`, with a name and a type, and
@@ -249,23 +252,23 @@ impl FileUpload<'_> {
         let content_type = part.content_type().map(ToOwned::to_owned);
         let mut upload = self.begin().await?;
         while let Some(chunk) = part.chunk().await? {
-            file::check_size(self.edge.limits().binary_bytes, &upload, &chunk)?;
+            file::check_size(self.platform.limits().binary_bytes, &upload, &chunk)?;
             upload.write(chunk).await?;
         }
         Ok((upload, name, part_name, content_type))
     }
 
     async fn begin(&self) -> Result<Upload> {
-        let platform = &self.edge.platform;
+        let platform = &self.platform;
         Ok(Upload::begin(platform.database(), &self.caller.tenant, platform.next_id()).await?)
     }
 
     /// Attaches the received file to the event, and responds.
-    async fn place(self, wire: &Wire, upload: Upload, finished: Binary) -> Result<HttpResponse> {
+    async fn place(self, head: &RequestHead, upload: Upload, finished: Binary) -> Result<HttpResponse> {
         let (links, stores) = (self.origin.links.clone(), self.origin.mode.stores());
         let (event, placement, origin) = (self.id, self.placement, Arc::new(self.origin));
         let message = PlaceEventBinary { event, upload: finished, placement, origin };
-        let tenant = self.edge.platform.tenant(&self.caller.tenant);
+        let tenant = self.platform.tenant(&self.caller.tenant);
 
         let placed = tenant
             .ask_device(self.source, message)
@@ -277,10 +280,10 @@ impl FileUpload<'_> {
         }
         let placed: Arc<EventBinary> = Arc::new(placed);
         Ok(match placed.content {
-            Content::Incomplete(_) => reply::updated(wire, self.media_type, &placed, &links),
+            Content::Incomplete(_) => reply::updated(head, self.media_type, &placed, &links),
             Content::Complete(_) => {
                 let location = links.event_binary(event, placed.id);
-                reply::created(wire, self.media_type, location, &placed, &links)
+                reply::created(head, self.media_type, location, &placed, &links)
             }
         })
     }
@@ -301,7 +304,7 @@ impl FileDescription {
     }
 }
 
-fn content_range(wire: &Wire) -> Result<Option<ContentRange>> {
-    let header = wire.headers().get(header::CONTENT_RANGE);
+fn content_range(head: &RequestHead) -> Result<Option<ContentRange>> {
+    let header = head.headers().get(header::CONTENT_RANGE);
     Ok(header.map(|value| ContentRange::parse(&String::from_utf8_lossy(value.as_bytes()))).transpose()?)
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_actors::device::{DeleteEvent, UpdateEvent};
 use platform_model::access::{Api, Ownership};
 use platform_model::error::Noun;
@@ -12,27 +13,29 @@ use platform_model::page::TimeOrder;
 use platform_model::role;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::{RequestHead, reply};
 
 /// `POST /event/events`: creates an event.
 ///
 /// # Errors
 /// 403 without the role or ownership, 422 for an invalid body or an unknown source, 503 when it cannot be
 /// stored now.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
-    let media_type = wire.accepted("event")?;
-    wire.check_content_type(&["event"])?;
-    let event = NewEvent::parse(body.json(edge.limits().body_bytes).await?)?;
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
+    let origin = caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?;
+    let (media_type, event) = body.parse(&["event"], NewEvent::parse).await?;
 
-    let event = edge.platform.tenant(&caller.tenant).create_event(event, &origin, wire.take_turn()).await?;
+    let event = platform.tenant(&caller.tenant).create_event(event, &origin, head.take_turn()).await?;
 
-    Ok(reply::created(&wire, media_type, origin.links.event(event.id), &event, &origin.links))
+    Ok(reply::created(&head, media_type, origin.links.event(event.id), &event, &origin.links))
 }
 
 /// `GET /event/events`: returns a page of events, newest first (V-01). A caller without ROLE_EVENT_READ gets
@@ -40,27 +43,26 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 ///
 /// # Errors
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let query = Query::parse(wire.query_string());
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let query = Query::parse(head.query_string());
     let by = (role::EVENT_READ, Api::Event);
-    let authority = caller.reads_collection(&edge, by, (&query, &["source"])).await?;
-    let media_type = wire.accepted("eventCollection")?;
-    let request = page_request(&query)?;
-    let page = match filter(&query)? {
+    let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
+    let listing = Listing::new(&head, head.accepted("eventCollection")?, query)?;
+    let page = match filter(&listing.query)? {
         Some(filter) => {
-            let database = edge.platform.database();
+            let database = platform.database();
             platform_store::events::collection::list_events(
                 database,
                 &caller.tenant,
                 &filter,
                 &authority,
-                &request,
+                &listing.request,
             )
             .await?
         }
-        None => request.empty(),
+        None => listing.request.empty(),
     };
-    reply::page(&wire, media_type, "events", &page, (&request, &query))
+    listing.respond("events", &page)
 }
 
 /// `GET /event/events/<id>`: returns an event.
@@ -70,17 +72,17 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// id.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::EVENT_READ, Api::Event);
-    let media_type = wire.accepted("event")?;
-    let database = edge.platform.database();
+    let media_type = head.accepted("event")?;
+    let database = platform.database();
     let event = platform_store::events::get_event(database, &caller.tenant, EventId::parse(&path)?).await?;
     let by = (&authority, Ownership::Counts);
-    caller.reaches_data_of(&edge, event.source, by, |name| event.fragments.get(name).is_some()).await?;
-    Ok(reply::found(media_type, &event, &wire.links()))
+    caller.reaches_data_of(&platform, event.source, by, |name| event.fragments.get(name).is_some()).await?;
+    Ok(reply::found(media_type, &event, &head.links()))
 }
 
 /// `PUT /event/events/<id>`: changes text and fragments; ignores the rest (V-02).
@@ -89,31 +91,27 @@ pub async fn get(
 /// 403 without the role or ownership, 404 for an unknown id, 422 for an invalid body.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
+    let origin = caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?;
     let id = EventId::parse(&path)?;
-    let event =
-        Arc::new(platform_store::events::get_event(edge.platform.database(), &caller.tenant, id).await?);
+    let event = Arc::new(platform_store::events::get_event(platform.database(), &caller.tenant, id).await?);
     let by = (&origin.authority, Ownership::Counts);
-    caller.reaches_data_of(&edge, event.source, by, |name| event.fragments.get(name).is_some()).await?;
-    let media_type = wire.accepted("event")?;
-    wire.check_content_type(&["event"])?;
-    let patch = Arc::new(EventPatch::parse(body.json(edge.limits().body_bytes).await?)?);
+    caller.reaches_data_of(&platform, event.source, by, |name| event.fragments.get(name).is_some()).await?;
+    let (media_type, patch) = body.parse(&["event"], |body| EventPatch::parse(body).map(Arc::new)).await?;
     let (source, links) = (event.source, origin.links.clone());
 
     let message = UpdateEvent { event, patch, origin: Arc::new(origin) };
-    let event = edge
-        .platform
+    let event = platform
         .tenant(&caller.tenant)
         .ask_device(source, message)
         .await
         .map_err(|e| ApiError::gone_with_source(e, Noun::Event, id))?;
 
-    Ok(reply::updated(&wire, media_type, &event, &links))
+    Ok(reply::updated(&head, media_type, &event, &links))
 }
 
 /// `DELETE /event/events/<id>`: deletes an event and its file, and returns 204.
@@ -122,17 +120,16 @@ pub async fn update(
 /// 403 without the role or ownership, 404 for an unknown id.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = Arc::new(caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?);
+    let origin = Arc::new(caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?);
     let id = EventId::parse(&path)?;
-    let event =
-        Arc::new(platform_store::events::get_event(edge.platform.database(), &caller.tenant, id).await?);
+    let event = Arc::new(platform_store::events::get_event(platform.database(), &caller.tenant, id).await?);
     let source = event.source;
     let message = DeleteEvent { event, origin };
-    edge.platform
+    platform
         .tenant(&caller.tenant)
         .ask_device(source, message)
         .await
@@ -145,14 +142,18 @@ pub async fn remove(
 ///
 /// # Errors
 /// 403 without ROLE_EVENT_ADMIN, 422 for an invalid or unknown parameter (C-19).
-pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn remove_many(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::EVENT_ADMIN)?;
-    let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
-    let query = Query::parse(wire.query_string());
+    let origin = caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?;
+    let query = Query::parse(head.query_string());
     query.only_filters(&FILTERS)?;
     let filter = filter(&query)?;
     if let (Some(filter), true) = (filter, origin.mode.stores()) {
-        edge.platform.tenant(&caller.tenant).delete_events(&filter, &origin).await?;
+        platform.tenant(&caller.tenant).delete_events(&filter, &origin).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }

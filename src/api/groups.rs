@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::error::{Error, Noun};
 use platform_model::group::{GroupId, GroupPatch, GroupPlace, GroupReference, NewGroup};
 use platform_model::user::{UserReference, parse_member, parse_user_of_path};
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
-use crate::http::paging::page_request;
-use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::paging::Listing;
+use crate::http::{RequestHead, reply};
 
 /// `GET /user/<tenant>/groups`: returns a page of groups by ascending id, without their members and roles
 /// (U-02).
@@ -22,17 +21,16 @@ use crate::server::Edge;
 /// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 422 for an invalid parameter.
 pub async fn list(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let (tenant, _) = caller.reads_users(&edge, &path).await?;
-    let media_type = wire.accepted("groupCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+    let (tenant, _) = caller.reads_users(&platform, &path).await?;
+    let listing = Listing::of(&head, "groupCollection")?;
     let page =
-        platform_store::users::groups::list_groups(edge.platform.database(), &tenant, None, &request).await?;
-    reply::page(&wire, media_type, "groups", &page, (&request, &query))
+        platform_store::users::groups::list_groups(platform.database(), &tenant, None, &listing.request)
+            .await?;
+    listing.respond("groups", &page)
 }
 
 /// `POST /user/<tenant>/groups`: creates a group without roles.
@@ -41,23 +39,21 @@ pub async fn list(
 /// 403 without ROLE_USER_MANAGEMENT_ADMIN, 409 when the name is taken, 422 for an invalid body.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let administration = caller.administers_groups(&edge, &path).await?;
-    wire.check_mode()?;
-    let media_type = wire.accepted("group")?;
-    wire.check_content_type(&["group"])?;
-    let new = NewGroup::parse(body.json(edge.limits().body_bytes).await?)?;
+    let administration = caller.administers_groups(&platform, &path).await?;
+    head.check_mode()?;
+    let (media_type, new) = body.parse(&["group"], NewGroup::parse).await?;
 
     let group =
-        platform_store::users::groups::insert_group(edge.platform.database(), &administration.tenant, &new)
+        platform_store::users::groups::insert_group(platform.database(), &administration.tenant, &new)
             .await?;
 
-    let links = wire.links();
-    Ok(reply::created(&wire, media_type, links.group(&group.tenant, group.id), &Arc::new(group), &links))
+    let links = head.links();
+    Ok(reply::created(&head, media_type, links.group(&group.tenant, group.id), &Arc::new(group), &links))
 }
 
 /// `GET /user/<tenant>/groups/<id>`: returns the group with its roles and its first members.
@@ -66,15 +62,15 @@ pub async fn create(
 /// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 404 for an unknown id.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
-    let media_type = wire.accepted("group")?;
+    let (tenant, _) = caller.reads_users(&platform, &path.0).await?;
+    let media_type = head.accepted("group")?;
     let id = GroupId::parse(&path.1)?;
-    let group = platform_store::users::groups::get_group(edge.platform.database(), &tenant, id).await?;
-    Ok(reply::found(media_type, &group, &wire.links()))
+    let group = platform_store::users::groups::get_group(platform.database(), &tenant, id).await?;
+    Ok(reply::found(media_type, &group, &head.links()))
 }
 
 /// `GET /user/<tenant>/groupByName/<name>`: returns the group of a name, as [`get`] does.
@@ -83,15 +79,15 @@ pub async fn get(
 /// As [`get`].
 pub async fn get_by_name(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
-    let media_type = wire.accepted("group")?;
+    let (tenant, _) = caller.reads_users(&platform, &path.0).await?;
+    let media_type = head.accepted("group")?;
     let group =
-        platform_store::users::groups::get_group_by_name(edge.platform.database(), &tenant, &path.1).await?;
-    Ok(reply::found(media_type, &group, &wire.links()))
+        platform_store::users::groups::get_group_by_name(platform.database(), &tenant, &path.1).await?;
+    Ok(reply::found(media_type, &group, &head.links()))
 }
 
 /// `PUT /user/<tenant>/groups/<id>`: changes name, description and device permissions.
@@ -101,22 +97,20 @@ pub async fn get_by_name(
 /// when the name is taken; 422 for an invalid body.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let administration = caller.administers_groups(&edge, &path.0).await?;
-    wire.check_mode()?;
-    let (database, id) = (edge.platform.database(), GroupId::parse(&path.1)?);
+    let administration = caller.administers_groups(&platform, &path.0).await?;
+    head.check_mode()?;
+    let (database, id) = (platform.database(), GroupId::parse(&path.1)?);
     platform_store::users::groups::get_group(database, &administration.tenant, id).await?;
-    let media_type = wire.accepted("group")?;
-    wire.check_content_type(&["group"])?;
-    let patch = GroupPatch::parse(body.json(edge.limits().body_bytes).await?)?;
+    let (media_type, patch) = body.parse(&["group"], GroupPatch::parse).await?;
 
     let group = platform_store::users::groups::update_group(database, &administration, id, &patch).await?;
 
-    Ok(reply::updated(&wire, media_type, &Arc::new(group), &wire.links()))
+    Ok(reply::updated(&head, media_type, &Arc::new(group), &head.links()))
 }
 
 /// `DELETE /user/<tenant>/groups/<id>`: deletes a group and returns 204.
@@ -125,14 +119,14 @@ pub async fn update(
 /// 403 without ROLE_USER_MANAGEMENT_ADMIN, and for `admins` and `devices`; 404 for an unknown id.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let administration = caller.administers_groups(&edge, &path.0).await?;
-    wire.check_mode()?;
+    let administration = caller.administers_groups(&platform, &path.0).await?;
+    head.check_mode()?;
     let id = GroupId::parse(&path.1)?;
-    platform_store::users::groups::delete_group(edge.platform.database(), &administration, id).await?;
+    platform_store::users::groups::delete_group(platform.database(), &administration, id).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -142,22 +136,20 @@ pub async fn remove(
 /// As [`get`], and 422 for an invalid parameter.
 pub async fn list_users(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
-    let media_type = wire.accepted("userReferenceCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let (id, database) = (GroupId::parse(&path.1)?, edge.platform.database());
-    let page = platform_store::users::list_members(database, &tenant, id, &request).await?;
+    let (tenant, _) = caller.reads_users(&platform, &path.0).await?;
+    let listing = Listing::of(&head, "userReferenceCollection")?;
+    let (id, database) = (GroupId::parse(&path.1)?, platform.database());
+    let page = platform_store::users::list_members(database, &tenant, id, &listing.request).await?;
     if page.members.is_empty() {
         platform_store::users::groups::get_group(database, &tenant, id).await?;
     }
     let group = GroupPlace { tenant, id };
     let page = page.map(|user| UserReference { group: group.clone(), user });
-    reply::page(&wire, media_type, "references", &page, (&request, &query))
+    listing.respond("references", &page)
 }
 
 /// `GET /user/<tenant>/groups/<id>/users/<name>`: returns a member.
@@ -166,20 +158,20 @@ pub async fn list_users(
 /// As [`get`], and 404 for a user who is not a member.
 pub async fn get_user(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, group, name) = &*path;
-    let (tenant, _) = caller.reads_users(&edge, tenant).await?;
-    let media_type = wire.accepted("userReference")?;
+    let (tenant, _) = caller.reads_users(&platform, tenant).await?;
+    let media_type = head.accepted("userReference")?;
     let (id, name) = (GroupId::parse(group)?, parse_user_of_path(name)?);
-    let user = platform_store::users::get_user(edge.platform.database(), &tenant, &name).await?;
+    let user = platform_store::users::get_user(platform.database(), &tenant, &name).await?;
     if !user.groups.iter().any(|group| group.id == id) {
         return Err(Error::not_found(Noun::User, name).into());
     }
     let reference = UserReference { group: GroupPlace { tenant, id }, user };
-    Ok(reply::found(media_type, &reference, &wire.links()))
+    Ok(reply::found(media_type, &reference, &head.links()))
 }
 
 /// `POST /user/<tenant>/groups/<id>/users`: adds a user to the group. A user who is already a member is 201
@@ -190,26 +182,25 @@ pub async fn get_user(
 /// the caller lacks; 404 for an unknown group; 422 for an invalid body or an unknown user.
 pub async fn add_user(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let administration = caller.administers_users(&edge, &path.0).await?;
-    wire.check_mode()?;
-    let (database, id) = (edge.platform.database(), GroupId::parse(&path.1)?);
+    let administration = caller.administers_users(&platform, &path.0).await?;
+    head.check_mode()?;
+    let (database, id) = (platform.database(), GroupId::parse(&path.1)?);
     platform_store::users::groups::get_group(database, &administration.tenant, id).await?;
-    let media_type = wire.accepted("userReference")?;
-    wire.check_content_type(&["userReference", "user"])?;
-    let name = parse_member(&administration.tenant, body.json(edge.limits().body_bytes).await?)?;
+    let (media_type, name) =
+        body.parse(&["userReference", "user"], |body| parse_member(&administration.tenant, body)).await?;
 
     let user =
         platform_store::users::group_members::insert_member(database, &administration, id, &name).await?;
 
     let group = GroupPlace { tenant: administration.tenant, id };
-    let links = wire.links();
+    let links = head.links();
     let location = links.group_member(&group.tenant, id, &name);
-    Ok(reply::created(&wire, media_type, location, &Arc::new(UserReference { group, user }), &links))
+    Ok(reply::created(&head, media_type, location, &Arc::new(UserReference { group, user }), &links))
 }
 
 /// `DELETE /user/<tenant>/groups/<id>/users/<name>`: removes a user from the group and returns 204.
@@ -219,15 +210,15 @@ pub async fn add_user(
 /// administrator; 404 for an unknown group and a user who is not a member.
 pub async fn remove_user(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, group, name) = &*path;
-    let administration = caller.administers_users(&edge, tenant).await?;
-    wire.check_mode()?;
+    let administration = caller.administers_users(&platform, tenant).await?;
+    head.check_mode()?;
     let (id, name) = (GroupId::parse(group)?, parse_user_of_path(name)?);
-    platform_store::users::group_members::delete_member(edge.platform.database(), &administration, id, &name)
+    platform_store::users::group_members::delete_member(platform.database(), &administration, id, &name)
         .await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -239,17 +230,20 @@ pub async fn remove_user(
 /// for an unknown user.
 pub async fn list_of_user(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let user = caller.reads_user(&edge, (&path.0, &path.1)).await?;
-    let media_type = wire.accepted("groupReferenceCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let database = edge.platform.database();
-    let page = platform_store::users::groups::list_groups(database, &user.tenant, Some(&user.name), &request)
-        .await?;
+    let user = caller.reads_user(&platform, (&path.0, &path.1)).await?;
+    let listing = Listing::of(&head, "groupReferenceCollection")?;
+    let database = platform.database();
+    let page = platform_store::users::groups::list_groups(
+        database,
+        &user.tenant,
+        Some(&user.name),
+        &listing.request,
+    )
+    .await?;
     let page = page.map(|group| GroupReference { user: user.name.clone(), group });
-    reply::page(&wire, media_type, "references", &page, (&request, &query))
+    listing.respond("references", &page)
 }

@@ -14,19 +14,21 @@ use actix_web::http::header::{self, HeaderMap};
 use actix_web::http::{Method, StatusCode};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder, web};
 use futures_util::stream;
+use platform_actors::Platform;
 use platform_model::application::{Application, ApplicationType, Standing};
 use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
 use platform_store::applications::find_application_at;
 use platform_store::applications::versions::ApplicationFile;
 
-use crate::auth::Caller;
-use crate::hosted_files::{self, Place, Version};
+use crate::application_paths::ApplicationPaths;
+use crate::auth::{Authenticator, Caller};
+use crate::hosted_files::{self, HostedFiles, Place, Version};
 use crate::http::authority;
 use crate::http::error::{ApiError, Result};
+use crate::http::head::Head;
 use crate::http::hosted::AtHome;
-use crate::http::middleware::AsReceived;
-use crate::server::Edge;
+use crate::http::path::AsReceived;
 use range::RequestedRange;
 
 /// The longest path in bytes; no path in an archive is longer.
@@ -47,13 +49,14 @@ struct Visitor {
 impl Visitor {
     /// # Errors
     /// `Unauthorized` for wrong credentials, `Forbidden` for a suspended tenant.
-    async fn of(request: &HttpRequest, edge: &Edge) -> Result<Self> {
+    async fn of(request: &HttpRequest) -> Result<Self> {
         let host = authority(request).unwrap_or_default();
+        let authenticator = request.state::<Authenticator>();
         let tenant = match request.headers().contains_key(header::AUTHORIZATION) {
             true => Caller::extract(request).await?.tenant.clone(),
-            false => edge.authenticator.tenant_of_visitors(host).await?,
+            false => authenticator.tenant_of_visitors(host).await?,
         };
-        let is_at_home = edge.authenticator.is_domain_of(&tenant, host).await?;
+        let is_at_home = authenticator.is_domain_of(&tenant, host).await?;
         Ok(Self { tenant, is_at_home })
     }
 }
@@ -62,12 +65,8 @@ impl Visitor {
 ///
 /// # Errors
 /// As [`get`].
-pub async fn get_root(
-    request: HttpRequest,
-    path: web::Path<String>,
-    edge: web::Data<Edge>,
-) -> Result<HttpResponse> {
-    respond(&request, (&path, ""), edge).await
+pub async fn get_root(request: HttpRequest, path: web::Path<String>) -> Result<HttpResponse> {
+    respond(&request, (&path, "")).await
 }
 
 /// `GET` and `HEAD /apps/<contextPath>/<path>`: returns the file, in a compressed form that the client
@@ -78,18 +77,14 @@ pub async fn get_root(
 /// 401 for invalid credentials, 403 for an application of the market that the tenant does not subscribe to,
 /// 404 for an application that is not visible and for a file that does not exist, 416 for a range that does
 /// not exist.
-pub async fn get(
-    request: HttpRequest,
-    path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
-) -> Result<HttpResponse> {
+pub async fn get(request: HttpRequest, path: web::Path<(String, String)>) -> Result<HttpResponse> {
     let (context_path, path) = &*path;
-    respond(&request, (context_path, path), edge).await
+    respond(&request, (context_path, path)).await
 }
 
-async fn respond(request: &HttpRequest, asked: (&str, &str), edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let visitor = Visitor::of(request, &edge).await?;
-    let mut response = find(&visitor.tenant, request, asked, edge).await?;
+async fn respond(request: &HttpRequest, asked: (&str, &str)) -> Result<HttpResponse> {
+    let visitor = Visitor::of(request).await?;
+    let mut response = find(&visitor.tenant, request, asked).await?;
     if visitor.is_at_home {
         response.extensions_mut().insert(AtHome);
     }
@@ -100,13 +95,13 @@ async fn find(
     tenant: &TenantId,
     request: &HttpRequest,
     (context_path, path): (&str, &str),
-    edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let kind = ApplicationType::Hosted;
-    let database = edge.platform.database();
-    let mut application = edge.applications.used(database, tenant, context_path, kind).await?;
+    let database = request.state::<Platform>().database();
+    let mut application =
+        request.state::<ApplicationPaths>().used(database, tenant, context_path, kind).await?;
     loop {
-        let refusal = match serve(request, &application, path, &edge).await {
+        let refusal = match serve(request, &application, path).await {
             Err(refusal) if may_be_replaced(&refusal) => refusal,
             outcome => return outcome,
         };
@@ -130,20 +125,16 @@ fn may_be_replaced(refusal: &ApiError) -> bool {
     )
 }
 
-async fn serve(
-    request: &HttpRequest,
-    application: &Application,
-    path: &str,
-    edge: &web::Data<Edge>,
-) -> Result<HttpResponse> {
+async fn serve(request: &HttpRequest, application: &Application, path: &str) -> Result<HttpResponse> {
     let unknown = || ApiError::NoSuchPath(request.path().chars().take(200).collect());
     let version = Version::in_use(application).filter(|_| path.len() <= LONGEST && !path.contains('\0'));
     let version = version.ok_or_else(unknown)?;
-    let place = edge.hosted_files.find(edge, &version, path).await?.ok_or_else(unknown)?;
+    let files = request.state::<HostedFiles>();
+    let place = files.find(&version, path).await?.ok_or_else(unknown)?;
     if place.is_directory && !ended_with_slash(request) {
         return Ok(redirect(request));
     }
-    send(request, version, place, edge).await
+    send(request, version, place, files).await
 }
 
 /// Returns whether the client sent a slash at the end of the path, which routing ignores.
@@ -166,7 +157,7 @@ async fn send(
     request: &HttpRequest,
     version: Version,
     place: Arc<Place>,
-    edge: &web::Data<Edge>,
+    files: &web::Data<HostedFiles>,
 ) -> Result<HttpResponse> {
     let headers = request.headers();
     let (file, encoding) = encoding::choose(headers, &place);
@@ -200,7 +191,7 @@ async fn send(
         // A response to HEAD states the length and has no body.
         true => BoxBody::new(SizedStream::new(length, stream::empty::<Result<_, Error>>())),
         false => {
-            let bytes = hosted_files::read(edge.clone(), version, file, range).await?;
+            let bytes = hosted_files::read(files.clone(), version, file, range).await?;
             BoxBody::new(SizedStream::new(length, Box::pin(bytes)))
         }
     };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use percent_encoding::percent_decode_str;
+use platform_actors::Platform;
 use platform_model::access::{Api, Authority, Grants, Permission};
 use platform_model::error::Error;
 use platform_model::external_id::{ExternalId, NewExternalId};
@@ -12,10 +13,9 @@ use platform_model::reference::WantedReferences;
 use platform_model::role;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::{RequestHead, reply};
 
 /// `POST /identity/globalIds/<id>/externalIds`: adds an external id to an object.
 ///
@@ -24,19 +24,17 @@ use crate::server::Edge;
 /// for an invalid body.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let mode = wire.mode()?;
+    let mode = head.mode()?;
     let object = ManagedObjectId::parse(&path)?;
-    caller.finds(&edge, object, &writing(&caller)).await?;
-    let media_type = wire.accepted("externalId")?;
-    wire.check_content_type(&["externalId"])?;
-    let pair = NewExternalId::parse(body.json(edge.limits().body_bytes).await?)?;
+    caller.finds(&platform, object, &writing(&caller)).await?;
+    let (media_type, pair) = body.parse(&["externalId"], NewExternalId::parse).await?;
 
-    let database = edge.platform.database();
+    let database = platform.database();
     let id = match mode.stores() {
         true => {
             platform_store::inventory::external_ids::insert_external_id(
@@ -60,9 +58,9 @@ pub async fn create(
         }
     };
 
-    let links = wire.links();
+    let links = head.links();
     let location = links.external_id(id.object.is_some().then_some(&id.pair));
-    Ok(reply::created(&wire, media_type, location, &Arc::new(id), &links))
+    Ok(reply::created(&head, media_type, location, &Arc::new(id), &links))
 }
 
 /// `GET /identity/globalIds/<id>/externalIds`: returns all external ids of an object (D-01).
@@ -71,20 +69,20 @@ pub async fn create(
 /// 403 for an object the caller may not see, 404 for an unknown one.
 pub async fn list(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let object = ManagedObjectId::parse(&path)?;
-    caller.reaches(&edge, object, &reading(&caller)).await?;
-    let media_type = wire.accepted("externalIdCollection")?;
+    caller.reaches(&platform, object, &reading(&caller)).await?;
+    let media_type = head.accepted("externalIdCollection")?;
     let ids = platform_store::inventory::external_ids::list_external_ids(
-        edge.platform.database(),
+        platform.database(),
         &caller.tenant,
         object,
     )
     .await?;
-    Ok(reply::found(media_type, &ids, &wire.links()))
+    Ok(reply::found(media_type, &ids, &head.links()))
 }
 
 /// `GET /identity/externalIds/<type>/<value>`: returns the object of an external id.
@@ -92,25 +90,29 @@ pub async fn list(
 /// # Errors
 /// 403 for the external id of an object the caller may not see, 404 for an unknown external id, 422 for an
 /// invalid one.
-pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let media_type = wire.accepted("externalId")?;
-    let (database, pair) = (edge.platform.database(), named(&wire)?);
+pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let media_type = head.accepted("externalId")?;
+    let (database, pair) = (platform.database(), named(&head)?);
     let (object, id) =
         platform_store::inventory::external_ids::get_external_id(database, &caller.tenant, pair).await?;
-    caller.reaches(&edge, object, &reading(&caller)).await?;
-    Ok(reply::found(media_type, &id, &wire.links()))
+    caller.reaches(&platform, object, &reading(&caller)).await?;
+    Ok(reply::found(media_type, &id, &head.links()))
 }
 
 /// `DELETE /identity/externalIds/<type>/<value>`: removes an external id and returns 204. The object stays.
 ///
 /// # Errors
 /// 403 without the role or ownership, 404 for an unknown external id.
-pub async fn remove(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let mode = wire.mode()?;
-    let (database, pair) = (edge.platform.database(), named(&wire)?);
+pub async fn remove(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
+    let mode = head.mode()?;
+    let (database, pair) = (platform.database(), named(&head)?);
     let (object, id) =
         platform_store::inventory::external_ids::get_external_id(database, &caller.tenant, pair).await?;
-    caller.reaches(&edge, object, &writing(&caller)).await?;
+    caller.reaches(&platform, object, &writing(&caller)).await?;
     if mode.stores() {
         platform_store::inventory::external_ids::delete_external_id(
             database,
@@ -139,8 +141,8 @@ fn writing(caller: &Caller) -> Authority {
 
 /// Parses the external id from the path as it was sent (D-03). The router's copy is already decoded: in it an
 /// encoded slash or percent sign looks like a plain one, and bytes that are not UTF-8 were replaced.
-fn named(wire: &Wire) -> Result<NewExternalId> {
-    let mut segments = wire.path().rsplit('/');
+fn named(head: &RequestHead) -> Result<NewExternalId> {
+    let mut segments = head.path().rsplit('/');
     let (value, type_) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
     let decoded = |name: &str, text: &str| {
         let decoded = percent_decode_str(text).decode_utf8().map(|text| text.into_owned());

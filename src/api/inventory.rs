@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_actors::device::{DeleteManagedObject, UpdateManagedObject};
 use platform_actors::writes::NewObject;
 use platform_model::access::{Api, Permission};
@@ -17,30 +18,31 @@ use platform_model::reference::{WantedParents, WantedReferences};
 use platform_model::role;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::{RequestHead, reply};
 
 /// `POST /inventory/managedObjects`: creates an object, owned by the caller.
 ///
 /// # Errors
 /// 403 without ROLE_INVENTORY_ADMIN or ROLE_INVENTORY_CREATE, 422 for an invalid body, 503 when it cannot be
 /// stored now.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
-    let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
-    let media_type = wire.accepted("managedObject")?;
-    wire.check_content_type(&["managedObject"])?;
-    let object = NewManagedObject::parse(body.json(edge.limits().body_bytes).await?)?;
+    let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
+    let (media_type, object) = body.parse(&["managedObject"], NewManagedObject::parse).await?;
     let links = origin.links.clone();
 
-    let object =
-        edge.platform.tenant(&caller.tenant).create_managed_object(NewObject { object, origin }).await?;
+    let object = platform.tenant(&caller.tenant).create_managed_object(NewObject { object, origin }).await?;
 
-    Ok(reply::created(&wire, media_type, links.managed_object(object.id), &object, &links))
+    Ok(reply::created(&head, media_type, links.managed_object(object.id), &object, &links))
 }
 
 /// `GET /inventory/managedObjects`: returns a page of objects by ascending id, filtered by I-07 and I-08. A
@@ -49,25 +51,23 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 ///
 /// # Errors
 /// 422 for an invalid parameter or query, 413 when it takes too long.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
-    let media_type = wire.accepted("managedObjectCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let filter = filter(&query)?;
-    let (database, by) = (edge.platform.database(), (&authority, &*caller.user));
+    let listing = Listing::of(&head, "managedObjectCollection")?;
+    let filter = filter(&listing.query)?;
+    let (database, by) = (platform.database(), (&authority, &*caller.user));
     let mut page = platform_store::inventory::collection::list_managed_objects(
         database,
         &caller.tenant,
         &filter,
         by,
-        &request,
+        &listing.request,
     )
     .await?;
-    let wanted = wanted_references(&query)?;
+    let wanted = wanted_references(&listing.query)?;
     platform_store::inventory::links::add_references(database, &caller.tenant, &mut page.members, wanted)
         .await?;
-    reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
+    listing.respond("managedObjects", &page)
 }
 
 /// Parses the filters of I-07.
@@ -123,15 +123,15 @@ fn inventory_query(query: &Query) -> Result<Option<InventoryQuery>> {
 /// 403 for an object the caller may not see, 404 for an unknown id (E-04).
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let media_type = wire.accepted("managedObject")?;
+    let media_type = head.accepted("managedObject")?;
     let id = ManagedObjectId::parse(&path)?;
-    let wanted = wanted_references(&Query::parse(wire.query_string()))?;
-    let object = caller.sees(&edge, id, wanted).await?;
-    Ok(reply::found(media_type, &object, &wire.links()))
+    let wanted = wanted_references(&Query::parse(head.query_string()))?;
+    let object = caller.sees(&platform, id, wanted).await?;
+    Ok(reply::found(media_type, &object, &head.links()))
 }
 
 /// `PUT /inventory/managedObjects/<id>`: changes the members that were sent. An empty JSON object is a
@@ -142,20 +142,18 @@ pub async fn get(
 /// 422 for an invalid body.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
+    let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let id = ManagedObjectId::parse(&path)?;
-    caller.finds(&edge, id, &origin.authority).await?;
-    let media_type = wire.accepted("managedObject")?;
-    wire.check_content_type(&["managedObject"])?;
-    let mut patch = ManagedObjectPatch::parse(body.json(edge.limits().body_bytes).await?)?;
+    caller.finds(&platform, id, &origin.authority).await?;
+    let (media_type, mut patch) = body.parse(&["managedObject"], ManagedObjectPatch::parse).await?;
     if patch.owner.is_some() && !caller.roles.has(role::INVENTORY_ADMIN) {
         // A client may send back the owner it has read; that is not a change of owner.
-        let (database, wanted) = (edge.platform.database(), WantedReferences::default());
+        let (database, wanted) = (platform.database(), WantedReferences::default());
         let current = platform_store::inventory::managed_objects::get_managed_object(
             database,
             &caller.tenant,
@@ -171,9 +169,9 @@ pub async fn update(
     let links = origin.links.clone();
 
     let message = UpdateManagedObject { patch: Arc::new(patch), origin: Arc::new(origin) };
-    let object = edge.platform.tenant(&caller.tenant).ask_device(id, message).await?;
+    let object = platform.tenant(&caller.tenant).ask_device(id, message).await?;
 
-    Ok(reply::updated(&wire, media_type, &object, &links))
+    Ok(reply::updated(&head, media_type, &object, &links))
 }
 
 /// `DELETE /inventory/managedObjects/<id>`: deletes the object with all its data and returns 204. The
@@ -184,12 +182,12 @@ pub async fn update(
 /// 403 without the role or ownership, 404 for an unknown id.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = Arc::new(caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?);
-    let query = Query::parse(wire.query_string());
+    let origin = Arc::new(caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?);
+    let query = Query::parse(head.query_string());
     let cascade = match (query.flag("forceCascade")?, query.flag("cascade")?) {
         (Some(true), _) => Cascade::Everything,
         (_, Some(true)) => Cascade::DevicesAndGroups,
@@ -197,7 +195,7 @@ pub async fn remove(
     };
     let id = ManagedObjectId::parse(&path)?;
     let message = DeleteManagedObject { cascade, origin };
-    edge.platform.tenant(&caller.tenant).ask_device(id, message).await?;
+    platform.tenant(&caller.tenant).ask_device(id, message).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -208,14 +206,14 @@ pub async fn remove(
 /// 403 for an object the caller may not see, 404 for an unknown id.
 pub async fn supported_measurements(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let mut fragments: Vec<String> =
-        series(&caller, &path, &edge).await?.into_iter().map(|(fragment, _)| fragment).collect();
+        series(&caller, &path, &platform).await?.into_iter().map(|(fragment, _)| fragment).collect();
     fragments.dedup();
-    names(&wire, "SupportedMeasurements", fragments)
+    names(&head, "SupportedMeasurements", fragments)
 }
 
 /// `GET /inventory/managedObjects/<id>/supportedSeries`: returns each `<fragment>.<series>` that the object
@@ -225,26 +223,26 @@ pub async fn supported_measurements(
 /// 403 for an object the caller may not see, 404 for an unknown id.
 pub async fn supported_series(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let series = series(&caller, &path, &edge).await?;
+    let series = series(&caller, &path, &platform).await?;
     let mut series: Vec<String> = series.into_iter().map(|(f, s)| format!("{f}.{s}")).collect();
     // The names must be sorted again: fragment `a-b` comes after `a`, but `a-b.x` before `a.x`.
     series.sort_unstable();
-    names(&wire, "SupportedSeries", series)
+    names(&head, "SupportedSeries", series)
 }
 
-async fn series(caller: &Caller, id: &str, edge: &Edge) -> Result<Vec<(String, String)>> {
+async fn series(caller: &Caller, id: &str, platform: &Platform) -> Result<Vec<(String, String)>> {
     let id = ManagedObjectId::parse(id)?;
-    caller.sees(edge, id, WantedReferences::NONE).await?;
-    Ok(platform_store::inventory::managed_objects::list_series(edge.platform.database(), &caller.tenant, id)
+    caller.sees(platform, id, WantedReferences::NONE).await?;
+    Ok(platform_store::inventory::managed_objects::list_series(platform.database(), &caller.tenant, id)
         .await?)
 }
 
-fn names(wire: &Wire, member: &str, names: Vec<String>) -> Result<HttpResponse> {
-    let media_type = wire.accepted("supportedMeasurements")?;
+fn names(head: &RequestHead, member: &str, names: Vec<String>) -> Result<HttpResponse> {
+    let media_type = head.accepted("supportedMeasurements")?;
     let body = serde_json::json!({ naming().fragment(member): names });
     Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(body.to_string()))
 }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_actors::device::{DeleteManagedObject, ReplaceBinary, UpdateManagedObject};
 use platform_actors::writes::NewObject;
 use platform_model::access::{Api, Permission};
@@ -21,14 +22,12 @@ use platform_model::role;
 use platform_store::inventory::binaries::Upload;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::{self, FRAMING};
 use crate::http::multipart::{Form, Part};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::paging::Listing;
+use crate::http::{RequestHead, reply};
 
 /// The largest part `filesize` in bytes.
 const MAX_SIZE_TEXT: usize = 64;
@@ -41,14 +40,19 @@ const MAX_SIZE_TEXT: usize = 64;
 /// 403 without ROLE_INVENTORY_ADMIN or ROLE_INVENTORY_CREATE, 400 for a malformed form, 413 for a file that
 /// is too large, as soon as that is known, 415 for a body that is not a form, 422 for missing, duplicate or
 /// invalid parts.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
-    let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
-    let media_type = wire.accepted("managedObject")?;
-    let limits = edge.limits();
-    let mut form = Form::new(&wire, body, limits.binary_bytes + limits.body_bytes + FRAMING).await?;
+    let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
+    let media_type = head.accepted("managedObject")?;
+    let limits = platform.limits();
+    let mut form = Form::new(&head, body, limits.binary_bytes + limits.body_bytes + FRAMING).await?;
     let ReceivedForm { object, upload, binary } =
-        match Box::pin(receive(&edge, &caller.tenant, &mut form)).await {
+        match Box::pin(receive(&platform, &caller.tenant, &mut form)).await {
             Ok(received) => received,
             Err(refusal) => {
                 form.refuse().await;
@@ -57,28 +61,26 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
         };
     let (links, stores) = (origin.links.clone(), origin.mode.stores());
 
-    let tenant = edge.platform.tenant(&caller.tenant);
+    let tenant = platform.tenant(&caller.tenant);
     let object = Box::pin(tenant.create_binary(NewObject { object, origin }, binary.id)).await?;
 
     if stores {
         upload.keep();
     }
-    Ok(reply::created(&wire, media_type, links.managed_object(object.id), &object, &links))
+    Ok(reply::created(&head, media_type, links.managed_object(object.id), &object, &links))
 }
 
 /// `GET /inventory/binaries`: returns a page of the binaries that the inventory shows to the caller.
 ///
 /// # Errors
 /// 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let media_type = wire.accepted("managedObjectCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let listing = Listing::of(&head, "managedObjectCollection")?;
     let filter = ManagedObjectFilter {
         fragment_type: Some(naming().fragment("IsBinary")),
         ..ManagedObjectFilter::default()
     };
-    let database = edge.platform.database();
+    let database = platform.database();
     let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
     let by = (&authority, &*caller.user);
     let mut page = platform_store::inventory::collection::list_managed_objects(
@@ -86,13 +88,13 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
         &caller.tenant,
         &filter,
         by,
-        &request,
+        &listing.request,
     )
     .await?;
     let wanted = WantedReferences::default();
     platform_store::inventory::links::add_references(database, &caller.tenant, &mut page.members, wanted)
         .await?;
-    reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
+    listing.respond("managedObjects", &page)
 }
 
 /// `GET /inventory/binaries/<id>`: returns the bytes, with their media type and as an attachment (V-05). If
@@ -101,10 +103,14 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 ///
 /// # Errors
 /// 403 for an object the caller may not see, 404 for an object that does not exist or is not a binary.
-pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn get(
+    caller: Caller,
+    path: web::Path<String>,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     let id = ManagedObjectId::parse(&path)?;
-    caller.sees(&edge, id, WantedReferences::NONE).await?;
-    let database = edge.platform.database().clone();
+    caller.sees(&platform, id, WantedReferences::NONE).await?;
+    let database = platform.database().clone();
     let binary = platform_store::inventory::binaries::get_binary(&database, &caller.tenant, id).await?;
     Ok(file::found(database, caller.tenant.clone(), binary))
 }
@@ -117,39 +123,39 @@ pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>)
 /// file that is too large.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    mut body: Unread,
-    edge: web::Data<Edge>,
+    mut body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
+    let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let id = ManagedObjectId::parse(&path)?;
-    caller.reaches(&edge, id, &origin.authority).await?;
-    let media_type = wire.accepted("managedObject")?;
-    let (database, limit) = (edge.platform.database(), edge.limits().binary_bytes);
+    caller.reaches(&platform, id, &origin.authority).await?;
+    let media_type = head.accepted("managedObject")?;
+    let (database, limit) = (platform.database(), platform.limits().binary_bytes);
     let replaced = platform_store::inventory::binaries::get_binary(database, &caller.tenant, id).await?;
     if body.announced().is_some_and(|length| length > limit) {
         body.refuse().await;
         return Err(ApiError::TooLarge { limit });
     }
-    let mut upload = Upload::begin(database, &caller.tenant, edge.platform.next_id()).await?;
+    let mut upload = Upload::begin(database, &caller.tenant, platform.next_id()).await?;
     if let Err(refusal) = file::receive(&mut upload, &mut body, limit).await {
         body.refuse().await;
         return Err(refusal);
     }
-    let content_type = binary::content_type(wire.content_type());
+    let content_type = binary::content_type(head.content_type());
     let binary = upload.finish(replaced.name, content_type).await?;
     let (links, stores) = (origin.links.clone(), origin.mode.stores());
 
     let patch = Arc::new(binary::replacement(&binary)?);
     let update = UpdateManagedObject { patch, origin: Arc::new(origin) };
     let message = ReplaceBinary { update, binary: binary.id };
-    let object = edge.platform.tenant(&caller.tenant).ask_device(id, message).await?;
+    let object = platform.tenant(&caller.tenant).ask_device(id, message).await?;
 
     if stores {
         upload.keep();
     }
-    Ok(reply::created(&wire, media_type, links.managed_object(object.id), &object, &links))
+    Ok(reply::created(&head, media_type, links.managed_object(object.id), &object, &links))
 }
 
 /// `DELETE /inventory/binaries/<id>`: deletes the object and its bytes, and returns 204.
@@ -158,15 +164,15 @@ pub async fn update(
 /// 403 without the role or ownership, 404 for an object that does not exist or is not a binary.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = Arc::new(caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?);
+    let origin = Arc::new(caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?);
     let id = ManagedObjectId::parse(&path)?;
-    caller.reaches(&edge, id, &origin.authority).await?;
-    platform_store::inventory::binaries::get_binary(edge.platform.database(), &caller.tenant, id).await?;
-    edge.platform
+    caller.reaches(&platform, id, &origin.authority).await?;
+    platform_store::inventory::binaries::get_binary(platform.database(), &caller.tenant, id).await?;
+    platform
         .tenant(&caller.tenant)
         .ask_device(id, DeleteManagedObject { cascade: Cascade::default(), origin })
         .await?;
@@ -180,8 +186,8 @@ struct ReceivedForm {
     binary: Binary,
 }
 
-async fn receive(edge: &Edge, tenant: &TenantId, form: &mut Form) -> Result<ReceivedForm> {
-    let limits = edge.limits();
+async fn receive(platform: &Platform, tenant: &TenantId, form: &mut Form) -> Result<ReceivedForm> {
+    let limits = platform.limits();
     let (mut object, mut size, mut file) = (None, None, None);
     while let Some(part) = form.next().await? {
         match part.name() {
@@ -194,7 +200,7 @@ async fn receive(edge: &Edge, tenant: &TenantId, form: &mut Form) -> Result<Rece
             }
             "filesize" => size = Some(expected_size(part, limits).await?),
             "file" => {
-                let upload = Upload::begin(edge.platform.database(), tenant, edge.platform.next_id());
+                let upload = Upload::begin(platform.database(), tenant, platform.next_id());
                 file = Some(receive_file(upload.await?, part, size, limits).await?);
             }
             // Unknown parts are ignored, as unknown members are (C-08).

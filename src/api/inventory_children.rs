@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_actors::device::{AddChildren, CreateChild, RemoveChild};
 use platform_model::access::{Api, Permission};
 use platform_model::error::{Error, Noun};
@@ -17,12 +18,10 @@ use platform_store;
 use platform_store::inventory::links::Children;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::paging::Listing;
+use crate::http::{RequestHead, reply};
 
 /// The id of the parent and the name of the child collection.
 type Path = web::Path<(String, String)>;
@@ -35,34 +34,43 @@ type ChildPath = web::Path<(String, String, String)>;
 ///
 /// # Errors
 /// 403 for a parent the caller may not see, 404 for an unknown parent, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, path: Path, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let media_type = wire.accepted("managedObjectReferenceCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+pub async fn list(
+    caller: Caller,
+    head: RequestHead,
+    path: Path,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
+    let listing = Listing::of(&head, "managedObjectReferenceCollection")?;
     let of = children(&path.0, &path.1)?;
-    caller.sees(&edge, of.parent, WantedReferences::NONE).await?;
-    let database = edge.platform.database();
+    caller.sees(&platform, of.parent, WantedReferences::NONE).await?;
+    let database = platform.database();
     let mut page =
-        platform_store::inventory::links::list_children(database, &caller.tenant, of, &request).await?;
+        platform_store::inventory::links::list_children(database, &caller.tenant, of, &listing.request)
+            .await?;
     for child in std::mem::take(&mut page.members) {
-        if caller.may_see(&edge, &child).await? {
+        if caller.may_see(&platform, &child).await? {
             page.members.push(child);
         }
     }
     let page = page.map(|child| ManagedObjectReference { kind: of.kind, parent: of.parent, child });
-    reply::page(&wire, media_type, "references", &page, (&request, &query))
+    listing.respond("references", &page)
 }
 
 /// `GET /inventory/managedObjects/<id>/childDevices/<child>` and its siblings: returns a reference.
 ///
 /// # Errors
 /// 403 for an object the caller may not see, 404 for an unknown parent, child or link.
-pub async fn get(caller: Caller, wire: Wire, path: ChildPath, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let media_type = wire.accepted("managedObjectReference")?;
+pub async fn get(
+    caller: Caller,
+    head: RequestHead,
+    path: ChildPath,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
+    let media_type = head.accepted("managedObjectReference")?;
     let (of, child) = (children(&path.0, &path.1)?, ManagedObjectId::parse(&path.2)?);
-    caller.sees(&edge, of.parent, WantedReferences::NONE).await?;
-    let reference = reference(&edge, &caller, of, child).await?;
-    Ok(reply::found(media_type, &reference, &wire.links()))
+    caller.sees(&platform, of.parent, WantedReferences::NONE).await?;
+    let reference = reference(&platform, &caller, of, child).await?;
+    Ok(reply::found(media_type, &reference, &head.links()))
 }
 
 /// `POST /inventory/managedObjects/<id>/childDevices` and its siblings: adds one or several existing objects
@@ -75,26 +83,26 @@ pub async fn get(caller: Caller, wire: Wire, path: ChildPath, edge: web::Data<Ed
 /// parent itself and for a cycle.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: Path,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let mode = wire.child_reference_mode()?;
-    let origin = Origin { mode, ..caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)? };
+    let mode = head.child_reference_mode()?;
+    let origin = Origin { mode, ..caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)? };
     let names = ["managedObjectReference", "managedObject", "managedObjectReferenceCollection"];
-    wire.check_content_type(&names)?;
+    head.check_content_type(&names)?;
     // The parent is checked before the body is read, so that a caller who may not write the parent learns
     // nothing (E-04).
     let of = children(&path.0, &path.1)?;
     let authority = caller.authority(role::INVENTORY_ADMIN, Api::ManagedObject, Permission::Admin);
-    caller.finds(&edge, of.parent, &authority).await?;
-    let body = NewChildren::parse(body.json(edge.limits().body_bytes).await?)?;
+    caller.finds(&platform, of.parent, &authority).await?;
+    let body = NewChildren::parse(body.json(platform.limits().body_bytes).await?)?;
     let request = ChildRequest { caller: &caller, of, origin: Arc::new(origin) };
     match body {
-        NewChildren::One(child) => request.add_one(&wire, &edge, child).await,
-        NewChildren::Several(children) => request.add_several(&wire, &edge, children).await,
-        NewChildren::Created(object) => request.create(&wire, &edge, *object).await,
+        NewChildren::One(child) => request.add_one(&head, &platform, child).await,
+        NewChildren::Several(children) => request.add_several(&head, &platform, children).await,
+        NewChildren::Created(object) => request.create(&head, &platform, *object).await,
     }
 }
 
@@ -106,15 +114,15 @@ pub async fn create(
 /// exist.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: ChildPath,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let mode = wire.child_reference_mode()?;
-    let origin = Origin { mode, ..caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)? };
+    let mode = head.child_reference_mode()?;
+    let origin = Origin { mode, ..caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)? };
     let (from, child) = (children(&path.0, &path.1)?, ManagedObjectId::parse(&path.2)?);
     let message = RemoveChild { kind: from.kind, child, origin: Arc::new(origin) };
-    edge.platform.tenant(&caller.tenant).ask_device(from.parent, message).await?;
+    platform.tenant(&caller.tenant).ask_device(from.parent, message).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -126,33 +134,38 @@ struct ChildRequest<'a> {
 }
 
 impl ChildRequest<'_> {
-    async fn add_one(self, wire: &Wire, edge: &Edge, child: ManagedObjectId) -> Result<HttpResponse> {
-        let media_type = wire.accepted("managedObjectReference")?;
+    async fn add_one(
+        self,
+        head: &RequestHead,
+        platform: &Platform,
+        child: ManagedObjectId,
+    ) -> Result<HttpResponse> {
+        let media_type = head.accepted("managedObjectReference")?;
         let links = self.origin.links.clone();
-        self.add(edge, vec![child]).await?;
-        let reference = Arc::new(reference_unlinked(edge, self.caller, self.of, child).await?);
-        Ok(reply::created(wire, media_type, reference.link(&links), &reference, &links))
+        self.add(platform, vec![child]).await?;
+        let reference = Arc::new(reference_unlinked(platform, self.caller, self.of, child).await?);
+        Ok(reply::created(head, media_type, reference.link(&links), &reference, &links))
     }
 
     /// Responds with the collection of the added references, whose `Location` is the child collection.
     async fn add_several(
         self,
-        wire: &Wire,
-        edge: &Edge,
+        head: &RequestHead,
+        platform: &Platform,
         children: Vec<ManagedObjectId>,
     ) -> Result<HttpResponse> {
-        let media_type = wire.accepted("managedObjectReferenceCollection")?;
+        let media_type = head.accepted("managedObjectReferenceCollection")?;
         let links = self.origin.links.clone();
-        self.add(edge, children.clone()).await?;
+        self.add(platform, children.clone()).await?;
         let block = format!("{}/{}", links.managed_object(Some(self.of.parent)), self.of.kind.children());
         let mut response = HttpResponse::Created();
         response.insert_header((header::LOCATION, block.clone()));
-        if !wire.has_accept() {
+        if !head.has_accept() {
             return Ok(response.finish());
         }
         let mut references = Vec::with_capacity(children.len());
         for child in children {
-            references.push(reference_unlinked(edge, self.caller, self.of, child).await?);
+            references.push(reference_unlinked(platform, self.caller, self.of, child).await?);
         }
         Ok(response.insert_header((header::CONTENT_TYPE, media_type)).body(reply::members(
             &block,
@@ -162,33 +175,38 @@ impl ChildRequest<'_> {
         )))
     }
 
-    async fn create(self, wire: &Wire, edge: &Edge, object: NewManagedObject) -> Result<HttpResponse> {
+    async fn create(
+        self,
+        head: &RequestHead,
+        platform: &Platform,
+        object: NewManagedObject,
+    ) -> Result<HttpResponse> {
         let (caller, Children { parent, kind }) = (self.caller, self.of);
         caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
-        let as_object = wire.accepted("managedObject");
-        let as_reference = wire.accepted("managedObjectReference");
+        let as_object = head.accepted("managedObject");
+        let as_reference = head.accepted("managedObjectReference");
         if let (Err(refusal), Err(_)) = (&as_object, &as_reference) {
             return Err(refusal.clone());
         }
         let links = self.origin.links.clone();
         let message = CreateChild { kind, object: Arc::new(object), origin: self.origin };
-        let child = edge.platform.tenant(&caller.tenant).ask_device(parent, message).await?;
+        let child = platform.tenant(&caller.tenant).ask_device(parent, message).await?;
         match as_object {
             Ok(media_type) => {
                 let location = links.managed_object(child.id);
-                Ok(reply::created(wire, media_type, location, &child, &links))
+                Ok(reply::created(head, media_type, location, &child, &links))
             }
             Err(_) => {
                 let child = ManagedObject::clone(&child);
                 let reference = Arc::new(ManagedObjectReference { kind, parent, child });
-                Ok(reply::created(wire, as_reference?, reference.link(&links), &reference, &links))
+                Ok(reply::created(head, as_reference?, reference.link(&links), &reference, &links))
             }
         }
     }
 
-    async fn add(&self, edge: &Edge, children: Vec<ManagedObjectId>) -> Result<()> {
+    async fn add(&self, platform: &Platform, children: Vec<ManagedObjectId>) -> Result<()> {
         let message = AddChildren { kind: self.of.kind, children, origin: self.origin.clone() };
-        Ok(edge.platform.tenant(&self.caller.tenant).ask_device(self.of.parent, message).await?)
+        Ok(platform.tenant(&self.caller.tenant).ask_device(self.of.parent, message).await?)
     }
 }
 
@@ -198,18 +216,16 @@ fn children(parent: &str, block: &str) -> Result<Children> {
 }
 
 async fn reference(
-    edge: &Edge,
+    platform: &Platform,
     caller: &Caller,
     of: Children,
     child: ManagedObjectId,
 ) -> Result<ManagedObjectReference> {
-    if !platform_store::inventory::links::is_child(edge.platform.database(), &caller.tenant, of, child)
-        .await?
-    {
+    if !platform_store::inventory::links::is_child(platform.database(), &caller.tenant, of, child).await? {
         return Err(Error::not_found(Noun::Link, child).into());
     }
-    let reference = reference_unlinked(edge, caller, of, child).await?;
-    match caller.may_see(edge, &reference.child).await? {
+    let reference = reference_unlinked(platform, caller, of, child).await?;
+    match caller.may_see(platform, &reference.child).await? {
         true => Ok(reference),
         false => Err(ApiError::forbidden()),
     }
@@ -218,12 +234,12 @@ async fn reference(
 /// Returns the reference without a check of the link, for a child that was just added: in mode TRANSIENT no
 /// link was stored.
 async fn reference_unlinked(
-    edge: &Edge,
+    platform: &Platform,
     caller: &Caller,
     of: Children,
     child: ManagedObjectId,
 ) -> Result<ManagedObjectReference> {
-    let (database, wanted) = (edge.platform.database(), WantedReferences::default());
+    let (database, wanted) = (platform.database(), WantedReferences::default());
     let child = platform_store::inventory::managed_objects::get_managed_object(
         database,
         &caller.tenant,

@@ -2,6 +2,7 @@
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::access::Api;
 use platform_model::body::missing;
 use platform_model::id::ManagedObjectId;
@@ -11,10 +12,9 @@ use platform_model::role;
 use platform_store::measurements::series::get_series;
 
 use crate::auth::Caller;
-use crate::http::Wire;
+use crate::http::RequestHead;
 use crate::http::error::Result;
 use crate::http::query::Query;
-use crate::server::Edge;
 
 /// `GET /measurement/measurements/series`: returns the values that a source measured, with a column for each
 /// series.
@@ -22,15 +22,15 @@ use crate::server::Edge;
 /// # Errors
 /// 403 without ROLE_MEASUREMENT_READ, ownership of the source (U-10a) or a device permission for it, 422 for
 /// missing or invalid parameters, 413 when the query takes too long.
-pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let query = Query::parse(wire.query_string());
+pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let query = Query::parse(head.query_string());
     let by = (role::MEASUREMENT_READ, Api::Measurement);
-    let authority = caller.reads_collection(&edge, by, (&query, &["source"])).await?;
-    let media_type = wire.accepted_json()?;
-    let values = match filter(&wire, &query)? {
+    let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
+    let media_type = head.accepted_json()?;
+    let values = match filter(&head, &query)? {
         Some(filter) => {
             let by = (&authority, &*caller.user);
-            get_series(edge.platform.database(), &caller.tenant, &filter, by).await?
+            get_series(platform.database(), &caller.tenant, &filter, by).await?
         }
         None => SeriesValues::default(),
     };
@@ -39,8 +39,8 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
 }
 
 /// Parses the parameters. Returns `None` when the source is not an id and so has no measurements.
-fn filter(wire: &Wire, query: &Query) -> Result<Option<SeriesFilter>> {
-    let units = wire.system_of_units()?;
+fn filter(head: &RequestHead, query: &Query) -> Result<Option<SeriesFilter>> {
+    let units = head.system_of_units()?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
     let (Some(source), Some(date_from), Some(date_to)) = (query.get("source"), date_from, date_to) else {
         let absent = |name| query.get(name).is_none();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_actors::writes::{NewMeasurements, Turn};
 use platform_model::access::{Api, Ownership};
 use platform_model::body::Body;
@@ -16,12 +17,11 @@ use platform_store::measurements::collection::list_measurements;
 use platform_store::measurements::rows::get_measurement;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, csv, reply};
-use crate::server::Edge;
+use crate::http::{RequestHead, csv, reply};
 
 /// The columns of the CSV table, which has a line for each reading (G-09).
 const CSV_COLUMNS: [&str; 6] = ["time", "source", "device_name", "fragment.series", "value", "unit"];
@@ -32,22 +32,27 @@ const CSV_COLUMNS: [&str; 6] = ["time", "source", "device_name", "fragment.serie
 /// # Errors
 /// 403 without the role or ownership, 422 for an invalid body or an unknown source, 503 when it cannot be
 /// stored now.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let origin = caller.origin_of_data(&wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
-    wire.check_content_type(&["measurement", "measurementCollection"])?;
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
+    let origin = caller.origin_of_data(&head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
+    head.check_content_type(&["measurement", "measurementCollection"])?;
     let links = origin.links.clone();
-    let mut body = body.json(edge.limits().body_bytes).await?;
+    let mut body = body.json(platform.limits().body_bytes).await?;
     let Some(collection) = body.take("measurements") else {
-        let media_type = wire.accepted("measurement").or_else(|_| wire.accepted("measurementCollection"))?;
+        let media_type = head.accepted("measurement").or_else(|_| head.accepted("measurementCollection"))?;
         let new = NewMeasurements { measurements: vec![NewMeasurement::parse(body)?], origin };
-        let stored = store(&caller, &edge, new, wire.take_turn()).await?;
+        let stored = store(&caller, &platform, new, head.take_turn()).await?;
         let measurement = stored.first().expect("as many are stored as are given");
-        return Ok(reply::created(&wire, media_type, links.measurement(measurement.id), measurement, &links));
+        return Ok(reply::created(&head, media_type, links.measurement(measurement.id), measurement, &links));
     };
-    let media_type = wire.accepted("measurementCollection").or_else(|_| wire.accepted("measurement"))?;
+    let media_type = head.accepted("measurementCollection").or_else(|_| head.accepted("measurement"))?;
     let new = NewMeasurements { measurements: NewMeasurement::parse_collection(&collection)?, origin };
-    let stored = store(&caller, &edge, new, wire.take_turn()).await?;
-    Ok(reply::created_together(&wire, media_type, "measurements", &stored, &links))
+    let stored = store(&caller, &platform, new, head.take_turn()).await?;
+    Ok(reply::created_together(&head, media_type, "measurements", &stored, &links))
 }
 
 /// Stores what [`create`] would store, for a caller that needs no response: a row of the CSV protocol, which
@@ -57,30 +62,30 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 /// As [`create`].
 pub(crate) async fn create_without_response(
     caller: &Caller,
-    wire: &Wire,
+    head: &RequestHead,
     (body, turn): (&[u8], Option<Turn>),
-    edge: &Edge,
+    platform: &Platform,
 ) -> Result<()> {
-    let origin = caller.origin_of_data(wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
+    let origin = caller.origin_of_data(head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
     let mut body = Body::parse(body)?;
     let measurements = match body.take("measurements") {
         Some(collection) => NewMeasurement::parse_collection(&collection)?,
         None => vec![NewMeasurement::parse(body)?],
     };
-    store(caller, edge, NewMeasurements { measurements, origin }, turn).await?;
+    store(caller, platform, NewMeasurements { measurements, origin }, turn).await?;
     Ok(())
 }
 
 async fn store(
     caller: &Caller,
-    edge: &Edge,
+    platform: &Platform,
     new: NewMeasurements,
     turn: Option<Turn>,
 ) -> Result<Vec<Arc<Measurement>>> {
     if new.measurements.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(edge.platform.tenant(&caller.tenant).create_measurements(new, turn).await?)
+    Ok(platform.tenant(&caller.tenant).create_measurements(new, turn).await?)
 }
 
 /// `GET /measurement/measurements`: returns a page of measurements, oldest first (G-05), or a table when the
@@ -89,30 +94,30 @@ async fn store(
 ///
 /// # Errors
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let query = Query::parse(wire.query_string());
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let query = Query::parse(head.query_string());
     let by = (role::MEASUREMENT_READ, Api::Measurement);
-    let authority = caller.reads_collection(&edge, by, (&query, &["source"])).await?;
-    let as_csv = wire.prefers("text/csv", "measurementCollection");
+    let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
+    let as_csv = head.prefers("text/csv", "measurementCollection");
     let media_type = match as_csv {
         true => csv::MEDIA_TYPE.into(),
-        false => wire.accepted("measurementCollection")?,
+        false => head.accepted("measurementCollection")?,
     };
-    let units = wire.system_of_units()?;
-    let request = page_request(&query)?;
-    let page = match filter(&query)? {
+    let units = head.system_of_units()?;
+    let listing = Listing::new(&head, media_type, query)?;
+    let page = match filter(&listing.query)? {
         Some(filter) => {
-            let database = edge.platform.database();
-            list_measurements(database, &caller.tenant, &filter, &authority, &request).await?
+            let database = platform.database();
+            list_measurements(database, &caller.tenant, &filter, &authority, &listing.request).await?
         }
-        None => request.empty(),
+        None => listing.request.empty(),
     };
     let page = page.map(|measurement| shown(measurement, units));
     if as_csv {
-        let table = table(&caller, &edge, &page.members).await?;
-        return Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(table));
+        let table = table(&caller, &platform, &page.members).await?;
+        return Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, csv::MEDIA_TYPE)).body(table));
     }
-    reply::page(&wire, media_type, "measurements", &page, (&request, &query))
+    listing.respond("measurements", &page)
 }
 
 /// `GET /measurement/measurements/<id>`: returns a measurement (G-01).
@@ -122,18 +127,18 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// unknown id.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::MEASUREMENT_READ, Api::Measurement);
-    let media_type = wire.accepted("measurement")?;
-    let units = wire.system_of_units()?;
-    let (database, id) = (edge.platform.database(), MeasurementId::parse(&path)?);
+    let media_type = head.accepted("measurement")?;
+    let units = head.system_of_units()?;
+    let (database, id) = (platform.database(), MeasurementId::parse(&path)?);
     let measurement = get_measurement(database, &caller.tenant, id).await?;
     let by = (&authority, Ownership::Counts);
-    caller.reaches_data_of(&edge, measurement.source, by, |name| measurement.has_fragment(name)).await?;
-    Ok(reply::found(media_type, &shown(measurement, units), &wire.links()))
+    caller.reaches_data_of(&platform, measurement.source, by, |name| measurement.has_fragment(name)).await?;
+    Ok(reply::found(media_type, &shown(measurement, units), &head.links()))
 }
 
 /// `DELETE /measurement/measurements/<id>`: deletes a measurement (G-01).
@@ -142,13 +147,13 @@ pub async fn get(
 /// 403 without the role or ownership of the source, 404 for an unknown id.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin_of_data(&wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
+    let origin = caller.origin_of_data(&head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
     let id = MeasurementId::parse(&path)?;
-    edge.platform.tenant(&caller.tenant).delete_measurement(id, &origin).await?;
+    platform.tenant(&caller.tenant).delete_measurement(id, &origin).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -157,13 +162,17 @@ pub async fn remove(
 ///
 /// # Errors
 /// 403 without ROLE_MEASUREMENT_ADMIN, 422 for an invalid or unknown parameter (C-19).
-pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn remove_many(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::MEASUREMENT_ADMIN)?;
-    let origin = caller.origin_of_data(&wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
-    let query = Query::parse(wire.query_string());
+    let origin = caller.origin_of_data(&head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
+    let query = Query::parse(head.query_string());
     query.only_filters(&FILTERS)?;
     if let Some(filter) = filter(&query)? {
-        edge.platform.tenant(&caller.tenant).delete_measurements(filter, &origin).await?;
+        platform.tenant(&caller.tenant).delete_measurements(filter, &origin).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }
@@ -199,9 +208,9 @@ fn filter(query: &Query) -> Result<Option<MeasurementFilter>> {
 }
 
 /// Writes the table, with one line for each reading (G-09).
-async fn table(caller: &Caller, edge: &Edge, measurements: &[Measurement]) -> Result<Vec<u8>> {
+async fn table(caller: &Caller, platform: &Platform, measurements: &[Measurement]) -> Result<Vec<u8>> {
     let sources: Vec<ManagedObjectId> = measurements.iter().map(|measurement| measurement.source).collect();
-    let database = edge.platform.database();
+    let database = platform.database();
     let names =
         platform_store::inventory::managed_objects::list_names(database, &caller.tenant, &sources).await?;
     let mut table = csv::Table::new(&CSV_COLUMNS);

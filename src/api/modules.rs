@@ -9,6 +9,7 @@ use std::sync::Arc;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use bytes::Bytes;
+use platform_actors::Platform;
 use platform_model::error::Error;
 use platform_model::id::ModuleId;
 use platform_model::module::{Module, ModulePatch};
@@ -16,14 +17,12 @@ use platform_model::role;
 use platform_store::modules;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::FRAMING;
 use crate::http::multipart::{FORM_DATA, Form};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::paging::Listing;
+use crate::http::{RequestHead, reply};
 
 /// The longest text of a module in bytes.
 const TEXT_BYTES: usize = 1 << 20;
@@ -34,13 +33,11 @@ const TEXT: &str = "text/plain";
 ///
 /// # Errors
 /// 403 without ROLE_CEP_MANAGEMENT_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("cepModuleCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let page = modules::list_modules(edge.platform.database(), &caller.tenant, &request).await?;
-    reply::page(&wire, media_type, "modules", &page, (&request, &query))
+    let listing = Listing::of(&head, "cepModuleCollection")?;
+    let page = modules::list_modules(platform.database(), &caller.tenant, &listing.request).await?;
+    listing.respond("modules", &page)
 }
 
 /// `POST /cep/modules`: deploys a text, which is the only part of a form or the body itself.
@@ -48,21 +45,26 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// # Errors
 /// 403 without ROLE_CEP_MANAGEMENT_ADMIN, 409 for a name that is taken, 413 for a text that is too long, 415
 /// for any other type of body, 422 for a text with a mistake; the message says where it is.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
-    let origin = caller.origin_by_role(&wire)?;
-    let media_type = wire.accepted("cepModule")?;
-    let text = match wire.body_type().to_ascii_lowercase().as_str() {
-        FORM_DATA => form(&wire, body).await?,
+    let origin = caller.origin_by_role(&head)?;
+    let media_type = head.accepted("cepModule")?;
+    let text = match head.body_type().to_ascii_lowercase().as_str() {
+        FORM_DATA => form(&head, body).await?,
         TEXT | "" => body.read(TEXT_BYTES).await?,
         other => {
             let message = format!("Unsupported type of body: {other}; allowed: {FORM_DATA} and {TEXT}");
             return Err(ApiError::UnsupportedMediaType(message));
         }
     };
-    let module = edge.platform.deploy_module(&caller.tenant, text, &origin).await?;
-    let (links, module) = (wire.links(), Arc::new(module));
-    Ok(reply::created(&wire, media_type, links.module(module.id), &module, &links))
+    let module = platform.deploy_module(&caller.tenant, text, &origin).await?;
+    let (links, module) = (head.links(), Arc::new(module));
+    Ok(reply::created(&head, media_type, links.module(module.id), &module, &links))
 }
 
 /// `GET /cep/modules/<id>`: returns the module, or its text if the client prefers that.
@@ -71,20 +73,20 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 /// 403 without ROLE_CEP_MANAGEMENT_READ, 404 for an unknown module.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_READ)?;
-    let (database, tenant) = (edge.platform.database(), &caller.tenant);
-    if wire.prefers(TEXT, "cepModule") {
+    let (database, tenant) = (platform.database(), &caller.tenant);
+    if head.prefers(TEXT, "cepModule") {
         let text = modules::get_module_text(database, tenant, ModuleId::parse(&path)?).await?;
         let content_type = (header::CONTENT_TYPE, "text/plain;charset=UTF-8");
         return Ok(HttpResponse::Ok().insert_header(content_type).body(text));
     }
-    let media_type = wire.accepted("cepModule")?;
+    let media_type = head.accepted("cepModule")?;
     let module = modules::get_module(database, tenant, ModuleId::parse(&path)?).await?;
-    Ok(reply::found(media_type, &module, &wire.links()))
+    Ok(reply::found(media_type, &module, &head.links()))
 }
 
 /// `PUT /cep/modules/<id>`: a text replaces the module under a new id, which `Location` names; JSON renames,
@@ -95,30 +97,29 @@ pub async fn get(
 /// deployed.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
-    let origin = caller.origin_by_role(&wire)?;
+    let origin = caller.origin_by_role(&head)?;
     let id = ModuleId::parse(&path)?;
-    modules::get_module(edge.platform.database(), &caller.tenant, id).await?;
-    let media_type = wire.accepted("cepModule")?;
-    let text = match wire.body_type().to_ascii_lowercase().as_str() {
-        FORM_DATA => form(&wire, body).await?,
+    modules::get_module(platform.database(), &caller.tenant, id).await?;
+    let media_type = head.accepted("cepModule")?;
+    let text = match head.body_type().to_ascii_lowercase().as_str() {
+        FORM_DATA => form(&head, body).await?,
         TEXT => body.read(TEXT_BYTES).await?,
         _ => {
-            wire.check_content_type(&["cepModule"])?;
-            let patch = ModulePatch::parse(body.json(edge.limits().body_bytes).await?)?;
-            let module = edge.platform.update_module(&caller.tenant, id, patch, &origin).await?;
-            return Ok(reply::updated(&wire, media_type, &Arc::new(module), &wire.links()));
+            head.check_content_type(&["cepModule"])?;
+            let patch = ModulePatch::parse(body.json(platform.limits().body_bytes).await?)?;
+            let module = platform.update_module(&caller.tenant, id, patch, &origin).await?;
+            return Ok(reply::updated(&head, media_type, &Arc::new(module), &head.links()));
         }
     };
-    let module: Arc<Module> =
-        Arc::new(edge.platform.replace_module(&caller.tenant, id, text, &origin).await?);
-    let links = wire.links();
-    let mut response = reply::updated(&wire, media_type, &module, &links);
+    let module: Arc<Module> = Arc::new(platform.replace_module(&caller.tenant, id, text, &origin).await?);
+    let links = head.links();
+    let mut response = reply::updated(&head, media_type, &module, &links);
     let location = header::HeaderValue::from_str(&links.module(module.id));
     response.headers_mut().insert(header::LOCATION, location.map_err(Error::unavailable)?);
     Ok(response)
@@ -131,19 +132,19 @@ pub async fn update(
 /// 403 without ROLE_CEP_MANAGEMENT_ADMIN, 404 for an unknown module.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
-    let origin = caller.origin_by_role(&wire)?;
-    edge.platform.delete_module(&caller.tenant, ModuleId::parse(&path)?, &origin).await?;
+    let origin = caller.origin_by_role(&head)?;
+    platform.delete_module(&caller.tenant, ModuleId::parse(&path)?, &origin).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
 /// Reads the only part of a form, whatever its name is.
-async fn form(wire: &Wire, body: Unread) -> Result<Bytes> {
-    let mut form = Form::new(wire, body, TEXT_BYTES + FRAMING).await?;
+async fn form(head: &RequestHead, body: UnreadBody) -> Result<Bytes> {
+    let mut form = Form::new(head, body, TEXT_BYTES + FRAMING).await?;
     let text = only_part(&mut form).await;
     if text.is_err() {
         form.refuse().await;

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use percent_encoding::percent_decode_str;
+use platform_actors::Platform;
 use platform_model::new_device_request::{DeviceId, DeviceToRegister, RequestStatus};
 use platform_model::origin::is_device_user;
 use platform_model::role;
 use platform_store::devices::new_requests;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
+use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::paging::Listing;
+use crate::http::{RequestHead, reply};
 
 /// `POST /devicecontrol/newDeviceRequests`: registers a device, which may poll for its credentials from then
 /// on.
@@ -24,33 +24,34 @@ use crate::server::Edge;
 /// 403 without ROLE_DEVICE_CONTROL_ADMIN; 409 for a device that has a request already, in this or another
 /// tenant (N-07), and for a device whose user exists with more rights than a device has (N-08a); 422 for an
 /// invalid body or an unknown group.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
-    wire.check_mode()?;
-    let media_type = wire.accepted("newDeviceRequest")?;
-    wire.check_content_type(&["newDeviceRequest"])?;
-    let new = DeviceToRegister::parse(body.json(edge.limits().body_bytes).await?)?;
+    head.check_mode()?;
+    let (media_type, new) = body.parse(&["newDeviceRequest"], DeviceToRegister::parse).await?;
 
-    let (database, owner) = (edge.platform.database(), &*caller.user);
+    let (database, owner) = (platform.database(), &*caller.user);
     let request = new_requests::insert_new_device_request(database, &caller.tenant, &new, owner).await?;
 
-    let links = wire.links();
+    let links = head.links();
     let location = links.new_device_request(request.id.as_str());
-    Ok(reply::created(&wire, media_type, location, &Arc::new(request), &links))
+    Ok(reply::created(&head, media_type, location, &Arc::new(request), &links))
 }
 
 /// `GET /devicecontrol/newDeviceRequests`: returns a page of requests in the order they were made.
 ///
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_READ)?;
-    let media_type = wire.accepted("newDeviceRequestCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let database = edge.platform.database();
-    let page = new_requests::list_new_device_requests(database, &caller.tenant, &request).await?;
-    reply::page(&wire, media_type, "newDeviceRequests", &page, (&request, &query))
+    let listing = Listing::of(&head, "newDeviceRequestCollection")?;
+    let database = platform.database();
+    let page = new_requests::list_new_device_requests(database, &caller.tenant, &listing.request).await?;
+    listing.respond("newDeviceRequests", &page)
 }
 
 /// `GET /devicecontrol/newDeviceRequests/<id>`: returns a request.
@@ -58,12 +59,12 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_READ, 404 for an unknown request and for one whose credentials are in use
 /// (N-08).
-pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_READ)?;
-    let media_type = wire.accepted("newDeviceRequest")?;
-    let (database, id) = (edge.platform.database(), named(&wire)?);
+    let media_type = head.accepted("newDeviceRequest")?;
+    let (database, id) = (platform.database(), named(&head)?);
     let request = new_requests::get_new_device_request(database, &caller.tenant, &id).await?;
-    Ok(reply::found(media_type, &request, &wire.links()))
+    Ok(reply::found(media_type, &request, &head.links()))
 }
 
 /// `PUT /devicecontrol/newDeviceRequests/<id>`: accepts a device.
@@ -71,19 +72,22 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_READ or ROLE_DEVICE_CONTROL_ADMIN, and always for devices (X-12a);
 /// 404 for an unknown request, 422 without a status and for a backward change (N-03).
-pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn update(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require_any(&[role::DEVICE_CONTROL_READ, role::DEVICE_CONTROL_ADMIN])?;
     if is_device_user(&caller.user) {
         return Err(ApiError::forbidden_because("devices cannot accept devices"));
     }
-    wire.check_mode()?;
-    let (database, id) = (edge.platform.database(), named(&wire)?);
+    head.check_mode()?;
+    let (database, id) = (platform.database(), named(&head)?);
     new_requests::get_new_device_request(database, &caller.tenant, &id).await?;
-    let media_type = wire.accepted("newDeviceRequest")?;
-    wire.check_content_type(&["newDeviceRequest"])?;
-    let status = RequestStatus::parse_patch(body.json(edge.limits().body_bytes).await?)?;
+    let (media_type, status) = body.parse(&["newDeviceRequest"], RequestStatus::parse_patch).await?;
     let request = new_requests::update_status(database, &caller.tenant, &id, status).await?;
-    Ok(reply::updated(&wire, media_type, &Arc::new(request), &wire.links()))
+    Ok(reply::updated(&head, media_type, &Arc::new(request), &head.links()))
 }
 
 /// `DELETE /devicecontrol/newDeviceRequests/<id>`: deletes a request. Returns 200 without a body, or
@@ -91,20 +95,25 @@ pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 ///
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_ADMIN, 404 for an unknown request.
-pub async fn remove(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn remove(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+    compatibility: web::Data<ClientCompatibility>,
+) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
-    wire.check_mode()?;
-    let (database, id) = (edge.platform.database(), named(&wire)?);
+    head.check_mode()?;
+    let (database, id) = (platform.database(), named(&head)?);
     new_requests::delete_new_device_request(database, &caller.tenant, &id).await?;
-    Ok(match edge.client_compatibility {
+    Ok(match compatibility.is_on() {
         true => HttpResponse::NoContent().finish(),
         false => HttpResponse::Ok().finish(),
     })
 }
 
 /// Parses the device id from the path as it was sent, because it may contain an encoded slash (N-05).
-fn named(wire: &Wire) -> Result<DeviceId> {
-    let segment = wire.path().rsplit('/').next().unwrap_or_default();
+fn named(head: &RequestHead) -> Result<DeviceId> {
+    let segment = head.path().rsplit('/').next().unwrap_or_default();
     // An id that is not UTF-8 belongs to no device; the error shows it as it was sent.
     let decoded = percent_decode_str(segment).decode_utf8().unwrap_or(segment.into());
     Ok(DeviceId::parse_of_path(&decoded)?)

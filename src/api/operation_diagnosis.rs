@@ -1,6 +1,7 @@
 //! `/devicecontrol/operations/<id>/diagnosis`: explains why an operation is still PENDING.
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::access::{Api, Ownership};
 use platform_model::error::Noun;
 use platform_model::id::OperationId;
@@ -8,8 +9,7 @@ use platform_model::role;
 
 use crate::auth::Caller;
 use crate::http::error::{ApiError, Result};
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::{RequestHead, reply};
 
 /// `GET /devicecontrol/operations/<id>/diagnosis`: returns the agents of the operation, whether they are
 /// connected, since when they are not, and whether they have subscribed to their channel at this server. The
@@ -20,20 +20,20 @@ use crate::server::Edge;
 /// 403 for a caller who may not read the operation, 404 for an unknown id.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation);
-    let media_type = wire.accepted("operationDiagnosis")?;
-    let (database, id) = (edge.platform.database(), OperationId::parse(&path)?);
+    let media_type = head.accepted("operationDiagnosis")?;
+    let (database, id) = (platform.database(), OperationId::parse(&path)?);
     let operation = platform_store::operations::get_operation(database, &caller.tenant, id).await?;
     let by = (&authority, Ownership::Counts);
     caller
-        .reaches_data_of(&edge, operation.device, by, |name| operation.fragments.get(name).is_some())
+        .reaches_data_of(&platform, operation.device, by, |name| operation.fragments.get(name).is_some())
         .await?;
-    let tenant = edge.platform.tenant(&caller.tenant);
+    let tenant = platform.tenant(&caller.tenant);
     let found = tenant.diagnose(operation).await;
     let findings = found.map_err(|error| ApiError::gone_with_source(error, Noun::Operation, id))?;
-    Ok(reply::found(media_type, &findings, &wire.links()))
+    Ok(reply::found(media_type, &findings, &head.links()))
 }

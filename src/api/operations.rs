@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
+use platform_actors::Platform;
 use platform_actors::device::{QueueOperation, UpdateOperation};
 use platform_model::access::{Api, Ownership};
 use platform_model::error::Noun;
@@ -12,12 +13,11 @@ use platform_model::page::TimeOrder;
 use platform_model::role;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::{RequestHead, reply};
 
 /// The status an operation must be in to be changed. It is an extension of requests that the server makes to
 /// itself; a request from a socket cannot carry it (H-07).
@@ -29,17 +29,21 @@ pub(crate) struct OnlyFrom(pub(crate) OperationStatus);
 /// # Errors
 /// 403 without the role, ownership or a permission; 422 for an invalid body, an unknown device, or a device
 /// without an agent (O-01); 503 when it cannot be stored now.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
-    let media_type = wire.accepted("operation")?;
-    wire.check_content_type(&["operation"])?;
-    let operation = Arc::new(NewOperation::parse(body.json(edge.limits().body_bytes).await?)?);
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
+    let origin = caller.origin(&head, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
+    let (media_type, operation) =
+        body.parse(&["operation"], |body| NewOperation::parse(body).map(Arc::new)).await?;
     let (device, links) = (operation.device, origin.links.clone());
 
     let message = QueueOperation { operation, origin: Arc::new(origin) };
-    let operation = edge.platform.tenant(&caller.tenant).ask_device(device, message).await?;
+    let operation = platform.tenant(&caller.tenant).ask_device(device, message).await?;
 
-    Ok(reply::created(&wire, media_type, links.operation(operation.id), &operation, &links))
+    Ok(reply::created(&head, media_type, links.operation(operation.id), &operation, &links))
 }
 
 /// `GET /devicecontrol/operations`: returns a page of operations in the order they were queued (O-06). A
@@ -48,23 +52,26 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 ///
 /// # Errors
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let query = Query::parse(wire.query_string());
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+    let query = Query::parse(head.query_string());
     let by = (role::DEVICE_CONTROL_READ, Api::Operation);
-    let authority = caller.reads_collection(&edge, by, (&query, &["deviceId", "agentId"])).await?;
-    let media_type = wire.accepted("operationCollection")?;
-    let request = page_request(&query)?;
-    let page = match filter(&query)? {
+    let authority = caller.reads_collection(&platform, by, (&query, &["deviceId", "agentId"])).await?;
+    let listing = Listing::new(&head, head.accepted("operationCollection")?, query)?;
+    let page = match filter(&listing.query)? {
         Some(filter) => {
-            let (database, tenant) = (edge.platform.database(), &caller.tenant);
+            let (database, tenant) = (platform.database(), &caller.tenant);
             platform_store::operations::collection::list_operations(
-                database, tenant, &filter, &authority, &request,
+                database,
+                tenant,
+                &filter,
+                &authority,
+                &listing.request,
             )
             .await?
         }
-        None => request.empty(),
+        None => listing.request.empty(),
     };
-    reply::page(&wire, media_type, "operations", &page, (&request, &query))
+    listing.respond("operations", &page)
 }
 
 /// `GET /devicecontrol/operations/<id>`: returns an operation.
@@ -74,19 +81,19 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// unknown id.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation);
-    let media_type = wire.accepted("operation")?;
-    let (database, id) = (edge.platform.database(), OperationId::parse(&path)?);
+    let media_type = head.accepted("operation")?;
+    let (database, id) = (platform.database(), OperationId::parse(&path)?);
     let operation = platform_store::operations::get_operation(database, &caller.tenant, id).await?;
     let by = (&authority, Ownership::Counts);
     caller
-        .reaches_data_of(&edge, operation.device, by, |name| operation.fragments.get(name).is_some())
+        .reaches_data_of(&platform, operation.device, by, |name| operation.fragments.get(name).is_some())
         .await?;
-    Ok(reply::found(media_type, &operation, &wire.links()))
+    Ok(reply::found(media_type, &operation, &head.links()))
 }
 
 /// `PUT /devicecontrol/operations/<id>`: changes status, failure reason and fragments; ignores the rest
@@ -97,33 +104,31 @@ pub async fn get(
 /// winning or the status is not that of [`OnlyFrom`], 422 for an invalid body.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     request: HttpRequest,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
-    let (database, id) = (edge.platform.database(), OperationId::parse(&path)?);
+    let origin = caller.origin(&head, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
+    let (database, id) = (platform.database(), OperationId::parse(&path)?);
     let operation = Arc::new(platform_store::operations::get_operation(database, &caller.tenant, id).await?);
     let by = (&origin.authority, Ownership::Counts);
     let has_fragment = |name: &str| operation.fragments.get(name).is_some();
-    caller.reaches_data_of(&edge, operation.device, by, has_fragment).await?;
-    let media_type = wire.accepted("operation")?;
-    wire.check_content_type(&["operation"])?;
-    let patch = Arc::new(OperationPatch::parse(body.json(edge.limits().body_bytes).await?)?);
+    caller.reaches_data_of(&platform, operation.device, by, has_fragment).await?;
+    let (media_type, patch) =
+        body.parse(&["operation"], |body| OperationPatch::parse(body).map(Arc::new)).await?;
     let only_from = request.extensions().get::<OnlyFrom>().map(|OnlyFrom(status)| *status);
     let (device, links) = (operation.device, origin.links.clone());
 
     let message = UpdateOperation { operation, patch, only_from, origin: Arc::new(origin) };
-    let operation = edge
-        .platform
+    let operation = platform
         .tenant(&caller.tenant)
         .ask_device(device, message)
         .await
         .map_err(|e| ApiError::gone_with_source(e, Noun::Operation, id))?;
 
-    Ok(reply::updated(&wire, media_type, &operation, &links))
+    Ok(reply::updated(&head, media_type, &operation, &links))
 }
 
 /// `DELETE /devicecontrol/operations?<filters>`: deletes everything that matches the filters of GET, or all
@@ -132,14 +137,18 @@ pub async fn update(
 ///
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_ADMIN, 422 for an invalid or unknown parameter (C-19).
-pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn remove_many(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
-    let mode = wire.mode()?;
-    let query = Query::parse(wire.query_string());
+    let mode = head.mode()?;
+    let query = Query::parse(head.query_string());
     query.only_filters(&FILTERS)?;
     let filter = filter(&query)?;
     if let Some(filter) = filter.filter(|_| mode.stores()) {
-        edge.platform.tenant(&caller.tenant).delete_operations(&filter, &wire.links()).await?;
+        platform.tenant(&caller.tenant).delete_operations(&filter, &head.links()).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
 use platform_model::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
@@ -16,26 +17,24 @@ use platform_model::user::Administration;
 use platform_store::tenants::options::OptionChange;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::auth::password::SecretKey;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::{RequestHead, reply};
 
 /// `GET /tenant/options`: returns a page of the tenant's options by category and key.
 ///
 /// # Errors
 /// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("optionCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+    let listing = Listing::of(&head, "optionCollection")?;
     let page =
-        platform_store::tenants::options::list_options(edge.platform.database(), &caller.tenant, &request)
+        platform_store::tenants::options::list_options(platform.database(), &caller.tenant, &listing.request)
             .await?;
-    reply::page(&wire, media_type, "options", &page, (&request, &query))
+    listing.respond("options", &page)
 }
 
 /// `POST /tenant/options`: creates an option (201) or overwrites it (200).
@@ -43,21 +42,25 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// # Errors
 /// 403 without ROLE_OPTION_MANAGEMENT_ADMIN, for a token key without ROLE_USER_MANAGEMENT_ADMIN in addition
 /// (T-09), and for an option that is not editable; 422 for an invalid body.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    secret_key: web::Data<SecretKey>,
+) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
-    wire.check_mode()?;
-    let media_type = wire.accepted("option")?;
-    wire.check_content_type(&["option"])?;
-    let new = NewTenantOption::parse(body.json(edge.limits().body_bytes).await?)?;
-    let administration = caller.administers_options(&edge, &new.name.category)?;
-    let (option, is_new) = write(&edge, &administration, new).await?;
-    let links = wire.links();
+    head.check_mode()?;
+    let (media_type, new) = body.parse(&["option"], NewTenantOption::parse).await?;
+    let administration = caller.administers_options(&platform, &new.name.category)?;
+    let (option, is_new) = write((&platform, &secret_key), &administration, new).await?;
+    let links = head.links();
     Ok(match is_new {
         true => {
             let location = links.tenant_option(&option.name.category, &option.name.key);
-            reply::created(&wire, media_type, location, &option, &links)
+            reply::created(&head, media_type, location, &option, &links)
         }
-        false => reply::updated(&wire, media_type, &option, &links),
+        false => reply::updated(&head, media_type, &option, &links),
     })
 }
 
@@ -68,16 +71,16 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 /// 403 without ROLE_OPTION_MANAGEMENT_READ, 404 for an option that is neither set nor predefined.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("option")?;
+    let media_type = head.accepted("option")?;
     let name = known_name(&path)?;
     let option =
-        platform_store::tenants::options::get_option(edge.platform.database(), &caller.tenant, name).await?;
-    Ok(reply::found(media_type, &option, &wire.links()))
+        platform_store::tenants::options::get_option(platform.database(), &caller.tenant, name).await?;
+    Ok(reply::found(media_type, &option, &head.links()))
 }
 
 /// `PUT /tenant/options/<category>/<key>`: sets a value, whether or not the option existed.
@@ -86,19 +89,18 @@ pub async fn get(
 /// As [`create`].
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
-    let administration = caller.administers_options(&edge, &path.0)?;
-    wire.check_mode()?;
-    let media_type = wire.accepted("option")?;
-    wire.check_content_type(&["option"])?;
-    let body = body.json(edge.limits().body_bytes).await?;
+    let administration = caller.administers_options(&platform, &path.0)?;
+    head.check_mode()?;
+    let (media_type, body) = body.object(&["option"]).await?;
     let new = NewTenantOption::parse_value(OptionName::parse(&path.0, &path.1)?, body)?;
-    let (option, _) = write(&edge, &administration, new).await?;
-    Ok(reply::updated(&wire, media_type, &option, &wire.links()))
+    let (option, _) = write((&platform, &secret_key), &administration, new).await?;
+    Ok(reply::updated(&head, media_type, &option, &head.links()))
 }
 
 /// `DELETE /tenant/options/<category>/<key>`: deletes an option. A predefined option gets its predefined
@@ -108,17 +110,16 @@ pub async fn update(
 /// 403 as for [`create`], 404 for an unknown option.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let administration = caller.administers_options(&edge, &path.0)?;
-    wire.check_mode()?;
+    let administration = caller.administers_options(&platform, &path.0)?;
+    head.check_mode()?;
     let name = known_name(&path)?;
     let changes = [(name.clone(), OptionChange::Remove)];
     let before =
-        platform_store::tenants::options::write_options(edge.platform.database(), &administration, &changes)
-            .await;
+        platform_store::tenants::options::write_options(platform.database(), &administration, &changes).await;
     match before.map_err(not_editable)?.contains(&name) || name.predefined().is_some() {
         true => Ok(HttpResponse::NoContent().finish()),
         false => Err(Error::not_found(Noun::Option, name).into()),
@@ -131,14 +132,14 @@ pub async fn remove(
 /// 403 without ROLE_OPTION_MANAGEMENT_READ.
 pub async fn get_category(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("option")?;
-    let category = category(&edge, &caller.tenant, &parse_category(&path)?).await?;
-    Ok(reply::found(media_type, &*category, &wire.links()))
+    let media_type = head.accepted("option")?;
+    let category = category(&platform, &caller.tenant, &parse_category(&path)?).await?;
+    Ok(reply::found(media_type, &*category, &head.links()))
 }
 
 /// `PUT /tenant/options/<category>`: sets these keys, all or none, and leaves the others; `null` removes a
@@ -148,31 +149,31 @@ pub async fn get_category(
 /// As [`create`].
 pub async fn update_category(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
-    let administration = caller.administers_options(&edge, &path)?;
-    wire.check_mode()?;
-    let media_type = wire.accepted("option")?;
-    wire.check_content_type(&["option"])?;
-    let body = body.json(edge.limits().body_bytes).await?;
+    let administration = caller.administers_options(&platform, &path)?;
+    head.check_mode()?;
+    let (media_type, body) = body.object(&["option"]).await?;
     let name = parse_category(&path)?;
     let changes: Vec<_> = CategoryPatch::parse(&name, body)?
         .changes
         .into_iter()
         .map(|(name, value)| {
-            let change = value.map_or(OptionChange::Remove, |value| set(&edge, &caller.tenant, &name, value));
+            let change =
+                value.map_or(OptionChange::Remove, |value| set(&secret_key, &caller.tenant, &name, value));
             (name, change)
         })
         .collect();
-    let database = edge.platform.database();
+    let database = platform.database();
     platform_store::tenants::options::write_options(database, &administration, &changes)
         .await
         .map_err(not_editable)?;
-    let category = category(&edge, &caller.tenant, &name).await?;
-    Ok(reply::updated(&wire, media_type, &category, &wire.links()))
+    let category = category(&platform, &caller.tenant, &name).await?;
+    Ok(reply::updated(&head, media_type, &category, &head.links()))
 }
 
 /// `PUT /tenant/options/<category>/<key>/editable`: sets whether a tenant may write an option. Only tenant
@@ -183,43 +184,43 @@ pub async fn update_category(
 /// for an invalid body.
 pub async fn update_editable(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    caller.administers_options(&edge, &path.0)?;
+    caller.administers_options(&platform, &path.0)?;
     if caller.tenant.as_str() != MANAGEMENT {
         return Err(ApiError::forbidden_because(
             "only tenant management may set whether an option is editable",
         ));
     }
-    wire.check_mode()?;
-    let query = Query::parse(wire.query_string());
+    head.check_mode()?;
+    let query = Query::parse(head.query_string());
     let tenant = match query.get("tenantId") {
         Some(id) => TenantId::known(id)?,
         None => caller.tenant.clone(),
     };
-    let (database, name) = (edge.platform.database(), known_name(&path)?);
+    let (database, name) = (platform.database(), known_name(&path)?);
     platform_store::tenants::options::get_option(database, &tenant, name.clone()).await?;
-    let media_type = wire.accepted("option")?;
-    wire.check_content_type(&["option"])?;
-    let editable = Editable::parse(body.json(edge.limits().body_bytes).await?)?;
+    let (media_type, editable) = body.parse(&["option"], Editable::parse).await?;
     let option = platform_store::tenants::options::set_editable(database, &tenant, name, editable).await?;
-    Ok(reply::updated(&wire, media_type, &Arc::new(option), &wire.links()))
+    Ok(reply::updated(&head, media_type, &Arc::new(option), &head.links()))
 }
 
 /// `GET /tenant/system/options`: returns the public settings of the server.
 ///
 /// # Errors
 /// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for an invalid parameter.
-pub async fn list_system(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list_system(
+    caller: Caller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("optionCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let page = request.cut(system_options(&edge), |option| option.key);
-    reply::page(&wire, media_type, "options", &page, (&request, &query))
+    let listing = Listing::of(&head, "optionCollection")?;
+    let page = listing.request.cut(system_options(&platform), |option| option.key);
+    listing.respond("options", &page)
 }
 
 /// `GET /tenant/system/options/<category>/<key>`: returns a public setting.
@@ -228,21 +229,21 @@ pub async fn list_system(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> R
 /// 403 without ROLE_OPTION_MANAGEMENT_READ, 404 for an unknown setting.
 pub async fn get_system(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("option")?;
-    let mut all = system_options(&edge).into_iter();
+    let media_type = head.accepted("option")?;
+    let mut all = system_options(&platform).into_iter();
     match all.find(|option| option.category == path.0 && option.key == path.1) {
-        Some(option) => Ok(reply::found(media_type, &option, &wire.links())),
+        Some(option) => Ok(reply::found(media_type, &option, &head.links())),
         None => Err(unknown(&path).into()),
     }
 }
 
 /// Returns facts about this server that clients would otherwise have to find out by trial.
-fn system_options(edge: &Edge) -> Vec<SystemOption> {
+fn system_options(platform: &Platform) -> Vec<SystemOption> {
     let option = |category, key, value: &dyn std::fmt::Display| SystemOption {
         category,
         key,
@@ -253,7 +254,7 @@ fn system_options(edge: &Edge) -> Vec<SystemOption> {
         option("paging", "max.pageSize", &MAX_PAGE_SIZE),
         option("password", "max.length", &32),
         option("password", "min.length", &6),
-        option("request", "max.bytes", &edge.limits().body_bytes),
+        option("request", "max.bytes", &platform.limits().body_bytes),
         option("system", "version", &env!("CARGO_PKG_VERSION")),
         option("two-factor-authentication", "enabled", &false),
     ]
@@ -261,35 +262,33 @@ fn system_options(edge: &Edge) -> Vec<SystemOption> {
 
 /// Writes an option. Returns it as it may be shown, and whether it is new.
 async fn write(
-    edge: &Edge,
+    (platform, secret_key): (&Platform, &SecretKey),
     administration: &Administration,
     new: NewTenantOption,
 ) -> Result<(Arc<TenantOption>, bool)> {
     let NewTenantOption { name, value } = new;
     let option = TenantOption::shown(name.clone(), value.clone());
-    let changes = [(name.clone(), set(edge, &administration.tenant, &name, value))];
+    let changes = [(name.clone(), set(secret_key, &administration.tenant, &name, value))];
     let before =
-        platform_store::tenants::options::write_options(edge.platform.database(), administration, &changes)
-            .await;
+        platform_store::tenants::options::write_options(platform.database(), administration, &changes).await;
     Ok((Arc::new(option), !before.map_err(not_editable)?.contains(&name)))
 }
 
 /// Returns the change that stores a value: a secret is encrypted and bound to its option, and the placeholder
 /// of a secret keeps the stored one (Z-05).
-fn set(edge: &Edge, tenant: &TenantId, name: &OptionName, value: String) -> OptionChange {
+fn set(secret_key: &SecretKey, tenant: &TenantId, name: &OptionName, value: String) -> OptionChange {
     match name.is_secret() {
         true if value == ENCRYPTED => OptionChange::Keep,
         true => {
             let place = [tenant.as_str(), &name.category, &name.key];
-            OptionChange::Set(edge.secret_key.sealing().seal(place, &value))
+            OptionChange::Set(secret_key.sealing().seal(place, &value))
         }
         false => OptionChange::Set(value),
     }
 }
 
-async fn category(edge: &Edge, tenant: &TenantId, name: &str) -> Result<Arc<OptionCategory>> {
-    let options =
-        platform_store::tenants::options::list_category(edge.platform.database(), tenant, name).await?;
+async fn category(platform: &Platform, tenant: &TenantId, name: &str) -> Result<Arc<OptionCategory>> {
+    let options = platform_store::tenants::options::list_category(platform.database(), tenant, name).await?;
     Ok(Arc::new(OptionCategory(options)))
 }
 

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::application::Duty;
 use platform_model::error::{Error, Noun};
 use platform_model::id::{ApplicationId, TenantId};
@@ -15,12 +16,11 @@ use platform_model::subscription::{Offer, Subscription};
 use platform_model::tenant::MANAGEMENT;
 
 use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::auth::password::SecretKey;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::paging::Listing;
+use crate::http::{RequestHead, reply};
 
 /// The roles that may change subscriptions of tenants that the caller's tenant manages.
 const CHANGES_TENANTS: [&str; 2] = [role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE];
@@ -34,22 +34,20 @@ const CHANGES_TENANTS: [&str; 2] = [role::TENANT_MANAGEMENT_ADMIN, role::TENANT_
 /// parameter.
 pub async fn list(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     offer(&caller, &path, (&[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ))?;
-    let media_type = wire.accepted("applicationReferenceCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let tenant = subscriber(&caller, &edge, &path).await?;
+    let listing = Listing::of(&head, "applicationReferenceCollection")?;
+    let tenant = subscriber(&caller, &platform, &path).await?;
     let page = platform_store::applications::subscriptions::list_subscriptions(
-        edge.platform.database(),
+        platform.database(),
         &tenant,
-        &request,
+        &listing.request,
     )
     .await?;
-    reply::page(&wire, media_type, "references", &page, (&request, &query))
+    listing.respond("references", &page)
 }
 
 /// `GET /tenant/tenants/<tenant>/applications/<id>`: returns an application that a tenant subscribes to.
@@ -58,19 +56,19 @@ pub async fn list(
 /// As [`list`], and 404 when the tenant does not subscribe.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, application) = &*path;
     offer(&caller, tenant, (&[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ))?;
-    let media_type = wire.accepted("applicationReference")?;
-    let tenant = subscriber(&caller, &edge, tenant).await?;
+    let media_type = head.accepted("applicationReference")?;
+    let tenant = subscriber(&caller, &platform, tenant).await?;
     let application = subscribed(application)?;
-    let database = edge.platform.database();
+    let database = platform.database();
     let reference =
         platform_store::applications::subscriptions::get_subscription(database, &tenant, application).await?;
-    Ok(reply::found(media_type, &reference, &wire.links()))
+    Ok(reply::found(media_type, &reference, &head.links()))
 }
 
 /// `POST /tenant/tenants/<tenant>/applications`: subscribes a tenant to an application. A microservice gets a
@@ -82,28 +80,28 @@ pub async fn get(
 /// invalid body and an application that is unknown or not on offer.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
     let offer = offer(&caller, &path, (&CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN))?;
-    wire.check_mode()?;
-    let tenant = subscriber(&caller, &edge, &path).await?;
-    let media_type = wire.accepted("applicationReference")?;
-    wire.check_content_type(&["applicationReference", "application"])?;
-    let application = Subscription::parse_application(body.json(edge.limits().body_bytes).await?)?;
+    head.check_mode()?;
+    let tenant = subscriber(&caller, &platform, &path).await?;
+    let (media_type, application) =
+        body.parse(&["applicationReference", "application"], Subscription::parse_application).await?;
 
-    let secret = edge.secret_key.draw_user_secret(&tenant, application, Duty::Service);
-    let database = edge.platform.database();
+    let secret = secret_key.draw_user_secret(&tenant, application, Duty::Service);
+    let database = platform.database();
     let by = (&offer, &secret);
     let subscription =
         platform_store::applications::subscriptions::insert_subscription(database, &tenant, application, by)
             .await?;
 
-    let links = wire.links();
+    let links = head.links();
     let location = links.subscription(&tenant, application);
-    Ok(reply::created(&wire, media_type, location, &Arc::new(subscription), &links))
+    Ok(reply::created(&head, media_type, location, &Arc::new(subscription), &links))
 }
 
 /// `DELETE /tenant/tenants/<tenant>/applications/<id>`: ends a subscription and returns 204. The service user
@@ -114,17 +112,17 @@ pub async fn create(
 /// tenant does not subscribe.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, application) = &*path;
     let offer = offer(&caller, tenant, (&CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN))?;
-    wire.check_mode()?;
-    let tenant = subscriber(&caller, &edge, tenant).await?;
+    head.check_mode()?;
+    let tenant = subscriber(&caller, &platform, tenant).await?;
     let application = subscribed(application)?;
     platform_store::applications::subscriptions::delete_subscription(
-        edge.platform.database(),
+        platform.database(),
         &tenant,
         application,
         &offer,
@@ -162,10 +160,10 @@ fn offer(caller: &Caller, tenant: &str, (of_tenants, of_own): (&[&str], &str)) -
 ///
 /// # Errors
 /// `NotFound`, for an unknown tenant and for one that it does not manage alike.
-async fn subscriber(caller: &Caller, edge: &Edge, tenant: &str) -> Result<TenantId> {
+async fn subscriber(caller: &Caller, platform: &Platform, tenant: &str) -> Result<TenantId> {
     let id = TenantId::known(tenant)?;
     if id != caller.tenant {
-        platform_store::tenants::get_tenant_below(edge.platform.database(), &caller.tenant, &id).await?;
+        platform_store::tenants::get_tenant_below(platform.database(), &caller.tenant, &id).await?;
     }
     Ok(id)
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, rt, web};
+use platform_actors::Platform;
 use platform_model::error::Error;
 use platform_model::id::TenantId;
 use platform_model::role;
@@ -12,27 +13,23 @@ use platform_model::tenant::{
 use platform_model::user::{User, parse_user_name};
 use platform_store::Database;
 
-use crate::auth::{AnyCaller, Caller};
-use crate::http::body::Unread;
+use crate::auth::{AnyCaller, Authenticator, Caller};
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::paging::Listing;
+use crate::http::{RequestHead, reply};
 
 /// `GET /tenant/tenants`: returns a page of the tenants that the caller's tenant manages, by id.
 ///
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("tenantCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
+    let listing = Listing::of(&head, "tenantCollection")?;
     let page =
-        platform_store::tenants::list_tenants_below(edge.platform.database(), &caller.tenant, &request)
+        platform_store::tenants::list_tenants_below(platform.database(), &caller.tenant, &listing.request)
             .await?;
-    reply::page(&wire, media_type, "tenants", &page, (&request, &query))
+    listing.respond("tenants", &page)
 }
 
 /// `POST /tenant/tenants`: creates a tenant below the caller's, with its first user, who has all rights in
@@ -41,28 +38,32 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _CREATE, or in a tenant that may not have sub-tenants; 409
 /// when the id or a domain is taken; 422 for an invalid body.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    authenticator: web::Data<Authenticator>,
+) -> Result<HttpResponse> {
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_CREATE])?;
-    let database = edge.platform.database();
+    let database = platform.database();
     if !platform_store::tenants::get_tenant(database, &caller.tenant).await?.may_create_tenants() {
         return Err(ApiError::forbidden_because("the tenant may not create tenants"));
     }
-    wire.check_mode()?;
-    let media_type = wire.accepted("tenant")?;
-    wire.check_content_type(&["tenant"])?;
-    let body = body.json(edge.limits().body_bytes).await?;
-    let made = TenantId::numbered(edge.platform.next_id());
+    head.check_mode()?;
+    let (media_type, body) = body.object(&["tenant"]).await?;
+    let made = TenantId::numbered(platform.next_id());
     let (tenant, password) = NewTenant::parse(body, made, caller.tenant.clone())?;
 
-    let password_hash = edge.authenticator.hash_chosen(password).await?;
+    let password_hash = authenticator.hash_chosen(password).await?;
     let name = parse_user_name(tenant.admin_name.as_deref().unwrap_or_default())?;
     let mut admin = User::new(&tenant.id, name);
     admin.profile.email = tenant.members.admin_email.clone().flatten();
     let tenant = Arc::new(
         platform_store::tenants::create_tenant(database, &tenant, &admin, password_hash.as_deref()).await?,
     );
-    let links = wire.links();
-    Ok(reply::created(&wire, media_type, links.tenant(&tenant.id), &tenant, &links))
+    let links = head.links();
+    Ok(reply::created(&head, media_type, links.tenant(&tenant.id), &tenant, &links))
 }
 
 /// `GET /tenant/tenants/<id>`: returns a tenant.
@@ -72,16 +73,16 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 /// does not manage.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_READ)?;
-    let media_type = wire.accepted("tenant")?;
-    let (database, id) = (edge.platform.database(), TenantId::known(&path)?);
+    let media_type = head.accepted("tenant")?;
+    let (database, id) = (platform.database(), TenantId::known(&path)?);
     let tenant = platform_store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
     let tenant = with_applications(database, &caller, tenant).await?;
-    Ok(reply::found(media_type, &tenant, &wire.links()))
+    Ok(reply::found(media_type, &tenant, &head.links()))
 }
 
 /// `PUT /tenant/tenants/<id>`: changes the members that were sent. When a tenant is suspended, its
@@ -93,29 +94,28 @@ pub async fn get(
 /// an invalid body.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE])?;
-    wire.check_mode()?;
-    let (database, id) = (edge.platform.database(), TenantId::known(&path)?);
+    head.check_mode()?;
+    let (database, id) = (platform.database(), TenantId::known(&path)?);
     platform_store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
-    let media_type = wire.accepted("tenant")?;
-    wire.check_content_type(&["tenant"])?;
-    let mut patch = TenantPatch::parse(&path, body.json(edge.limits().body_bytes).await?)?;
+    let (media_type, mut patch) = body.parse(&["tenant"], |body| TenantPatch::parse(&path, body)).await?;
     if id.as_str() == MANAGEMENT && patch.status == Some(TenantStatus::Suspended) {
         return Err(ApiError::forbidden_because("tenant management cannot be suspended"));
     }
 
-    patch.admin_password = edge.authenticator.hash_chosen(patch.admin_password.take()).await?;
+    patch.admin_password = authenticator.hash_chosen(patch.admin_password.take()).await?;
     let tenant = platform_store::tenants::update_tenant(database, &caller.tenant, &id, &patch).await?;
-    let tenant = match wire.has_accept() {
+    let tenant = match head.has_accept() {
         true => with_applications(database, &caller, tenant).await?,
         false => tenant,
     };
-    Ok(reply::updated(&wire, media_type, &Arc::new(tenant), &wire.links()))
+    Ok(reply::updated(&head, media_type, &Arc::new(tenant), &head.links()))
 }
 
 /// Adds the applications to a tenant: the first it subscribes to, and of those it owns the ones that the
@@ -137,15 +137,15 @@ async fn with_applications(database: &Database, caller: &Caller, tenant: Tenant)
 /// an unknown tenant.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_ADMIN)?;
     if caller.tenant.as_str() != MANAGEMENT {
         return Err(ApiError::forbidden_because("only tenant management may delete tenants"));
     }
-    wire.check_mode()?;
+    head.check_mode()?;
     if *path == MANAGEMENT {
         return Err(ApiError::forbidden_because("tenant management cannot be deleted"));
     }
@@ -153,7 +153,7 @@ pub async fn remove(
     // The deletion of a large tenant takes minutes. It runs in its own task, so that it continues when the
     // client stops waiting.
     let deleting = rt::spawn(async move {
-        let outcome = platform_store::tenants::delete_tenant(edge.platform.database(), &id).await;
+        let outcome = platform_store::tenants::delete_tenant(platform.database(), &id).await;
         match &outcome {
             Ok(()) => tracing::info!(tenant.id = %id, "a tenant was deleted"),
             Err(Error::NotFound { .. }) => {}
@@ -170,23 +170,25 @@ pub async fn remove(
 ///
 /// # Errors
 /// 401 for invalid credentials, 403 for a suspended tenant.
-pub async fn get_current(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let media_type = wire.accepted("currentTenant")?;
-    let database = edge.platform.database();
+pub async fn get_current(
+    caller: AnyCaller,
+    head: RequestHead,
+    platform: web::Data<Platform>,
+) -> Result<HttpResponse> {
+    let media_type = head.accepted("currentTenant")?;
+    let database = platform.database();
     let tenant = platform_store::tenants::get_tenant(database, &caller.0.tenant).await?;
     let applications =
         platform_store::applications::subscriptions::first_subscriptions(database, &tenant.id).await?;
-    Ok(reply::found(media_type, &CurrentTenant(Tenant { applications, ..tenant }), &wire.links()))
+    Ok(reply::found(media_type, &CurrentTenant(Tenant { applications, ..tenant }), &head.links()))
 }
 
 /// `GET /tenant/loginOptions`: returns the ways to log in. No credentials are needed (C-03, C-07).
 ///
 /// # Errors
 /// 422 for an invalid parameter.
-pub async fn list_login_options(wire: Wire) -> Result<HttpResponse> {
-    let media_type = wire.accepted("loginOptionCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let page = request.cut(vec![LoginOption::BASIC], |_| "basic");
-    reply::page(&wire, media_type, "loginOptions", &page, (&request, &query))
+pub async fn list_login_options(head: RequestHead) -> Result<HttpResponse> {
+    let listing = Listing::of(&head, "loginOptionCollection")?;
+    let page = listing.request.cut(vec![LoginOption::BASIC], |_| "basic");
+    listing.respond("loginOptions", &page)
 }

@@ -5,30 +5,28 @@
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::links::encode;
 use platform_model::role;
 use platform_model::token_client::{CreatedTokenClient, NewTokenClient, parse_client_id};
 use platform_store::users::token_clients::{self, Draft};
 
-use crate::auth::{Caller, password};
-use crate::http::body::Unread;
+use crate::auth::Caller;
+use crate::auth::password::{self, SecretKey};
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
-use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::paging::Listing;
+use crate::http::{RequestHead, reply};
 
 /// `GET /application/tokenClients`: returns a page of the tenant's clients, by key.
 ///
 /// # Errors
 /// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 422 for an invalid parameter.
-pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    let media_type = wire.accepted("tokenClientCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let page = token_clients::list_clients(edge.platform.database(), &caller.tenant, &request).await?;
-    reply::page(&wire, media_type, "tokenClients", &page, (&request, &query))
+    let listing = Listing::of(&head, "tokenClientCollection")?;
+    let page = token_clients::list_clients(platform.database(), &caller.tenant, &listing.request).await?;
+    listing.respond("tokenClients", &page)
 }
 
 /// `POST /application/tokenClients`: creates a client and returns its secret. The response has a body whether
@@ -38,12 +36,16 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, for another user without ROLE_USER_MANAGEMENT_ADMIN, and
 /// for a scope beyond the caller's own; 422 for an invalid body, an unknown user and the user of a
 /// microservice.
-pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+pub async fn create(
+    caller: Caller,
+    head: RequestHead,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    secret_key: web::Data<SecretKey>,
+) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.check_mode()?;
-    let media_type = wire.accepted("tokenClient")?;
-    wire.check_content_type(&["tokenClient"])?;
-    let new = NewTokenClient::parse(body.json(edge.limits().body_bytes).await?)?;
+    head.check_mode()?;
+    let (media_type, new) = body.parse(&["tokenClient"], NewTokenClient::parse).await?;
     let user = new.user.as_deref().unwrap_or(&caller.user);
     if *user != *caller.user {
         caller.require(role::USER_MANAGEMENT_ADMIN)?;
@@ -60,10 +62,10 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
         name: new.name.as_deref().unwrap_or(user),
         user,
         scope: new.scope,
-        secret_hash: &edge.secret_key.hash(&secret),
+        secret_hash: &secret_key.hash(&secret),
     };
-    let client = token_clients::insert_client(edge.platform.database(), draft).await?;
-    let (links, created) = (wire.links(), CreatedTokenClient { client, secret });
+    let client = token_clients::insert_client(platform.database(), draft).await?;
+    let (links, created) = (head.links(), CreatedTokenClient { client, secret });
     Ok(HttpResponse::Created()
         .insert_header((header::LOCATION, links.token_client(&created.client.id)))
         .insert_header((header::CONTENT_TYPE, media_type))
@@ -77,15 +79,15 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 /// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 404 for an unknown client.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    let media_type = wire.accepted("tokenClient")?;
+    let media_type = head.accepted("tokenClient")?;
     let id = parse_client_id(&path)?;
-    let client = token_clients::get_client(edge.platform.database(), &caller.tenant, id).await?;
-    Ok(reply::found(media_type, &client, &wire.links()))
+    let client = token_clients::get_client(platform.database(), &caller.tenant, id).await?;
+    Ok(reply::found(media_type, &client, &head.links()))
 }
 
 /// `DELETE /application/tokenClients/<clientId>`: deletes a client and revokes its tokens at every server.
@@ -94,13 +96,13 @@ pub async fn get(
 /// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 404 for an unknown client.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.check_mode()?;
+    head.check_mode()?;
     let id = parse_client_id(&path)?;
-    token_clients::delete_client(edge.platform.database(), &caller.tenant, id).await?;
+    token_clients::delete_client(platform.database(), &caller.tenant, id).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Platform;
 use platform_model::error::Error;
 use platform_model::user::{
     Administration, NewUser, SubusersCount, User, UserAuthority, UserFilter, UserKind, UserPatch,
     parse_user_of_path,
 };
 
-use crate::auth::Caller;
-use crate::http::body::Unread;
+use crate::auth::{Authenticator, Caller};
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
-use crate::http::paging::page_request;
+use crate::http::paging::Listing;
 use crate::http::query::Query;
-use crate::http::{Wire, reply};
-use crate::server::Edge;
+use crate::http::{RequestHead, reply};
 
 /// `GET /user/<tenant>/users`: returns a page of users by name. With `onlyDevices=true` it has device users
 /// only, otherwise none.
@@ -25,18 +25,16 @@ use crate::server::Edge;
 /// sub-users. 422 for an invalid parameter.
 pub async fn list(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let (tenant, authority) = caller.reads_users(&edge, &path).await?;
-    let media_type = wire.accepted("userCollection")?;
-    let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?;
-    let filter = filter(&query, &authority)?;
+    let (tenant, authority) = caller.reads_users(&platform, &path).await?;
+    let listing = Listing::of(&head, "userCollection")?;
+    let filter = filter(&listing.query, &authority)?;
     let page =
-        platform_store::users::list_users(edge.platform.database(), &tenant, &filter, &request).await?;
-    reply::page(&wire, media_type, "users", &page, (&request, &query))
+        platform_store::users::list_users(platform.database(), &tenant, &filter, &listing.request).await?;
+    listing.respond("users", &page)
 }
 
 fn filter(query: &Query, authority: &UserAuthority) -> Result<UserFilter> {
@@ -76,29 +74,27 @@ fn filter(query: &Query, authority: &UserAuthority) -> Result<UserFilter> {
 /// taken; 422 for an invalid body or an unknown owner.
 pub async fn create(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<String>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {
-    let administration = caller.administers_users(&edge, &path).await?;
-    wire.check_mode()?;
-    let media_type = wire.accepted("user")?;
-    wire.check_content_type(&["user"])?;
-    let new = NewUser::parse(body.json(edge.limits().body_bytes).await?)?;
+    let administration = caller.administers_users(&platform, &path).await?;
+    head.check_mode()?;
+    let (media_type, new) = body.parse(&["user"], NewUser::parse).await?;
     let user = new_user(&administration, &new)?;
     if matches!(administration.authority, UserAuthority::SubUsers { .. }) {
         // They would be the new user's: more than its creator may have (SE11).
-        platform_store::access::ensure_owns_nothing(edge.platform.database(), &user.tenant, &user.name)
-            .await?;
+        platform_store::access::ensure_owns_nothing(platform.database(), &user.tenant, &user.name).await?;
     }
-    let hash = edge.authenticator.hash_chosen(new.password).await?;
+    let hash = authenticator.hash_chosen(new.password).await?;
 
     let user =
-        platform_store::users::changes::insert_user(edge.platform.database(), &user, hash.as_deref()).await?;
+        platform_store::users::changes::insert_user(platform.database(), &user, hash.as_deref()).await?;
 
-    let links = wire.links();
-    Ok(reply::created(&wire, media_type, links.user(&user.tenant, &user.name), &Arc::new(user), &links))
+    let links = head.links();
+    Ok(reply::created(&head, media_type, links.user(&user.tenant, &user.name), &Arc::new(user), &links))
 }
 
 /// Returns the user that a body describes, and checks that the caller may grant what it holds.
@@ -121,12 +117,12 @@ fn new_user(administration: &Administration, new: &NewUser) -> Result<User> {
 /// for an unknown user.
 pub async fn get(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let user = caller.reads_user(&edge, (&path.0, &path.1)).await?;
-    Ok(reply::found(wire.accepted("user")?, &user, &wire.links()))
+    let user = caller.reads_user(&platform, (&path.0, &path.1)).await?;
+    Ok(reply::found(head.accepted("user")?, &user, &head.links()))
 }
 
 /// `PUT /user/<tenant>/users/<id>`: changes the members that were sent. A new password ends the user's
@@ -137,27 +133,26 @@ pub async fn get(
 /// administrator would be disabled; 404 for an unknown user; 422 for an invalid body or another user name.
 pub async fn update(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    platform: web::Data<Platform>,
+    authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {
     let (tenant, name) = &*path;
-    let administration = caller.administers_users(&edge, tenant).await?;
-    wire.check_mode()?;
-    let (database, name) = (edge.platform.database(), parse_user_of_path(name)?);
+    let administration = caller.administers_users(&platform, tenant).await?;
+    head.check_mode()?;
+    let (database, name) = (platform.database(), parse_user_of_path(name)?);
     let user = platform_store::users::get_user(database, &administration.tenant, &name).await?;
     administration.authority.reaches(user.owner.as_deref())?;
-    let media_type = wire.accepted("user")?;
-    wire.check_content_type(&["user"])?;
-    let mut patch = UserPatch::parse(body.json(edge.limits().body_bytes).await?)?;
+    let (media_type, mut patch) = body.parse(&["user"], UserPatch::parse).await?;
     patch.check_name(&name)?;
-    let hash = edge.authenticator.hash_chosen(patch.password.take()).await?;
+    let hash = authenticator.hash_chosen(patch.password.take()).await?;
 
     let change = (&patch, hash.as_deref());
     let user = platform_store::users::changes::update_user(database, &administration, &name, change).await?;
 
-    Ok(reply::updated(&wire, media_type, &Arc::new(user), &wire.links()))
+    Ok(reply::updated(&head, media_type, &Arc::new(user), &head.links()))
 }
 
 /// `DELETE /user/<tenant>/users/<name>`: deletes a user, ends its sessions and returns 204.
@@ -167,17 +162,17 @@ pub async fn update(
 /// and the last administrator (U-15); 404 for an unknown user.
 pub async fn remove(
     caller: Caller,
-    wire: Wire,
+    head: RequestHead,
     path: web::Path<(String, String)>,
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, name) = &*path;
-    let administration = caller.administers_users(&edge, tenant).await?;
-    wire.check_mode()?;
+    let administration = caller.administers_users(&platform, tenant).await?;
+    head.check_mode()?;
     if caller.is_user(tenant, name) {
         return Err(ApiError::forbidden_because("users cannot delete themselves"));
     }
     let name = parse_user_of_path(name)?;
-    platform_store::users::changes::delete_user(edge.platform.database(), &administration, &name).await?;
+    platform_store::users::changes::delete_user(platform.database(), &administration, &name).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -17,10 +17,11 @@ use platform_model::token_client::{Scope, TokenHash};
 use tokio::time::sleep;
 
 use super::throttle::Source;
+use super::{Authenticator, cors};
 use crate::connection::{FOR_A_SILENT_PEER, Line};
 use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::head::Head;
-use crate::http::{Wire, application_key, authority, client_address, cors};
+use crate::http::{RequestHead, application_key, authority, client_address};
 
 /// An authenticated user.
 #[derive(Debug, Clone)]
@@ -221,16 +222,16 @@ impl Caller {
     ///
     /// # Errors
     /// `Invalid` for an unknown processing mode.
-    pub fn origin(&self, wire: &Wire, role: &str, api: Api) -> Result<Origin> {
-        Ok(self.origin_in(wire.mode()?, wire, role, api))
+    pub fn origin(&self, head: &RequestHead, role: &str, api: Api) -> Result<Origin> {
+        Ok(self.origin_in(head.mode()?, head, role, api))
     }
 
     /// Returns the origin of a write of measurements or events, which support all processing modes.
     ///
     /// # Errors
     /// `Invalid` for an unknown processing mode.
-    pub fn origin_of_data(&self, wire: &Wire, role: &str, api: Api) -> Result<Origin> {
-        Ok(self.origin_in(wire.data_mode()?, wire, role, api))
+    pub fn origin_of_data(&self, head: &RequestHead, role: &str, api: Api) -> Result<Origin> {
+        Ok(self.origin_in(head.data_mode()?, head, role, api))
     }
 
     /// Returns the origin of a write that the role alone permits, because nobody owns the object, and that
@@ -238,22 +239,22 @@ impl Caller {
     ///
     /// # Errors
     /// `Invalid` for an unknown processing mode.
-    pub fn origin_by_role(&self, wire: &Wire) -> Result<Origin> {
-        wire.check_mode()?;
-        Ok(self.origin_with(ProcessingMode::Persistent, wire, Authority::Role))
+    pub fn origin_by_role(&self, head: &RequestHead) -> Result<Origin> {
+        head.check_mode()?;
+        Ok(self.origin_with(ProcessingMode::Persistent, head, Authority::Role))
     }
 
-    fn origin_in(&self, mode: ProcessingMode, wire: &Wire, role: &str, api: Api) -> Origin {
-        self.origin_with(mode, wire, self.authority(role, api, Permission::Admin))
+    fn origin_in(&self, mode: ProcessingMode, head: &RequestHead, role: &str, api: Api) -> Origin {
+        self.origin_with(mode, head, self.authority(role, api, Permission::Admin))
     }
 
-    fn origin_with(&self, mode: ProcessingMode, wire: &Wire, authority: Authority) -> Origin {
+    fn origin_with(&self, mode: ProcessingMode, head: &RequestHead, authority: Authority) -> Origin {
         Origin {
             user: self.user.clone(),
             mode,
             authority,
             application: self.sent_by.clone(),
-            links: wire.links(),
+            links: head.links(),
             by_module: None,
         }
     }
@@ -265,13 +266,13 @@ fn known(head: &impl Head) -> Option<Result<Caller>> {
     if head.has(&header::ORIGIN) && cors::may_be_unasked(head) {
         return None;
     }
-    let authenticator = &head.edge().authenticator;
-    if !head.has(&header::AUTHORIZATION) {
+    let authenticator = head.state::<Authenticator>();
+    let Some(header) = head.header(&header::AUTHORIZATION) else {
         return Some(Err(authenticator.refusal(TokenFlaw::Invalid)));
-    }
+    };
     // Devices send no application key, so they do not pay for its look-up.
     let sent_by = application_key(head).map_or(Some(None), |key| authenticator.known_application(key))?;
-    let caller = Caller::remembered(head)?;
+    let caller = authenticator.remembered(header, authority(head).unwrap_or_default())?;
     Some(Caller { sent_by, ..caller }.within_scope(head.method()))
 }
 
@@ -281,7 +282,7 @@ fn known(head: &impl Head) -> Option<Result<Caller>> {
 async fn identify(head: &impl Head) -> Result<Caller> {
     let unasked = cors::is_unasked(head).await;
     if unasked && head.has(&header::UPGRADE) {
-        return Err(head.edge().authenticator.refusal(TokenFlaw::Invalid));
+        return Err(head.state::<Authenticator>().refusal(TokenFlaw::Invalid));
     }
     let caller = authenticate(head).await?;
     match unasked {
@@ -293,7 +294,7 @@ async fn identify(head: &impl Head) -> Result<Caller> {
 }
 
 async fn authenticate(head: &impl Head) -> Result<Caller> {
-    let authenticator = &head.edge().authenticator;
+    let authenticator = head.state::<Authenticator>();
     let Some(header) = head.header(&header::AUTHORIZATION) else {
         return Err(authenticator.refusal(TokenFlaw::Invalid));
     };
@@ -334,13 +335,6 @@ fn identified(request: &HttpRequest) -> Identified {
 }
 
 impl Caller {
-    /// Returns the user behind a request if its credentials were verified before: the user to whom its memory is charged,
-    /// not the rights of the request.
-    pub(crate) fn remembered(head: &impl Head) -> Option<Self> {
-        let header = head.header(&header::AUTHORIZATION)?;
-        head.edge().authenticator.remembered(header, authority(head).unwrap_or_default())
-    }
-
     /// Returns the caller of a request on the fast lane, if it is cached.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ pub mod application_secrets;
 mod basic;
 mod caller;
 mod changes;
+pub mod cors;
 mod domains;
 mod flights;
 mod jwt;
@@ -125,7 +126,7 @@ impl Authenticator {
     }
 
     /// Returns the cached caller of an `Authorization` header.
-    pub(super) fn remembered(&self, header: &[u8], host: &str) -> Option<Caller> {
+    pub(crate) fn remembered(&self, header: &[u8], host: &str) -> Option<Caller> {
         self.recall(&self.key(header, host))
     }
 

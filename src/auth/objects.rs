@@ -1,6 +1,7 @@
 //! Authorization for managed objects, before a handler reads or writes: the rule of
 //! [`model::access`](platform_model::access) (I-05, I-06, U-12).
 
+use platform_actors::Platform;
 use platform_model::access::{Api, Authority, Grants, Ownership, Permission};
 use platform_model::error::Error;
 use platform_model::id::ManagedObjectId;
@@ -13,16 +14,20 @@ use platform_store::access::Source;
 use super::Caller;
 use crate::http::error::{ApiError, Result};
 use crate::http::query::Query;
-use crate::server::Edge;
 
 impl Caller {
     /// Checks that a role, ownership or a device permission for the object itself admits the caller.
     ///
     /// # Errors
     /// `Forbidden`; `NotFound` for an unknown object, unless the role admits the caller.
-    pub async fn reaches(&self, edge: &Edge, id: ManagedObjectId, authority: &Authority) -> Result<()> {
+    pub async fn reaches(
+        &self,
+        platform: &Platform,
+        id: ManagedObjectId,
+        authority: &Authority,
+    ) -> Result<()> {
         let by = (authority, &*self.user, Ownership::Counts);
-        let database = edge.platform.database();
+        let database = platform.database();
         Ok(platform_store::access::authorize(database, &self.tenant, id, by, Source::has_fragment).await?)
     }
 
@@ -31,11 +36,11 @@ impl Caller {
     ///
     /// # Errors
     /// `Forbidden`; `NotFound` for an unknown object.
-    pub async fn finds(&self, edge: &Edge, id: ManagedObjectId, authority: &Authority) -> Result<()> {
+    pub async fn finds(&self, platform: &Platform, id: ManagedObjectId, authority: &Authority) -> Result<()> {
         if let Authority::Limited(_) = authority {
-            return self.reaches(edge, id, authority).await;
+            return self.reaches(platform, id, authority).await;
         }
-        let (database, wanted) = (edge.platform.database(), WantedReferences::NONE);
+        let (database, wanted) = (platform.database(), WantedReferences::NONE);
         platform_store::inventory::managed_objects::get_managed_object(database, &self.tenant, id, wanted)
             .await?;
         Ok(())
@@ -48,13 +53,13 @@ impl Caller {
     /// `Forbidden`; `NotFound` for an unknown object, unless the role admits the caller.
     pub async fn reaches_data_of(
         &self,
-        edge: &Edge,
+        platform: &Platform,
         source: ManagedObjectId,
         (authority, ownership): (&Authority, Ownership),
         has_fragment: impl Fn(&str) -> bool,
     ) -> Result<()> {
         let by = (authority, &*self.user, ownership);
-        let database = edge.platform.database();
+        let database = platform.database();
         let has_fragment = |_: &Source, name: &str| has_fragment(name);
         Ok(platform_store::access::authorize(database, &self.tenant, source, by, has_fragment).await?)
     }
@@ -68,7 +73,7 @@ impl Caller {
     /// `Forbidden` without any of these; `Unavailable` or `Database`.
     pub async fn reads_collection(
         &self,
-        edge: &Edge,
+        platform: &Platform,
         (role, api): (&str, Api),
         (query, sources): (&Query, &[&str]),
     ) -> Result<Authority> {
@@ -79,7 +84,7 @@ impl Caller {
             query.with_descendants().is_ok_and(|kinds| kinds.contains(&LinkKind::ChildAssets));
         for source in sources.iter().filter_map(|name| query.get(name)).filter(|_| !asks_for_assets) {
             if let Ok(source) = ManagedObjectId::parse(source)
-                && self.owns(edge, source).await?
+                && self.owns(platform, source).await?
             {
                 return Ok(Authority::Role);
             }
@@ -92,8 +97,8 @@ impl Caller {
 
     /// Returns whether the caller owns an object or one above it by childDevices. Nobody owns an unknown
     /// object.
-    async fn owns(&self, edge: &Edge, id: ManagedObjectId) -> Result<bool> {
-        match self.reaches(edge, id, &Authority::Limited(Grants::default())).await {
+    async fn owns(&self, platform: &Platform, id: ManagedObjectId) -> Result<bool> {
+        match self.reaches(platform, id, &Authority::Limited(Grants::default())).await {
             Ok(()) => Ok(true),
             Err(ApiError::Platform(Error::Forbidden | Error::NotFound { .. })) => Ok(false),
             Err(error) => Err(error),
@@ -105,13 +110,13 @@ impl Caller {
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
-    pub async fn may_see(&self, edge: &Edge, object: &ManagedObject) -> Result<bool> {
+    pub async fn may_see(&self, platform: &Platform, object: &ManagedObject) -> Result<bool> {
         let Some(id) = object.id else { return Ok(true) };
         if object.fragments.get(&naming().fragment("Global")).is_some() {
             return Ok(true);
         }
         let authority = self.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
-        match self.reaches(edge, id, &authority).await {
+        match self.reaches(platform, id, &authority).await {
             Ok(()) => Ok(true),
             Err(ApiError::Platform(Error::Forbidden | Error::NotFound { .. })) => Ok(false),
             Err(error) => Err(error),
@@ -124,11 +129,11 @@ impl Caller {
     /// `NotFound` for an unknown object, `Forbidden` for one the caller may not see (E-04).
     pub async fn sees(
         &self,
-        edge: &Edge,
+        platform: &Platform,
         id: ManagedObjectId,
         wanted: WantedReferences,
     ) -> Result<ManagedObject> {
-        let database = edge.platform.database();
+        let database = platform.database();
         let object = platform_store::inventory::managed_objects::get_managed_object(
             database,
             &self.tenant,
@@ -136,7 +141,7 @@ impl Caller {
             wanted,
         )
         .await?;
-        match self.may_see(edge, &object).await? {
+        match self.may_see(platform, &object).await? {
             true => Ok(object),
             false => Err(ApiError::forbidden()),
         }

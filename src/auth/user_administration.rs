@@ -1,5 +1,6 @@
 //! Authorization for users, groups and roles (U-04).
 
+use platform_actors::Platform;
 use platform_model::id::TenantId;
 use platform_model::role;
 use platform_model::tenant::MANAGEMENT;
@@ -8,7 +9,6 @@ use platform_model::user::{Administration, User, UserAuthority, parse_user_of_pa
 
 use super::Caller;
 use crate::http::error::{ApiError, Result};
-use crate::server::Edge;
 
 impl Caller {
     /// Returns the tenant of a path, with the authority by which the caller reads its users: all, or its own
@@ -16,20 +16,20 @@ impl Caller {
     ///
     /// # Errors
     /// `Forbidden` for another tenant and without a role, `NotFound` for a tenant that does not exist.
-    pub async fn reads_users(&self, edge: &Edge, tenant: &str) -> Result<(TenantId, UserAuthority)> {
-        self.users_of(edge, tenant, role::USER_MANAGEMENT_READ).await
+    pub async fn reads_users(&self, platform: &Platform, tenant: &str) -> Result<(TenantId, UserAuthority)> {
+        self.users_of(platform, tenant, role::USER_MANAGEMENT_READ).await
     }
 
     /// Returns the user of a path: any, a sub-user of the caller, or the caller itself.
     ///
     /// # Errors
     /// As [`Caller::reads_users`], `Forbidden` for a user with another owner, `NotFound` for an unknown user.
-    pub async fn reads_user(&self, edge: &Edge, (tenant, name): (&str, &str)) -> Result<User> {
-        let database = edge.platform.database();
+    pub async fn reads_user(&self, platform: &Platform, (tenant, name): (&str, &str)) -> Result<User> {
+        let database = platform.database();
         if self.is_user(tenant, name) && self.roles.has(role::USER_MANAGEMENT_OWN_READ) {
             return Ok(platform_store::users::get_user(database, &self.tenant, name).await?);
         }
-        let (tenant, authority) = self.reads_users(edge, tenant).await?;
+        let (tenant, authority) = self.reads_users(platform, tenant).await?;
         let user = platform_store::users::get_user(database, &tenant, &parse_user_of_path(name)?).await?;
         authority.reaches(user.owner.as_deref())?;
         Ok(user)
@@ -39,17 +39,17 @@ impl Caller {
     ///
     /// # Errors
     /// As [`Caller::reads_users`].
-    pub async fn administers_users(&self, edge: &Edge, tenant: &str) -> Result<Administration> {
-        let (tenant, authority) = self.users_of(edge, tenant, role::USER_MANAGEMENT_ADMIN).await?;
-        Ok(self.administration(edge, tenant, authority))
+    pub async fn administers_users(&self, platform: &Platform, tenant: &str) -> Result<Administration> {
+        let (tenant, authority) = self.users_of(platform, tenant, role::USER_MANAGEMENT_ADMIN).await?;
+        Ok(self.administration(platform, tenant, authority))
     }
 
     /// Returns the authorization to change groups of the tenant of a path.
     ///
     /// # Errors
     /// As [`Caller::reads_users`]; owning sub-users is not sufficient to change groups.
-    pub async fn administers_groups(&self, edge: &Edge, tenant: &str) -> Result<Administration> {
-        let administration = self.administers_users(edge, tenant).await?;
+    pub async fn administers_groups(&self, platform: &Platform, tenant: &str) -> Result<Administration> {
+        let administration = self.administers_users(platform, tenant).await?;
         match administration.authority {
             UserAuthority::Everyone => Ok(administration),
             UserAuthority::SubUsers { .. } => Err(ApiError::forbidden()),
@@ -71,9 +71,9 @@ impl Caller {
     ///
     /// # Errors
     /// `Forbidden` without ROLE_USER_MANAGEMENT_OWN_ADMIN.
-    pub fn administers_oneself(&self, edge: &Edge) -> Result<Administration> {
+    pub fn administers_oneself(&self, platform: &Platform) -> Result<Administration> {
         self.require(role::USER_MANAGEMENT_OWN_ADMIN)?;
-        Ok(self.administration(edge, self.tenant.clone(), UserAuthority::Everyone))
+        Ok(self.administration(platform, self.tenant.clone(), UserAuthority::Everyone))
     }
 
     /// Returns whether a path names the caller's own user.
@@ -87,17 +87,22 @@ impl Caller {
     /// # Errors
     /// `Forbidden` without ROLE_OPTION_MANAGEMENT_ADMIN; for `token.publicKey` without
     /// ROLE_USER_MANAGEMENT_ADMIN in addition.
-    pub fn administers_options(&self, edge: &Edge, category: &str) -> Result<Administration> {
+    pub fn administers_options(&self, platform: &Platform, category: &str) -> Result<Administration> {
         self.require(role::OPTION_MANAGEMENT_ADMIN)?;
         if category == TOKEN_PUBLIC_KEY && !self.roles.has(role::USER_MANAGEMENT_ADMIN) {
             return Err(ApiError::forbidden_because(
                 "keys of tokens also require ROLE_USER_MANAGEMENT_ADMIN",
             ));
         }
-        Ok(self.administration(edge, self.tenant.clone(), UserAuthority::Everyone))
+        Ok(self.administration(platform, self.tenant.clone(), UserAuthority::Everyone))
     }
 
-    fn administration(&self, edge: &Edge, tenant: TenantId, authority: UserAuthority) -> Administration {
+    fn administration(
+        &self,
+        platform: &Platform,
+        tenant: TenantId,
+        authority: UserAuthority,
+    ) -> Administration {
         // A caller from another tenant is named with its tenant, as it logs in.
         let by = match self.tenant == tenant {
             true => self.user.to_string(),
@@ -108,11 +113,16 @@ impl Caller {
             by,
             application: self.sent_by().cloned(),
             authority,
-            audit_record: edge.platform.next_id(),
+            audit_record: platform.next_id(),
         }
     }
 
-    async fn users_of(&self, edge: &Edge, tenant: &str, role: &str) -> Result<(TenantId, UserAuthority)> {
+    async fn users_of(
+        &self,
+        platform: &Platform,
+        tenant: &str,
+        role: &str,
+    ) -> Result<(TenantId, UserAuthority)> {
         let own = self.tenant.as_str() == tenant;
         if !own && self.tenant.as_str() != MANAGEMENT {
             return Err(ApiError::forbidden());
@@ -131,7 +141,7 @@ impl Caller {
             return Ok((self.tenant.clone(), authority));
         }
         let tenant = TenantId::known(tenant)?;
-        platform_store::users::ensure_tenant(edge.platform.database(), &tenant).await?;
+        platform_store::users::ensure_tenant(platform.database(), &tenant).await?;
         Ok((tenant, authority))
     }
 }

@@ -22,10 +22,10 @@ use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::Stream;
 use super::clock::Clock;
 use super::framing::{Passing, Requests};
 use super::patience::Taking;
+use super::stream::Stream;
 use crate::stop::Stop;
 
 /// The maximum length of a withheld head in bytes. Heads of this server are shorter; a longer one is written
@@ -39,7 +39,7 @@ const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
 /// A stream that handlers can access as a [`Line`]. Its state is on the heap, because each future through which a connection
 /// passes reserves room for it.
-pub(super) struct Connection(Box<ConnectionState>);
+pub(crate) struct Connection(Box<ConnectionState>);
 
 struct ConnectionState {
     line: Line,
@@ -120,7 +120,7 @@ impl Line {
     }
 
     /// Sets the future that serves the connection as soon as actix-http has finished with it.
-    pub(super) fn upgrade(&self, upgraded: LocalBoxFuture<'static, ()>) {
+    pub(crate) fn upgrade(&self, upgraded: LocalBoxFuture<'static, ()>) {
         *self.0.upgraded.borrow_mut() = Some(upgraded);
     }
 
@@ -273,7 +273,7 @@ fn end_of_head(written: &[u8]) -> Option<usize> {
 
 impl Connection {
     /// Creates a connection. `unread` contains the bytes that were already read from it.
-    pub(super) fn new(stream: Stream, unread: &[u8], stop: Arc<Stop>, taking: Taking) -> Self {
+    pub(crate) fn new(stream: Stream, unread: &[u8], stop: Arc<Stop>, taking: Taking) -> Self {
         let (line, mut requests) = (Line::new(stream, taking.clock().clone()), Requests::new());
         let passing = match requests.follow(unread) {
             Passing::First(count) => Bytes::copy_from_slice(&unread[..count]),
@@ -282,7 +282,7 @@ impl Connection {
         Self(Box::new(ConnectionState { line, requests, passing, taking, stop, grace_over: None }))
     }
 
-    pub(super) fn line(&self) -> &Line {
+    pub(crate) fn line(&self) -> &Line {
         &self.0.line
     }
 }

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use platform_model::limits::Limits;
 
-use super::Stream;
 use super::clock::{Clock, Place};
+use super::stream::Stream;
 
 /// Detects a peer that does not accept the bytes written to it.
 #[derive(Debug)]
-pub(super) struct Taking {
+pub(crate) struct Taking {
     clock: Rc<Clock>,
     /// A peer that accepts nothing for this time counts as gone.
     longest: Duration,
@@ -21,7 +21,7 @@ pub(super) struct Taking {
 }
 
 impl Taking {
-    pub(super) fn new(clock: Rc<Clock>, longest: Duration) -> Self {
+    pub(crate) fn new(clock: Rc<Clock>, longest: Duration) -> Self {
         Self { clock, longest, stuck: None }
     }
 

@@ -8,11 +8,11 @@ use std::task::{Context, Poll, ready};
 use actix_http::error::DispatchError;
 use futures_util::future::LocalBoxFuture;
 
-use super::Line;
+use super::line::Line;
 use crate::telemetry;
 
 /// Serves a connection until it ends.
-pub(super) enum Serving {
+pub(crate) enum Serving {
     /// The TLS handshake and the fast lane; resolves to the next stage unless the connection ended.
     Entering(LocalBoxFuture<'static, io::Result<Option<OverHttp>>>),
     /// actix-http serves the requests.
@@ -22,9 +22,9 @@ pub(super) enum Serving {
 }
 
 /// A connection that actix-http serves. When it has upgraded the connection, the line contains the next stage.
-pub(super) struct OverHttp {
-    pub(super) line: Line,
-    pub(super) served: LocalBoxFuture<'static, Result<(), DispatchError>>,
+pub(crate) struct OverHttp {
+    pub(crate) line: Line,
+    pub(crate) served: LocalBoxFuture<'static, Result<(), DispatchError>>,
 }
 
 impl Future for Serving {

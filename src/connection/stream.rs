@@ -12,7 +12,7 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
-use crate::tls::{self, Tls};
+use crate::tls::{self, Socket, Tls};
 
 /// The bound of the send buffer in bytes. It is enough for 2.5 MB/s at a round-trip time of 100 ms.
 const SEND_BUFFER: usize = 256 << 10;
@@ -28,30 +28,12 @@ pub(crate) enum Stream {
     Tls(Box<TlsStream<Socket>>),
 }
 
-/// The socket below an encrypted connection. Only the socket shows whether the operating system accepts bytes; the TLS
-/// layer accepts bytes when it encrypts them and sends them later.
-#[derive(Debug)]
-pub(crate) struct Socket {
-    tcp: TcpStream,
-    took_some: bool,
-}
-
-impl Socket {
-    pub(crate) fn new(tcp: TcpStream) -> Self {
-        Self { tcp, took_some: false }
-    }
-
-    pub(crate) fn tcp(&self) -> &TcpStream {
-        &self.tcp
-    }
-}
-
 impl Stream {
     /// Wraps an accepted connection. With TLS, the handshake is performed first; the stop of the server aborts it.
     ///
     /// # Errors
     /// The handshake failed.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         stream: TcpStream,
         tls: Option<(Arc<Tls>, GracefulShutdownSignal)>,
     ) -> io::Result<Self> {
@@ -84,7 +66,7 @@ impl Stream {
     pub(crate) fn took_some(&mut self) -> bool {
         match self {
             Self::Plain(_) => false,
-            Self::Tls(stream) => std::mem::take(&mut stream.get_mut().0.took_some),
+            Self::Tls(stream) => stream.get_mut().0.took_some(),
         }
     }
 
@@ -164,47 +146,5 @@ impl AsyncWrite for Stream {
             Self::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
             Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
-    }
-}
-
-impl AsyncRead for Socket {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().tcp).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for Socket {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        let written = Pin::new(&mut this.tcp).poll_write(cx, buffer);
-        this.took_some |= written.is_ready();
-        written
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        let written = Pin::new(&mut this.tcp).poll_write_vectored(cx, buffers);
-        this.took_some |= written.is_ready();
-        written
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.tcp.is_write_vectored()
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().tcp).poll_flush(cx)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().tcp).poll_shutdown(cx)
     }
 }

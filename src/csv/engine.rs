@@ -6,6 +6,7 @@ use actix_web::{HttpRequest, ResponseError};
 use platform_model::id::ManagedObjectId;
 use tokio::sync::OnceCell;
 
+use super::Csv;
 use super::groups::{id_of, switch};
 use super::line::{Lines, first_values, records};
 use super::refusal::{NO_TEMPLATE, Refusal};
@@ -15,7 +16,6 @@ use super::template_sets::Set;
 use super::{bootstrap, registration, rows};
 use crate::auth::Caller;
 use crate::http::head::Head;
-use crate::server::Edge;
 
 /// The header that names the template set (S-12).
 pub(super) static X_ID: HeaderName = HeaderName::from_static("x-id");
@@ -24,7 +24,7 @@ static X_DEVICE_ID: HeaderName = HeaderName::from_static("x-device-id");
 
 /// The engine for the rows of one request.
 pub(crate) struct Engine<'e> {
-    pub(crate) edge: &'e Edge,
+    pub(crate) csv: &'e Csv,
     pub(crate) caller: &'e Caller,
     pub(crate) rest: RestCaller,
     /// The header `X-Id`.
@@ -50,9 +50,9 @@ struct Outline {
 
 impl<'e> Engine<'e> {
     /// Returns an engine for the rows of a request, with the authority of its caller.
-    pub(crate) fn new(edge: &'e Edge, caller: &'e Caller, request: &HttpRequest) -> Self {
+    pub(crate) fn new(csv: &'e Csv, caller: &'e Caller, request: &HttpRequest) -> Self {
         Self {
-            edge,
+            csv,
             caller,
             rest: RestCaller::of(request, caller),
             x_id: header(request, &X_ID),
@@ -103,8 +103,8 @@ impl<'e> Engine<'e> {
 
     /// Returns the set in which the rows of an X-Id are looked up.
     pub(super) async fn select(&self, x_id: &str) -> Selected {
-        let (database, tenant) = (self.edge.platform.database(), &self.caller.tenant);
-        match self.edge.csv_templates.select(database, tenant, x_id).await {
+        let (database, tenant) = (self.csv.platform.database(), &self.caller.tenant);
+        match self.csv.templates.select(database, tenant, x_id).await {
             Ok(Some(Set::Static)) => Selected::Static,
             Ok(Some(Set::Registered(known))) => Selected::Set(known),
             Ok(None) => Selected::Unknown,

@@ -27,24 +27,53 @@ mod template_set;
 mod template_sets;
 mod value;
 
+use std::sync::Arc;
+
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
-
-pub(crate) use rows::OVERLAPPING;
-pub(crate) use static_templates::ActingDevices;
-pub(crate) use template_sets::TemplateSets;
+use platform_actors::Platform;
+use tokio::sync::Semaphore;
 
 use crate::auth::AnyCaller;
-use crate::http::Wire;
-use crate::http::body::Unread;
+use crate::http::RequestHead;
+use crate::http::body::UnreadBody;
+use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::Result;
-use crate::server::Edge;
+
 use engine::Engine;
+use rows::OVERLAPPING;
+use static_templates::ActingDevices;
+use template_sets::TemplateSets;
 
 /// The largest request body in bytes: 1 MB (S-04).
 const BODY_BYTES: usize = 1 << 20;
 /// The media type of every response of the protocol (S-01).
 pub(crate) const MEDIA_TYPE: &str = "text/plain;charset=UTF-8";
+
+/// What the protocol uses of the server, and its caches.
+pub struct Csv {
+    platform: Arc<Platform>,
+    /// Whether lines and responses are those that existing clients expect (C-20).
+    compatibility: ClientCompatibility,
+    templates: TemplateSets,
+    /// The devices on whose behalf rows act.
+    devices: ActingDevices,
+    /// Permits for rows that are processed concurrently with the row before them.
+    overlaps: Semaphore,
+}
+
+impl Csv {
+    /// Creates the state of the protocol, with empty caches.
+    pub fn new(platform: Arc<Platform>, compatibility: ClientCompatibility) -> Self {
+        Self {
+            platform,
+            compatibility,
+            templates: TemplateSets::default(),
+            devices: ActingDevices::default(),
+            overlaps: Semaphore::new(OVERLAPPING),
+        }
+    }
+}
 
 /// `POST /s`: registers templates, checks whether they exist, or executes rows in order. The status is always
 /// 200: an error in a row is a line of the response (S-04). Without `Accept` the response is empty, except
@@ -55,16 +84,16 @@ pub(crate) const MEDIA_TYPE: &str = "text/plain;charset=UTF-8";
 pub async fn create(
     AnyCaller(caller): AnyCaller,
     request: HttpRequest,
-    wire: Wire,
-    body: Unread,
-    edge: web::Data<Edge>,
+    head: RequestHead,
+    body: UnreadBody,
+    csv: web::Data<Csv>,
 ) -> Result<HttpResponse> {
     let body = body.read(BODY_BYTES).await?;
-    let engine = Engine::new(&edge, &caller, &request);
+    let engine = Engine::new(&csv, &caller, &request);
     // The future is boxed so that those of all other requests stay small.
     let text = Box::pin(engine.respond(&body)).await;
     let mut response = HttpResponse::Ok();
-    let has_body = wire.has_accept() || edge.client_compatibility;
+    let has_body = head.has_accept() || csv.compatibility.is_on();
     if !has_body || text.is_empty() {
         // An empty response has no `Content-Type`: that header would be an eighth of the bytes a measurement
         // costs.

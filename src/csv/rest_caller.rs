@@ -16,6 +16,7 @@ use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode, Uri};
 use actix_web::{App, HttpMessage, HttpRequest, ResponseError, web};
 use bytes::Bytes;
+use platform_actors::Platform;
 use platform_actors::writes::Turn;
 use platform_model::naming::naming;
 use platform_model::operation::OperationStatus;
@@ -26,15 +27,17 @@ use tokio::sync::OnceCell;
 use super::refusal::Refusal;
 use crate::api::measurements;
 use crate::api::operations::OnlyFrom;
-use crate::auth::Caller;
+use crate::auth::{Authenticator, Caller};
 use crate::http::head::{X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO};
-use crate::http::{Wire, application_key_header, middleware};
-use crate::routes;
-use crate::server::Edge;
+use crate::http::path::collapsed;
+use crate::http::{RequestHead, application_key_header};
 use crate::telemetry::RouteDurations;
 
 /// The largest REST response in bytes that templates evaluate; for a larger one the row fails with 413.
 const ANSWER_BYTES: usize = 16 << 20;
+
+/// Registers the paths that rows may call, and the components that their handlers use.
+pub(crate) type Table = Rc<dyn Fn(&mut web::ServiceConfig)>;
 
 type Routes = boxed::BoxService<Request, ServiceResponse<BoxBody>, actix_web::Error>;
 
@@ -43,20 +46,27 @@ type Routes = boxed::BoxService<Request, ServiceResponse<BoxBody>, actix_web::Er
 /// Each worker's app owns its routes; in a `thread_local` they would outlive the state they use.
 #[derive(Clone)]
 pub(crate) struct RestRoutes {
-    edge: web::Data<Edge>,
+    platform: web::Data<Platform>,
+    authenticator: web::Data<Authenticator>,
+    table: Table,
     routes: Rc<OnceCell<Routes>>,
     of_measurements: Rc<RouteDurations>,
 }
 
 impl RestRoutes {
     /// Returns routes that are built by the first call.
-    pub(crate) fn new(edge: web::Data<Edge>) -> Self {
-        Self { edge, routes: Rc::default(), of_measurements: Rc::new(RouteDurations::new(MEASUREMENTS)) }
+    pub(crate) fn new(
+        platform: web::Data<Platform>,
+        authenticator: web::Data<Authenticator>,
+        table: Table,
+    ) -> Self {
+        let of_measurements = Rc::new(RouteDurations::new(MEASUREMENTS));
+        Self { platform, authenticator, table, routes: Rc::default(), of_measurements }
     }
 
     async fn get(&self) -> &Routes {
         let make: Pin<Box<dyn Future<Output = Routes>>> = Box::pin(async {
-            let app = App::new().app_data(self.edge.clone()).configure(routes::table_of_rows);
+            let app = App::new().configure(|app| (self.table)(app));
             let made = app.into_factory().new_service(AppConfig::default()).await;
             boxed::service(
                 made.unwrap_or_else(|()| unreachable!("the table makes no service that could fail to start")),
@@ -173,13 +183,14 @@ impl RestCaller {
     /// # Errors
     /// As [`RestCaller::call`].
     pub(crate) async fn measure(&self, body: Vec<u8>, turn: Option<Turn>) -> Result<(), Refusal> {
-        let RestRoutes { edge, of_measurements, .. } = &self.routes;
-        let known = self.caller.goes_beyond_bootstrap() && edge.authenticator.is_current(&self.caller);
+        let RestRoutes { platform, authenticator, of_measurements, .. } = &self.routes;
+        let known = self.caller.goes_beyond_bootstrap() && authenticator.is_current(&self.caller);
         if !known {
             return Box::pin(self.call_in_turn(Call::post(MEASUREMENTS, body), turn)).await.map(drop);
         }
-        let (begun, wire) = (Instant::now(), Wire::of(&self.request));
-        let created = measurements::create_without_response(&self.caller, &wire, (&body, turn), edge).await;
+        let (begun, head) = (Instant::now(), RequestHead::of(&self.request));
+        let created =
+            measurements::create_without_response(&self.caller, &head, (&body, turn), platform).await;
         let status = created.as_ref().map_or_else(|error| error.status_code(), |()| StatusCode::CREATED);
         of_measurements.record(status, begun.elapsed());
         Ok(created?)
@@ -208,7 +219,7 @@ impl RestCaller {
         let mut request = Request::with_payload(call.body.into());
         let head = request.head_mut();
         head.method = call.method;
-        head.uri = middleware::collapsed(&uri).unwrap_or(uri);
+        head.uri = collapsed(&uri).unwrap_or(uri);
         head.peer_addr = self.request.peer_addr();
         let mut headers = HeaderMap::with_capacity(4);
         for name in self.carried {

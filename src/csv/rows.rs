@@ -28,7 +28,7 @@ use super::template_sets::RegisteredSet;
 /// The number of rows of one request that may run at once.
 const OVERLAP: usize = 128;
 /// The number of overlapping rows of all requests; beyond it, each request runs one row at a time.
-pub(crate) const OVERLAPPING: usize = 4096;
+pub(super) const OVERLAPPING: usize = 4096;
 /// The number of rows after which other requests of this thread get a turn.
 const TURN: usize = 256;
 /// The largest response in bytes; rows whose lines do not fit fail with 413.
@@ -154,7 +154,7 @@ impl<'e> RowRunner<'e> {
     async fn begin(&mut self, step: SelectedRow<'e>, line: usize) {
         let (engine, mut permit) = (self.engine, None);
         if !self.under_way.is_empty() {
-            permit = engine.edge.csv_overlaps.try_acquire().ok();
+            permit = engine.csv.overlaps.try_acquire().ok();
             let room = if permit.is_some() { OVERLAP - 1 } else { 0 };
             self.settle(room).await;
         }

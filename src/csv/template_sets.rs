@@ -42,7 +42,7 @@ pub(crate) enum Set {
 /// Then the set is looked up again, and compiled again if it changed. So every change is in force with the
 /// next row.
 #[derive(Debug)]
-pub struct TemplateSets(Cache<(TenantId, Box<str>), CachedSet, BySize>);
+pub(crate) struct TemplateSets(Cache<(TenantId, Box<str>), CachedSet, BySize>);
 
 #[derive(Debug, Clone)]
 struct CachedSet {

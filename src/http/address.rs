@@ -6,21 +6,39 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use actix_web::http::header::{HOST, HeaderName};
 use platform_model::error::Error;
 
-use super::error::Result;
 use super::head::{Head, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO, text};
+use crate::config::TrustedProxy;
+
+/// The settings by which the addresses of requests are determined.
+#[derive(Debug)]
+pub(crate) struct AddressSettings {
+    /// The scheme of the server: `https` or `http`.
+    pub scheme: &'static str,
+    /// The beginning of links for requests that name no host.
+    pub fallback_base: String,
+    /// The peers whose forwarded headers are trusted (C-15).
+    pub trusted_proxies: Vec<TrustedProxy>,
+}
+
+impl AddressSettings {
+    /// Returns whether the forwarded headers of this peer are trusted.
+    fn trusts(&self, peer: IpAddr) -> bool {
+        self.trusted_proxies.iter().any(|proxy| proxy.contains(peer))
+    }
+}
 
 /// Returns the scheme and authority of the address the client used. Forwarded values count only from trusted proxies
 /// (C-15).
 pub fn base(head: &impl Head) -> String {
-    let edge = head.edge();
+    let settings = head.state::<AddressSettings>();
     let scheme = match forwarded(head, &X_FORWARDED_PROTO) {
         Some(proto) if proto.eq_ignore_ascii_case("https") => "https",
         Some(proto) if proto.eq_ignore_ascii_case("http") => "http",
-        _ => edge.scheme,
+        _ => settings.scheme,
     };
     match authority(head) {
         Some(authority) => format!("{scheme}://{authority}"),
-        None => edge.fallback_base.clone(),
+        None => settings.fallback_base.clone(),
     }
 }
 
@@ -39,12 +57,12 @@ pub fn authority(head: &impl Head) -> Option<&str> {
 ///
 /// # Errors
 /// 400, without repeating the address.
-pub(crate) fn check(head: &impl Head) -> Result<()> {
+pub(crate) fn check(head: &impl Head) -> Result<(), Error> {
     let is_address = |value: &[u8]| text(value).map(str::trim).is_some_and(is_authority);
     let mut named = head.values(&HOST).chain(head.target_authority().map(str::as_bytes));
     match named.all(is_address) {
         true => Ok(()),
-        false => Err(Error::Malformed("The request names a host that is no address".into()).into()),
+        false => Err(Error::Malformed("The request names a host that is no address".into())),
     }
 }
 
@@ -53,7 +71,7 @@ pub(crate) fn check(head: &impl Head) -> Result<()> {
 /// one sets the value and the others keep it.
 fn forwarded<'h>(head: &'h impl Head, name: &'h HeaderName) -> Option<&'h str> {
     let value = head.values(name).next_back()?;
-    let trusted = head.peer().is_some_and(|peer| head.edge().trusts(peer));
+    let trusted = head.peer().is_some_and(|peer| head.state::<AddressSettings>().trusts(peer));
     trusted.then(|| text(value))?.and_then(|value| value.rsplit(',').next()).map(str::trim)
 }
 
@@ -76,7 +94,7 @@ pub fn client_address(head: &impl Head) -> IpAddr {
     let Some(peer) = head.peer() else { return Ipv4Addr::UNSPECIFIED.into() };
     let lines = head.values(&X_FORWARDED_FOR).rev();
     let hops = lines.flat_map(|line| line.rsplit(|byte| *byte == b','));
-    nearest_stranger(peer, hops, |address| head.edge().trusts(address))
+    nearest_stranger(peer, hops, |address| head.state::<AddressSettings>().trusts(address))
 }
 
 /// Returns the first address that is not a trusted proxy. `hops` begins with the nearest.

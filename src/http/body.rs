@@ -11,11 +11,13 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{FromRequest, HttpRequest, dev, error::PayloadError, web};
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
+use platform_actors::Platform;
 use platform_model::body::Body;
 
 use crate::connection::{BodyIs, Line, Pace, Place};
-use crate::http::edge;
+use crate::http::RequestHead;
 use crate::http::error::{ApiError, Result};
+use crate::http::head::Head;
 use crate::http::held_bytes::Share;
 use crate::stop::Stop;
 
@@ -35,7 +37,7 @@ impl Incoming {
         // The requests that CSV rows are converted into have no connection.
         let line = request.conn_data::<Line>().cloned();
         line.iter().for_each(|line| line.body_is(BodyIs::Underway));
-        Self { payload, line, pace: Pace::new(edge(request).limits()), waits: None }
+        Self { payload, line, pace: Pace::new(request.state::<Platform>().limits()), waits: None }
     }
 
     /// Handles a pause of the body. Ready when the pause has lasted too long; the server then stops reading from the
@@ -76,7 +78,7 @@ impl Drop for Incoming {
 }
 
 /// A body that has not been read yet, so that everything else is checked first (E-04).
-pub struct Unread {
+pub struct UnreadBody {
     payload: Incoming,
     announced: Option<usize>,
     /// An unsupported content coding. It is reported when the body is read, after all errors that can be detected
@@ -85,7 +87,7 @@ pub struct Unread {
     request: HttpRequest,
 }
 
-impl FromRequest for Unread {
+impl FromRequest for UnreadBody {
     type Error = ApiError;
     type Future = std::future::Ready<Result<Self>>;
 
@@ -104,7 +106,7 @@ impl FromRequest for Unread {
     }
 }
 
-impl Unread {
+impl UnreadBody {
     /// Reads the whole body.
     ///
     /// # Errors
@@ -184,7 +186,7 @@ impl Unread {
 
     /// Returns the stop state of the server. A server that is stopping aborts bodies that are not complete in time.
     pub fn stop(&self) -> &Arc<Stop> {
-        &edge(&self.request).stop
+        self.request.state::<Stop>()
     }
 
     /// Returns the body as a stream.
@@ -197,10 +199,36 @@ impl Unread {
         pass_over(self.payload).await;
     }
 
+    /// Reads the object that a client sends to create or change one, after all checks that need no body. `names` are the
+    /// supported media types (C-09). The response has the first of them; its full name is returned with the object.
+    ///
+    /// # Errors
+    /// As [`RequestHead::accepted`], [`RequestHead::check_content_type`] and [`UnreadBody::json`].
+    pub async fn object(self, names: &[&str]) -> Result<(String, Body)> {
+        let head = RequestHead::of(&self.request);
+        let media_type = head.accepted(names.first().copied().unwrap_or_default())?;
+        head.check_content_type(names)?;
+        let limit = self.request.state::<Platform>().limits().body_bytes;
+        Ok((media_type, self.json(limit).await?))
+    }
+
+    /// As [`UnreadBody::object`], and parses the object.
+    ///
+    /// # Errors
+    /// As [`UnreadBody::object`], and the errors of `parse`.
+    pub async fn parse<T, E: Into<ApiError>>(
+        self,
+        names: &[&str],
+        parse: impl FnOnce(Body) -> Result<T, E>,
+    ) -> Result<(String, T)> {
+        let (media_type, body) = self.object(names).await?;
+        Ok((media_type, parse(body).map_err(Into::into)?))
+    }
+
     /// Reads the body as one JSON object.
     ///
     /// # Errors
-    /// As [`Unread::read`], and the errors of [`Body::parse`].
+    /// As [`UnreadBody::read`], and the errors of [`Body::parse`].
     pub async fn json(self, limit: usize) -> Result<Body> {
         Ok(Body::parse(&self.read(limit).await?)?)
     }

@@ -14,12 +14,8 @@ use serde::Serialize;
 
 pub use shape::{Shape, TokenFlaw};
 
-use super::base;
+use super::address::base;
 use super::head::Head;
-
-/// The response to a client that uses HTTP without TLS on an HTTPS port.
-pub(crate) const PLAIN_HTTP_REFUSED: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\
-    Content-Length: 31\r\nConnection: close\r\n\r\nHTTPS is served here, no HTTP.\n";
 
 /// A result with [`ApiError`] as the default error.
 pub type Result<T, E = ApiError> = std::result::Result<T, E>;
@@ -49,7 +45,7 @@ pub enum ApiError {
     /// The path does not support this method (C-17).
     MethodNotAllowed {
         /// The methods that the path supports, in the format of the `Allow` header.
-        allow: &'static str,
+        allow: String,
     },
     /// The server cannot produce any media type that the client accepts, or the client requests a version other than
     /// 0.9 (C-08).
@@ -132,11 +128,7 @@ impl ApiError {
 
     /// Returns the response for this error.
     pub fn answer(&self, head: &impl Head) -> HttpResponse {
-        let detail = match head.edge().debug_errors {
-            true => ErrorDetail::Full,
-            false => ErrorDetail::Brief,
-        };
-        self.response(&base(head), detail)
+        self.response(&base(head), ***head.state::<ErrorDetail>())
     }
 
     /// Returns the error response. `base` is the address the client used; `detail` selects what debug mode adds (E-03).
@@ -187,7 +179,7 @@ impl ApiError {
             Self::Unauthorized => {
                 response.insert_header((header::WWW_AUTHENTICATE, r#"Basic realm="Platform""#))
             }
-            Self::MethodNotAllowed { allow } => response.insert_header((header::ALLOW, *allow)),
+            Self::MethodNotAllowed { allow } => response.insert_header((header::ALLOW, allow.as_str())),
             Self::Platform(Error::Contended | Error::Unavailable(_)) => {
                 response.insert_header((header::RETRY_AFTER, "2"))
             }

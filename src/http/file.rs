@@ -12,7 +12,7 @@ use platform_model::id::TenantId;
 use platform_store::inventory::binaries::Upload;
 use platform_store::{self, Database};
 
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 
 /// The number of bytes that a form may contain in addition to object and file: boundaries, part headers, unexpected
@@ -35,7 +35,7 @@ pub fn found(database: Database, tenant: TenantId, binary: Binary) -> HttpRespon
 ///
 /// # Errors
 /// `TooLarge` beyond `limit` bytes, 400 when the body ends too early, and the errors of the store.
-pub async fn receive(upload: &mut Upload, body: &mut Unread, limit: usize) -> Result<()> {
+pub async fn receive(upload: &mut Upload, body: &mut UnreadBody, limit: usize) -> Result<()> {
     while let Some(chunk) = body.chunk().await? {
         check_size(limit, upload, &chunk)?;
         upload.write(chunk).await?;

@@ -6,9 +6,6 @@ use actix_web::http::Method;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::{HttpRequest, web};
 
-use super::edge;
-use crate::server::Edge;
-
 /// A header that proxies set (C-15).
 pub(crate) static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// A header that proxies set (C-15).
@@ -20,8 +17,8 @@ pub(crate) static X_HTTP_METHOD: HeaderName = HeaderName::from_static("x-http-me
 
 /// A request without its body.
 pub trait Head {
-    /// Returns the state that the server shares among requests.
-    fn edge(&self) -> &web::Data<Edge>;
+    /// Returns a component of the server that requests use.
+    fn state<T: 'static>(&self) -> &web::Data<T>;
 
     /// Returns the method by which the request is routed.
     fn method(&self) -> &Method;
@@ -48,8 +45,8 @@ pub trait Head {
 }
 
 impl Head for HttpRequest {
-    fn edge(&self) -> &web::Data<Edge> {
-        edge(self)
+    fn state<T: 'static>(&self) -> &web::Data<T> {
+        self.app_data().unwrap_or_else(|| unreachable!("every app has its {}", std::any::type_name::<T>()))
     }
 
     fn method(&self) -> &Method {

@@ -15,15 +15,16 @@ use std::task::{Context, Poll};
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
+use actix_web::http::header::AUTHORIZATION;
+use actix_web::web;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
 
-use super::edge;
+use super::authority;
 use super::error::{ApiError, Result};
 use super::head::Head;
-use crate::auth::Caller;
 
 /// Responses and bodies with fewer bytes are not counted.
 pub(crate) const LARGE: usize = 64 << 10;
@@ -33,9 +34,15 @@ const PART: usize = 32 << 10;
 /// gone.
 const RETRY_AFTER: u64 = 10;
 
+/// The user to whom bytes are charged.
+pub type Owner = (TenantId, Arc<str>);
+
+/// Returns the user behind an `Authorization` header that was sent to a host, if the header was verified before.
+pub type FindOwner = Box<dyn Fn(&[u8], &str) -> Option<Owner> + Send + Sync>;
+
 /// The numbers of bytes in memory, by user and by tenant, shared by all threads.
-#[derive(Debug)]
 pub struct HeldBytes {
+    find_owner: FindOwner,
     held: Mutex<Held>,
     per_user: usize,
     per_tenant: usize,
@@ -46,7 +53,7 @@ pub struct HeldBytes {
 
 #[derive(Debug, Default)]
 struct Held {
-    users: HashMap<(TenantId, Arc<str>), usize>,
+    users: HashMap<Owner, usize>,
     tenants: HashMap<TenantId, usize>,
 }
 
@@ -58,13 +65,18 @@ enum Full {
 
 impl HeldBytes {
     /// Creates counters with these limits.
-    pub fn new(limits: &Limits) -> Arc<Self> {
-        Arc::new(Self {
+    pub fn new(limits: &Limits, find_owner: FindOwner) -> Self {
+        Self {
+            find_owner,
             held: Mutex::default(),
             per_user: limits.held_bytes_per_user,
             per_tenant: limits.held_bytes_per_tenant,
             full: AtomicUsize::new(0),
-        })
+        }
+    }
+
+    fn owner_of(&self, head: &impl Head) -> Option<Owner> {
+        (self.find_owner)(head.header(&AUTHORIZATION)?, authority(head).unwrap_or_default())
     }
 
     /// Rejects a request of a user or tenant that has reached its limit. A rejected request has had no effect.
@@ -75,20 +87,20 @@ impl HeldBytes {
         if self.full.load(Ordering::Relaxed) == 0 {
             return Ok(());
         }
-        let Some(caller) = Caller::remembered(head) else { return Ok(()) };
+        let Some(owner) = self.owner_of(head) else { return Ok(()) };
         let held = self.held.lock();
-        let of_user = held.users.get(&(caller.tenant.clone(), caller.user.clone()));
+        let of_user = held.users.get(&owner);
         if of_user.is_some_and(|bytes| *bytes >= self.per_user) {
             return Err(Full::User.into());
         }
-        match held.tenants.get(&caller.tenant).is_some_and(|bytes| *bytes >= self.per_tenant) {
+        match held.tenants.get(&owner.0).is_some_and(|bytes| *bytes >= self.per_tenant) {
             true => Err(Full::Tenant.into()),
             false => Ok(()),
         }
     }
 
     /// Adds bytes of a user. With `bounded`, fails when a limit would be exceeded.
-    fn add(&self, of: &(TenantId, Arc<str>), bytes: usize, bounded: bool) -> Result<(), Full> {
+    fn add(&self, of: &Owner, bytes: usize, bounded: bool) -> Result<(), Full> {
         let mut held = self.held.lock();
         let held = &mut *held;
         let of_user = held.users.entry(of.clone()).or_default();
@@ -115,7 +127,7 @@ impl HeldBytes {
         }
     }
 
-    fn give_back(&self, of: &(TenantId, Arc<str>), bytes: usize) {
+    fn give_back(&self, of: &Owner, bytes: usize) {
         let held = &mut *self.held.lock();
         self.subtract(&mut held.users, of, bytes, self.per_user);
         self.subtract(&mut held.tenants, &of.0, bytes, self.per_tenant);
@@ -155,19 +167,17 @@ impl From<Full> for ApiError {
 }
 
 /// The counted bytes of one response or one body.
-#[derive(Debug)]
 pub(crate) struct Share {
-    held: Arc<HeldBytes>,
-    of: (TenantId, Arc<str>),
+    held: web::Data<HeldBytes>,
+    of: Owner,
     bytes: usize,
 }
 
 impl Share {
     /// Creates a share for the sender of a request, if the sender is a known user.
     fn of(head: &impl Head) -> Option<Self> {
-        let caller = Caller::remembered(head)?;
-        let of = (caller.tenant.clone(), caller.user.clone());
-        Some(Self { held: head.edge().held_bytes.clone(), of, bytes: 0 })
+        let held = head.state::<HeldBytes>();
+        Some(Self { of: held.owner_of(head)?, held: held.clone(), bytes: 0 })
     }
 
     fn add(&mut self, bytes: usize, bounded: bool) -> Result<()> {
@@ -233,7 +243,7 @@ pub fn count(response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
 /// # Errors
 /// `TooManyRequests`.
 pub fn check(request: &ServiceRequest) -> Result<()> {
-    edge(request.request()).held_bytes.check(request.request())
+    request.request().state::<HeldBytes>().check(request.request())
 }
 
 /// A large response that is being sent.

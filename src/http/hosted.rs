@@ -3,13 +3,11 @@
 //!
 //! On an address that several tenants share, the policy puts the pages into a sandbox without an origin, so their
 //! scripts count as another site's. A browser adds no stored credentials to their requests, or does not let them read
-//! the responses to requests with credentials; see [`cors`](super::cors). Under its own domain, a tenant is responsible
+//! the responses to requests with credentials; see [`cors`](crate::auth::cors). Under its own domain, a tenant is responsible
 //! for the applications that it installs; their pages have the origin of the domain (W-17). Files are public, so every
 //! page may read them.
 
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
-
-use crate::server::Edge;
 
 /// The path of hosted applications.
 const APPS: &str = "/apps";
@@ -47,11 +45,11 @@ pub fn is_below_apps(path: &str) -> bool {
 }
 
 /// Adds the headers that determine what a page may do and who may read it.
-pub fn guard(edge: &Edge, at_home: Option<AtHome>, headers: &mut HeaderMap) {
+pub fn guard(policies: &Policies, at_home: Option<AtHome>, headers: &mut HeaderMap) {
     let (policy, referrer) = match at_home {
         // Without this referrer policy, a browser would hide from this server that its own page sends a request.
-        Some(AtHome) => (&edge.hosted_policies.at_home, "same-origin"),
-        None => (&edge.hosted_policies.confined, "no-referrer"),
+        Some(AtHome) => (&policies.at_home, "same-origin"),
+        None => (&policies.confined, "no-referrer"),
     };
     headers.insert(header::CONTENT_SECURITY_POLICY, policy.clone());
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -2,16 +2,16 @@
 
 pub(crate) mod address;
 pub mod body;
-pub mod cors;
+pub mod compatibility;
 pub mod csv;
 pub mod error;
 pub mod file;
 pub mod head;
 pub mod held_bytes;
 pub mod hosted;
-pub mod middleware;
 pub mod multipart;
 pub mod paging;
+pub mod path;
 pub mod query;
 pub mod reply;
 pub mod spool;
@@ -19,7 +19,7 @@ pub mod spool;
 use std::sync::OnceLock;
 
 use actix_web::http::header::{self, HeaderName};
-use actix_web::{FromRequest, HttpMessage, HttpRequest, dev, web};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, dev};
 use platform_actors::writes::Turn;
 use platform_model::links::Links;
 use platform_model::naming::naming;
@@ -28,17 +28,16 @@ use platform_model::units::SystemOfUnits;
 
 pub use address::{authority, base, client_address};
 
-use crate::server::Edge;
 use error::{ApiError, Result};
 use head::{Head, text};
 
 /// The headers of a request, parsed when they are needed.
 #[derive(Debug, Clone)]
-pub struct Wire {
+pub struct RequestHead {
     request: HttpRequest,
 }
 
-impl Wire {
+impl RequestHead {
     /// Creates the view of a request.
     pub(crate) fn of(request: &HttpRequest) -> Self {
         Self { request: request.clone() }
@@ -152,11 +151,11 @@ impl Wire {
         }
     }
 
-    /// As [`Wire::accepted`], but only when the client names one of the types, not for `*/*`, which many clients always
+    /// As [`RequestHead::accepted`], but only when the client names one of the types, not for `*/*`, which many clients always
     /// send.
     ///
     /// # Errors
-    /// As [`Wire::accepted`].
+    /// As [`RequestHead::accepted`].
     pub fn accepted_by_name(&self, name: &str) -> Result<Option<String>> {
         let media_type = self.accepted(name)?;
         let vendor = naming().media_type(name);
@@ -243,7 +242,7 @@ pub fn essence(head: &impl Head) -> &str {
     content_type.split(';').next().unwrap_or_default().trim()
 }
 
-impl FromRequest for Wire {
+impl FromRequest for RequestHead {
     type Error = ApiError;
     type Future = std::future::Ready<Result<Self>>;
 
@@ -291,11 +290,6 @@ pub(crate) fn application_key_header() -> &'static HeaderName {
         let name = naming().header("Application-Key");
         HeaderName::from_bytes(name.as_bytes()).expect("header names are checked at start")
     })
-}
-
-/// Returns the state that every worker's app shares.
-pub fn edge(request: &HttpRequest) -> &web::Data<Edge> {
-    request.app_data().expect("every app has its edge")
 }
 
 #[cfg(test)]

@@ -13,10 +13,12 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use platform_model::error::Error;
 
-use crate::http::body::{Incoming, Unread, is_too_slow, pass_over};
+use crate::http::RequestHead;
+use crate::http::body::{Incoming, UnreadBody, is_too_slow, pass_over};
 use crate::http::error::{ApiError, Result};
+use crate::http::head::Head;
 use crate::http::held_bytes::Share;
-use crate::http::{Wire, edge};
+use crate::stop::Stop;
 
 /// The maximum number of parts of one form; the rules name three.
 const MAX_PARTS: usize = 32;
@@ -58,8 +60,8 @@ pub struct Part {
 }
 
 /// Returns whether the body is a form according to its headers.
-pub fn is_form(wire: &Wire) -> bool {
-    wire.body_type().eq_ignore_ascii_case(FORM_DATA)
+pub fn is_form(head: &RequestHead) -> bool {
+    head.body_type().eq_ignore_ascii_case(FORM_DATA)
 }
 
 impl Form {
@@ -68,9 +70,9 @@ impl Form {
     /// # Errors
     /// `UnsupportedMediaType` for a body that is not a form, `UnsupportedContentEncoding` for a form with a content
     /// coding, `TooLarge` for a body whose announced length exceeds the limit.
-    pub async fn new(wire: &Wire, body: Unread, limit: usize) -> Result<Self> {
-        if !is_form(wire) {
-            let content_type = wire.content_type().unwrap_or_default();
+    pub async fn new(head: &RequestHead, body: UnreadBody, limit: usize) -> Result<Self> {
+        if !is_form(head) {
+            let content_type = head.content_type().unwrap_or_default();
             let message = format!("Unsupported type of body: {content_type}; allowed: {FORM_DATA}");
             return Err(ApiError::UnsupportedMediaType(message));
         }
@@ -94,7 +96,7 @@ impl Form {
             }
             Ok(chunk)
         });
-        Ok(Self { parts: Multipart::new(wire.headers(), bounded), payload, bounds, count: 0 })
+        Ok(Self { parts: Multipart::new(head.headers(), bounded), payload, bounds, count: 0 })
     }
 
     /// Waits until the client of a rejected form has stopped sending it; see [`pass_over`].
@@ -174,7 +176,7 @@ fn reason(error: &MultipartError) -> String {
 
 impl Bounds {
     fn refusal(&self, error: &MultipartError) -> ApiError {
-        match (self.exceeded.get(), edge(&self.request).stop.grace_is_over(), error) {
+        match (self.exceeded.get(), self.request.state::<Stop>().grace_is_over(), error) {
             (true, ..) => ApiError::TooLarge { limit: self.limit },
             (false, true, _) => ApiError::Stopping,
             (_, _, MultipartError::Payload(error)) if is_too_slow(error) => ApiError::BodyTooSlow,

@@ -1,6 +1,8 @@
 //! Pages of collections in responses: `self`, members, `statistics`, `prev`, `next` (docs/rules.md#paging; P-01 to
 //! P-06).
 
+use actix_web::HttpResponse;
+use actix_web::http::header;
 use form_urlencoded::Serializer;
 use platform_model::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
 use platform_model::links::{Linked, Links};
@@ -8,6 +10,7 @@ use platform_model::page::{After, Count, Page, PageRequest, TotalPages};
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
+use crate::http::RequestHead;
 use crate::http::error::Result;
 use crate::http::query::Query;
 
@@ -19,7 +22,7 @@ const AFTER: &str = "after";
 ///
 /// # Errors
 /// `Invalid` for sizes and pages below 1 and for values that are not numbers (P-04).
-pub fn page_request(query: &Query) -> Result<PageRequest> {
+fn page_request(query: &Query) -> Result<PageRequest> {
     let size = query.positive("pageSize")?.unwrap_or(DEFAULT_PAGE_SIZE).min(MAX_PAGE_SIZE);
     let current = query.positive("currentPage")?.unwrap_or(1);
     let total = match query.flag("withTotalPages")? {
@@ -33,20 +36,55 @@ pub fn page_request(query: &Query) -> Result<PageRequest> {
     Ok(PageRequest { size, current, after, total })
 }
 
+/// The request for a page of a collection: what every list handler reads of it, and how it responds.
+pub struct Listing<'w> {
+    head: &'w RequestHead,
+    media_type: String,
+    /// All query parameters: filters, which links repeat.
+    pub query: Query,
+    /// The requested page.
+    pub request: PageRequest,
+}
+
+impl<'w> Listing<'w> {
+    /// Reads the request for a page of a collection with this media type (C-08).
+    ///
+    /// # Errors
+    /// As [`RequestHead::accepted`] and [`page_request`].
+    pub fn of(head: &'w RequestHead, name: &str) -> Result<Self> {
+        Self::new(head, head.accepted(name)?, Query::parse(head.query_string()))
+    }
+
+    /// Reads the requested page from parameters that were parsed before. The response has this content type.
+    ///
+    /// # Errors
+    /// As [`page_request`].
+    pub fn new(head: &'w RequestHead, media_type: String, query: Query) -> Result<Self> {
+        let request = page_request(&query)?;
+        Ok(Self { head, media_type, query, request })
+    }
+
+    /// Returns a 200 with the page. `name` is the name of the array of members, e.g. `alarms`.
+    ///
+    /// # Errors
+    /// None; the result type lets handlers end with this call.
+    pub fn respond<T>(self, name: &'static str, page: &Page<T>) -> Result<HttpResponse>
+    where
+        for<'a> Linked<'a, T>: Serialize,
+    {
+        let collection = Collection { name, page, listing: &self, links: &self.head.links() };
+        let json = serde_json::to_vec(&collection)
+            .expect("writing to memory does not fail and all keys are strings");
+        Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, self.media_type)).body(json))
+    }
+}
+
 /// A collection resource: one page with its links.
-pub struct Collection<'a, T> {
-    /// The name of the array of members, e.g. `alarms`.
-    pub name: &'static str,
-    /// The page.
-    pub page: &'a Page<T>,
-    /// The request for the page.
-    pub request: &'a PageRequest,
-    /// The path of the request.
-    pub path: &'a str,
-    /// All query parameters, which links repeat.
-    pub query: &'a Query,
-    /// The base of the links.
-    pub links: &'a Links,
+struct Collection<'a, T> {
+    name: &'static str,
+    page: &'a Page<T>,
+    listing: &'a Listing<'a>,
+    links: &'a Links,
 }
 
 impl<T> Collection<'_, T> {
@@ -54,13 +92,13 @@ impl<T> Collection<'_, T> {
     fn link(&self, current: u32, after: Option<&After>) -> String {
         let mut pairs = Serializer::new(String::new());
         let own = ["pageSize", "currentPage", AFTER];
-        pairs.extend_pairs(self.query.pairs().filter(|(name, _)| !own.contains(name)));
-        pairs.append_pair("pageSize", &self.request.size.to_string());
+        pairs.extend_pairs(self.listing.query.pairs().filter(|(name, _)| !own.contains(name)));
+        pairs.append_pair("pageSize", &self.listing.request.size.to_string());
         pairs.append_pair("currentPage", &current.to_string());
         if let Some(after) = after {
             pairs.append_pair(AFTER, &format!("{current}_{after}"));
         }
-        format!("{}{}?{}", self.links.base(), self.path, pairs.finish())
+        format!("{}{}?{}", self.links.base(), self.listing.head.path(), pairs.finish())
     }
 }
 
@@ -77,23 +115,24 @@ where
             page_size: u32,
             current_page: u32,
         }
-        let current = self.request.current;
+        let current = self.listing.request.current;
         let members: Vec<_> =
             self.page.members.iter().map(|value| Linked { value, links: self.links }).collect();
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("self", &self.link(current, self.request.after.as_ref()))?;
+        map.serialize_entry("self", &self.link(current, self.listing.request.after.as_ref()))?;
         map.serialize_entry(self.name, &members)?;
         let total_pages = match self.page.count {
             Count::Omitted => None,
             Count::Withheld { .. } => Some(None),
-            Count::Of(count) => Some(Some((count.max(0) as u64).div_ceil(self.request.size.into()))),
+            Count::Of(count) => Some(Some((count.max(0) as u64).div_ceil(self.listing.request.size.into()))),
         };
-        let statistics = Statistics { total_pages, page_size: self.request.size, current_page: current };
+        let statistics =
+            Statistics { total_pages, page_size: self.listing.request.size, current_page: current };
         map.serialize_entry("statistics", &statistics)?;
         // For a caller who may read only part of the collection, `currentPage` is an offset into the whole collection
         // (P-07).
         let (back, forth) = match self.page.count {
-            Count::Withheld { scanned } => (self.request.scan_budget(), scanned),
+            Count::Withheld { scanned } => (self.listing.request.scan_budget(), scanned),
             _ => (1, 1),
         };
         if current > 1 {

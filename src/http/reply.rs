@@ -6,18 +6,14 @@ use std::sync::Arc;
 use actix_web::HttpResponse;
 use actix_web::http::header;
 use platform_model::links::{Linked, Links, encode};
-use platform_model::page::{Page, PageRequest};
 use serde::Serialize;
 
-use crate::http::Wire;
-use crate::http::error::Result;
-use crate::http::paging::Collection;
-use crate::http::query::Query;
+use crate::http::RequestHead;
 
 /// Returns a 201 with `Location`, and with the object when the client sent `Accept` (C-08). `media_type` is the
 /// accepted type.
 pub fn created<T>(
-    wire: &Wire,
+    head: &RequestHead,
     media_type: String,
     location: String,
     value: &Arc<T>,
@@ -28,13 +24,13 @@ where
 {
     let mut response = HttpResponse::Created();
     response.insert_header((header::LOCATION, location));
-    with_body_if_wanted(wire, response, media_type, &**value, links)
+    with_body_if_wanted(head, response, media_type, &**value, links)
 }
 
 /// Returns a 201 for several objects that were created together, with the objects as `{<name>: [...]}` when the client
 /// sent `Accept` (G-02).
 pub fn created_together<T>(
-    wire: &Wire,
+    head: &RequestHead,
     media_type: String,
     name: &'static str,
     values: &[Arc<T>],
@@ -44,7 +40,7 @@ where
     for<'a> Linked<'a, T>: Serialize,
 {
     let mut response = HttpResponse::Created();
-    if !wire.has_accept() {
+    if !head.has_accept() {
         return response.finish();
     }
     let members: Vec<_> = values.iter().map(|value| Linked { value: &**value, links }).collect();
@@ -54,11 +50,11 @@ where
 }
 
 /// Returns a 200 as the response to a PUT, with the object when the client sent `Accept`.
-pub fn updated<T>(wire: &Wire, media_type: String, value: &Arc<T>, links: &Links) -> HttpResponse
+pub fn updated<T>(head: &RequestHead, media_type: String, value: &Arc<T>, links: &Links) -> HttpResponse
 where
     for<'a> Linked<'a, T>: Serialize,
 {
-    with_body_if_wanted(wire, HttpResponse::Ok(), media_type, &**value, links)
+    with_body_if_wanted(head, HttpResponse::Ok(), media_type, &**value, links)
 }
 
 /// Returns a 200 with the object, as the response to a GET.
@@ -67,27 +63,6 @@ where
     for<'a> Linked<'a, T>: Serialize,
 {
     HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(encode(value, links))
-}
-
-/// Returns a 200 with a page of a collection.
-///
-/// # Errors
-/// None; the result type lets handlers end with this call.
-pub fn page<T>(
-    wire: &Wire,
-    media_type: String,
-    name: &'static str,
-    page: &Page<T>,
-    (request, query): (&PageRequest, &Query),
-) -> Result<HttpResponse>
-where
-    for<'a> Linked<'a, T>: Serialize,
-{
-    let links = wire.links();
-    let collection = Collection { name, page, request, path: wire.path(), query, links: &links };
-    let json =
-        serde_json::to_vec(&collection).expect("writing to memory does not fail and all keys are strings");
-    Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(json))
 }
 
 /// Writes a collection without pages: `{self, <name>: [...]}`.
@@ -109,7 +84,7 @@ enum Part<'a, T> {
 }
 
 fn with_body_if_wanted<T>(
-    wire: &Wire,
+    head: &RequestHead,
     mut response: actix_web::HttpResponseBuilder,
     media_type: String,
     value: &T,
@@ -118,7 +93,7 @@ fn with_body_if_wanted<T>(
 where
     for<'a> Linked<'a, T>: Serialize,
 {
-    match wire.has_accept() {
+    match head.has_accept() {
         true => response.insert_header((header::CONTENT_TYPE, media_type)).body(encode(value, links)),
         false => response.finish(),
     }

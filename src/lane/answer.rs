@@ -15,13 +15,12 @@ use bytes::{BufMut, BytesMut};
 use tokio::io::AsyncWrite;
 
 use super::request::Request;
-use crate::auth::Caller;
+use crate::auth::{Caller, cors};
 use crate::connection::Stream;
-use crate::http::cors;
 use crate::http::error::Result;
 use crate::http::head::Head as _;
+use crate::long_polling::{self, Answered, Body, DEPRECATION, HeldPoll};
 use crate::realtime::Text;
-use crate::realtime::long_polling::{self, Answered, Body, DEPRECATION, HeldPoll};
 
 /// The maximum number of slices in one write.
 const SLICES: usize = 64;

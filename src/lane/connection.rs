@@ -17,8 +17,8 @@ use crate::auth::Caller;
 use crate::connection::{KEEP_ALIVE, Pace, Place, REQUEST_HEAD, Stream};
 use crate::http::error::ApiError;
 use crate::http::held_bytes::LARGE;
+use crate::long_polling::HeldPoll;
 use crate::realtime::Text;
-use crate::realtime::long_polling::HeldPoll;
 
 /// Serves a connection as long as its requests are ones that the lane supports. At the first other request, the future
 /// resolves to the connection and the bytes that were read but not processed; it resolves to `None` when the connection
@@ -123,7 +123,7 @@ impl Connection {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Next>> {
         loop {
             if self.is_stopping() {
-                match (&self.unfinished, self.lane.edge.stop.grace_is_over()) {
+                match (&self.unfinished, self.lane.components.stop.grace_is_over()) {
                     (None, _) => return Poll::Ready(Ok(Next::Ended)),
                     (Some(_), true) => return Poll::Ready(Ok(Next::CutShort)),
                     (Some(_), false) => {}
@@ -164,7 +164,7 @@ impl Connection {
     /// Classifies the unread bytes; `None` while more bytes are needed.
     fn look(&mut self) -> Option<Next> {
         // The memory of large bodies is limited elsewhere, so the lane does not accept them.
-        let most = self.lane.edge.limits().bayeux_bytes.min(LARGE);
+        let most = self.lane.limits().bayeux_bytes.min(LARGE);
         let (outline, pace) = match self.unfinished.take() {
             Some(unfinished) => (unfinished.outline, Some(unfinished.pace)),
             None => match look(&self.unread, |path| self.lane.find(path), most) {
@@ -188,7 +188,7 @@ impl Connection {
         if !is_known {
             return Some(Next::Foreign);
         }
-        let pace = pace.unwrap_or_else(|| Pace::new(self.lane.edge.limits()));
+        let pace = pace.unwrap_or_else(|| Pace::new(self.lane.limits()));
         self.unfinished = Some(Box::new(Unfinished { outline: request.outline, pace }));
         None
     }
@@ -259,7 +259,7 @@ impl Connection {
     }
 
     fn is_stopping(&self) -> bool {
-        self.lane.edge.stop.has_begun()
+        self.lane.components.stop.has_begun()
     }
 
     /// Continues with the response to a request.
@@ -268,7 +268,7 @@ impl Connection {
             Answer::Now(outgoing, closes) => self.answer(outgoing, closes),
             Answer::Later(head, poll) => {
                 self.state = State::Holding(Hold { head, poll, in_parts: false });
-                self.place.set(self.lane.edge.limits().keep_alive);
+                self.place.set(self.lane.limits().keep_alive);
             }
         }
     }
@@ -297,7 +297,7 @@ impl Connection {
         let (Some(outgoing), Some(stream)) = (&mut self.outgoing, &mut self.stream) else {
             return Poll::Ready(Ok(()));
         };
-        let slowest = self.lane.edge.limits().unread_answer;
+        let slowest = self.lane.limits().unread_answer;
         if outgoing.poll_all(cx, stream, &mut self.lane.buffer.borrow_mut())?.is_pending() {
             outgoing.is_stuck &= !stream.took_some();
             if !std::mem::replace(&mut outgoing.is_stuck, true) {
@@ -313,7 +313,7 @@ impl Connection {
             self.state = behind.into();
         }
         self.place.set(match self.state {
-            State::Holding(_) => self.lane.edge.limits().keep_alive,
+            State::Holding(_) => self.lane.limits().keep_alive,
             State::Closing => slowest,
             _ => KEEP_ALIVE,
         });

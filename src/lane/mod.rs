@@ -10,6 +10,7 @@
 //! buffer that all connections of a worker share, and notifications are shared among all their recipients.
 
 mod answer;
+mod components;
 mod connection;
 #[cfg(test)]
 mod fuzz;
@@ -21,13 +22,12 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use actix_http::ServiceConfig;
-use actix_web::web;
 use platform_model::bayeux::channel::Endpoint;
+use platform_model::limits::Limits;
 
 use crate::connection::{Clock, Stream};
-use crate::routes;
-use crate::server::Edge;
 use crate::telemetry::RouteDurations;
+pub(crate) use components::Components;
 use connection::Connection;
 
 /// The maximum number of bytes that one read returns.
@@ -35,7 +35,7 @@ const READ: usize = 16 << 10;
 
 /// The fast lane of one worker.
 pub(crate) struct Lane {
-    edge: web::Data<Edge>,
+    components: Components,
     paths: Box<[Path]>,
     /// Provides the `Date` header.
     config: ServiceConfig,
@@ -52,15 +52,20 @@ struct Path {
 }
 
 impl Lane {
-    /// Creates the lane of the worker to which this clock belongs.
-    pub(crate) fn new(edge: web::Data<Edge>, clock: Rc<Clock>) -> Rc<Self> {
+    /// Creates the lane of the worker to which this clock belongs. `paths` are those of long polls, the most frequent ones
+    /// first.
+    pub(crate) fn new(
+        components: Components,
+        paths: impl Iterator<Item = (String, Endpoint)>,
+        clock: Rc<Clock>,
+    ) -> Rc<Self> {
         let path = |(name, endpoint): (String, _)| {
             let durations = RouteDurations::new(&name);
             Path { name, endpoint, durations }
         };
         Rc::new(Self {
-            edge,
-            paths: routes::of_long_polls().map(path).collect(),
+            components,
+            paths: paths.map(path).collect(),
             config: ServiceConfig::default(),
             buffer: RefCell::new(vec![0; READ].into()),
             clock,
@@ -78,6 +83,10 @@ impl Lane {
         peer: Option<SocketAddr>,
     ) -> impl Future<Output = io::Result<Option<(Stream, Vec<u8>)>>> {
         Connection::new(self, stream, peer)
+    }
+
+    fn limits(&self) -> &Limits {
+        self.components.platform.limits()
     }
 
     /// Returns the index of a path among the paths of the lane.

@@ -14,7 +14,6 @@ use actix_web::web;
 use super::Lane;
 use crate::http::address::is_authority;
 use crate::http::head::Head;
-use crate::server::Edge;
 
 /// The maximum length of a head in bytes. Requests with longer heads are for actix-http.
 pub(super) const HEAD_BYTES: usize = 8 << 10;
@@ -240,8 +239,8 @@ impl Request {
 }
 
 impl Head for Request {
-    fn edge(&self) -> &web::Data<Edge> {
-        &self.lane.edge
+    fn state<T: 'static>(&self) -> &web::Data<T> {
+        self.lane.components.get()
     }
 
     fn method(&self) -> &Method {

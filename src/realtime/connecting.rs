@@ -8,13 +8,12 @@ use platform_actors::session::{Carries, ClientId, Connect, FirstConnect, Session
 use platform_model::bayeux::{Batch, RequestMessage};
 use tokio::sync::oneshot;
 
-use super::{CONNECT, Held, Transport};
+use super::{CONNECT, Held, Realtime, Transport};
 use crate::auth::Caller;
-use crate::server::Edge;
 
 /// The context in which the server processes a connect.
 pub(crate) struct Connecting<'e> {
-    pub(crate) edge: &'e Edge,
+    pub(crate) realtime: &'e Realtime,
     pub(crate) caller: &'e Caller,
     pub(crate) transport: &'e Transport,
 }
@@ -37,7 +36,7 @@ impl Connecting<'_> {
         message: &RequestMessage<'_>,
     ) -> Option<(Addr<SessionActor>, ClientId)> {
         let client = ClientId::parse(&message.client_id()?)?;
-        Some((self.edge.platform.tenant(&self.caller.tenant).session(client)?, client))
+        Some((self.realtime.platform.tenant(&self.caller.tenant).session(client)?, client))
     }
 
     /// Sends the connect to its session.
@@ -62,7 +61,7 @@ impl Connecting<'_> {
             Transport::Socket(_) => Carries::Heartbeat,
             Transport::Mute => Carries::Nothing,
         };
-        let first = match self.edge.client_compatibility {
+        let first = match self.realtime.compatibility.is_on() {
             true => FirstConnect::AnsweredAtOnce,
             false => FirstConnect::Held,
         };
@@ -84,7 +83,7 @@ impl Connecting<'_> {
     /// Returns the hold time of a connect whose client requests no other, which is the timeout that the advice
     /// announces (B-08a). Clients keep the last advice and abandon a connect that lasts longer.
     pub(super) fn standing_hold(&self) -> Duration {
-        let longest = self.edge.limits().connect_timeout;
+        let longest = self.realtime.platform.limits().connect_timeout;
         self.caller.remaining().map_or(longest, |remaining| longest.min(remaining))
     }
 }

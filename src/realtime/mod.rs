@@ -6,7 +6,6 @@
 
 mod connecting;
 mod held;
-pub mod long_polling;
 mod subscribing;
 pub mod websocket;
 
@@ -15,21 +14,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Addr, Recipient};
+use actix_web::web;
 use platform_actors::session::{
     Answer, AttachSocket, ClientId, Disconnect, FindOwner, SessionActor, SessionTemplates, SetSocketAside,
     SocketMessage, UseTemplates,
 };
 use platform_actors::tenant::AcknowledgementExtension;
-use platform_actors::{NewSession, Tenant};
+use platform_actors::{NewSession, Platform, Tenant};
 use platform_model::bayeux::channel::Endpoint;
 use platform_model::bayeux::reply::Acknowledgement;
 use platform_model::bayeux::{Advice, Batch, CONNECTION_TYPES, Reply, RequestMessage, error};
 use platform_model::error::Error;
 use platform_model::naming::naming;
 
-use crate::auth::{Caller, Source};
+use crate::auth::{Authenticator, Caller, Source};
+use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::{ApiError, Result};
-use crate::server::Edge;
 pub(crate) use connecting::Connecting;
 use held::REPLY_BYTES;
 pub use held::{Held, Text};
@@ -38,6 +38,16 @@ pub use held::{Held, Text};
 const CONNECT: &str = "/meta/connect";
 /// The channel on which a client ends its session.
 const DISCONNECT: &str = "/meta/disconnect";
+
+/// What the protocol uses of the server.
+pub struct Realtime {
+    /// The sessions.
+    pub platform: Arc<Platform>,
+    /// Authenticates handshakes.
+    pub authenticator: web::Data<Authenticator>,
+    /// Whether first connects and requests without `Accept` are answered as existing clients expect (C-20).
+    pub compatibility: ClientCompatibility,
+}
 
 /// The transport of the messages, as far as the protocol depends on it.
 #[derive(Debug, Clone)]
@@ -52,8 +62,8 @@ pub enum Transport {
 
 /// The server's side of the protocol for one request or socket.
 pub struct Exchange<'e> {
-    /// The state that the server shares among requests.
-    pub edge: &'e Edge,
+    /// What the protocol uses of the server.
+    pub realtime: &'e Realtime,
     /// The endpoint, which determines the channels that can be used.
     pub endpoint: Endpoint,
     /// The transport of the messages.
@@ -204,11 +214,11 @@ impl Exchange<'_> {
     async fn authenticate(&self, token: &str) -> Result<Caller> {
         let token = token.trim();
         let header = format!("Basic {}", token.strip_prefix("Basic ").unwrap_or(token));
-        self.edge.authenticator.authenticate(header.as_bytes(), self.host, self.source).await
+        self.realtime.authenticator.authenticate(header.as_bytes(), self.host, self.source).await
     }
 
     fn tenant(&self, caller: &Caller) -> Arc<Tenant> {
-        self.edge.platform.tenant(&caller.tenant)
+        self.realtime.platform.tenant(&caller.tenant)
     }
 
     /// Looks up the session that a message names. A socket is attached to that session (B-18).
@@ -240,14 +250,14 @@ impl Exchange<'_> {
         let Some(client) = message.client_id().and_then(|client| ClientId::parse(&client)) else {
             return Ok(None);
         };
-        let Some((tenant, session)) = self.edge.platform.find_session(client) else { return Ok(None) };
+        let Some((tenant, session)) = self.realtime.platform.find_session(client) else { return Ok(None) };
         let Ok(owner) = session.send(FindOwner).await else { return Ok(None) };
-        self.edge.authenticator.caller_of(&tenant, &owner.user, owner.expires).await
+        self.realtime.authenticator.caller_of(&tenant, &owner.user, owner.expires).await
     }
 
     fn connecting(&self) -> Option<Connecting<'_>> {
-        let Self { edge, transport, .. } = self;
-        Some(Connecting { edge, caller: self.caller.as_ref()?, transport })
+        let Self { realtime, transport, .. } = self;
+        Some(Connecting { realtime, caller: self.caller.as_ref()?, transport })
     }
 
     /// Attaches the socket to the session. Returns `false` when the session does not belong to the caller.

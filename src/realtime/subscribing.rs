@@ -87,7 +87,7 @@ impl Exchange<'_> {
 
     async fn may_receive(&self, caller: &Caller, patterns: &[Pattern]) -> Result<Verdict> {
         let rights = Rights { user: &caller.user, roles: &caller.roles, permissions: &caller.permissions };
-        let (database, asked) = (self.edge.platform.database(), [(rights, patterns)]);
+        let (database, asked) = (self.realtime.platform.database(), [(rights, patterns)]);
         let verdicts = Box::pin(session::may_receive(database, &caller.tenant, &asked)).await?;
         Ok(verdicts.first().copied().unwrap_or(Verdict::Denied))
     }
@@ -95,18 +95,18 @@ impl Exchange<'_> {
     /// Returns whether the session is still valid after a subscription. A request that revoked permissions of the user
     /// meanwhile did not see this subscription, so the permissions are checked here again.
     async fn rests_on_rights_of_now(&self, caller: &Caller, session: &Addr<SessionActor>) -> bool {
-        if self.edge.authenticator.is_current(caller) {
+        if self.realtime.authenticator.is_current(caller) {
             return true;
         }
         let user = Holders::Users(Names::from([(&*caller.user).into()]));
-        Box::pin(self.edge.platform.end_what_rested_on_lost_rights(&caller.tenant, user)).await;
+        Box::pin(self.realtime.platform.end_what_rested_on_lost_rights(&caller.tenant, user)).await;
         session.send(Belongs { user: caller.user.clone() }).await.unwrap_or(false)
     }
 
     /// Returns whether every module channel names a deployed module; any other first segment is a spelling error
     /// (S-52a). The statements of the module are not checked, because they may change during the subscription.
     async fn lead_somewhere(&self, caller: &Caller, patterns: &[Pattern]) -> Result<bool> {
-        let database = self.edge.platform.database();
+        let database = self.realtime.platform.database();
         for pattern in patterns {
             if let Pattern::Module { module, .. } = pattern
                 && !Box::pin(platform_store::modules::is_deployed(database, &caller.tenant, module)).await?

@@ -18,12 +18,12 @@ use platform_model::limits::SOCKET_HANDSHAKE;
 use tokio::task::yield_now;
 
 use super::held::LARGE;
-use super::{Exchange, Held, Outcome, Transport};
-use crate::auth::{Caller, Source};
+use super::{Exchange, Held, Outcome, Realtime, Transport};
+use crate::auth::{Authenticator, Caller, Source, cors};
 use crate::connection::Line;
 use crate::http::error::{ApiError, Result};
-use crate::http::{authority, client_address, cors, edge};
-use crate::server::Edge;
+use crate::http::head::Head;
+use crate::http::{authority, client_address};
 
 /// `GET /notification/realtime` with `Upgrade: websocket`. The request may come without credentials; the Bayeux
 /// handshake then carries them.
@@ -48,18 +48,19 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
     // own.
     let brings = request.headers().contains_key("authorization") && !cors::is_unasked(&request).await;
     // A handshake cannot carry the access token that a gateway requires (T-05).
-    let caller = match brings || !upgrades || edge(&request).authenticator.demands_tokens() {
+    let caller = match brings || !upgrades || request.state::<Authenticator>().demands_tokens() {
         true => Some(Caller::extract(&request).await?),
         false => None,
     };
     if !upgrades {
-        return Err(ApiError::MethodNotAllowed { allow: "POST" });
+        return Err(ApiError::MethodNotAllowed { allow: "POST".into() });
     }
-    let edge = request.app_data::<web::Data<Edge>>().expect("every app has its edge").clone();
+    let realtime = request.state::<Realtime>().clone();
     if let Some(line) = request.conn_data::<Line>() {
         line.bound_send_buffer();
     }
-    let frame = edge.limits().bayeux_bytes;
+    let limits = realtime.platform.limits();
+    let frame = limits.bayeux_bytes;
     let now = Instant::now();
     let expires = caller.as_ref().and_then(|caller| caller.remaining()).map(|remaining| now + remaining);
     let socket = WebSocket {
@@ -75,9 +76,9 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
         vacant_since: now,
         timer: SpawnHandle::default(),
         heard: now,
-        ping: now + edge.limits().socket_ping,
+        ping: now + limits.socket_ping,
         expires,
-        edge,
+        realtime,
     };
     ws::WsResponseBuilder::new(socket, &request, stream).frame_size(frame).start().map_err(|error| {
         ApiError::Http(error.as_response_error().status_code(), format!("No WebSocket: {error}"))
@@ -86,7 +87,7 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
 
 /// One WebSocket. It may serve several sessions, and a session may move to another socket later.
 struct WebSocket {
-    edge: web::Data<Edge>,
+    realtime: web::Data<Realtime>,
     endpoint: Endpoint,
     host: String,
     source: Source,
@@ -240,7 +241,7 @@ impl WebSocket {
     }
 
     fn timer_fired(&mut self, ctx: &mut WebsocketContext<Self>) {
-        let (now, interval) = (Instant::now(), self.edge.limits().socket_ping);
+        let (now, interval) = (Instant::now(), self.realtime.platform.limits().socket_ping);
         // A socket that a token opened closes when the token expires.
         if self.expires.is_some_and(|expires| expires <= now) {
             return end(ctx);
@@ -273,7 +274,7 @@ impl WebSocket {
         let Some(joined) = &mut self.fragments else {
             return close(ctx, CloseCode::Protocol, "continuation of nothing");
         };
-        if joined.len() + part.len() > self.edge.limits().bayeux_bytes {
+        if joined.len() + part.len() > self.realtime.platform.limits().bayeux_bytes {
             return close(ctx, CloseCode::Size, "message too large");
         }
         joined.extend_from_slice(&part);
@@ -285,15 +286,15 @@ impl WebSocket {
     /// Processes a message array before the next frame is read, so that replies keep the order of the requests.
     fn process(&mut self, text: Bytes, ctx: &mut WebsocketContext<Self>) {
         let transport = Transport::Socket(ctx.address().recipient());
-        let (edge, endpoint, source) = (self.edge.clone(), self.endpoint, self.source);
+        let (realtime, endpoint, source) = (self.realtime.clone(), self.endpoint, self.source);
         let host = std::mem::take(&mut self.host);
         let (mut caller, mut attached) = (self.caller.clone(), std::mem::take(&mut self.attached));
         let work = async move {
-            if let Err(outdated) = refresh(&edge, &mut caller).await {
+            if let Err(outdated) = refresh(&realtime, &mut caller).await {
                 return (Err(outdated), caller, attached, host);
             }
             let mut exchange = Exchange {
-                edge: &edge,
+                realtime: &realtime,
                 endpoint,
                 transport,
                 host: &host,
@@ -305,7 +306,7 @@ impl WebSocket {
             let mut outcome = exchange.process(&text).await;
             // A handshake may have started before the user changed and have created its session after all other
             // sessions of the user were ended.
-            if let Err(outdated) = refresh(&edge, &mut caller).await {
+            if let Err(outdated) = refresh(&realtime, &mut caller).await {
                 outcome = Err(outdated);
             }
             (outcome, caller, attached, host)
@@ -338,10 +339,10 @@ impl WebSocket {
     /// Closes the socket when its caller is no longer valid. The caller may have no session whose end would close the
     /// socket.
     fn check_caller(&self, ctx: &mut WebsocketContext<Self>) {
-        let (edge, Some(caller)) = (self.edge.clone(), self.caller.clone()) else { return };
+        let (realtime, Some(caller)) = (self.realtime.clone(), self.caller.clone()) else { return };
         let check = async move {
             let mut refreshed = Some(caller.clone());
-            (refresh(&edge, &mut refreshed).await, caller, refreshed)
+            (refresh(&realtime, &mut refreshed).await, caller, refreshed)
         };
         ctx.spawn(check.into_actor(self).map(|(checked, caller, refreshed), socket, ctx| {
             // A handshake may have replaced the caller meanwhile.
@@ -359,9 +360,9 @@ impl WebSocket {
 ///
 /// # Errors
 /// `Unauthorized` when the caller is no longer valid.
-async fn refresh(edge: &Edge, caller: &mut Option<Caller>) -> Result<()> {
+async fn refresh(realtime: &Realtime, caller: &mut Option<Caller>) -> Result<()> {
     let Some(known) = caller else { return Ok(()) };
-    match edge.authenticator.still(known).await {
+    match realtime.authenticator.still(known).await {
         Ok(Some(current)) => *known = current,
         Ok(None) => return Err(ApiError::Unauthorized),
         Err(_) => {}

@@ -12,13 +12,14 @@ mod headers;
 pub mod health;
 mod patience;
 pub(crate) mod probes;
+mod services;
 mod target;
 mod tunnel;
 mod upload;
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use actix_web::http::{Method, StatusCode};
 use actix_web::{FromRequest, HttpRequest, HttpResponse, HttpResponseBuilder, web};
@@ -32,32 +33,23 @@ use platform_model::application::{Application, ApplicationType};
 use platform_model::service_address::ServiceAddress;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::auth::Caller;
-use crate::http::cors;
+use crate::auth::{Caller, cors};
 use crate::http::error::{ApiError, Result, ServiceFault};
-use crate::server::Edge;
 use answer::ResponseBody;
-use calls::{Call, Calls};
-use health::Healths;
+use calls::Call;
 use patience::Patience;
+pub use services::Services;
 use target::Target;
 use tunnel::Tunnel;
 use upload::{Moved, Upload};
 
-/// The methods that are forwarded, as in the `Allow` header. Preflight requests of browsers get their response here
-/// (C-16).
-pub const METHODS: &str = "GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS";
+/// The methods that are forwarded, in the order of the `Allow` header. Preflight requests of browsers get their response
+/// here (C-16).
+pub static METHODS: [Method; 7] =
+    [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
 
 /// The most bytes of a microservice's response when it rejects a WebSocket.
 const REJECTION_BYTES: usize = 64 << 10;
-
-/// The state of microservices in this server process.
-#[derive(Default)]
-pub struct Services {
-    /// The health of each microservice with probes.
-    pub health: Healths,
-    calls: Calls,
-}
 
 /// The connections of one worker to microservices.
 #[derive(Clone)]
@@ -76,11 +68,11 @@ impl Default for ServiceConnections {
 /// response is invalid, missing or late.
 pub async fn call(
     request: HttpRequest,
-    edge: web::Data<Edge>,
+    services: web::Data<Services>,
     connections: web::Data<ServiceConnections>,
     payload: web::Payload,
 ) -> Result<HttpResponse> {
-    if let Some(answer) = cors::preflight(&request, METHODS) {
+    if let Some(answer) = cors::preflight(&request, allow()) {
         return Ok(answer);
     }
     let caller = Caller::extract(&request).await?;
@@ -89,22 +81,22 @@ pub async fn call(
     let context_path = request.match_info().query("contextPath");
     let kind = ApplicationType::Microservice;
     let application =
-        edge.applications.used(edge.platform.database(), &caller.tenant, context_path, kind).await?;
+        services.applications.used(services.platform.database(), &caller.tenant, context_path, kind).await?;
     let fault = |fault| ApiError::Service { context_path: context_path.into(), fault };
     let address = application.route.as_deref().ok_or_else(|| fault(ServiceFault::NoAddress))?;
     let address = ServiceAddress::parse(address).map_err(|_| fault(ServiceFault::NoAddress))?;
-    if edge.services.health.is_down(application.id) {
+    if services.health.is_down(application.id) {
         return Err(fault(ServiceFault::Down));
     }
-    let call = edge.services.calls.begin(application.id, edge.limits().service_calls);
+    let call = services.calls.begin(application.id, services.platform.limits().service_calls);
     let call = call.ok_or_else(|| fault(ServiceFault::Busy))?;
     let mut head = Head {
-        method: method_of(&request).ok_or(ApiError::MethodNotAllowed { allow: METHODS })?,
+        method: method_of(&request).ok_or(ApiError::MethodNotAllowed { allow: allow().into() })?,
         uri: target.at(&address)?,
         headers: headers::to_service(&request, &caller)?,
     };
-    let patience = Patience::of(&request);
-    let exchange = Exchange { edge: &edge, connections: &connections, patience, call };
+    let patience = Patience::of(&request, &services);
+    let exchange = Exchange { services: &services, connections: &connections, patience, call };
     let answered = match is_websocket {
         true => {
             head.headers.insert(hyper::header::CONNECTION, HeaderValue::from_static("Upgrade"));
@@ -121,8 +113,14 @@ fn check_method(request: &HttpRequest) -> Result<()> {
     let emulated = request.headers().get("X-HTTP-METHOD").filter(|_| request.method() == Method::PATCH);
     match emulated.is_none_or(|word| word.as_bytes().trim_ascii().eq_ignore_ascii_case(b"PATCH")) {
         true => Ok(()),
-        false => Err(ApiError::MethodNotAllowed { allow: METHODS }),
+        false => Err(ApiError::MethodNotAllowed { allow: allow().into() }),
     }
+}
+
+/// Returns the forwarded methods in the format of the `Allow` header.
+fn allow() -> &'static str {
+    static ALLOW: LazyLock<String> = LazyLock::new(|| METHODS.each_ref().map(Method::as_str).join(","));
+    &ALLOW
 }
 
 fn method_of(request: &HttpRequest) -> Option<hyper::Method> {
@@ -148,7 +146,7 @@ impl Head {
 
 /// One call, from the request to the response. Dropping it closes the connection to the service.
 struct Exchange<'e> {
-    edge: &'e web::Data<Edge>,
+    services: &'e web::Data<Services>,
     connections: &'e ServiceConnections,
     patience: Patience,
     call: Call,
@@ -182,7 +180,7 @@ impl Exchange<'_> {
             return Err(ServiceFault::Broken);
         }
         let mut answer = HttpResponseBuilder::new(status);
-        headers::to_client(response.headers(), &self.edge.hosted_policies.confined, &mut answer);
+        headers::to_client(response.headers(), &self.services.policies.confined, &mut answer);
         let to_head = request.method() == Method::HEAD;
         Ok(answer.body(ResponseBody::new(response, to_head, self.patience, running, self.call)))
     }
@@ -199,17 +197,17 @@ impl Exchange<'_> {
         let response = self.head_of(sent, &moved).await?.map_err(|error| fault_of(&error))?;
         let status = StatusCode::from_u16(response.status().as_u16()).map_err(|_| ServiceFault::Broken)?;
         let mut answer = HttpResponseBuilder::new(status);
-        headers::to_client(response.headers(), &self.edge.hosted_policies.confined, &mut answer);
+        headers::to_client(response.headers(), &self.services.policies.confined, &mut answer);
         if status != StatusCode::SWITCHING_PROTOCOLS {
             // The connection was reserved for a tunnel, so no further request can use it.
-            return Ok(answer.force_close().body(rejection(response, self.edge).await));
+            return Ok(answer.force_close().body(rejection(response, self.services).await));
         }
         let upgrade = response.headers().get(hyper::header::UPGRADE);
         if !upgrade.is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket")) {
             return Err(ServiceFault::Broken);
         }
         let upgraded = hyper::upgrade::on(response).await.map_err(|_| ServiceFault::Broken)?;
-        let tunnel = Tunnel::open(upgraded, payload, self.edge.clone(), caller, application, self.call);
+        let tunnel = Tunnel::open(upgraded, payload, self.services.clone(), caller, application, self.call);
         Ok(answer.upgrade("websocket").body(tunnel))
     }
 
@@ -246,9 +244,9 @@ fn fault_of(error: &Error) -> ServiceFault {
 }
 
 /// Returns the body of the response that rejects a WebSocket, if it is short and arrives in time.
-async fn rejection(response: Response<Incoming>, edge: &Edge) -> Bytes {
+async fn rejection(response: Response<Incoming>, services: &Services) -> Bytes {
     let body = Limited::new(response.into_body(), REJECTION_BYTES).collect();
-    match timeout(edge.limits().service_timeout, body).await {
+    match timeout(services.platform.limits().service_timeout, body).await {
         Ok(Ok(body)) => body.to_bytes(),
         _ => Bytes::new(),
     }

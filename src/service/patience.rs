@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use actix_web::HttpRequest;
 
+use super::services::Services;
 use crate::connection::{FOR_A_SILENT_PEER, Line};
-use crate::http::edge;
 use crate::stop::Stop;
 
 /// The timeout for the next part of a response while the server stops. Responses that never end, such as server-sent
@@ -23,10 +23,9 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    pub(super) fn of(request: &HttpRequest) -> Self {
-        let edge = edge(request);
+    pub(super) fn of(request: &HttpRequest, services: &Services) -> Self {
         let line = request.conn_data::<Line>().cloned();
-        Self { usual: edge.limits().service_timeout, line, stop: edge.stop.clone() }
+        Self { usual: services.platform.limits().service_timeout, line, stop: services.stop.clone() }
     }
 
     /// Returns the timeout for the head of the response.

@@ -22,8 +22,8 @@ use tokio::time::{sleep, timeout};
 
 use super::client;
 use super::health::{ProbeHistory, combine};
+use super::services::Services;
 use super::upload::Running;
-use crate::server::Edge;
 
 /// How often to check whether applications changed, by comparing a number.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
@@ -35,16 +35,16 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
 type Connections = Client<HttpConnector, Empty<Bytes>>;
 
 /// Probes microservices as long as the server runs.
-pub(crate) async fn keep_asking(edge: web::Data<Edge>) {
+pub(crate) async fn keep_asking(services: web::Data<Services>) {
     let prober = Prober {
         connections: client::connections(),
         places: Rc::new(Semaphore::new(CONCURRENT_PROBES)),
-        edge: edge.clone(),
+        services: services.clone(),
     };
     let mut probed: HashMap<ApplicationId, Probed> = HashMap::new();
     let mut seen = None;
     loop {
-        let database = edge.platform.database();
+        let database = services.platform.database();
         let generation = database.applications_generation();
         if seen != Some(generation) {
             // While the database is unreachable the known probes continue.
@@ -69,7 +69,7 @@ struct Probed {
 struct Prober {
     connections: Connections,
     places: Rc<Semaphore>,
-    edge: web::Data<Edge>,
+    services: web::Data<Services>,
 }
 
 impl Prober {
@@ -90,13 +90,13 @@ impl Prober {
             }
             // Results from another address do not apply to this one.
             probed.remove(&application.id);
-            self.edge.services.health.remove(application.id);
+            self.services.health.remove(application.id);
             let running = self.start_probes(application.id, &address, &probes);
             probed.insert(application.id, Probed { route: route.clone(), probes, _running: running });
         }
         for id in gone {
             probed.remove(&id);
-            self.edge.services.health.remove(id);
+            self.services.health.remove(id);
         }
     }
 
@@ -128,7 +128,7 @@ impl Prober {
     fn update_health(&self, id: ApplicationId, histories: &[(&'static str, ProbeHistory)]) {
         let (status, message) = combine(histories.iter().map(|(name, history)| (*name, history)));
         let cause = message.clone().unwrap_or_default();
-        if self.edge.services.health.set(id, status, message) {
+        if self.services.health.set(id, status, message) {
             tracing::info!(application.id = %id, ?status, cause, "the health of a microservice changed");
         }
     }

@@ -12,7 +12,7 @@ use percent_encoding::percent_decode;
 use platform_model::service_address::ServiceAddress;
 
 use crate::http::error::{ApiError, Result};
-use crate::http::middleware::AsReceived;
+use crate::http::path::AsReceived;
 
 /// How often a path is decoded in search of segments that leave the base, because some servers decode twice.
 const DECODINGS: usize = 3;

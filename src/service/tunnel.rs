@@ -17,10 +17,10 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use super::calls::Call;
+use super::services::Services;
 use super::upload::Running;
 use crate::auth::Caller;
 use crate::http::error::ApiError;
-use crate::server::Edge;
 
 /// The most bytes read from the service at once.
 const READ_BYTES: usize = 16 << 10;
@@ -43,7 +43,7 @@ impl Tunnel {
     pub(super) fn open(
         upgraded: Upgraded,
         payload: web::Payload,
-        edge: web::Data<Edge>,
+        services: web::Data<Services>,
         caller: Caller,
         application: Arc<Application>,
         call: Call,
@@ -56,7 +56,7 @@ impl Tunnel {
             over,
             _to_service: Running::start(forward(payload, to_service)),
             _watch: Running::start(async move {
-                until_forbidden(&edge, caller, &application).await;
+                until_forbidden(&services, caller, &application).await;
                 // The tunnel may have ended meanwhile.
                 end.send(()).ok();
             }),
@@ -78,23 +78,23 @@ async fn forward(mut payload: web::Payload, mut to_service: WriteHalf<Connection
 
 /// Returns when the caller may no longer use the service, or the server stops. While the database is unreachable
 /// tunnels stay open.
-async fn until_forbidden(edge: &Edge, mut caller: Caller, application: &Application) {
+async fn until_forbidden(services: &Services, mut caller: Caller, application: &Application) {
     let context_path = application.context_path.as_deref().unwrap_or_default();
     loop {
-        let pause = edge.limits().socket_ping;
+        let pause = services.platform.limits().socket_ping;
         let pause = caller.remaining().map_or(pause, |remaining| remaining.min(pause));
         tokio::select! {
             () = sleep(pause) => {}
-            () = edge.stop.begun() => return,
+            () = services.stop.begun() => return,
         }
-        match edge.authenticator.still(&caller).await {
+        match services.authenticator.still(&caller).await {
             Ok(Some(current)) => caller = current,
             Ok(None) => return,
             Err(_) => {}
         }
-        let database = edge.platform.database();
+        let database = services.platform.database();
         let used =
-            edge.applications.used(database, &caller.tenant, context_path, ApplicationType::Microservice);
+            services.applications.used(database, &caller.tenant, context_path, ApplicationType::Microservice);
         match used.await {
             Ok(used) if used.id == application.id && used.route == application.route => {}
             Err(ApiError::Platform(

@@ -4,6 +4,8 @@
 //! their current contents. Files that cannot be used, for example a half-written one, change nothing. Open
 //! connections keep the certificate they began with.
 
+mod socket;
+
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -25,10 +27,12 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::config::TlsSettings;
-use crate::connection::Socket;
-use crate::http::error::PLAIN_HTTP_REFUSED;
 use crate::telemetry::{Handshake, count_handshake};
+pub(crate) use socket::Socket;
 
+/// The response to a client that uses HTTP without TLS on an HTTPS port.
+const PLAIN_HTTP_REFUSED: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\
+    Content-Length: 31\r\nConnection: close\r\n\r\nHTTPS is served here, no HTTP.\n";
 /// The most bytes of a certificate or key file, far more than the longest chain needs.
 const FILE_BYTES: u64 = 1 << 20;
 /// The first byte of a TLS connection.

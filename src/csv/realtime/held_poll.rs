@@ -16,15 +16,15 @@ use tokio::time::Instant;
 
 use super::replies;
 use super::results::{self, Evaluated};
+use crate::csv::Csv;
 use crate::csv::line::Lines;
 use crate::http::error::Result;
 use crate::realtime::Held;
-use crate::server::Edge;
 
 /// The data that a held row still needs of its request.
 pub(super) struct HeldRow {
-    /// The shared state of the server.
-    pub(super) edge: web::Data<Edge>,
+    /// What the protocol uses of the server.
+    pub(super) csv: web::Data<Csv>,
     /// The tenant whose template sets are used.
     pub(super) tenant: TenantId,
     /// The line of the row.
@@ -103,15 +103,15 @@ impl HeldPoll {
     /// back (B-22).
     pub(crate) fn end_empty(&mut self) -> String {
         self.state = State::Over;
-        let advice = Advice::retry(Duration::ZERO, self.row.edge.limits().connect_timeout);
+        let advice = Advice::retry(Duration::ZERO, self.row.csv.platform.limits().connect_timeout);
         self.end(&Answer { advice: Some(advice), ..Answer::default() })
     }
 
     /// Returns the next state after a reply of the session, or the end of the body.
     fn answered(&mut self, held: Held, answer: Answer) -> Result<State, String> {
         if !answer.delivery.notifications.is_empty() {
-            let (edge, tenant) = (self.row.edge.clone(), self.row.tenant.clone());
-            return Ok(State::Evaluating(Box::new(Evaluation::new(held, answer, edge, tenant))));
+            let (csv, tenant) = (self.row.csv.clone(), self.row.tenant.clone());
+            return Ok(State::Evaluating(Box::new(Evaluation::new(held, answer, csv, tenant))));
         }
         Err(self.end(&answer))
     }
@@ -157,17 +157,17 @@ impl HeldPoll {
 
     fn end(&self, answer: &Answer) -> String {
         let mut lines = Lines::default();
-        replies::write_connected(answer, self.row.line, &self.row.edge, &mut lines);
+        replies::write_connected(answer, self.row.line, &self.row.csv, &mut lines);
         lines.into_text()
     }
 }
 
 impl Evaluation {
     /// Starts to evaluate a reply with notifications.
-    pub(super) fn new(held: Held, answer: Answer, edge: web::Data<Edge>, tenant: TenantId) -> Self {
+    pub(super) fn new(held: Held, answer: Answer, csv: web::Data<Csv>, tenant: TenantId) -> Self {
         let notifications = answer.delivery.notifications.iter().map(|n| n.json().clone()).collect();
         let templates = answer.templates.as_ref().map(Arc::clone).unwrap_or_default();
-        let evaluated = Box::pin(results::evaluate(edge, tenant, templates, notifications));
+        let evaluated = Box::pin(results::evaluate(csv, tenant, templates, notifications));
         Self { held: Some(held), answer, evaluated }
     }
 

@@ -15,17 +15,15 @@ use platform_actors::session::SessionTemplates;
 use platform_model::bayeux::channel::Endpoint;
 use platform_model::id::TenantId;
 
-use super::engine;
 use super::line::{Lines, Record, records};
 use super::refusal::{NO_TEMPLATE, Refusal};
 use super::static_templates;
+use super::{Csv, engine};
 use crate::auth::{Caller, Source};
 use crate::http;
 use crate::http::head::Head;
 use crate::http::{authority, client_address};
-use crate::realtime::long_polling::Body;
-use crate::realtime::{Exchange, Held, Outcome, Transport};
-use crate::server::Edge;
+use crate::realtime::{Exchange, Held, Outcome, Realtime, Transport};
 pub(crate) use held_poll::HeldPoll;
 use held_poll::{Evaluation, HeldRow};
 use results::Evaluated;
@@ -38,6 +36,14 @@ pub(crate) fn is_meant(head: &impl Head) -> bool {
     of_text || head.has(&engine::X_ID)
 }
 
+/// The response to rows.
+pub(crate) enum RowsResponse {
+    /// Lines that are sent immediately.
+    Lines(String),
+    /// A held connect, whose lines are sent when the session replies.
+    Held(HeldPoll),
+}
+
 /// Executes rows in order and returns their response. A row 83 alone is held; a row 83 among others returns
 /// at once (B-15).
 ///
@@ -47,9 +53,10 @@ pub(crate) async fn answer(
     caller: Caller,
     head: &impl Head,
     body: &[u8],
-) -> Body {
+) -> RowsResponse {
     let mut client = Client {
-        edge: head.edge(),
+        csv: head.state(),
+        realtime: head.state::<Realtime>(),
         endpoint,
         transport,
         host: authority(head).unwrap_or_default(),
@@ -65,18 +72,19 @@ pub(crate) async fn answer(
         match client.carry_out(record, alone, &mut lines).await {
             Ok(None) => {}
             Ok(Some(held)) => {
-                let held_row = HeldRow { edge: client.edge.clone(), tenant: client.tenant.clone(), line };
-                return Body::Held(HeldPoll::new(held, held_row).into());
+                let held_row = HeldRow { csv: client.csv.clone(), tenant: client.tenant.clone(), line };
+                return RowsResponse::Held(HeldPoll::new(held, held_row));
             }
             Err(refusal) => refusal.write(line, &mut lines),
         }
     }
-    Body::Text(lines.into_text().into())
+    RowsResponse::Lines(lines.into_text())
 }
 
 /// The client that sent the rows.
 struct Client<'e> {
-    edge: &'e web::Data<Edge>,
+    csv: &'e web::Data<Csv>,
+    realtime: &'e Realtime,
     endpoint: Endpoint,
     transport: Transport,
     host: &'e str,
@@ -113,7 +121,7 @@ impl Client<'_> {
         }
         match self.exchange(&row, alone, templates).await? {
             Outcome::Replies(json) | Outcome::Farewell(json) => {
-                replies::write(&row, line, &json, self.edge, lines);
+                replies::write(&row, line, &json, self.csv, lines);
             }
             Outcome::Held(held) if alone => return Ok(Some(held)),
             Outcome::Held(held) => self.connect_at_once(held, line, lines).await,
@@ -139,9 +147,9 @@ impl Client<'_> {
     }
 
     async fn are_known(&self, templates: &SessionTemplates) -> Result<bool, Refusal> {
-        let database = self.edge.platform.database();
+        let database = self.csv.platform.database();
         for x_id in templates.header.iter().chain(&templates.extra) {
-            if self.edge.csv_templates.select(database, &self.tenant, x_id).await?.is_none() {
+            if self.csv.templates.select(database, &self.tenant, x_id).await?.is_none() {
                 return Ok(false);
             }
         }
@@ -156,7 +164,7 @@ impl Client<'_> {
         templates: Option<SessionTemplates>,
     ) -> Result<Outcome, Refusal> {
         let mut exchange = Exchange {
-            edge: self.edge,
+            realtime: self.realtime,
             endpoint: self.endpoint,
             transport: self.transport.clone(),
             host: self.host,
@@ -172,14 +180,14 @@ impl Client<'_> {
     async fn connect_at_once(&self, mut held: Held, line: usize, lines: &mut Lines) {
         let answer = held.answer().await;
         if answer.delivery.notifications.is_empty() {
-            return replies::write_connected(&answer, line, self.edge, lines);
+            return replies::write_connected(&answer, line, self.csv, lines);
         }
-        let mut evaluation = Evaluation::new(held, answer, self.edge.clone(), self.tenant.clone());
+        let mut evaluation = Evaluation::new(held, answer, self.csv.clone(), self.tenant.clone());
         let Ok(Evaluated { text, count }) = (&mut evaluation).await else { return };
         let (answer, _) = evaluation.taken(count);
         match text.strip_suffix('\n') {
             Some(text) => lines.push_text(text),
-            None => replies::write_connected(&answer, line, self.edge, lines),
+            None => replies::write_connected(&answer, line, self.csv, lines),
         }
     }
 }

@@ -5,8 +5,8 @@ use platform_model::bayeux::{Reconnect, error};
 use serde::Deserialize;
 
 use super::rows::{Message, Row, name_of};
+use crate::csv::Csv;
 use crate::csv::line::Lines;
-use crate::server::Edge;
 
 /// The members of a Bayeux reply that lines can express.
 #[derive(Debug, Deserialize)]
@@ -25,7 +25,7 @@ struct Advice {
 }
 
 /// Writes the lines of a reply that was not held: an error, or the clientId of a new session; otherwise none.
-pub(super) fn write(row: &Row, line: usize, json: &[u8], edge: &Edge, lines: &mut Lines) {
+pub(super) fn write(row: &Row, line: usize, json: &[u8], csv: &Csv, lines: &mut Lines) {
     let replies: Vec<Reply> = serde_json::from_slice(json).expect("the server's own replies are JSON");
     for reply in replies {
         match (row.message, reply.error) {
@@ -36,7 +36,7 @@ pub(super) fn write(row: &Row, line: usize, json: &[u8], edge: &Edge, lines: &mu
             (message, Some(error)) => {
                 lines.push(["40", message.channel(), &error]);
                 if let Some(advice) = reply.advice {
-                    advice.write(line, edge, lines);
+                    advice.write(line, csv, lines);
                 }
             }
             (Message::Handshake, None) => lines.push([name_of(&reply.client_id.unwrap_or_default())]),
@@ -52,29 +52,29 @@ pub(super) fn write_denied(lines: &mut Lines) {
 
 /// Writes the lines of a connect without notifications: its client is unknown, or its time expired. A connect
 /// that a newer one replaced has no lines.
-pub(super) fn write_connected(answer: &Answer, line: usize, edge: &Edge, lines: &mut Lines) {
+pub(super) fn write_connected(answer: &Answer, line: usize, csv: &Csv, lines: &mut Lines) {
     if let Some(error) = answer.error {
         lines.push(["40", Message::Connect.channel(), error]);
     }
     let Some(advice) = answer.advice else { return };
     let (timeout, reconnect) = match advice.reconnect {
         // The next connect is held for the full time, whatever was left of this one's.
-        Reconnect::Retry => (Some(edge.limits().connect_timeout), "retry"),
+        Reconnect::Retry => (Some(csv.platform.limits().connect_timeout), "retry"),
         Reconnect::Handshake => (advice.timeout, "handshake"),
         Reconnect::None => (advice.timeout, "none"),
     };
     let millis = |duration: std::time::Duration| duration.as_millis() as u64;
     let (timeout, interval) = (timeout.map(millis), advice.interval.map(millis));
-    Advice { timeout, interval, reconnect: reconnect.into() }.write(line, edge, lines);
+    Advice { timeout, interval, reconnect: reconnect.into() }.write(line, csv, lines);
 }
 
 impl Advice {
     /// Writes `86,<timeout>,<interval>,<policy>`, with the line of the request if `--client-compatibility` is
     /// set (C-20).
-    fn write(&self, line: usize, edge: &Edge, lines: &mut Lines) {
+    fn write(&self, line: usize, csv: &Csv, lines: &mut Lines) {
         let shown = |millis: Option<u64>| millis.map(|millis| millis.to_string()).unwrap_or_default();
         let values = [shown(self.timeout), shown(self.interval), self.reconnect.clone()];
-        let line = edge.client_compatibility.then(|| line.to_string());
+        let line = csv.compatibility.is_on().then(|| line.to_string());
         lines.push(std::iter::once("86".to_owned()).chain(line).chain(values));
     }
 }

@@ -13,6 +13,7 @@ use platform_model::id::{ManagedObjectId, TenantId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::csv::Csv;
 use crate::csv::groups::GroupedLines;
 use crate::csv::line::Lines;
 use crate::csv::refusal::Refusal;
@@ -20,7 +21,6 @@ use crate::csv::static_templates;
 use crate::csv::static_templates::serials::{serial_type, serials_of};
 use crate::csv::template_sets::Set;
 use crate::http::error::Result;
-use crate::server::Edge;
 
 /// The time after which other requests of this thread get a turn.
 const TURN: Duration = Duration::from_millis(5);
@@ -40,7 +40,7 @@ pub(super) struct Evaluated {
 
 /// The state of the evaluation of a delivery.
 struct Evaluator<'e> {
-    edge: &'e Edge,
+    csv: &'e Csv,
     tenant: &'e TenantId,
     sets: Vec<(&'e str, Set)>,
     /// The serials of devices that were looked up.
@@ -52,17 +52,17 @@ struct Evaluator<'e> {
 /// # Errors
 /// `Unavailable` or `Database` when sets or serials cannot be looked up.
 pub(super) async fn evaluate(
-    edge: web::Data<Edge>,
+    csv: web::Data<Csv>,
     tenant: TenantId,
     templates: Arc<SessionTemplates>,
     notifications: Vec<Bytes>,
 ) -> Result<Evaluated> {
-    let sets = sets_of(&edge, &tenant, &templates).await?;
+    let sets = sets_of(&csv, &tenant, &templates).await?;
     if sets.is_empty() {
         return Ok(Evaluated { text: String::new(), count: notifications.len() });
     }
     let grouped = !templates.extra.is_empty();
-    let mut evaluator = Evaluator { edge: &edge, tenant: &tenant, sets, serials: HashMap::new() };
+    let mut evaluator = Evaluator { csv: &csv, tenant: &tenant, sets, serials: HashMap::new() };
     let (mut answer, mut bytes, mut count) = (GroupedLines::default(), 0, 0);
     let mut turn = Instant::now();
     for notification in notifications {
@@ -83,14 +83,14 @@ pub(super) async fn evaluate(
 
 /// Returns the sets that can produce lines, those of the header first. A set that was deleted produces none.
 async fn sets_of<'e>(
-    edge: &Edge,
+    csv: &Csv,
     tenant: &TenantId,
     templates: &'e SessionTemplates,
 ) -> Result<Vec<(&'e str, Set)>> {
     let extra = templates.extra.iter().filter(|x_id| !templates.header.contains(x_id));
     let mut sets = Vec::new();
     for x_id in templates.header.iter().chain(extra) {
-        match edge.csv_templates.select(edge.platform.database(), tenant, x_id).await? {
+        match csv.templates.select(csv.platform.database(), tenant, x_id).await? {
             Some(Set::Registered(known)) if !known.set.has_responses() => {}
             Some(set) => sets.push((&**x_id, set)),
             None => {}
@@ -129,7 +129,7 @@ impl Evaluator<'_> {
             Some(serial) => serial,
             None => self.serial(device).await?,
         };
-        static_templates::responses::write(object, &serial, self.edge, lines);
+        static_templates::responses::write(object, &serial, self.csv, lines);
         Ok(())
     }
 
@@ -137,7 +137,7 @@ impl Evaluator<'_> {
         if let Some(serial) = self.serials.get(&device) {
             return Ok(serial.clone());
         }
-        let mut serials = serials_of(self.edge, self.tenant, &[device]).await?;
+        let mut serials = serials_of(self.csv, self.tenant, &[device]).await?;
         let serial = serials.remove(&device).unwrap_or_else(|| device.to_string());
         self.serials.insert(device, serial.clone());
         Ok(serial)

@@ -36,8 +36,8 @@ pub(super) async fn register(engine: &Engine<'_>, body: &[u8]) -> String {
 
 /// Looks up the set first: the flaws of a set that exists already do not matter.
 async fn register_one(engine: &Engine<'_>, draft: Draft, lines: &mut Lines) -> Result<(), Refusal> {
-    let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
-    match engine.edge.csv_templates.select(database, tenant, &draft.x_id).await? {
+    let (database, tenant) = (engine.csv.platform.database(), &engine.caller.tenant);
+    match engine.csv.templates.select(database, tenant, &draft.x_id).await? {
         Some(Set::Registered(known)) if draft.is_empty => lines.push(["20", &known.object.to_string()]),
         _ if draft.is_empty => lines.push_text(NO_TEMPLATE),
         // The built-in set cannot be replaced.

@@ -24,7 +24,7 @@ const REMEMBERED_DEVICES: usize = 100_000;
 /// A cache of the objects of devices by serial, so that a row of a known device needs no query. An entry is
 /// valid until an external id of its tenant changes, at any server.
 #[derive(Debug)]
-pub struct ActingDevices(Cache<(TenantId, Box<str>), CachedDevice>);
+pub(crate) struct ActingDevices(Cache<(TenantId, Box<str>), CachedDevice>);
 
 #[derive(Debug, Clone, Copy)]
 struct CachedDevice {
@@ -79,8 +79,8 @@ impl Engine<'_> {
     /// Returns the cached object of a device, if the entry is still valid.
     fn remembered(&self, serial: &str) -> Option<ManagedObjectId> {
         let tenant = &self.caller.tenant;
-        let known = self.edge.csv_devices.0.get(&(tenant.clone(), Box::from(serial)))?;
-        let generation = self.edge.platform.database().names_generation(tenant);
+        let known = self.csv.devices.0.get(&(tenant.clone(), Box::from(serial)))?;
+        let generation = self.csv.platform.database().names_generation(tenant);
         (known.generation == generation).then_some(known.object)
     }
 
@@ -105,7 +105,7 @@ impl Engine<'_> {
     /// # Errors
     /// 422 for an invalid serial; 503.
     pub(super) async fn device_of(&self, serial: &str) -> Result<Option<ManagedObjectId>, Refusal> {
-        let (database, tenant) = (self.edge.platform.database(), &self.caller.tenant);
+        let (database, tenant) = (self.csv.platform.database(), &self.caller.tenant);
         if let Some(object) = self.remembered(serial) {
             return Ok(Some(object));
         }
@@ -114,7 +114,7 @@ impl Engine<'_> {
         match platform_store::inventory::external_ids::get_external_id(database, tenant, pair).await {
             Ok((object, _)) => {
                 let key = (tenant.clone(), Box::from(serial));
-                self.edge.csv_devices.0.insert(key, CachedDevice { object, generation });
+                self.csv.devices.0.insert(key, CachedDevice { object, generation });
                 Ok(Some(object))
             }
             Err(Error::NotFound { .. }) => Ok(None),
@@ -142,7 +142,7 @@ impl Engine<'_> {
     pub(super) async fn nothing_to_change(&self, source: ManagedObjectId, role: &str, api: Api) -> Refusal {
         let authority = self.caller.authority(role, api, Permission::Admin);
         let by = (&authority, Ownership::Counts);
-        match self.caller.reaches_data_of(self.edge, source, by, |_| true).await {
+        match self.caller.reaches_data_of(&self.csv.platform, source, by, |_| true).await {
             Ok(()) => Refusal::Rest(StatusCode::NOT_FOUND),
             Err(error) => error.into(),
         }

@@ -73,7 +73,7 @@ async fn change(row: &Row<'_>, type_: &str, body: String) -> Result<(), Refusal>
 /// # Errors
 /// 404 when there is none; 403 instead for a caller who could not change it.
 async fn open_alarm(engine: &Engine<'_>, source: ManagedObjectId, type_: &str) -> Result<AlarmId, Refusal> {
-    let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
+    let (database, tenant) = (engine.csv.platform.database(), &engine.caller.tenant);
     // PostgreSQL stores no NUL, so no alarm has such a type.
     if !type_.contains('\0')
         && let Some(alarm) = find_open_alarm(database, tenant, source, type_).await?

@@ -62,7 +62,7 @@ pub(super) async fn list(row: &Row<'_>, lines: &mut Lines) -> Result<(), Refusal
     let references = object["childDevices"]["references"].as_array().map(Vec::as_slice).unwrap_or_default();
     let id = |reference: &Value| ManagedObjectId::parse(reference["managedObject"]["id"].as_str()?).ok();
     let children: Vec<ManagedObjectId> = references.iter().filter_map(id).collect();
-    let mut serials = serials_of(engine.edge, &engine.caller.tenant, &children).await?;
+    let mut serials = serials_of(engine.csv, &engine.caller.tenant, &children).await?;
     let known_as = children.iter().map(|id| serials.remove(id).unwrap_or_else(|| id.to_string()));
     lines.push(std::iter::once("106".to_owned()).chain(known_as));
     Ok(())

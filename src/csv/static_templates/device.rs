@@ -98,7 +98,7 @@ async fn require_availability(row: &Row<'_>) -> Result<(), Refusal> {
     arguments.at_most(1)?;
     let minutes = arguments.integer(0)?;
     let device = engine.own_device().await?;
-    let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
+    let (database, tenant) = (engine.csv.platform.database(), &engine.caller.tenant);
     let object = get_managed_object(database, tenant, device, WantedReferences::NONE).await?;
     match minutes {
         Some(minutes) if ResponseInterval::required_by(&object.fragments).is_none() => {

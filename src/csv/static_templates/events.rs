@@ -80,7 +80,7 @@ async fn remove_fragments(row: &Row<'_>) -> Result<(), Refusal> {
 /// # Errors
 /// 404 when there is none; 403 instead for a caller who could not change it.
 async fn newest_event(engine: &Engine<'_>, source: ManagedObjectId, type_: &str) -> Result<EventId, Refusal> {
-    let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
+    let (database, tenant) = (engine.csv.platform.database(), &engine.caller.tenant);
     let filter = EventFilter {
         type_: Some(type_.to_owned()),
         source: Some(source),

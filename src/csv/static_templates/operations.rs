@@ -76,7 +76,7 @@ async fn list_pending(engine: &Engine<'_>, lines: &mut Lines) -> Result<(), Refu
         for operation in &page {
             let device = operation["deviceId"].as_str().unwrap_or_default();
             let serial = serials.get(device).map_or(device, String::as_str);
-            responses::write(operation, serial, engine.edge, lines);
+            responses::write(operation, serial, engine.csv, lines);
         }
     }
     Ok(())
@@ -87,7 +87,7 @@ async fn serials(engine: &Engine<'_>, operations: &[Value]) -> Result<HashMap<St
     let device = |operation: &Value| ManagedObjectId::parse(operation["deviceId"].as_str()?).ok();
     let devices: HashSet<ManagedObjectId> = operations.iter().filter_map(device).collect();
     let devices: Vec<_> = devices.into_iter().collect();
-    let serials = serials_of(engine.edge, &engine.caller.tenant, &devices).await?;
+    let serials = serials_of(engine.csv, &engine.caller.tenant, &devices).await?;
     Ok(serials.into_iter().map(|(device, name)| (device.to_string(), name)).collect())
 }
 
@@ -147,7 +147,7 @@ async fn report(engine: &Engine<'_>, id: &str, change: &Fragments) -> Result<(),
 async fn is_for_acting_device(engine: &Engine<'_>, id: &str) -> Result<(), Refusal> {
     let Some(agent) = engine.known_device().await? else { return Ok(()) };
     let Ok(operation) = OperationId::parse(id) else { return Ok(()) };
-    let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
+    let (database, tenant) = (engine.csv.platform.database(), &engine.caller.tenant);
     match queues::is_for(database, tenant, operation, agent).await? {
         Some(false) => Err(Refusal::Rest(StatusCode::NOT_FOUND)),
         Some(true) | None => Ok(()),

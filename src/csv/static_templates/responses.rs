@@ -3,9 +3,9 @@
 use platform_model::naming::naming;
 use serde_json::Value;
 
+use crate::csv::Csv;
 use crate::csv::line::Lines;
 use crate::csv::value::text_of;
-use crate::server::Edge;
 
 /// A function that returns the values after the serial for a fragment; `None` when another row of the table
 /// applies.
@@ -53,8 +53,8 @@ enum Layout {
 
 /// Adds a line for each fragment of an operation that the static set knows, in ascending id (H-11), or none.
 /// `serial` is that of the operation's device (H-13).
-pub(crate) fn write(operation: &Value, serial: &str, edge: &Edge, lines: &mut Lines) {
-    let layout = if edge.client_compatibility { Layout::Compatible } else { Layout::Documented };
+pub(crate) fn write(operation: &Value, serial: &str, csv: &Csv, lines: &mut Lines) {
+    let layout = if csv.compatibility.is_on() { Layout::Compatible } else { Layout::Documented };
     layout.write(operation, serial, lines);
 }
 

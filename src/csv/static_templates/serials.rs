@@ -7,7 +7,7 @@ use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::naming::naming;
 use platform_store::inventory::external_ids::list_names_of_type;
 
-use crate::server::Edge;
+use crate::csv::Csv;
 
 /// Returns the type of the external ids that hold serials.
 pub(crate) fn serial_type() -> String {
@@ -19,9 +19,9 @@ pub(crate) fn serial_type() -> String {
 /// # Errors
 /// `Unavailable` or `Database`.
 pub(crate) async fn serials_of(
-    edge: &Edge,
+    csv: &Csv,
     tenant: &TenantId,
     devices: &[ManagedObjectId],
 ) -> Result<HashMap<ManagedObjectId, String>, Error> {
-    list_names_of_type(edge.platform.database(), tenant, devices, &serial_type()).await
+    list_names_of_type(csv.platform.database(), tenant, devices, &serial_type()).await
 }

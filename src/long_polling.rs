@@ -9,6 +9,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use actix::Addr;
 use actix_web::body::{BodySize, MessageBody};
@@ -19,15 +20,15 @@ use platform_actors::session::{Answer, ClientId, SessionActor};
 use platform_model::bayeux::channel::Endpoint;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::{Connecting, Exchange, Held, Outcome, Text, Transport};
 use crate::auth::{Caller, Source};
 use crate::connection::Line;
 use crate::csv;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::error::Result;
 use crate::http::head::Head;
 use crate::http::{authority, client_address};
-use crate::server::Edge;
+use crate::realtime::{Connecting, Exchange, Held, Outcome, Realtime, Text, Transport};
+use crate::stop::Stop;
 
 const MEDIA_TYPE: &str = "application/json;charset=UTF-8";
 
@@ -68,7 +69,11 @@ pub(crate) async fn answer(
     let answered = !matches!(transport, Transport::Mute);
     if csv::realtime::is_meant(head) {
         // This future is boxed, so that the future of every other poll stays small.
-        let body = Box::pin(csv::realtime::answer((endpoint, transport), caller, head, body)).await;
+        let answer = Box::pin(csv::realtime::answer((endpoint, transport), caller, head, body)).await;
+        let body = match answer {
+            csv::realtime::RowsResponse::Lines(lines) => Body::Text(lines.into()),
+            csv::realtime::RowsResponse::Held(held) => Body::Held(HeldPoll::Csv(Box::new(held))),
+        };
         return Ok(Answered::new(head, csv::MEDIA_TYPE, body, answered));
     }
     let (mut caller, mut attached) = (Some(caller), Vec::new());
@@ -86,7 +91,7 @@ pub(crate) fn hold_at_once(caller: &Caller, head: &impl Head, body: &[u8]) -> Op
     if csv::realtime::is_meant(head) {
         return None;
     }
-    let connecting = Connecting { edge: head.edge(), caller, transport: &transport(head) };
+    let connecting = Connecting { realtime: head.state::<Realtime>(), caller, transport: &transport(head) };
     let held = connecting.park_alone(body)?;
     Some(Answered::new(head, MEDIA_TYPE, Body::Held(HeldPoll::Json(held)), true))
 }
@@ -94,7 +99,7 @@ pub(crate) fn hold_at_once(caller: &Caller, head: &impl Head, body: &[u8]) -> Op
 /// Returns the transport of a request. Nobody reads the response to a request without `Accept` (C-08), unless the
 /// server runs in client-compatibility mode (C-20).
 fn transport(head: &impl Head) -> Transport {
-    match head.has(&header::ACCEPT) || head.edge().client_compatibility {
+    match head.has(&header::ACCEPT) || head.state::<Realtime>().compatibility.is_on() {
         true => Transport::LongPolling,
         false => Transport::Mute,
     }
@@ -107,7 +112,8 @@ fn exchange<'h>(
 ) -> Exchange<'h> {
     let host = authority(head).unwrap_or_default();
     let (source, templates) = (Source::of(client_address(head)), None);
-    Exchange { edge: head.edge(), endpoint, transport, host, source, caller, attached, templates }
+    let realtime = head.state::<Realtime>();
+    Exchange { realtime, endpoint, transport, host, source, caller, attached, templates }
 }
 
 impl Answered {
@@ -162,12 +168,6 @@ impl HeldPoll {
     }
 }
 
-impl From<csv::realtime::HeldPoll> for HeldPoll {
-    fn from(held: csv::realtime::HeldPoll) -> Self {
-        Self::Csv(Box::new(held))
-    }
-}
-
 /// `POST /notification/realtime`: resource and module channels (B-01).
 ///
 /// # Errors
@@ -175,10 +175,10 @@ impl From<csv::realtime::HeldPoll> for HeldPoll {
 pub async fn realtime(
     caller: Caller,
     request: HttpRequest,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    realtime: web::Data<Realtime>,
 ) -> Result<HttpResponse> {
-    respond(Endpoint::Realtime, caller, request, body, edge).await
+    respond(Endpoint::Realtime, caller, request, body, realtime).await
 }
 
 /// `POST /notification/operations`: agent channels (B-01).
@@ -188,20 +188,20 @@ pub async fn realtime(
 pub async fn operations(
     caller: Caller,
     request: HttpRequest,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    realtime: web::Data<Realtime>,
 ) -> Result<HttpResponse> {
-    respond(Endpoint::Operations, caller, request, body, edge).await
+    respond(Endpoint::Operations, caller, request, body, realtime).await
 }
 
 async fn respond(
     endpoint: Endpoint,
     caller: Caller,
     request: HttpRequest,
-    body: Unread,
-    edge: web::Data<Edge>,
+    body: UnreadBody,
+    realtime: web::Data<Realtime>,
 ) -> Result<HttpResponse> {
-    let text = body.read(edge.limits().bayeux_bytes).await?;
+    let text = body.read(realtime.platform.limits().bayeux_bytes).await?;
     let answered = answer(endpoint, caller, &request, &text).await?;
     let mut response = HttpResponse::Ok();
     response.insert_header((header::CONTENT_TYPE, HeaderValue::from_static(answered.media_type)));
@@ -211,7 +211,7 @@ async fn respond(
     Ok(match answered.body {
         Body::Text(text) if text.is_empty() => response.finish(),
         Body::Text(text) => response.body(text),
-        Body::Held(held) => response.body(HeldBody::begin(held, &request, edge)),
+        Body::Held(held) => response.body(HeldBody::begin(held, &request, &realtime)),
     })
 }
 
@@ -228,22 +228,31 @@ struct HeldBody {
     line: Line,
     /// The timer of the next space.
     space: Pin<Box<Sleep>>,
-    edge: web::Data<Edge>,
+    keep_alive: Duration,
+    stop: web::Data<Stop>,
 }
 
 impl HeldBody {
     /// Starts the body. The response head is sent together with the first space or with the text.
-    fn begin(held: HeldPoll, request: &HttpRequest, edge: web::Data<Edge>) -> Self {
+    fn begin(held: HeldPoll, request: &HttpRequest, realtime: &Realtime) -> Self {
         let line = request.conn_data::<Line>().cloned().expect("every connection has its line");
         line.withhold_head();
-        let space = Box::pin(sleep(edge.limits().keep_alive));
-        Self { held: Some(held), is_told: false, line, space, edge }
+        let keep_alive = realtime.platform.limits().keep_alive;
+        let space = Box::pin(sleep(keep_alive));
+        Self {
+            held: Some(held),
+            is_told: false,
+            line,
+            space,
+            keep_alive,
+            stop: request.state::<Stop>().clone(),
+        }
     }
 
     /// Returns a space when one is due.
     fn poll_space(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
         ready!(self.space.as_mut().poll(cx));
-        let next = Instant::now() + self.edge.limits().keep_alive;
+        let next = Instant::now() + self.keep_alive;
         self.space.as_mut().reset(next);
         Poll::Ready(Bytes::from_static(b" "))
     }
@@ -274,7 +283,7 @@ impl MessageBody for HeldBody {
             }
             return space.map(|space| Some(Ok(space)));
         };
-        if body.edge.stop.has_begun() {
+        if body.stop.has_begun() {
             body.line.close_behind_answer();
         }
         body.is_told = true;

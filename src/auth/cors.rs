@@ -16,11 +16,13 @@ use platform_actors::Changed;
 use platform_model::id::TenantId;
 use platform_model::naming::naming;
 use platform_model::tenant_option::{ACCESS_CONTROL, ALLOW_ORIGIN, OptionName};
+use platform_store::Database;
+use platform_store::tenants::options::get_option;
 
+use super::Authenticator;
 use crate::http::error::Result;
 use crate::http::head::{Head, X_HTTP_METHOD, text};
 use crate::http::{application_key_header, authority, base};
-use crate::server::Edge;
 
 /// The time in seconds for which a browser caches a preflight. A change of the option takes effect with this delay.
 const MAX_AGE: &str = "600";
@@ -30,14 +32,19 @@ const TYPES_OF_FORMS: [&str; 3] = ["application/x-www-form-urlencoded", "multipa
 const EXPOSED: &str = "Location, Deprecation, Retry-After";
 
 /// A cache of the origins that each tenant allows. An entry is removed when the option changes.
-#[derive(Default)]
 pub struct Cors {
+    database: Database,
     allowed: RwLock<HashMap<TenantId, Arc<Origins>>>,
     /// A counter of changes, so that a query in progress does not restore an outdated entry.
     changes: AtomicU64,
 }
 
 impl Cors {
+    /// Creates an empty cache of the options in this database.
+    pub fn new(database: Database) -> Self {
+        Self { database, allowed: RwLock::default(), changes: AtomicU64::default() }
+    }
+
     /// Removes the entries that may have changed.
     pub fn forget(&self, changed: Changed<'_>) {
         let mut allowed = self.allowed.write();
@@ -49,14 +56,13 @@ impl Cors {
         }
     }
 
-    async fn origins(&self, edge: &Edge, tenant: TenantId) -> Result<Arc<Origins>> {
+    async fn origins(&self, tenant: TenantId) -> Result<Arc<Origins>> {
         if let Some(known) = self.allowed.read().get(&tenant) {
             return Ok(known.clone());
         }
         let changes = self.changes.load(Ordering::Acquire);
         let name = OptionName { category: ACCESS_CONTROL.into(), key: ALLOW_ORIGIN.into() };
-        let option =
-            platform_store::tenants::options::get_option(edge.platform.database(), &tenant, name).await?;
+        let option = get_option(&self.database, &tenant, name).await?;
         let origins = Arc::new(Origins::parse(&option.value));
         let mut allowed = self.allowed.write();
         if self.changes.load(Ordering::Acquire) == changes {
@@ -88,10 +94,10 @@ pub async fn allow(head: &impl Head, answer: &mut HeaderMap) {
 
 /// Looks up what the tenant of the host permits an origin to do.
 async fn judge(head: &impl Head, origin: &[u8]) -> Verdict {
-    let edge = head.edge();
     let decided = async {
-        let tenant = edge.authenticator.tenant_of_host(authority(head).unwrap_or_default()).await?;
-        edge.cors.origins(edge, tenant).await
+        let host = authority(head).unwrap_or_default();
+        let tenant = head.state::<Authenticator>().tenant_of_host(host).await?;
+        head.state::<Cors>().origins(tenant).await
     };
     // Nothing is allowed while the database is unavailable.
     let Ok(origins) = decided.await else { return Verdict::Refused };
@@ -142,7 +148,7 @@ fn is_type_of_forms(content_type: &[u8]) -> bool {
 
 /// Returns the response to a CORS preflight, or `None` when the request is not one. Browsers send preflights without
 /// credentials. `methods` are the methods of the path.
-pub fn preflight(request: &HttpRequest, methods: &'static str) -> Option<HttpResponse> {
+pub fn preflight(request: &HttpRequest, methods: &str) -> Option<HttpResponse> {
     let asks = request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ORIGIN)
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);

@@ -8,17 +8,18 @@ use std::time::Instant;
 use actix_web::HttpMessage;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::uri::{PathAndQuery, Uri};
 use actix_web::http::{ConnectionType, Method, StatusCode, Version, header};
 use actix_web::middleware::Next;
 use bytes::Bytes;
 use platform_model::error::Error;
 
+use crate::auth::cors;
 use crate::connection::OVERLONG;
 use crate::http::error::ApiError;
-use crate::http::head::X_HTTP_METHOD;
-use crate::http::hosted::AtHome;
-use crate::http::{address, cors, edge, held_bytes, hosted};
+use crate::http::head::{Head, X_HTTP_METHOD};
+use crate::http::hosted::{AtHome, Policies};
+use crate::http::path::{AsReceived, collapsed};
+use crate::http::{address, held_bytes, hosted};
 use crate::telemetry::RouteDurations;
 
 /// Wraps every request: emulated methods (C-06), collapsed slashes, malformed heads, error bodies with the
@@ -54,7 +55,7 @@ pub async fn around(
     if hosted::is_below_apps(response.request().path()) {
         let request = response.request().clone();
         let at_home = response.response().extensions().get::<AtHome>().copied();
-        hosted::guard(edge(&request), at_home, response.headers_mut());
+        hosted::guard(request.state::<Policies>(), at_home, response.headers_mut());
     } else if response.request().headers().contains_key(header::ORIGIN) {
         let request = response.request().clone();
         // This future is boxed, so that the future of every other request stays small.
@@ -73,7 +74,7 @@ fn malformed(request: &ServiceRequest) -> Option<ApiError> {
         let message = "The request has more than one header Authorization";
         return Some(Error::Malformed(message.into()).into());
     }
-    address::check(request.request()).and_then(|()| held_bytes::check(request)).err()
+    address::check(request.request()).map_err(Into::into).and_then(|()| held_bytes::check(request)).err()
 }
 
 /// Applies the method that clients limited to GET and POST name in a header (C-06). An unknown name is routed as an
@@ -98,34 +99,6 @@ fn collapse_slashes(request: &mut ServiceRequest) {
         let received = std::mem::replace(&mut request.head_mut().uri, uri);
         request.extensions_mut().insert(AsReceived(received));
     }
-}
-
-/// The original address of a request that is routed by a normalized one, stored in its extensions.
-#[derive(Debug, Clone)]
-pub struct AsReceived(pub Uri);
-
-/// Returns the normalized address if it differs from the original: a trailing slash is removed, and repeated slashes
-/// become one.
-pub fn collapsed(uri: &Uri) -> Option<Uri> {
-    let path = uri.path();
-    if path.len() < 2 || !(path.contains("//") || path.ends_with('/')) {
-        return None;
-    }
-    let mut collapsed = String::with_capacity(path.len());
-    path.split('/').filter(|segment| !segment.is_empty()).for_each(|segment| {
-        collapsed.push('/');
-        collapsed.push_str(segment);
-    });
-    if collapsed.is_empty() {
-        collapsed.push('/');
-    }
-    if let Some(query) = uri.query() {
-        collapsed.push('?');
-        collapsed.push_str(query);
-    }
-    let mut parts = uri.clone().into_parts();
-    parts.path_and_query = PathAndQuery::from_maybe_shared(Bytes::from(collapsed)).ok();
-    Uri::from_parts(parts).ok()
 }
 
 /// Removes the body of a response to HEAD. The response announces the length of the body that GET would return; a

@@ -1,0 +1,179 @@
+//! The threads that serve connections: first the fast lane, then actix-http.
+
+use std::cell::OnceCell;
+use std::convert::Infallible;
+use std::future::ready;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_codec::Framed;
+use actix_http::HttpService;
+use actix_http::error::DispatchError;
+use actix_http::h1::Codec;
+use actix_server::{GracefulShutdownSignal, ServerBuilder};
+use actix_service::boxed::{self, BoxService};
+use actix_service::{
+    IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt, always_ready, fn_factory, fn_service,
+    map_config,
+};
+use actix_web::dev::AppConfig;
+use actix_web::rt::net::TcpStream;
+use actix_web::{App, web};
+
+use super::components::Components;
+use crate::connection::{
+    Clock, Connection, KEEP_ALIVE, OverHttp, REQUEST_HEAD, Serving, Stream, Taking, upgraded,
+};
+use crate::csv::rest_caller::RestRoutes;
+use crate::lane::Lane;
+use crate::middleware;
+use crate::routes;
+use crate::service::ServiceConnections;
+use crate::stop::Stop;
+use crate::tls::Tls;
+
+/// Serves HTTP/1.1 on a listener, either only with TLS or without it.
+///
+/// # Errors
+/// When the listener cannot be used.
+pub(super) fn listen(
+    builder: ServerBuilder,
+    listener: TcpListener,
+    components: Components,
+    tls: Option<Arc<Tls>>,
+    transport: Transport,
+) -> io::Result<ServerBuilder> {
+    let stopping = builder.graceful_shutdown_signal();
+    let address = listener.local_addr()?;
+    builder.listen("http", listener, move || {
+        let (components, stopping) = (components.clone(), stopping.clone());
+        let tls = tls.clone().map(|tls| (tls, stopping.clone()));
+        let (of_worker, of_upgrades) = (components.clone(), components.stop.clone());
+        let app = App::new()
+            .app_data(rest_routes(&components))
+            .app_data(web::Data::new(ServiceConnections::default()))
+            .configure(|app| components.register(app))
+            .configure(routes::table)
+            .wrap(actix_web::middleware::from_fn(middleware::around))
+            .into_factory()
+            .map_err(|error: actix_web::Error| error.error_response());
+        // The routes are created once per worker and shared by requests and upgrades.
+        let routes = Rc::new(OnceCell::new());
+        let routes_of_upgrades = routes.clone();
+        let app = Rc::new(map_config(app, |()| AppConfig::default()));
+        let app = fn_factory(move || {
+            let (app, routes) = (app.clone(), routes.clone());
+            async move {
+                let service = Rc::new(app.new_service(()).await?);
+                Ok::<_, ()>(routes.get_or_init(|| service).clone())
+            }
+        });
+        let http = HttpService::build()
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .keep_alive(KEEP_ALIVE)
+            .client_request_timeout(REQUEST_HEAD)
+            .local_addr(address)
+            .on_connect_ext(|connection: &Connection, data| drop(data.insert(connection.line().clone())))
+            .upgrade(fn_service(move |(request, connection): (_, Framed<Connection, Codec>)| {
+                let routes: &Rc<_> =
+                    routes_of_upgrades.get().expect("routes are made before connections are taken");
+                let stop = of_upgrades.clone();
+                let grace_over = async move { stop.grace_over().await };
+                let line = connection.io_ref().line().clone();
+                line.upgrade(upgraded::serve(routes.clone(), request, connection, grace_over));
+                ready(Ok::<(), Infallible>(()))
+            }))
+            .finish(app);
+        fn_factory(move || {
+            let (tls, components, http) = (tls.clone(), of_worker.clone(), http.new_service(()));
+            async move {
+                let (stop, slowest) =
+                    (components.stop.clone().into_inner(), components.platform.limits().unread_answer);
+                let clock = Clock::start(stop.clone());
+                let lane = match transport {
+                    Transport::FastLane => {
+                        Some(Lane::new(components.of_lane(), routes::of_long_polls(), clock.clone()))
+                    }
+                    Transport::Common => None,
+                };
+                Ok::<_, ()>(Entrance {
+                    stop,
+                    slowest,
+                    clock,
+                    tls,
+                    lane,
+                    http: Rc::new(boxed::service(http.await?)),
+                })
+            }
+        })
+    })
+}
+
+/// Returns the routes of rows of the CSV protocol, which use the same components.
+fn rest_routes(components: &Components) -> RestRoutes {
+    let (platform, authenticator) = (components.platform.clone(), components.authenticator.clone());
+    let components = components.clone();
+    let table = move |app: &mut web::ServiceConfig| {
+        components.register(app);
+        routes::table_of_rows(app);
+    };
+    RestRoutes::new(platform, authenticator, Rc::new(table))
+}
+
+/// The HTTP server that holds the polls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transport {
+    /// The [`lane`](crate::lane) serves the requests that it supports.
+    FastLane,
+    /// actix-http serves polls like all other requests.
+    Common,
+}
+
+/// The HTTP service of a connection.
+type Http = BoxService<(Connection, actix_http::Protocol, Option<SocketAddr>), (), DispatchError>;
+
+/// The service that accepts the connections of a worker.
+struct Entrance {
+    stop: Arc<Stop>,
+    /// The time after which a client that reads nothing counts as gone.
+    slowest: Duration,
+    clock: Rc<Clock>,
+    tls: Option<(Arc<Tls>, GracefulShutdownSignal)>,
+    lane: Option<Rc<Lane>>,
+    http: Rc<Http>,
+}
+
+impl Service<TcpStream> for Entrance {
+    type Response = ();
+    type Error = DispatchError;
+    type Future = Serving;
+
+    always_ready!();
+
+    /// The future runs as a task of its own, so a slow TLS handshake delays no other connection.
+    fn call(&self, stream: TcpStream) -> Self::Future {
+        let (tls, lane, http) = (self.tls.clone(), self.lane.clone(), self.http.clone());
+        let stop = self.stop.clone();
+        let taking = Taking::new(self.clock.clone(), self.slowest);
+        Serving::Entering(Box::pin(async move {
+            let peer = stream.peer_addr().ok();
+            let mut stream = Stream::open(stream, tls).await?;
+            let mut unread = Vec::new();
+            if let Some(lane) = lane {
+                match lane.serve(stream, peer).await? {
+                    Some(left) => (stream, unread) = left,
+                    None => return Ok(None),
+                }
+            }
+            let connection = Connection::new(stream, &unread, stop, taking);
+            let line = connection.line().clone();
+            Ok(Some(OverHttp { line, served: http.call((connection, actix_http::Protocol::Http1, peer)) }))
+        }))
+    }
+}

@@ -1,0 +1,40 @@
+//! The reason why a server did not start.
+
+use std::io;
+use std::net::SocketAddr;
+
+/// The reason why a server did not start, with a message for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database cannot be used.
+    #[error("database: {0}")]
+    Database(#[from] platform_model::error::Error),
+    /// The secret key cannot be used.
+    #[error("secret key: {0}")]
+    SecretKey(String),
+    /// The certificate cannot be used.
+    #[error("{0}")]
+    Tls(String),
+    /// The server cannot listen on the address.
+    #[error("cannot listen on {address}: {cause}{}", remedy(.cause))]
+    Listen {
+        /// The configured address.
+        address: SocketAddr,
+        /// The error of the operating system.
+        cause: io::Error,
+    },
+}
+
+/// Returns what an operator can do about an address that cannot be used, as the end of a sentence.
+fn remedy(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::AddrInUse => {
+            "; another program listens there: stop it, or choose another address with --listen (with port 0 the system chooses)"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "; ports below 1024 are for root and for programs with CAP_NET_BIND_SERVICE: choose another with --listen"
+        }
+        io::ErrorKind::AddrNotAvailable => "; this machine has no such address: choose another with --listen",
+        _ => "",
+    }
+}
