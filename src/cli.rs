@@ -144,7 +144,8 @@ Examples:
   platform application route rules http://10.0.0.7:8080
 
 Every setting is a flag and a variable; a flag goes before its variable, that before the default. An
-unknown or malformed setting is rejected. The unit of a number is part of its name.";
+unknown or malformed setting is rejected. The unit of a number is part of its name; bytes and times may
+also have a unit of their own: 64KiB, 16MB, 250ms, 10s, 90min, 7d.";
 
 #[derive(Debug, Parser)]
 #[command(name = "platform", version, about = ABOUT, long_about = EXPLAINED, after_help = EXAMPLES)]

@@ -2,12 +2,14 @@
 //!
 //! [`Settings`] is the single table of settings. The flag follows from the field's name (`body_bytes`, `--body-bytes`),
 //! the variable from the flag (`PLATFORM_BODY_BYTES`). A flag takes precedence over its variable, and the variable over
-//! the default. Unknown and malformed settings are rejected at start.
+//! the default. Unknown and malformed settings are rejected at start. The limits have a table of their own,
+//! [`platform_model::limits::TABLE`].
 
 mod allowed_host;
 mod environment;
 mod limits;
 mod naming;
+mod quantity;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -23,8 +25,8 @@ pub use environment::Environment;
 pub(crate) use environment::{in_our_words, refuse_unknown, with_environment};
 pub use limits::LimitSettings;
 pub use naming::NamingSettings;
+use quantity::{bytes, bytes_in_memory, count, seconds};
 pub use values::{DatabaseUrl, LogFormat, Password, TrustedProxy};
-use values::{count, seconds};
 pub(crate) use values::{tenant_id, user_name};
 
 /// The default policy for pages of hosted applications. Without `allow-same-origin` the pages have no origin, so they
@@ -108,9 +110,9 @@ pub struct Settings {
     #[arg(long, env = "PLATFORM_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     pub log_format: LogFormat,
 
-    /// Seconds for which a stop waits for requests that are being processed
+    /// How long a stop waits for requests that are being processed
     #[arg(long = "shutdown-seconds", env = "PLATFORM_SHUTDOWN_SECONDS", value_name = "SECONDS",
-          default_value = "20", value_parser = seconds(1..=600))]
+          default_value = "20s", value_parser = seconds(1..=600))]
     pub shutdown: Duration,
 
     /// Threads that serve HTTP [default: one per core]
@@ -134,8 +136,8 @@ pub struct Settings {
     pub job_connections: usize,
 
     /// Bytes of the cache of hosted applications' files
-    #[arg(long, env = "PLATFORM_HOSTED_CACHE_BYTES", value_name = "BYTES", default_value = "134217728",
-          value_parser = count(1_048_576..=1_099_511_627_776))]
+    #[arg(long, env = "PLATFORM_HOSTED_CACHE_BYTES", value_name = "BYTES", default_value = "128MiB",
+          value_parser = bytes_in_memory(1 << 20..=1 << 40))]
     pub hosted_cache_bytes: usize,
 
     /// Content-Security-Policy of every response below /apps
@@ -212,7 +214,7 @@ pub struct StoreSettings {
     /// While fewer are free, requests that store something get 503. Reads and deletions continue and use the rest, a
     /// quarter of which is the file `reserve` in the data directory.
     #[arg(long = "least-free-bytes", env = "PLATFORM_LEAST_FREE_BYTES", value_name = "BYTES",
-          default_value = "268435456", value_parser = values::bytes(0..=1_152_921_504_606_846_976))]
+          default_value = "256MiB", value_parser = bytes(0..=1 << 60))]
     pub least_free: u64,
 
     /// File of the key that generated secrets are hashed with [default: secret.key in the data directory]
@@ -230,7 +232,7 @@ impl StoreSettings {
 impl Settings {
     /// Returns the active limits of this server.
     pub fn limits(&self) -> Limits {
-        Limits::from(&self.limits)
+        (*self.limits).clone()
     }
 
     /// Returns the vendor words of this server, which `main` installs once.

@@ -9,7 +9,6 @@ mod caller;
 mod changes;
 pub mod cors;
 mod domains;
-mod flights;
 mod jwt;
 mod lanes;
 mod limits_token;
@@ -40,7 +39,6 @@ use application_keys::ApplicationKeys;
 use basic::Credentials;
 use changes::{Changes, Standing, TenantBy};
 use domains::Domains;
-use flights::{Flight, Flights, landed};
 use jwt::{PublicKeys, is_bearer};
 use password::{ChosenPasswords, HashChosen, SecretKey};
 use throttle::Throttle;
@@ -60,6 +58,13 @@ const REMEMBERED_CALLERS: usize = 100_000;
 /// The number of characters from which on a device's password counts as generated.
 const MACHINE_SECRET: usize = 16;
 
+/// The keyed hash of a header.
+type Key = [u8; 32];
+
+/// The key of a verification in progress: the header, the source if that is being delayed for wrong guesses, and
+/// the number of changes at its start.
+type Flight = (Key, Option<Source>, u64);
+
 /// The verifier of credentials, with a cache of verified ones.
 ///
 /// The cache is keyed by an HMAC of the header under a key of this process, never by the credentials.
@@ -72,8 +77,9 @@ pub struct Authenticator {
     public_keys: PublicKeys,
     application_keys: ApplicationKeys,
     cache_key: hmac::Key,
-    remembered: Cache<flights::Key, CachedCaller>,
-    flights: Flights,
+    remembered: Cache<Key, CachedCaller>,
+    /// The verifications in progress. It has room for no outcome, so only requests that wait for one share it.
+    flights: Cache<Flight, Result<Caller>>,
     changes: Changes,
     throttle: Throttle,
     chosen_passwords: Addr<ChosenPasswords>,
@@ -115,7 +121,7 @@ impl Authenticator {
             cache_key: hmac::Key::generate(hmac::HMAC_SHA256, &random)
                 .expect("the system's random source works"),
             remembered: Cache::new(REMEMBERED_CALLERS),
-            flights: Flights::default(),
+            flights: Cache::new(0),
             changes: Changes::default(),
             throttle: Throttle::new(limits),
             chosen_passwords: SyncArbiter::start((cores / 2).max(1), || ChosenPasswords),
@@ -130,7 +136,7 @@ impl Authenticator {
         self.recall(&self.key(header, host))
     }
 
-    fn recall(&self, key: &flights::Key) -> Option<Caller> {
+    fn recall(&self, key: &Key) -> Option<Caller> {
         let known = self.remembered.get(key)?;
         (known.until > Instant::now()).then_some(known.caller)
     }
@@ -160,29 +166,27 @@ impl Authenticator {
         self.identify(header, host, source).await?.beyond_bootstrap()
     }
 
-    /// Authenticates as [`Authenticator::authenticate`] does, but also bootstrap users. Of concurrent
-    /// requests with one header one verifies and the others wait for it.
+    /// Authenticates as [`Authenticator::authenticate`] does, but also bootstrap users. Of concurrent requests with
+    /// one header one verifies, and the others share the outcome, a caller or an error. So a fleet that shares a wrong
+    /// password makes one guess instead of thousands.
     pub(super) async fn identify(&self, header: &[u8], host: &str, source: Source) -> Result<Caller> {
         let key = self.key(header, host);
-        loop {
-            if let Some(caller) = self.recall(&key) {
-                return Ok(caller);
-            }
-            // A request that is not delayed does not wait for one that is, and none waits for a verification
-            // that started before a change.
-            let slowed = self.throttle.is_slowed(source).then_some(source);
-            match self.flights.join((key, slowed, self.changes.now())) {
-                Flight::Leads(lead) => {
-                    let outcome = self.verify(&key, header, host, source).await;
-                    lead.land(&outcome);
-                    return outcome;
+        if let Some(caller) = self.recall(&key) {
+            return Ok(caller);
+        }
+        // A request that is not delayed does not wait for one that is, and none waits for a verification
+        // that started before a change.
+        let slowed = self.throttle.is_slowed(source).then_some(source);
+        match self.flights.get_value_or_guard_async(&(key, slowed, self.changes.now())).await {
+            Ok(outcome) => outcome,
+            Err(lead) => {
+                let outcome = self.verify(&key, header, host, source).await;
+                // If this request is rejected for its source's guesses, or its client disconnects, the lead is
+                // dropped, and one of those that wait verifies.
+                if !matches!(outcome, Err(ApiError::TooManyRequests { .. })) {
+                    let _ = lead.insert(outcome.clone());
                 }
-                Flight::Follows(flight) => match landed(flight).await {
-                    // The leader was rejected for its source's guesses, or its client disconnected: this
-                    // request verifies itself.
-                    None | Some(Err(ApiError::TooManyRequests { .. })) => {}
-                    Some(outcome) => return outcome,
-                },
+                outcome
             }
         }
     }
@@ -309,7 +313,7 @@ impl Authenticator {
         self.domains.is_domain_of(tenant, host).await
     }
 
-    async fn verify(&self, key: &flights::Key, header: &[u8], host: &str, source: Source) -> Result<Caller> {
+    async fn verify(&self, key: &Key, header: &[u8], host: &str, source: Source) -> Result<Caller> {
         let (caller, tenant_by) = match access_token::from_header(header) {
             Some(token) => (self.verify_access_token(token, source).await?, TenantBy::Credentials),
             None if self.demands_tokens() => return Err(self.refusal(TokenFlaw::Invalid)),
@@ -328,7 +332,7 @@ impl Authenticator {
         Ok(caller)
     }
 
-    fn key(&self, header: &[u8], host: &str) -> flights::Key {
+    fn key(&self, header: &[u8], host: &str) -> Key {
         let mut mac = hmac::Context::with_key(&self.cache_key);
         mac.update(&(header.len() as u64).to_le_bytes());
         mac.update(header);

@@ -1,9 +1,6 @@
 //! The environment as a source of settings. It is passed as an argument, so that tests can have their own.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-};
+use std::{collections::BTreeMap, ffi::OsString};
 
 use clap::{
     Arg, Command, Error,
@@ -23,15 +20,10 @@ pub type Environment = BTreeMap<String, OsString>;
 pub(crate) fn with_environment(command: Command, environment: &Environment) -> Command {
     command
         .mut_args(|argument| match variable_of(&argument).and_then(|variable| environment.get(&variable)) {
-            Some(value) => argument.env(None::<&str>).default_value(for_good(value)),
+            Some(value) => argument.env(None::<&str>).default_value(value),
             None => argument.env(None::<&str>),
         })
         .mut_subcommands(|subcommand| with_environment(subcommand, environment))
-}
-
-/// Leaks a text, because clap needs a `'static` value. Settings are parsed once, so the leaked memory does not grow.
-fn for_good(value: &OsStr) -> &'static OsStr {
-    Box::leak(value.to_owned().into_boxed_os_str())
 }
 
 fn variable_of(argument: &Arg) -> Option<String> {
@@ -62,23 +54,8 @@ pub(crate) fn refuse_unknown(command: &Command, environment: &Environment) -> Re
 
 /// Returns the known name that is so similar that it was probably meant.
 fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
-    let distances = known.iter().map(|candidate| (distance(name, candidate), candidate));
+    let distances = known.iter().map(|candidate| (strsim::levenshtein(name, candidate), candidate));
     distances.min().filter(|(distance, _)| *distance <= 1 + name.len() / 6).map(|(_, candidate)| candidate)
-}
-
-/// Returns the edit distance (Levenshtein): the number of letters to insert, remove or replace.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, to) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// Returns clap's error about a value with the name of its variable. Secret values are omitted, because the message is
@@ -122,11 +99,5 @@ mod tests {
         assert!(message.contains("PLATFORM_LISTNE; did you mean PLATFORM_LISTEN?"), "{message}");
         assert!(message.contains("variable PLATFORM_SOMETHING_ELSE\n"), "{message}");
         assert!(!message.contains("HOME"), "{message}");
-    }
-
-    #[test]
-    fn distance_counts_edits() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
     }
 }

@@ -1,8 +1,12 @@
 //! The table: defaults, variables, and what is refused.
 
-use clap::CommandFactory;
+use std::{env, fs, path::Path};
+
+use clap::{Arg, CommandFactory};
+use platform_model::limits::TABLE;
 
 use super::*;
+use quantity::Unit;
 
 #[derive(clap::Parser)]
 struct Table {
@@ -42,20 +46,43 @@ fn every_setting_has_the_variable_of_its_flag() {
 
 #[test]
 fn every_limit_that_is_set_is_in_force() {
-    for argument in Table::command().get_arguments().filter(|it| it.get_help_heading() == Some("Limits")) {
-        let variable = argument.get_env().unwrap().to_str().unwrap();
-        let default = argument.get_default_values().first().map_or("0", |value| value.to_str().unwrap());
-        let other = default.parse::<u64>().unwrap() + 1;
+    for limit in TABLE {
+        let variable = format!("PLATFORM_{}", limit.flag.to_uppercase().replace('-', "_"));
+        for bound in
+            [limit.range.start(), limit.range.end()].into_iter().filter(|at| limit.default != Some(**at))
+        {
+            let settings = from(&[(&variable, &Unit::of(limit.flag).write(*bound))]).unwrap();
+            let mut expected = Limits::default();
+            (limit.set)(&mut expected, *bound);
 
-        let settings = from(&[(variable, &other.to_string())]).unwrap();
-
-        assert_ne!(settings.limits(), Limits::default(), "{variable}");
+            assert_eq!(settings.limits(), expected, "{variable}");
+            assert_ne!(settings.limits(), Limits::default(), "{variable}");
+        }
     }
 }
 
 #[test]
+fn bytes_and_times_may_have_units() {
+    let settings = from(&[
+        ("PLATFORM_BODY_BYTES", "1MiB"),
+        ("PLATFORM_SESSION_INTERVAL_MS", "10s"),
+        ("PLATFORM_KEEP_ALIVE_SECONDS", "90min"),
+        ("PLATFORM_SHUTDOWN_SECONDS", "1min"),
+        ("PLATFORM_LEAST_FREE_BYTES", "2GB"),
+        ("PLATFORM_HOSTED_CACHE_BYTES", "2097152"),
+    ])
+    .unwrap();
+
+    assert_eq!(settings.limits.body_bytes, 1 << 20);
+    assert_eq!(settings.limits.session_interval, Duration::from_secs(10));
+    assert_eq!(settings.limits.keep_alive, Duration::from_secs(5400));
+    assert_eq!(settings.shutdown, Duration::from_secs(60));
+    assert_eq!((settings.store.least_free, settings.hosted_cache_bytes), (2_000_000_000, 2 << 20));
+}
+
+#[test]
 fn env_example_lists_the_table() {
-    let example = include_str!("../../.env.example");
+    let example = fs::read_to_string(in_project(".env.example")).unwrap();
     let listed: Vec<_> = example.lines().filter_map(|line| line.strip_prefix('#')?.split_once('=')).collect();
 
     let table: Vec<_> = Table::command().get_arguments().cloned().collect();
@@ -100,7 +127,16 @@ fn malformed_value_is_refused_with_its_name_and_what_is_allowed() {
         ("PLATFORM_CLIENT_COMPATIBILITY", "yes", "true, false"),
         ("PLATFORM_DEBUG_ERRORS", "1", "true, false"),
         ("PLATFORM_LOG_FORMAT", "xml", "text, json"),
-        ("PLATFORM_BATCH_ROWS", "0", "1..=10000"),
+        ("PLATFORM_BATCH_ROWS", "0", "expected 1 to 10000"),
+        ("PLATFORM_BATCH_ROWS", "1k", "expected 1 to 10000"),
+        ("PLATFORM_BODY_BYTES", "16 pounds", "expected 1KiB to 1GiB: a number of bytes, or one with a unit"),
+        ("PLATFORM_BODY_BYTES", "2GiB", "expected 1KiB to 1GiB"),
+        (
+            "PLATFORM_CONNECT_TIMEOUT_MS",
+            "3h",
+            "expected 1ms to 2h: a number of milliseconds, or one with a unit",
+        ),
+        ("PLATFORM_KEEP_ALIVE_SECONDS", "1500ms", "expected 1s to 1d: a whole number of seconds"),
         ("PLATFORM_LISTEN", "8080", "127.0.0.1:8080"),
         ("PLATFORM_TRUSTED_PROXIES", "10.0.0.0/40", "10.0.0.0/8"),
         ("PLATFORM_ADMIN_PASSWORD", "short", "6 to 32"),
@@ -111,7 +147,8 @@ fn malformed_value_is_refused_with_its_name_and_what_is_allowed() {
     ] {
         let message = from(&[(variable, value)]).unwrap_err();
 
-        assert!(message.contains(variable) && message.contains(allowed), "{message}");
+        let names_value = message.contains(value) || message.contains("(hidden)");
+        assert!(names_value && message.contains(variable) && message.contains(allowed), "{message}");
     }
 }
 
@@ -120,4 +157,83 @@ fn refused_secret_is_not_repeated() {
     let message = from(&[("PLATFORM_DATABASE_URL", "mysql://me:hunter2@host/db")]).unwrap_err();
 
     assert!(!message.contains("hunter2"), "{message}");
+}
+
+#[test]
+fn reference_is_that_of_the_settings() {
+    let table = Table::command();
+    let mut page = String::from(REFERENCE);
+    let settings: Vec<&Arg> = table.get_arguments().collect();
+    for group in settings.chunk_by(|one, next| one.get_help_heading() == next.get_help_heading()) {
+        let heading = group[0].get_help_heading().expect("every setting has a heading");
+        let rows: String = group.iter().map(|setting| row(setting)).collect();
+        page += &format!("\n## {heading}\n\n| Setting | Default | |\n|---|---|---|\n{rows}");
+    }
+
+    assert_is_written("docs/settings.md", &page);
+}
+
+#[test]
+fn limits_of_env_example_are_those_of_the_table() {
+    let example = fs::read_to_string(in_project(".env.example")).unwrap();
+    let (before, rest) = example.split_once("\n# Limits\n").unwrap();
+    let (_, after) = rest.split_once("\n\n").unwrap();
+    let limits: Vec<String> = Table::command()
+        .get_arguments()
+        .filter(|setting| setting.get_help_heading() == Some("Limits"))
+        .map(|setting| format!("#{}={}", setting.get_env().unwrap().display(), default(setting)))
+        .collect();
+
+    assert_is_written(".env.example", &format!("{before}\n# Limits\n{}\n\n{after}", limits.join("\n")));
+}
+
+const REFERENCE: &str = "\
+# Settings
+
+Every setting is a flag and a variable of the environment: `--body-bytes` and `PLATFORM_BODY_BYTES`. A flag goes before its
+variable, and the variable before the default. The server does not start with a setting that it does not know or cannot read.
+
+The unit of a number is part of its name. Bytes and times may also have a unit of their own, such as `64KiB`, `16MB`, `250ms`,
+`10s`, `90min` or `7d`. A time must be a whole number of the unit in its name.
+
+A test compares this page with the settings; `WRITE_REFERENCE=1 cargo test -p platform --lib config` writes it.
+";
+
+/// A setting as a row of the reference.
+fn row(setting: &Arg) -> String {
+    let flag = setting.get_long().unwrap();
+    let default = Some(default(setting)).filter(|text| !text.is_empty()).map(|text| format!("`{text}`"));
+    let help = setting.get_long_help().or(setting.get_help()).unwrap().to_string();
+    let mut text = help.trim_end_matches('.').replace("\n\n", ". ") + ".";
+    if let Some(limit) = TABLE.iter().find(|limit| limit.flag == flag) {
+        let [least, most] = [limit.range.start(), limit.range.end()].map(|at| Unit::of(flag).write(*at));
+        text += &format!(" Allowed: {least} to {most}.");
+        for rule in limit.rules.split(", ").filter(|rule| !rule.is_empty()) {
+            text += &format!(" [{rule}](rules.md#{})", rule.to_lowercase());
+        }
+    }
+    format!("| `--{flag}` | {} | {text} |\n", default.unwrap_or_default())
+}
+
+/// The default that does not depend on the machine, as it is written; empty for none.
+fn default(setting: &Arg) -> String {
+    let values = setting.get_default_values().iter().filter(|_| !setting.is_hide_default_value_set());
+    values.map(|value| value.to_string_lossy()).collect()
+}
+
+fn in_project(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Asserts that a file of the project is as generated. With `WRITE_REFERENCE` it is written.
+fn assert_is_written(path: &str, generated: &str) {
+    let file = in_project(path);
+    if env::var_os("WRITE_REFERENCE").is_some() {
+        fs::write(&file, generated).unwrap();
+    }
+    let written = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        written == generated,
+        "{path} is not that of the settings; `WRITE_REFERENCE=1 cargo test -p platform --lib config` writes it"
+    );
 }

@@ -3,12 +3,8 @@
 use std::{
     fmt,
     net::{IpAddr, SocketAddr},
-    ops::RangeInclusive,
     str::FromStr,
-    time::Duration,
 };
-
-use clap::{builder::TypedValueParser, value_parser};
 
 /// A password of a user: 6 to 32 Latin-1 characters (U-08). `Debug` never shows it.
 #[derive(Clone, PartialEq, Eq)]
@@ -124,27 +120,6 @@ pub enum LogFormat {
     Text,
     /// One JSON object per line, for a log collector.
     Json,
-}
-
-/// Parses a number of items or bytes within bounds.
-pub(super) fn count(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = usize> {
-    // No bound exceeds a 64-bit size.
-    value_parser!(u64).range(range).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
-}
-
-/// Parses a number of bytes on disk within bounds.
-pub(super) fn bytes(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = u64> {
-    value_parser!(u64).range(range)
-}
-
-/// Parses a duration in whole seconds within bounds.
-pub(super) fn seconds(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = Duration> {
-    value_parser!(u64).range(range).map(Duration::from_secs)
-}
-
-/// Parses a duration in milliseconds within bounds.
-pub(super) fn milliseconds(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = Duration> {
-    value_parser!(u64).range(range).map(Duration::from_millis)
 }
 
 /// Parses an address and a port to listen on.

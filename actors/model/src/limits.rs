@@ -1,9 +1,15 @@
 //! The limits of the rules (docs/rules.md), each with its rule.
 //!
-//! A limit that operators may set, or that tests must shorten, is a field of [`Limits`]; a limit of the protocol is a
-//! constant.
+//! A limit that operators may set, or that tests must shorten, is a field of [`Limits`] and a row of its table, from
+//! which the flags, `.env.example` and docs/settings.md are made. A limit of the protocol is a constant.
+
+#[macro_use]
+mod table;
 
 use std::time::Duration;
+
+pub use table::Limit;
+use table::{DAY, GIB, HOUR, KIB, MIB, MINUTE, SECOND, TIB, UNLIMITED};
 
 /// The default page size (P-04).
 pub const DEFAULT_PAGE_SIZE: u32 = 5;
@@ -32,205 +38,216 @@ pub const MODULES_PER_TENANT: usize = 100;
 /// The maximum number of deletions for which one request sends notifications (B-06).
 pub const NOTIFIED_DELETIONS: usize = 1000;
 
-/// The limits of a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
-    /// How long a connect is held without advice of the client: 90 minutes (B-10).
-    pub connect_timeout: Duration,
-    /// How long a session lives without a held connect: 10 seconds and a short grace period, because some clients retry
-    /// after exactly 10 seconds (B-10).
-    pub session_interval: Duration,
-    /// The time between two spaces that are sent to a held poll: 10 minutes (B-21).
-    pub keep_alive: Duration,
-    /// The maximum number of notifications in the queue of a session (B-12).
-    pub queued_notifications: usize,
-    /// The maximum number of bytes of notifications in the queue of a session (B-12).
-    pub queued_bytes: usize,
-    /// The maximum number of channels to which a session subscribes (B-23).
-    pub subscriptions_per_session: usize,
-    /// The maximum number of sessions of a user; `None` means no limit, because a fleet may share a user (B-23).
-    pub sessions_per_user: Option<usize>,
-    /// The maximum number of bytes of a REST request body: 16 MB (I-16).
-    pub body_bytes: usize,
-    /// The maximum number of bytes of a file: 50 MB (I-12, V-07).
-    pub binary_bytes: usize,
-    /// The maximum number of bytes of a chunk of a file: 5 MB (V-07).
-    pub binary_chunk_bytes: usize,
-    /// The maximum number of bytes of a file for bulk registration (N-10). No rule names a limit, but temporary
-    /// directories have one.
-    pub bulk_registration_bytes: usize,
-    /// The maximum number of bytes of an application archive (W-02).
-    pub application_bytes: usize,
-    /// The maximum number of unpacked bytes of an application archive (W-02).
-    pub application_unpacked_bytes: usize,
-    /// How long an incomplete file is kept after its last chunk, so that a device can continue after days offline.
-    pub incomplete_upload: Duration,
-    /// The maximum number of bytes of a Bayeux request body or a WebSocket message.
-    pub bayeux_bytes: usize,
-    /// How long a client may accept no byte of a response before its connection is closed.
-    pub unread_answer: Duration,
-    /// The minimum average rate of a request body; a slower one gets 408. The slowest modems send four times as fast.
-    pub body_bytes_per_second: u32,
-    /// How long a request body may pause, in total and between two bytes.
-    pub body_pause: Duration,
-    /// The maximum bytes of unread large responses and incomplete bodies of one user; further requests get 429.
-    pub held_bytes_per_user: usize,
-    /// The same maximum for all users of a tenant together.
-    pub held_bytes_per_tenant: usize,
-    /// The time between two pings on a WebSocket (B-21); it is closed after two and a half of these without a frame.
-    pub socket_ping: Duration,
-    /// The timeout of a query, after which the response is 413 (E-01).
-    pub statement_timeout: Duration,
-    /// The timeout of a write in PostgreSQL, after which the response is 503.
-    pub write_timeout: Duration,
-    /// How long PostgreSQL may take to respond to a ping before it counts as unreachable.
-    pub database_ping: Duration,
-    /// The maximum number of writes that wait for a group commit; further ones get 503 at once.
-    pub queued_writes: usize,
-    /// The maximum number of rows of a group commit.
-    pub batch_rows: usize,
-    /// How long the response to a bulk PUT of alarms waits for it to finish: half a second. Then it continues in the
-    /// background.
-    pub bulk_alarm_reply: Duration,
-    /// The lease of a process on an unfinished bulk update of alarms or bulk operation. When it expires, another
-    /// process takes over.
-    pub bulk_lease: Duration,
-    /// How long a device actor may be idle before it stops; the next message starts it again.
-    pub device_idle: Duration,
-    /// The time between two searches for silent devices, at most 60 seconds.
-    pub silence_sweep: Duration,
-    /// The grace period beyond its interval that a device has after all servers were down, before it counts as silent
-    ///
-    pub silence_grace: Duration,
-    /// The longest time between two writes of the last message of a device that is heard; the other bound is an eighth
-    /// of its interval.
-    pub heartbeat_pause: Duration,
-    /// The lease of a server process on the connections it holds; it is renewed three times per lease.
-    pub presence_lease: Duration,
+limits! {
+    settable:
+
+    /// How long a connect is held unless the client sends advice
+    connect_timeout: Duration = 90 * MINUTE, 1..=2 * HOUR, "connect-timeout-ms", "B-10";
+
+    /// How long a session and its notifications are kept without a held connect
+    ///
+    /// The default is 10 seconds and a short grace period, because some clients retry after exactly 10 seconds.
+    session_interval: Duration = 10_500, 1..=2 * HOUR, "session-interval-ms", "B-10";
+
+    /// Time between the spaces sent on every held poll
+    keep_alive: Duration = 10 * MINUTE, SECOND..=DAY, "keep-alive-seconds", "B-21";
+
+    /// Maximum number of notifications queued in one session
+    queued_notifications: usize = 10_000, 1..=10_000_000, "session-queue-notifications", "B-12";
+
+    /// Maximum bytes of notifications queued in one session
+    queued_bytes: usize = 8 * MIB, KIB..=GIB, "session-queue-bytes", "B-12";
+
+    /// Maximum number of subscriptions of one session
+    subscriptions_per_session: usize = 1000, 1..=1_000_000, "session-subscriptions", "B-23";
+
+    /// Maximum number of sessions of one user [default: unlimited, because a fleet may share a user]
+    sessions_per_user: Option<usize> = UNLIMITED, 1..=100_000_000, "user-sessions", "B-23";
+
+    /// Maximum bytes of a REST request body
+    body_bytes: usize = 16 * MIB, KIB..=GIB, "body-bytes", "I-16";
+
+    /// Maximum bytes of a file
+    binary_bytes: usize = 50 * MIB, KIB..=GIB, "binary-bytes", "I-12, V-07";
+
+    /// Maximum bytes of one chunk of an event's file
+    binary_chunk_bytes: usize = 5 * MIB, KIB..=GIB, "binary-chunk-bytes", "V-07";
+
+    /// Maximum bytes of a CSV file of devices to register, which is spooled in the system's temporary directory
+    bulk_registration_bytes: usize = GIB, KIB..=TIB, "bulk-registration-bytes", "N-10";
+
+    /// Maximum bytes of an application's archive, which is spooled in the system's temporary directory
+    application_bytes: usize = 512 * MIB, KIB..=TIB, "application-bytes", "W-02";
+
+    /// Maximum bytes of an application's archive after decompression
+    application_unpacked_bytes: usize = GIB, KIB..=TIB, "application-unpacked-bytes", "W-02";
+
+    /// Time without a further chunk after which the upload of an event's file is abandoned
+    ///
+    /// A device can continue after days offline.
+    incomplete_upload: Duration = 7 * DAY, MINUTE..=365 * DAY, "incomplete-upload-seconds";
+
+    /// Maximum bytes of a Bayeux request body or WebSocket message
+    bayeux_bytes: usize = 256 * KIB, KIB..=16 * MIB, "bayeux-bytes";
+
+    /// Time after which a connection is closed whose client reads nothing of its response
+    unread_answer: Duration = MINUTE, SECOND..=HOUR, "unread-answer-seconds";
+
+    /// Minimum average rate of a request body in bytes per second; a slower one gets 408
+    ///
+    /// The slowest modems send four times as much as the default.
+    body_bytes_per_second: u32 = 250, 1..=1_000_000_000, "body-bytes-per-second";
+
+    /// How long a request body may pause in total; each byte that arrives restores some of the time
+    body_pause: Duration = 30 * SECOND, SECOND..=HOUR, "body-pause-seconds";
+
+    /// Maximum bytes of unread large responses and incomplete bodies per user; further requests get 429
+    held_bytes_per_user: usize = 64 * MIB, 64 * KIB..=TIB, "held-bytes-per-user";
+
+    /// Maximum bytes of unread large responses and incomplete bodies per tenant; further requests get 429
+    held_bytes_per_tenant: usize = 256 * MIB, 64 * KIB..=TIB, "held-bytes-per-tenant";
+
+    /// Time between pings on a WebSocket, which is closed after two and a half of these without a frame
+    socket_ping: Duration = 30 * SECOND, SECOND..=HOUR, "socket-ping-seconds", "B-21";
+
+    /// Timeout of a query, after which its request gets 413
+    statement_timeout: Duration = 30 * SECOND, 10..=HOUR, "statement-timeout-ms", "E-01";
+
+    /// Timeout of a write in PostgreSQL, after which its request gets 503
+    write_timeout: Duration = 10 * SECOND, 10..=10 * MINUTE, "write-timeout-ms";
+
+    /// How long PostgreSQL may take to respond to a ping before requests that need it get 503 at once
+    database_ping: Duration = 4 * SECOND, 100..=10 * MINUTE, "database-ping-ms";
+
+    /// Maximum number of writes that wait for a group commit; further ones get 503 at once
+    queued_writes: usize = 20_000, 1..=10_000_000, "queued-writes";
+
+    /// Maximum number of rows of a group commit
+    batch_rows: usize = 512, 1..=10_000, "batch-rows";
+
+    /// Time after which an idle device actor stops; the next message starts it again
+    device_idle: Duration = 10 * MINUTE, SECOND..=DAY, "device-idle-seconds";
+
+    /// Time after which a bulk update of alarms gets 202 and continues in the background
+    bulk_alarm_reply: Duration = 500, 0..=MINUTE, "bulk-alarm-reply-ms", "A-02";
+
+    /// Time without a renewed lease after which another server continues a bulk operation or bulk update
+    bulk_lease: Duration = 15 * SECOND, SECOND..=HOUR, "bulk-lease-seconds";
+
+    /// Time between two searches for silent devices
+    silence_sweep: Duration = 10 * SECOND, 10..=MINUTE, "silence-sweep-ms", "R-04";
+
+    /// Time that silent devices get beyond their interval after all servers were down
+    silence_grace: Duration = MINUTE, 0..=DAY, "silence-grace-seconds", "R-04";
+
+    /// Time within which the time of a device's last message is stored, at most an eighth of its interval
+    heartbeat_pause: Duration = 5 * MINUTE, 1..=HOUR, "heartbeat-pause-ms", "R-03";
+
+    /// How long the connections of a server process that died still count as connected
+    ///
+    /// A running process renews its lease three times in this time.
+    presence_lease: Duration = MINUTE, SECOND..=HOUR, "presence-lease-ms", "R-06";
+
+    /// How long a device that has not logged in gets the same credentials again
+    ///
+    /// So a lost response does not lock it out.
+    device_credentials: Duration = HOUR, SECOND..=DAY, "device-credentials-seconds", "N-08";
+
+    /// Maximum polls for device credentials per address and minute; further ones get 429
+    ///
+    /// Many devices share an address and poll every few seconds.
+    credential_polls: u32 = 600, 1..=10_000_000, "credential-polls-per-minute";
+
+    /// Lifetime of an access token
+    access_token: Duration = HOUR, 2 * SECOND..=365 * DAY, "access-token-seconds", "T-01";
+
+    /// Maximum requests for an access token per address and minute; further ones get 429
+    token_requests: u32 = 60, 1..=10_000_000, "token-requests-per-minute", "T-07";
+
+    /// Number of wrong passwords per account that cause no delay, because people mistype
+    free_guesses_per_account: u32 = 5, 0..=1000, "free-guesses-per-account";
+
+    /// Number of wrong passwords per address that cause no delay; an IPv6 network of 64 bits counts as one address
+    ///
+    /// Many users share an address.
+    free_guesses_per_source: u32 = 20, 0..=1_000_000, "free-guesses-per-source";
+
+    /// Delay of the first delayed password verification; each further delay is twice as long
+    guess_delay: Duration = 100, 1..=MINUTE, "guess-delay-ms";
+
+    /// Maximum time for which the verification of a password waits, so that no account is ever locked
+    longest_guess_delay: Duration = 5 * SECOND, 1..=MINUTE, "longest-guess-delay-ms";
+
+    /// Time without a wrong password after which one wrong password no longer counts
+    guess_forgiven: Duration = MINUTE, SECOND..=DAY, "guess-forgiven-seconds";
+
+    /// Maximum password verifications that wait per account; further ones get 429
+    waiting_per_account: usize = 16, 2..=10_000, "waiting-per-account";
+
+    /// Maximum concurrent password verifications per address
+    ///
+    /// After too many wrong passwords, no more than these are delayed at once.
+    verifications_per_source: usize = 4, 1..=1000, "verifications-per-source";
+
+    /// Maximum password verifications that wait per address; further ones get 429
+    waiting_per_source: usize = 256, 1..=1_000_000, "waiting-per-source";
+
+    /// Time that a microservice may take until its response begins, and between parts of the response
+    ///
+    /// The default holds long polls of microservices, most of which last a minute.
+    service_timeout: Duration = 2 * MINUTE, SECOND..=DAY, "service-timeout-seconds", "W-14";
+
+    /// Maximum concurrent calls and sockets per microservice; further ones get 503
+    ///
+    /// So a microservice that hangs does not use up the connections of others.
+    service_calls: usize = 1000, 1..=1_000_000, "service-calls", "W-14";
+
+    /// Number of threads that run event-processing modules
+    module_threads: usize = 1, 1..=1024, "module-threads";
+
+    /// Time without a renewed lease after which another server runs the event-processing modules of a tenant
+    ///
+    /// When the connection to the database has ended, another server takes over at once.
+    module_lease: Duration = 15 * SECOND, SECOND..=HOUR, "module-lease-seconds";
+
+    /// Time without events after which the modules of a tenant move to a server that receives events
+    module_idle: Duration = 10 * SECOND, SECOND..=DAY, "module-idle-seconds";
+
+    /// Maximum number of events queued for an event-processing module; with more it is switched off
+    module_queue: usize = 20_000, 1..=10_000_000, "module-queue", "Q-16";
+
+    /// Maximum number of events that an event-processing module retains
+    ///
+    /// With more, the statement that retains most is switched off.
+    module_events: usize = 100_000, 1..=100_000_000, "module-events", "Q-16";
+
+    /// Maximum bytes that an event-processing module retains
+    ///
+    /// With more, the statement that retains most is switched off.
+    module_bytes: usize = 128 * MIB, KIB..=TIB, "module-bytes", "Q-16";
+
+    /// Maximum bytes that all event-processing modules of a tenant retain together
+    ///
+    /// With more, the module that exceeds them is switched off.
+    tenant_module_bytes: usize = 256 * MIB, KIB..=TIB, "tenant-module-bytes", "Q-16";
+
+    /// Maximum average writes per second of all event-processing modules of a tenant together
+    ///
+    /// The module that exceeds them is switched off.
+    module_writes_per_second: u32 = 2000, 1..=10_000_000, "module-writes-per-second";
+
+    /// Maximum writes that the event-processing modules of a tenant request at once
+    ///
+    /// A module that requests more is switched off.
+    module_writes_at_once: u32 = 10_000, 1..=10_000_000, "module-writes-at-once";
+
+    for_tests:
+
     /// The number of measurements without rollups that a request for hourly or daily series must meet before their
     /// source is rolled up.
-    pub rollup_rows: i64,
+    rollup_rows: i64 = 20_000;
+
     /// The age of measurements that are rolled up. An id is assigned before its row is committed, by the clock of one
     /// of several servers, so this must be well above `write_timeout`.
-    pub rollup_lag: Duration,
-    /// How long a device that has not logged in yet gets the same credentials again, so that a lost response does not
-    /// lock it out: one hour (N-08).
-    pub device_credentials: Duration,
-    /// The number of polls for device credentials per minute from one source; many devices share one and poll every few
-    /// seconds.
-    pub credential_polls: u32,
-    /// The lifetime of an access token: 3600 seconds (T-01).
-    pub access_token: Duration,
-    /// The number of requests for access tokens per minute from one source (T-07).
-    pub token_requests: u32,
-    /// The number of wrong passwords of an account without a delay, because people mistype.
-    pub free_guesses_per_account: u32,
-    /// The number of wrong passwords from a source (an IPv4 address or a 64-bit IPv6 network) without a delay, because
-    /// many users share one.
-    pub free_guesses_per_source: u32,
-    /// The delay of the first delayed verification; each further delay is twice as long.
-    pub guess_delay: Duration,
-    /// The longest delay of a verification, so that no account is ever locked.
-    pub longest_guess_delay: Duration,
-    /// The time after which one wrong password is forgiven, if no other follows.
-    pub guess_forgiven: Duration,
-    /// The maximum number of waiting verifications of an account; further ones get 429.
-    pub waiting_per_account: usize,
-    /// The maximum number of concurrent verifications from a source and, after too many wrong passwords, of concurrent
-    /// delays.
-    pub verifications_per_source: usize,
-    /// The maximum number of waiting verifications from a source; further ones get 429.
-    pub waiting_per_source: usize,
-    /// The idle timeout of a call to a microservice, before its response begins and between parts of it. It is two
-    /// minutes, so that long polls of microservices, which mostly last a minute, are held (W-14).
-    pub service_timeout: Duration,
-    /// The maximum number of concurrent calls and sockets of a microservice, so that one that hangs does not use up
-    /// the connections of others (W-14).
-    pub service_calls: usize,
-    /// The number of threads for event-processing modules, which are separate from those of devices.
-    pub module_threads: usize,
-    /// The lease of a process on the modules of a tenant. When it expires, another process runs them.
-    pub module_lease: Duration,
-    /// How long the process that runs the modules of a tenant must have received no events before another process,
-    /// which receives events, takes over: modules run where the tenant's events arrive.
-    pub module_idle: Duration,
-    /// The maximum number of events that wait for a module; with more, it is switched off.
-    pub module_queue: usize,
-    /// The maximum number of events that a module retains; with more, it is switched off.
-    pub module_events: usize,
-    /// The maximum number of bytes that a module retains; with more, it is switched off.
-    pub module_bytes: usize,
-    /// The maximum number of bytes that all modules of a tenant retain together; the module that exceeds it is
-    /// switched off.
-    pub tenant_module_bytes: usize,
-    /// The average number of writes per second of all modules of a tenant together; the module that exceeds it is
-    /// switched off.
-    pub module_writes_per_second: u32,
-    /// The maximum burst of writes of all modules of a tenant together.
-    pub module_writes_at_once: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            connect_timeout: Duration::from_millis(5_400_000),
-            session_interval: Duration::from_millis(10_500),
-            keep_alive: Duration::from_secs(600),
-            queued_notifications: 10_000,
-            queued_bytes: 8 << 20,
-            subscriptions_per_session: 1000,
-            sessions_per_user: None,
-            body_bytes: 16 << 20,
-            binary_bytes: 50 << 20,
-            binary_chunk_bytes: 5 << 20,
-            bulk_registration_bytes: 1 << 30,
-            application_bytes: 512 << 20,
-            application_unpacked_bytes: 1 << 30,
-            incomplete_upload: Duration::from_secs(7 * 24 * 3600),
-            bayeux_bytes: 256 << 10,
-            unread_answer: Duration::from_secs(60),
-            body_bytes_per_second: 250,
-            body_pause: Duration::from_secs(30),
-            held_bytes_per_user: 64 << 20,
-            held_bytes_per_tenant: 256 << 20,
-            socket_ping: Duration::from_secs(30),
-            statement_timeout: Duration::from_secs(30),
-            write_timeout: Duration::from_secs(10),
-            database_ping: Duration::from_secs(4),
-            queued_writes: 20_000,
-            batch_rows: 512,
-            bulk_alarm_reply: Duration::from_millis(500),
-            bulk_lease: Duration::from_secs(15),
-            device_idle: Duration::from_secs(600),
-            silence_sweep: Duration::from_secs(10),
-            silence_grace: Duration::from_secs(60),
-            heartbeat_pause: Duration::from_secs(300),
-            presence_lease: Duration::from_secs(60),
-            rollup_rows: 20_000,
-            rollup_lag: Duration::from_secs(300),
-            device_credentials: Duration::from_secs(3600),
-            credential_polls: 600,
-            access_token: Duration::from_secs(3600),
-            token_requests: 60,
-            free_guesses_per_account: 5,
-            free_guesses_per_source: 20,
-            guess_delay: Duration::from_millis(100),
-            longest_guess_delay: Duration::from_secs(5),
-            guess_forgiven: Duration::from_secs(60),
-            waiting_per_account: 16,
-            verifications_per_source: 4,
-            waiting_per_source: 256,
-            service_timeout: Duration::from_secs(120),
-            service_calls: 1000,
-            module_threads: 1,
-            module_lease: Duration::from_secs(15),
-            module_idle: Duration::from_secs(10),
-            module_queue: 20_000,
-            module_events: 100_000,
-            module_bytes: 128 << 20,
-            tenant_module_bytes: 256 << 20,
-            module_writes_per_second: 2000,
-            module_writes_at_once: 10_000,
-        }
-    }
+    rollup_lag: Duration = Duration::from_secs(300);
 }

@@ -239,6 +239,21 @@ async fn many_requests_with_one_wrong_header_are_one_guess() {
 }
 
 #[tokio::test]
+async fn wrong_header_that_comes_again_is_another_guess() {
+    let server = TestServer::start_with(delaying(FOREVER)).await;
+    let same = guess(&server, "management/admin", HERE, "all-the-same");
+    for _ in 0..2 {
+        assert_eq!(same.get(OBJECTS).await.status, 401);
+    }
+
+    let third = aside(same);
+    refused(&server, "management/admin", HERE).await;
+
+    assert!(!third.is_finished(), "the first two counted");
+    third.abort();
+}
+
+#[tokio::test]
 async fn tokens_of_handshakes_are_guesses_too() {
     let server = TestServer::start_with(delaying(FOREVER)).await;
     let admin = server.admin().from(HERE);
