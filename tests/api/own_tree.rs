@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::harness::operations::{AGENTS, OPERATIONS, create_agent, create_below, place_below};
 use crate::harness::{Caller, TestServer, alarm_of, event_of, ids, measurement_of};
-use crate::operations::{AGENTS, OPERATIONS, create_agent, create_below, place_below};
 
 const TIME: &str = "2024-03-10T02:30:00Z";
 

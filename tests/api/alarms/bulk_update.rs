@@ -5,30 +5,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::harness::bulk_updates::{count_of, fill};
 use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, eventually_within, soon};
 
 const CLEARED: &str = r#"{"status":"CLEARED"}"#;
 /// How long a bulk update may take on a busy machine.
 const LONG: Duration = Duration::from_secs(90);
-
-/// Puts alarms into a database: ids, types and times rise; a tenth is ACKNOWLEDGED, the others are ACTIVE.
-pub(crate) async fn fill(database: &TestDatabase, devices: &[String], count: i64) {
-    let devices: Vec<i64> = devices.iter().map(|device| device.parse().unwrap()).collect();
-    let statement = "INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, \
-            count, first_time, first_offset, created_at, fragments) \
-        SELECT 'main', n, $1[1 + n % cardinality($1)], 'type' || n, '2024-01-01T00:00:00Z'::timestamptz + \
-            make_interval(secs => n), 0, 'x', CASE n % 10 WHEN 0 THEN 'ACKNOWLEDGED' ELSE 'ACTIVE' END, \
-            CASE n % 3 WHEN 0 THEN 'MAJOR' ELSE 'MINOR' END, 1, now(), 0, now(), '{}' \
-        FROM generate_series(1, $2) n";
-    let statement =
-        statement.replace("$1[", "($1::bigint[])[").replace("cardinality($1)", "cardinality($1::bigint[])");
-    database.execute(&statement.replace("$2", "$2::bigint"), &[&devices, &count]).await;
-}
-
-pub(crate) async fn count_of(database: &TestDatabase, status: &str) -> i64 {
-    let statement = "SELECT count(*) FROM alarms WHERE status = $1";
-    database.query(statement, &[&status]).await[0].get(0)
-}
 
 async fn bulk(caller: &Caller, filters: &str, body: &str) -> u16 {
     let request = caller.request("PUT", &format!("/alarm/alarms?{filters}"));

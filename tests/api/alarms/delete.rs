@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::bulk_update::{count_of, fill};
+use crate::harness::bulk_updates::{count_of, fill};
 use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, ids};
 
 async fn left(caller: &Caller) -> Vec<Value> {

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use crate::harness::operations::{OPERATIONS, create_agent};
 use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, alarm_of, event_of};
-use crate::operations::{OPERATIONS, create_agent};
 
 #[tokio::test]
 async fn authentication_comes_before_everything() {

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{request, send, text_of};
-use crate::application_keys::{KEY, insert_application};
+use crate::harness::application_keys::{KEY, insert_application};
 use crate::harness::{
     BOOTSTRAP_PASSWORD, Caller, SERVER_MEMBERS, TestDatabase, TestServer, eventually, ids, redacted, without,
 };

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{request, send, text_of};
+use crate::harness::operations::{OPERATIONS, place_below};
 use crate::harness::{Caller, TestServer};
-use crate::operations::{OPERATIONS, place_below};
 
 /// An agent with the serial `g1`, below it a device `c1` and a device without a serial; the caller is the agent's own user.
 pub(super) struct Gateway {
@@ -158,8 +158,8 @@ async fn row_that_finds_no_operation_is_404() {
     let gateway = Gateway::create(&server).await;
     let own = gateway.queue(0, json!({"plat_Outer": {"plat_Inner": {}}})).await;
     // Another agent's.
-    let foreign = crate::operations::create_agent(&gateway.admin, "other").await;
-    crate::operations::queue(&gateway.admin, &foreign).await;
+    let foreign = crate::harness::operations::create_agent(&gateway.admin, "other").await;
+    crate::harness::operations::queue(&gateway.admin, &foreign).await;
 
     let rows = "501,plat_Inner\n501,plat_Restart\n502,plat_Outer\n503,plat_Outer\n501,status\n501,a\0b";
     let answer = send(&gateway.device, rows).await;

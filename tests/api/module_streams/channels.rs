@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::deploy;
+use crate::harness::modules::{path_of, set_status};
 use crate::harness::{Caller, TestServer, event_of};
-use crate::modules::{path_of, set_status};
 
 /// Tells of events by their type.
 const DOORS: &str = "module doors;

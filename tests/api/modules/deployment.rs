@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{MODULES, counting, deploy, events, events_come, marking, measure, path_of, set_status, status};
+use crate::harness::tenants::{create_tenant, management};
 use crate::harness::{Caller, TestDatabase, TestServer, eventually};
-use crate::tenants::{create_tenant, management};
 
 /// Declares a stream and fills it.
 const SOURCE: &str = "module source;\n\

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use crate::harness::modules::{deploy, marking};
 use crate::harness::{REALTIME, RawConnection, TestServer, alarm_of, notifications, soon};
-use crate::modules::{deploy, marking};
 
 const HANDSHAKE: &str =
     r#"[{"id":1,"channel":"/meta/handshake","version":"1.0","supportedConnectionTypes":["long-polling"]}]"#;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::harness::modules::{deploy, marking};
 use crate::harness::{
     ADMIN_PASSWORD, Session, TestDatabase, TestServer, eventually_within, notifications, reply, soon, without,
 };
-use crate::modules::{deploy, marking};
 
 /// Revoked rights must show within this time (B-18).
 const REVOKED: Duration = Duration::from_secs(5);

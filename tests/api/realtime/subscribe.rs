@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use crate::harness::modules::{deploy, marking};
 use crate::harness::{REALTIME, TestServer, notifications, without};
-use crate::modules::{deploy, marking};
 
 #[tokio::test]
 async fn subscribe_and_unsubscribe_echo_the_subscription() {

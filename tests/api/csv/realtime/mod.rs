@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{send_to, text_of};
+use crate::harness::operations::{AGENTS, create_agent, create_below};
 use crate::harness::{Answer, Caller, REALTIME, Request, TestServer, measurement_of, soon};
-use crate::operations::{AGENTS, create_agent, create_below};
 
 /// A client that speaks rows, with the name of its session.
 #[derive(Debug, Clone)]
@@ -165,7 +165,7 @@ async fn every_resource_is_told_by_its_object_on_exact_channels_and_wildcards() 
                     let body = measurement_of(&device, "2024-03-10T02:30:00Z", 7);
                     admin.create("/measurement/measurements", &body).await;
                 }
-                "operations" => drop(crate::operations::queue(&admin, &device).await),
+                "operations" => drop(crate::harness::operations::queue(&admin, &device).await),
                 _ => {
                     let path = format!("/inventory/managedObjects/{device}");
                     assert_eq!(admin.put(&path, &json!({"acme": {}})).await.status, 200);
@@ -187,7 +187,7 @@ async fn agent_is_given_the_operation_itself() {
     client.subscribe(&format!("/{agent}")).await;
 
     let held = client.hold().await;
-    let operation = crate::operations::queue(&admin, &child).await;
+    let operation = crate::harness::operations::queue(&admin, &child).await;
 
     let id = operation["id"].as_str().unwrap();
     assert_eq!(held.answer().await, format!("500,1,{id},{child},sensor,{{}}\n"));

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{RowClient, TYPES, register, rows_to, text_of};
+use crate::harness::operations::{AGENTS, create_agent, create_below};
 use crate::harness::{Caller, REALTIME, TestServer, alarm_of};
-use crate::operations::{AGENTS, create_agent, create_below};
 
 const FRAGMENT: &str = "com_platform_model_smartrest_SmartRestTemplate";
 
@@ -181,10 +181,10 @@ async fn without_an_x_id_operations_come_as_static_responses() {
         let client = RowClient::start(&admin, path, x_id).await;
         client.subscribe(&format!("/{gateway}")).await;
         let held = client.hold().await;
-        crate::operations::queue(&admin, &child).await;
+        crate::harness::operations::queue(&admin, &child).await;
         assert_eq!(held.answer().await, "510,s-1\n", "{path} {x_id:?}");
         let held = client.hold().await;
-        crate::operations::queue(&admin, &gateway).await;
+        crate::harness::operations::queue(&admin, &gateway).await;
         assert_eq!(held.answer().await, format!("510,{gateway}\n"), "without a serial the id");
     }
 }
@@ -199,11 +199,11 @@ async fn static_responses_are_for_operations_that_wait_on_any_channel() {
     assert_eq!(client.send(&format!("81,<c>,/operations/{child},plat_Static\n81,<c>,/alarms/*")).await, "");
 
     let held = client.hold().await;
-    let operation = crate::operations::queue(&admin, &child).await;
+    let operation = crate::harness::operations::queue(&admin, &child).await;
     assert_eq!(held.answer().await, "87,1,plat_Static\n510,s-1\n");
 
     let held = client.hold().await;
-    crate::operations::change(&admin, &operation, json!({"status": "EXECUTING"})).await;
+    crate::harness::operations::change(&admin, &operation, json!({"status": "EXECUTING"})).await;
     admin.raise_alarm(&child, "hot").await;
     assert_eq!(held.answer().await, "87,1,types\n200,1,hot\n", "one under way is not told again");
 }
@@ -215,7 +215,7 @@ async fn notifications_wait_while_nothing_can_be_looked_up() {
     let (_, child) = gateway_with_child(&admin, "s-1").await;
     let client = RowClient::start(&admin, REALTIME, None).await;
     client.subscribe(&format!("/operations/{child}")).await;
-    crate::operations::queue(&admin, &child).await;
+    crate::harness::operations::queue(&admin, &child).await;
 
     server.database().execute("ALTER TABLE external_ids RENAME TO away", &[]).await;
     assert_eq!(client.connect().await, "");

@@ -113,7 +113,7 @@ async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
 
 /// The database of one test; dropped with its last owner.
 #[derive(Debug)]
-pub(crate) struct TestDatabase {
+pub struct TestDatabase {
     /// The name; absent for a database that the test itself manages.
     name: Option<String>,
     url: String,
@@ -122,7 +122,7 @@ pub(crate) struct TestDatabase {
 
 impl TestDatabase {
     /// Creates a copy of the template.
-    pub(crate) async fn create() -> Arc<Self> {
+    pub async fn create() -> Arc<Self> {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let cluster = cluster();
         let name = format!("test_{}", LAST.fetch_add(1, Ordering::Relaxed));
@@ -135,38 +135,38 @@ impl TestDatabase {
     }
 
     /// Returns an empty database on another PostgreSQL, which the test stops and starts.
-    pub(crate) fn at(url: &str, data_dir: &Path) -> Arc<Self> {
+    pub fn at(url: &str, data_dir: &Path) -> Arc<Self> {
         Arc::new(Self { name: None, url: url.to_owned(), data_dir: data_dir.to_owned() })
     }
 
     /// Returns the connection URL.
-    pub(crate) fn url(&self) -> &str {
+    pub fn url(&self) -> &str {
         &self.url
     }
 
     /// Returns the data directory of the servers on this database; it has their common secret key.
-    pub(crate) fn data_dir(&self) -> &Path {
+    pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }
 
     /// Returns the rows of a query.
-    pub(crate) async fn query(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
+    pub async fn query(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
         connect(&self.url).await.unwrap().query(statement, parameters).await.unwrap()
     }
 
     /// Returns the number of rows a statement changed.
-    pub(crate) async fn execute(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> u64 {
+    pub async fn execute(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> u64 {
         connect(&self.url).await.unwrap().execute(statement, parameters).await.unwrap()
     }
 
     /// Runs the statements of a file, such as a migration.
-    pub(crate) async fn run_script(&self, statements: &str) {
+    pub async fn run_script(&self, statements: &str) {
         run(&self.url, statements).await.unwrap();
     }
 
     /// Adds a tenant with the groups of `main` and a user `admin` with the rights and the password of
     /// `main`'s. Servers read the domains at their start, so this must precede it.
-    pub(crate) async fn insert_tenant(&self, id: &str, domain: &str) {
+    pub async fn insert_tenant(&self, id: &str, domain: &str) {
         let tenant = "INSERT INTO tenants VALUES ($1, $2, 'Acme', 'ACTIVE', now())";
         self.execute(tenant, &[&id, &domain]).await;
         let admin = "INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at) \
@@ -184,27 +184,27 @@ impl TestDatabase {
     }
 
     /// Adds a user of tenant `main` with these roles and the password of its `admin`.
-    pub(crate) async fn insert_user(&self, name: &str, roles: &[&str]) {
+    pub async fn insert_user(&self, name: &str, roles: &[&str]) {
         let statement = "INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at) \
             SELECT tenant, $1, password_hash, true, $2, now() FROM users WHERE tenant = 'main' AND name = 'admin'";
         self.execute(statement, &[&name, &roles]).await;
     }
 
     /// Notifies the servers that a user of tenant `main` was changed by SQL.
-    pub(crate) async fn notify_user(&self, name: &str) {
+    pub async fn notify_user(&self, name: &str) {
         self.execute("SELECT pg_notify('platform_users', 'main/' || $1)", &[&name]).await;
     }
 
     /// Returns the audit records whose source is this id, oldest first: type, activity, user, severity and
     /// changes.
-    pub(crate) async fn audit_records(&self, source: &str) -> Vec<serde_json::Value> {
+    pub async fn audit_records(&self, source: &str) -> Vec<serde_json::Value> {
         let statement = "SELECT json_build_object('type', type, 'activity', activity, 'user', user_name, \
             'severity', severity, 'changes', changes) FROM audit_records WHERE source = $1 ORDER BY id";
         self.query(statement, &[&source]).await.iter().map(|row| row.get(0)).collect()
     }
 
     /// Returns every row of every table as text: the content of a stolen dump.
-    pub(crate) async fn dump(&self) -> String {
+    pub async fn dump(&self) -> String {
         let tables = "SELECT quote_ident(c.relname) FROM pg_class c WHERE c.relkind = 'r' \
             AND c.relnamespace = 'public'::regnamespace ORDER BY 1";
         // Bytes that are text are shown as that text.
@@ -221,7 +221,7 @@ impl TestDatabase {
     }
 
     /// Returns the number of rows of a table.
-    pub(crate) async fn count(&self, table: &str) -> i64 {
+    pub async fn count(&self, table: &str) -> i64 {
         self.query(&format!("SELECT count(*) FROM {table}"), &[]).await[0].get(0)
     }
 }

@@ -16,12 +16,12 @@ use super::postgres::TestDatabase;
 use super::rest::Caller;
 
 /// The password of every user of a test, except `devicebootstrap`.
-pub(crate) const ADMIN_PASSWORD: &str = "admin-secret";
+pub const ADMIN_PASSWORD: &str = "admin-secret";
 /// The password of `devicebootstrap`.
-pub(crate) const BOOTSTRAP_PASSWORD: &str = "bootstrap-secret";
+pub const BOOTSTRAP_PASSWORD: &str = "bootstrap-secret";
 
 /// A running server; stopped when dropped.
-pub(crate) struct TestServer {
+pub struct TestServer {
     base: String,
     database: Arc<TestDatabase>,
     running: Running,
@@ -38,24 +38,24 @@ struct Running {
 
 impl TestServer {
     /// Starts a server with the defaults, on its own database.
-    pub(crate) async fn start() -> Self {
+    pub async fn start() -> Self {
         Self::start_with(|_| {}).await
     }
 
     /// Starts a server with other settings, on its own database.
-    pub(crate) async fn start_with(change: impl FnOnce(&mut Settings)) -> Self {
+    pub async fn start_with(change: impl FnOnce(&mut Settings)) -> Self {
         Self::start_on(&TestDatabase::create().await, change).await
     }
 
     /// Starts a server on this database; several servers may share one.
-    pub(crate) async fn start_on(database: &Arc<TestDatabase>, change: impl FnOnce(&mut Settings)) -> Self {
+    pub async fn start_on(database: &Arc<TestDatabase>, change: impl FnOnce(&mut Settings)) -> Self {
         let started = Self::try_start_on(database, change);
         started.unwrap_or_else(|error| panic!("the server does not start: {error}"))
     }
 
     /// Starts a server as [`start_on`](Self::start_on) does; returns the error that an operator sees if it
     /// fails.
-    pub(crate) fn try_start_on(
+    pub fn try_start_on(
         database: &Arc<TestDatabase>,
         change: impl FnOnce(&mut Settings),
     ) -> Result<Self, String> {
@@ -66,48 +66,48 @@ impl TestServer {
     }
 
     /// Returns scheme and authority.
-    pub(crate) fn base(&self) -> &str {
+    pub fn base(&self) -> &str {
         &self.base
     }
 
     /// Returns `127.0.0.1` and the port.
-    pub(crate) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         self.running.address
     }
 
     /// Returns the database of the server.
-    pub(crate) fn database(&self) -> &TestDatabase {
+    pub fn database(&self) -> &TestDatabase {
         &self.database
     }
 
     /// Returns the database, for another server on it.
-    pub(crate) fn shared_database(&self) -> Arc<TestDatabase> {
+    pub fn shared_database(&self) -> Arc<TestDatabase> {
         self.database.clone()
     }
 
     /// Returns the user `admin` of tenant `main`.
-    pub(crate) fn admin(&self) -> Caller {
+    pub fn admin(&self) -> Caller {
         self.caller("admin", ADMIN_PASSWORD)
     }
 
     /// Returns a client with these credentials.
-    pub(crate) fn caller(&self, user: &str, password: &str) -> Caller {
+    pub fn caller(&self, user: &str, password: &str) -> Caller {
         Caller::new(&self.base, Some((user, password)))
     }
 
     /// Returns a client without credentials.
-    pub(crate) fn stranger(&self) -> Caller {
+    pub fn stranger(&self) -> Caller {
         Caller::new(&self.base, None)
     }
 
     /// Creates a user of tenant `main` with exactly these roles.
-    pub(crate) async fn user_with(&self, name: &str, roles: &[&str]) -> Caller {
+    pub async fn user_with(&self, name: &str, roles: &[&str]) -> Caller {
         self.database.insert_user(name, roles).await;
         self.caller(name, ADMIN_PASSWORD)
     }
 
     /// Creates a registered device of tenant `main`: a member of the group `devices` with this serial.
-    pub(crate) async fn device_user(&self, serial: &str) -> Caller {
+    pub async fn device_user(&self, serial: &str) -> Caller {
         let member = "INSERT INTO group_members (tenant, group_id, user_name) \
             SELECT tenant, id, $1 FROM groups WHERE tenant = 'main' AND name = 'devices'";
         let user = format!("device_{serial}");
@@ -117,17 +117,17 @@ impl TestServer {
     }
 
     /// What the private PostgreSQL tells a server whose disk is nearly full.
-    pub(crate) fn fill_disk(&self) {
+    pub fn fill_disk(&self) {
         self.running.store.set_room(Room::Scarce);
     }
 
     /// What it tells when there is room again.
-    pub(crate) fn free_disk(&self) {
+    pub fn free_disk(&self) {
         self.running.store.set_room(Room::Enough);
     }
 
     /// Stops it in an orderly way and waits for its end.
-    pub(crate) async fn stop(self) {
+    pub async fn stop(self) {
         let Running { stop, ended, .. } = self.running;
         drop(stop);
         super::soon("the end of the server", ended).await.ok();
