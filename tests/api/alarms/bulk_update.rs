@@ -38,7 +38,7 @@ async fn statuses(caller: &Caller, links: &[String]) -> Vec<Value> {
 
 #[tokio::test]
 async fn alarms_that_match_get_the_status_and_the_others_keep_theirs() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let mut other = alarm_of(&motor, "cold");
@@ -72,7 +72,7 @@ async fn alarms_that_match_get_the_status_and_the_others_keep_theirs() {
 
 #[tokio::test]
 async fn without_a_filter_it_is_refused_and_nothing_changes() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let links = raise(&admin, &device, &["hot"]).await;
@@ -99,7 +99,7 @@ async fn without_a_filter_it_is_refused_and_nothing_changes() {
 
 #[tokio::test]
 async fn body_is_exactly_a_status() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let links = raise(&admin, &device, &["hot"]).await;
@@ -124,7 +124,7 @@ async fn body_is_exactly_a_status() {
 
 #[tokio::test]
 async fn only_the_administrator_of_alarms_may() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE", "ROLE_ALARM_READ"]).await;
     let device = owner.create_device("pump").await;
     let links = raise(&owner, &device, &["hot"]).await;
@@ -179,7 +179,7 @@ async fn each_changed_alarm_has_one_audit_record_and_the_others_none() {
 
 #[tokio::test]
 async fn each_changed_alarm_is_told_once_and_the_others_are_not() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let links = raise(&admin, &device, &["hot", "cold", "wet"]).await;
@@ -202,7 +202,7 @@ async fn each_changed_alarm_is_told_once_and_the_others_are_not() {
 
 #[tokio::test]
 async fn alarm_that_would_be_a_second_open_one_is_left_out() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let mut links = Vec::new();
@@ -221,7 +221,7 @@ async fn alarm_that_would_be_a_second_open_one_is_left_out() {
 
 #[tokio::test]
 async fn open_alarms_may_change_among_themselves() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let links = raise(&admin, &device, &["hot", "cold"]).await;
@@ -248,7 +248,7 @@ async fn other_tenants_are_not_concerned() {
 
 #[tokio::test]
 async fn transient_changes_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let links = raise(&admin, &admin.create_device("pump").await, &["hot"]).await;
 

@@ -116,7 +116,7 @@ const TYPES: &str = "11,200,,$.type,$.type";
 
 #[tokio::test]
 async fn life_of_a_session() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     register(&admin, "alarms", "11,200,,$.severity,$.type,$.severity,$.source.id").await;
@@ -141,7 +141,7 @@ async fn life_of_a_session() {
 
 #[tokio::test]
 async fn every_resource_is_told_by_its_object_on_exact_channels_and_wildcards() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = create_agent(&admin, "pump").await;
     let templates = "11,201,,$.severity,$.type\n11,202,$,$.env,$.env.t.value,$.env.t.unit\n11,203,,$.acme,$.name\n\
@@ -178,7 +178,7 @@ async fn every_resource_is_told_by_its_object_on_exact_channels_and_wildcards() 
 
 #[tokio::test]
 async fn agent_is_given_the_operation_itself() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let child = create_below(&admin, &agent, "sensor").await;
@@ -195,7 +195,7 @@ async fn agent_is_given_the_operation_itself() {
 
 #[tokio::test]
 async fn deletion_is_told_by_the_id() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let event = admin.create_event(&device, "opened").await;
@@ -253,7 +253,7 @@ async fn connect_whose_time_is_over_is_answered_with_advice() {
 
 #[tokio::test]
 async fn what_no_template_matches_is_dropped_and_does_not_end_the_connect() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     register(&admin, "acme", "11,200,,$.acme,$.type,$.acme").await;
@@ -294,7 +294,7 @@ async fn what_no_template_matches_does_not_lengthen_the_connect() {
 
 #[tokio::test]
 async fn what_came_between_two_connects_waits_in_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     register(&admin, "types", TYPES).await;
