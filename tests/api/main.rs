@@ -8,6 +8,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
+#![allow(
+    clippy::duplicate_mod,
+    reason = "tests of held connections run on both transports, see `harness::server`"
+)]
 
 use platform_test_harness as harness;
 
