@@ -44,7 +44,7 @@ async fn listening(user: &Caller, agent: &str) -> Session {
 
 #[tokio::test]
 async fn agent_that_was_never_connected_is_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (user, admin) = (device_user(&server, "gateway").await, server.admin());
     let agent = agent_of(&user, json!({})).await;
     let operation = restart_of(&admin, &agent).await;
@@ -79,7 +79,7 @@ async fn agent_that_was_never_connected_is_named() {
 
 #[tokio::test]
 async fn agent_that_left_is_offline_since_then() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (user, admin) = (device_user(&server, "gateway").await, server.admin());
     let agent = agent_of(&user, json!({})).await;
     let operation = restart_of(&admin, &agent).await;
@@ -104,7 +104,7 @@ async fn agent_that_left_is_offline_since_then() {
 
 #[tokio::test]
 async fn agent_that_is_connected_and_does_not_listen_to_its_channel_is_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (user, admin) = (device_user(&server, "gateway").await, server.admin());
     let agent = agent_of(&user, json!({})).await;
     let operation = restart_of(&admin, &agent).await;
@@ -119,7 +119,7 @@ async fn agent_that_is_connected_and_does_not_listen_to_its_channel_is_named() {
 
 #[tokio::test]
 async fn agent_that_listens_is_waited_for() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (user, admin) = (device_user(&server, "gateway").await, server.admin());
     let agent = agent_of(&user, json!({})).await;
     let _held = listening(&user, &agent).await.hold().await;
@@ -132,7 +132,7 @@ async fn agent_that_listens_is_waited_for() {
 
 #[tokio::test]
 async fn device_that_left_its_agent_has_none() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (agent, device) = (agent_of(&admin, json!({})).await, admin.create_device("pump").await);
     let children = format!("/inventory/managedObjects/{agent}/childDevices");
@@ -147,7 +147,7 @@ async fn device_that_left_its_agent_has_none() {
 
 #[tokio::test]
 async fn device_that_does_not_list_what_is_asked_for_says_so() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = agent_of(&admin, json!({"plat_SupportedOperations": ["plat_Command"]})).await;
     let _held = listening(&admin, &agent).await.hold().await;
@@ -165,7 +165,7 @@ async fn device_that_does_not_list_what_is_asked_for_says_so() {
 
 #[tokio::test]
 async fn older_open_operations_of_the_agent_are_counted_and_the_oldest_is_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (agent, device) = (agent_of(&admin, json!({})).await, admin.create_device("pump").await);
     let children = format!("/inventory/managedObjects/{agent}/childDevices");
@@ -187,7 +187,7 @@ async fn older_open_operations_of_the_agent_are_counted_and_the_oldest_is_named(
 
 #[tokio::test]
 async fn operation_that_is_not_pending_has_no_causes() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = agent_of(&admin, json!({})).await;
     let operation = restart_of(&admin, &agent).await;

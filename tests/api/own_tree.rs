@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::harness::operations::{AGENTS, OPERATIONS, create_agent, create_below, place_below};
 use crate::harness::{Caller, TestServer, alarm_of, event_of, ids, measurement_of};
-use crate::operations::{AGENTS, OPERATIONS, create_agent, create_below, place_below};
 
 const TIME: &str = "2024-03-10T02:30:00Z";
 
@@ -19,7 +19,7 @@ struct Plant {
 
 impl Plant {
     async fn create() -> Self {
-        let server = TestServer::start().await;
+        let server = TestServer::shared().await;
         let (admin, device) = (server.admin(), server.device_user("g1").await);
         let agent = create_agent(&device, "gateway").await;
         // The owner of a gateway owns what hangs on it, whoever made that.
@@ -180,7 +180,7 @@ async fn what_is_taken_off_a_device_is_not_its_own_any_more() {
 
 #[tokio::test]
 async fn device_accepts_no_registration_requests_whatever_it_holds() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let roles = ["ROLE_DEVICE_CONTROL_READ", "ROLE_DEVICE_CONTROL_ADMIN"];
     let device = server.user_with("device_g1", &roles).await;
     let path = "/devicecontrol/newDeviceRequests";

@@ -41,7 +41,7 @@ async fn good_token_comes_in_with_its_scope() {
 
 #[tokio::test]
 async fn everything_else_is_an_invalid_access_token() {
-    use crate::authentication::issuer::{RSA_2048, upload};
+    use crate::harness::issuer::{RSA_2048, upload};
     let (open, server) = servers().await;
     upload(open.database(), "main", RSA_2048.name, RSA_2048.public).await;
     let jwt = RSA_2048.token_of("admin");

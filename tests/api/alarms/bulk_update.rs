@@ -5,30 +5,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::harness::bulk_updates::{count_of, fill};
 use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, eventually_within, soon};
 
 const CLEARED: &str = r#"{"status":"CLEARED"}"#;
 /// How long a bulk update may take on a busy machine.
 const LONG: Duration = Duration::from_secs(90);
-
-/// Puts alarms into a database: ids, types and times rise; a tenth is ACKNOWLEDGED, the others are ACTIVE.
-pub(crate) async fn fill(database: &TestDatabase, devices: &[String], count: i64) {
-    let devices: Vec<i64> = devices.iter().map(|device| device.parse().unwrap()).collect();
-    let statement = "INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, \
-            count, first_time, first_offset, created_at, fragments) \
-        SELECT 'main', n, $1[1 + n % cardinality($1)], 'type' || n, '2024-01-01T00:00:00Z'::timestamptz + \
-            make_interval(secs => n), 0, 'x', CASE n % 10 WHEN 0 THEN 'ACKNOWLEDGED' ELSE 'ACTIVE' END, \
-            CASE n % 3 WHEN 0 THEN 'MAJOR' ELSE 'MINOR' END, 1, now(), 0, now(), '{}' \
-        FROM generate_series(1, $2) n";
-    let statement =
-        statement.replace("$1[", "($1::bigint[])[").replace("cardinality($1)", "cardinality($1::bigint[])");
-    database.execute(&statement.replace("$2", "$2::bigint"), &[&devices, &count]).await;
-}
-
-pub(crate) async fn count_of(database: &TestDatabase, status: &str) -> i64 {
-    let statement = "SELECT count(*) FROM alarms WHERE status = $1";
-    database.query(statement, &[&status]).await[0].get(0)
-}
 
 async fn bulk(caller: &Caller, filters: &str, body: &str) -> u16 {
     let request = caller.request("PUT", &format!("/alarm/alarms?{filters}"));
@@ -56,7 +38,7 @@ async fn statuses(caller: &Caller, links: &[String]) -> Vec<Value> {
 
 #[tokio::test]
 async fn alarms_that_match_get_the_status_and_the_others_keep_theirs() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let mut other = alarm_of(&motor, "cold");
@@ -90,7 +72,7 @@ async fn alarms_that_match_get_the_status_and_the_others_keep_theirs() {
 
 #[tokio::test]
 async fn without_a_filter_it_is_refused_and_nothing_changes() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let links = raise(&admin, &device, &["hot"]).await;
@@ -117,7 +99,7 @@ async fn without_a_filter_it_is_refused_and_nothing_changes() {
 
 #[tokio::test]
 async fn body_is_exactly_a_status() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let links = raise(&admin, &device, &["hot"]).await;
@@ -142,7 +124,7 @@ async fn body_is_exactly_a_status() {
 
 #[tokio::test]
 async fn only_the_administrator_of_alarms_may() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE", "ROLE_ALARM_READ"]).await;
     let device = owner.create_device("pump").await;
     let links = raise(&owner, &device, &["hot"]).await;
@@ -197,7 +179,7 @@ async fn each_changed_alarm_has_one_audit_record_and_the_others_none() {
 
 #[tokio::test]
 async fn each_changed_alarm_is_told_once_and_the_others_are_not() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let links = raise(&admin, &device, &["hot", "cold", "wet"]).await;
@@ -220,7 +202,7 @@ async fn each_changed_alarm_is_told_once_and_the_others_are_not() {
 
 #[tokio::test]
 async fn alarm_that_would_be_a_second_open_one_is_left_out() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let mut links = Vec::new();
@@ -239,7 +221,7 @@ async fn alarm_that_would_be_a_second_open_one_is_left_out() {
 
 #[tokio::test]
 async fn open_alarms_may_change_among_themselves() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let links = raise(&admin, &device, &["hot", "cold"]).await;
@@ -266,7 +248,7 @@ async fn other_tenants_are_not_concerned() {
 
 #[tokio::test]
 async fn transient_changes_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let links = raise(&admin, &admin.create_device("pump").await, &["hot"]).await;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::bulk_update::{count_of, fill};
+use crate::harness::bulk_updates::{count_of, fill};
 use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, ids};
 
 async fn left(caller: &Caller) -> Vec<Value> {
@@ -12,7 +12,7 @@ async fn left(caller: &Caller) -> Vec<Value> {
 
 #[tokio::test]
 async fn what_the_filters_of_get_find_is_deleted() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let link = format!("/inventory/managedObjects/{pump}/childDevices");
@@ -45,7 +45,7 @@ async fn what_the_filters_of_get_find_is_deleted() {
 
 #[tokio::test]
 async fn wrong_filters_are_refused_and_nothing_is_deleted() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
 
@@ -57,7 +57,7 @@ async fn wrong_filters_are_refused_and_nothing_is_deleted() {
 
 #[tokio::test]
 async fn unknown_parameter_deletes_nothing_and_the_near_ones_are_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
 
@@ -79,7 +79,7 @@ async fn unknown_parameter_deletes_nothing_and_the_near_ones_are_named() {
 
 #[tokio::test]
 async fn only_the_administrator_of_alarms_may() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE", "ROLE_ALARM_READ"]).await;
     let device = owner.create_device("pump").await;
     owner.raise_alarm(&device, "hot").await;
@@ -105,7 +105,7 @@ async fn other_tenants_keep_theirs() {
 
 #[tokio::test]
 async fn each_of_a_few_deleted_alarms_is_told_by_its_id() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let (hot, cold) = (admin.raise_alarm(&device, "hot").await, admin.raise_alarm(&device, "cold").await);
@@ -142,7 +142,7 @@ async fn a_thousand_deletions_are_told_and_none_beyond() {
 
 #[tokio::test]
 async fn device_raises_an_alarm_anew_that_was_deleted() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
@@ -158,7 +158,7 @@ async fn device_raises_an_alarm_anew_that_was_deleted() {
 
 #[tokio::test]
 async fn transient_deletes_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
 

@@ -98,7 +98,7 @@ async fn source_with_its_descendants_includes_the_source() {
 
 #[tokio::test]
 async fn descendants_of_a_source_are_those_below_the_links_that_are_asked_for() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let mut ids = Vec::new();
     for name in ["group", "gateway", "sensor", "note", "other"] {
@@ -218,7 +218,7 @@ async fn only_alarms_that_the_caller_may_read_are_counted() {
 
 #[tokio::test]
 async fn alarms_at_one_time_are_ordered_by_descending_id() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     for kind in ["a", "b", "c"] {
@@ -231,7 +231,7 @@ async fn alarms_at_one_time_are_ordered_by_descending_id() {
 
 #[tokio::test]
 async fn collection_has_the_documents_members() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let page: Value = server.admin().read("/alarm/alarms").await;
 

@@ -17,7 +17,7 @@ fn shown(alarm: &Value) -> (&Value, &Value) {
 
 #[tokio::test]
 async fn mapping_overrides_severity_and_text_at_once() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     admin.raise_alarm(&device, "before").await;
@@ -44,7 +44,7 @@ async fn mapping_overrides_severity_and_text_at_once() {
 
 #[tokio::test]
 async fn mapping_that_is_changed_or_removed_counts_at_once() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let path = format!("{OPTIONS}/alarm.type.mapping/hot");
@@ -68,7 +68,7 @@ async fn mapping_that_is_changed_or_removed_counts_at_once() {
 
 #[tokio::test]
 async fn mapping_comes_before_deduplication_which_keeps_the_severity() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
@@ -109,7 +109,7 @@ async fn severity_none_suppresses_the_alarm() {
 
 #[tokio::test]
 async fn suppressed_alarm_neither_counts_nor_changes_an_open_one() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let open = admin.raise_alarm(&device, "hot").await;
@@ -128,7 +128,7 @@ async fn suppressed_alarm_neither_counts_nor_changes_an_open_one() {
 
 #[tokio::test]
 async fn suppressed_alarm_needs_the_same_rights_and_an_existing_source() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     map(&admin, "hot", "NONE").await;
@@ -174,7 +174,7 @@ async fn mapping_set_at_one_server_counts_at_the_other() {
 
 #[tokio::test]
 async fn value_that_is_no_mapping_is_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for value in ["major|x", "FATAL|x", "Too hot", "none|", "CRITICAL,MAJOR|x"] {

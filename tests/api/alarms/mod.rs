@@ -1,6 +1,6 @@
 //! Alarms (docs/rules.md#alarms; ).
 
-pub(crate) mod bulk_update;
+mod bulk_update;
 mod delete;
 mod filters;
 mod mapping;

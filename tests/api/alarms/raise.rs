@@ -25,7 +25,7 @@ fn whole_alarm(more: Value) -> Value {
 
 #[tokio::test]
 async fn new_alarm_has_every_member_of_the_documents() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let mut body = alarm_of(&device, "hot");
@@ -44,7 +44,7 @@ async fn new_alarm_has_every_member_of_the_documents() {
 
 #[tokio::test]
 async fn source_without_a_name_is_shown_without_one() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create("/inventory/managedObjects", &json!({})).await;
     let id = device["id"].as_str().unwrap();
@@ -56,7 +56,7 @@ async fn source_without_a_name_is_shown_without_one() {
 
 #[tokio::test]
 async fn new_name_of_the_source_is_shown() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
@@ -70,7 +70,7 @@ async fn new_name_of_the_source_is_shown() {
 
 #[tokio::test]
 async fn id_of_the_source_may_be_a_number() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let mut body = alarm_of(&device, "hot");
@@ -83,7 +83,7 @@ async fn id_of_the_source_may_be_a_number() {
 
 #[tokio::test]
 async fn status_and_severity_are_taken_in_upper_case_only() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -108,7 +108,7 @@ async fn status_and_severity_are_taken_in_upper_case_only() {
 
 #[tokio::test]
 async fn server_members_in_a_body_are_ignored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let mut body = alarm_of(&device, "hot");
@@ -132,7 +132,7 @@ async fn server_members_in_a_body_are_ignored() {
 
 #[tokio::test]
 async fn new_alarm_is_told_as_create_with_the_whole_alarm() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen(&format!("/alarms/{device}")).await;

@@ -42,7 +42,7 @@ async fn second_alarm_of_same_source_and_type_increments_count() {
 
 #[tokio::test]
 async fn older_time_does_not_move_time_back() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     raise_at(&admin, &device, "2024-03-10T02:30:00+01:00").await;
@@ -56,7 +56,7 @@ async fn older_time_does_not_move_time_back() {
 
 #[tokio::test]
 async fn first_occurrence_time_stays_that_of_the_first_post() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let first = raise_at(&admin, &device, "2024-03-10T02:30:00+01:00").await;
@@ -69,7 +69,7 @@ async fn first_occurrence_time_stays_that_of_the_first_post() {
 
 #[tokio::test]
 async fn acknowledged_alarm_counts_and_stays_acknowledged() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
@@ -83,7 +83,7 @@ async fn acknowledged_alarm_counts_and_stays_acknowledged() {
 
 #[tokio::test]
 async fn alarm_after_a_cleared_one_is_new() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
@@ -97,7 +97,7 @@ async fn alarm_after_a_cleared_one_is_new() {
 
 #[tokio::test]
 async fn alarms_raised_as_cleared_do_not_count() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let mut cleared = alarm_of(&device, "hot");
@@ -112,7 +112,7 @@ async fn alarms_raised_as_cleared_do_not_count() {
 
 #[tokio::test]
 async fn alarm_sent_as_cleared_counts_while_one_of_its_type_is_open() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
@@ -129,7 +129,7 @@ async fn alarm_sent_as_cleared_counts_while_one_of_its_type_is_open() {
 
 #[tokio::test]
 async fn other_types_and_other_sources_do_not_count() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
 
@@ -145,7 +145,7 @@ async fn other_types_and_other_sources_do_not_count() {
 
 #[tokio::test]
 async fn repetition_is_told_as_update_with_the_new_count() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;

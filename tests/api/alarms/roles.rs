@@ -6,7 +6,7 @@ use crate::harness::{TestServer, alarm_of};
 
 #[tokio::test]
 async fn read_role_reads_and_does_not_write() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
@@ -22,7 +22,7 @@ async fn read_role_reads_and_does_not_write() {
 
 #[tokio::test]
 async fn admin_role_writes_and_does_not_read() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = server.admin().create_device("pump").await;
     let administrator = server.user_with("administrator", &["ROLE_ALARM_ADMIN"]).await;
 
@@ -37,7 +37,7 @@ async fn admin_role_writes_and_does_not_read() {
 
 #[tokio::test]
 async fn misspelt_role_of_the_channel_table_grants_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let caller = server.user_with("joe", &["ROLE_ALARMS_READ"]).await;
 
     assert_eq!(caller.get("/alarm/alarms").await.status, 403);

@@ -10,7 +10,7 @@ async fn put(caller: &Caller, alarm: &Value, change: Value) -> crate::harness::A
 
 #[tokio::test]
 async fn put_changes_text_status_severity_and_fragments_and_ignores_the_rest() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let other = admin.create_device("motor").await;
@@ -103,7 +103,7 @@ async fn identical_put_changes_nothing() {
 
 #[tokio::test]
 async fn change_is_told_as_update_with_the_whole_alarm() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
@@ -117,7 +117,7 @@ async fn change_is_told_as_update_with_the_whole_alarm() {
 
 #[tokio::test]
 async fn cleared_alarm_is_opened_again_while_no_other_is_open() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
@@ -156,7 +156,7 @@ async fn cleared_alarm_is_not_opened_again_beside_an_open_one() {
 
 #[tokio::test]
 async fn wrong_values_are_422_and_change_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let alarm = admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
 
@@ -197,7 +197,7 @@ async fn parallel_changes_of_different_members_all_stay_with_one_record_each() {
 
 #[tokio::test]
 async fn change_and_repetition_at_once_both_stay() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;

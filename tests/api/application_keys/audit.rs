@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{KEY, RECORDS, insert_application, keyed, named, record, recorded};
+use crate::harness::operations::{OPERATIONS, create_agent, queue};
 use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, alarm_of, eventually};
-use crate::operations::{OPERATIONS, create_agent, queue};
 
 /// A server that knows the application `cockpit` by the key `k-cockpit`.
 async fn server() -> TestServer {

@@ -4,30 +4,12 @@ mod audit;
 mod several_servers;
 mod unknown;
 
-use platform::auth::password::SecretKey;
 use serde_json::{Value, json};
 
-use crate::harness::{Caller, Request, TestDatabase, TestServer, eventually};
+use crate::harness::application_keys::{KEY, announce, insert_application};
+use crate::harness::{Caller, Request, TestServer, eventually};
 
-/// The header that carries a key.
-pub(crate) const KEY: &str = "X-Platform-Application-Key";
 const RECORDS: &str = "/audit/auditRecords";
-
-/// Adds an application of a tenant, and tells the servers.
-pub(crate) async fn insert_application(database: &TestDatabase, tenant: &str, name: &str, key: &str) {
-    let secret = SecretKey::load(&database.data_dir().join("secret.key")).unwrap().unwrap();
-    let statement = "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, \
-            required_roles, roles, created_at) \
-        VALUES ($1, (SELECT coalesce(max(id), 0) + 1 FROM applications), $2, 'EXTERNAL', 'PRIVATE', $3, '', \
-            '{}', '{}', now())";
-    database.execute(statement, &[&tenant, &name, &secret.hash_of_application_key(key)]).await;
-    announce(database).await;
-}
-
-/// Tells the servers that applications changed.
-async fn announce(database: &TestDatabase) {
-    database.execute("SELECT pg_notify('platform_users', 'main/+applications')", &[]).await;
-}
 
 /// A body of an audit record.
 fn record() -> Value {

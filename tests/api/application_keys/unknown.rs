@@ -7,7 +7,7 @@ use crate::harness::{TestDatabase, TestServer};
 
 #[tokio::test]
 async fn unknown_key_is_ignored_whatever_it_is() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for key in

@@ -7,7 +7,7 @@ use crate::harness::{MEDIA, RawConnection, TestServer, redacted};
 
 #[tokio::test]
 async fn created_record_has_every_member_of_the_documents() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let mut body = record_of("Door", &device);
@@ -45,7 +45,7 @@ async fn created_record_has_every_member_of_the_documents() {
 
 #[tokio::test]
 async fn missing_members_are_all_listed() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let nothing = server.admin().post(RECORDS, &json!({})).await;
     let mut body = record_of("Door", "1");
@@ -61,7 +61,7 @@ async fn missing_members_are_all_listed() {
 
 #[tokio::test]
 async fn severities_are_the_five_lower_case_words() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let with = |severity: &str| {
         let mut body = record_of("Door", "1");
@@ -116,7 +116,7 @@ async fn wrong_members_are_refused() {
 
 #[tokio::test]
 async fn source_is_not_checked_for_existence_and_may_be_a_number() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut body = record_of("Door", "");
     body["source"]["id"] = json!(4711);
 
@@ -150,7 +150,7 @@ async fn source_link_leads_to_what_the_type_says() {
 
 #[tokio::test]
 async fn user_is_the_caller_unless_the_body_says_otherwise() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let caller = server.user_with("joe", &["ROLE_AUDIT_ADMIN"]).await;
     let mut other = record_of("Door", "1");
     other["user"] = json!("mary");
@@ -164,7 +164,7 @@ async fn user_is_the_caller_unless_the_body_says_otherwise() {
 
 #[tokio::test]
 async fn server_members_and_changes_in_a_body_are_ignored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut body = record_of("Door", "1");
     body["id"] = json!("1");
     body["self"] = json!("http://evil");
@@ -191,7 +191,7 @@ async fn post_without_accept_is_answered_without_a_body() {
 
 #[tokio::test]
 async fn put_and_delete_of_a_record_are_405() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let link = admin.create(RECORDS, &record_of("Door", "1")).await["self"].as_str().unwrap().to_owned();
 
@@ -204,7 +204,7 @@ async fn put_and_delete_of_a_record_are_405() {
 
 #[tokio::test]
 async fn unknown_record_is_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for id in ["4711", "x", "%00", "99999999999999999999"] {
@@ -228,7 +228,7 @@ async fn transient_mode_stores_nothing() {
 
 #[tokio::test]
 async fn record_of_a_changed_alarm_is_found_by_the_alarm() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let alarm = admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
     let (id, link) = (alarm["id"].as_str().unwrap(), alarm["self"].as_str().unwrap());

@@ -7,7 +7,7 @@ use crate::harness::{TestDatabase, TestServer, member_texts};
 
 #[tokio::test]
 async fn what_the_filters_find_is_deleted_and_nothing_else() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     for (text, kind, source, day) in [
         ("a", "Door", "1", "08"),

@@ -28,7 +28,7 @@ async fn found(admin: &Caller, query: &str) -> String {
 
 #[tokio::test]
 async fn filters_are_exact_and_combined() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     records(&admin).await;
 
@@ -51,7 +51,7 @@ async fn filters_are_exact_and_combined() {
 
 #[tokio::test]
 async fn order_is_by_id_and_with_a_range_by_time_and_revert_turns_it() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     records(&admin).await;
 
@@ -71,7 +71,7 @@ async fn order_is_by_id_and_with_a_range_by_time_and_revert_turns_it() {
 
 #[tokio::test]
 async fn pages_are_followed_by_their_next_links_in_every_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     records(&admin).await;
 
@@ -93,7 +93,7 @@ async fn pages_are_followed_by_their_next_links_in_every_order() {
 
 #[tokio::test]
 async fn collection_has_self_records_and_statistics() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let record = admin.create(RECORDS, &record_of("Door", "1")).await;
 
@@ -112,7 +112,7 @@ async fn collection_has_self_records_and_statistics() {
 
 #[tokio::test]
 async fn records_with_the_same_time_are_all_seen_once() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     for _ in 0..7 {
         admin.create(RECORDS, &record_of("Door", "1")).await;
@@ -129,7 +129,7 @@ async fn records_with_the_same_time_are_all_seen_once() {
 
 #[tokio::test]
 async fn wrong_parameters_are_422() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for query in [

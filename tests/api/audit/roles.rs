@@ -7,7 +7,7 @@ use crate::harness::{TestServer, ids};
 
 #[tokio::test]
 async fn each_role_opens_its_own_methods_only() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let link =
         server.admin().create(RECORDS, &record_of("Door", "1")).await["self"].as_str().unwrap().to_owned();
 
@@ -80,7 +80,7 @@ async fn device_permission_opens_the_records_of_that_object_only() {
 
 #[tokio::test]
 async fn owner_of_the_object_may_not_read_its_records() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let device = owner.create_device("pump").await;
     let record = server.admin().create(RECORDS, &record_of("SmartRule", &device)).await;
@@ -91,7 +91,7 @@ async fn owner_of_the_object_may_not_read_its_records() {
 
 #[tokio::test]
 async fn role_comes_before_the_body_and_the_parameters() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let caller = server.user_with("joe", &["ROLE_AUDIT_READ"]).await;
 
     assert_eq!(caller.request("POST", RECORDS).body("{").send().await.status, 403);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::RECORDS;
-use crate::application_keys::{KEY, insert_application};
+use crate::harness::application_keys::{KEY, insert_application};
 use crate::harness::{Caller, TestDatabase, TestServer};
 
 const OBJECTS: &str = "/inventory/managedObjects";

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::issuer::{
+use crate::harness::issuer::{
     KeyPair, OTHER, RSA_512, RSA_1024, RSA_1024_PKCS1, RSA_1536, RSA_2048, RSA_4096, claims, encode, now,
     tell, upload, withdraw,
 };
@@ -232,7 +232,7 @@ async fn signature_that_is_not_exactly_right_is_401() {
         let [header, claims, signature] = token.split('.').collect::<Vec<_>>().try_into().unwrap();
         assert_eq!(get(&server, &token).await.status, 200);
 
-        let other = key.sign(&key.header(), &super::issuer::claims("main", "joe", 60.0));
+        let other = key.sign(&key.header(), &crate::harness::issuer::claims("main", "joe", 60.0));
         let [_, foreign_claims, foreign_signature] = other.split('.').collect::<Vec<_>>().try_into().unwrap();
         for (token, what) in [
             (format!("{header}.{foreign_claims}.{signature}"), "other claims"),
@@ -244,7 +244,10 @@ async fn signature_that_is_not_exactly_right_is_401() {
             (format!("{header}.{claims}.{signature}="), "padded"),
             (format!("{header}.{claims}.{signature}.{signature}"), "four parts"),
             (format!("{header}.{claims}.{}", &signature[..signature.len() - 4]), "too short"),
-            (OTHER.sign(&key.header(), &super::issuer::claims("main", "admin", 60.0)), "another key"),
+            (
+                OTHER.sign(&key.header(), &crate::harness::issuer::claims("main", "admin", 60.0)),
+                "another key",
+            ),
         ] {
             assert_unauthorized(&server, &token, format!("{}: {what}", key.name)).await;
         }

@@ -1,6 +1,5 @@
 //! Proving who asks, beside plain Basic credentials (which are in `callers`): tokens, and what guessing costs.
 
-pub(crate) mod issuer;
 mod jwt;
 mod open_connections;
 mod throttling;

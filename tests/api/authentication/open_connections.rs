@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::issuer::{RSA_2048, claims, now, tell, upload, withdraw};
+use crate::harness::issuer::{RSA_2048, claims, now, tell, upload, withdraw};
 use crate::harness::{
     ADMIN_PASSWORD, REALTIME, Socket, TestDatabase, TestServer, eventually, handshake, reply,
 };

@@ -18,7 +18,7 @@ fn counts(critical: i64, major: i64, minor: i64, warning: i64) -> Value {
 
 #[tokio::test]
 async fn device_shows_how_many_alarms_are_active_or_acknowledged() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     assert_eq!(admin.read(&object(&device)).await["plat_ActiveAlarmsStatus"], counts(0, 0, 0, 0));
@@ -41,7 +41,7 @@ async fn device_shows_how_many_alarms_are_active_or_acknowledged() {
 
 #[tokio::test]
 async fn child_in_a_list_of_children_shows_its_alarms() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let parent = admin.create_device("gateway").await;
     let body = json!({"name": "pump", "plat_IsDevice": {}});
@@ -58,7 +58,7 @@ async fn child_in_a_list_of_children_shows_its_alarms() {
 
 #[tokio::test]
 async fn what_is_no_device_shows_alarms_as_long_as_one_is_open() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let created = admin.create(OBJECTS, &json!({"name": "building"})).await;
     let id = created["id"].as_str().unwrap();

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{ALARMS, device_user, last_message, object, server, server_on, silence, watched};
-use crate::application_keys::{KEY, insert_application};
+use crate::harness::application_keys::{KEY, insert_application};
 use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, eventually};
 
 /// Moves the last message back and gives what is told of it then.

@@ -7,7 +7,7 @@ use crate::harness::{MEDIA, TestServer, without};
 
 #[tokio::test]
 async fn post_answers_201_with_the_bulk_operation_and_get_shows_the_same() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = create_agent(&admin, "pump").await;
     let group = group_of(&admin, &[&device]).await;
@@ -41,7 +41,7 @@ async fn post_answers_201_with_the_bulk_operation_and_get_shows_the_same() {
 
 #[tokio::test]
 async fn types_of_body_and_answer_are_those_of_the_document() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let group = group_of(&admin, &[]).await;
     let (one, many) =
@@ -62,7 +62,7 @@ async fn types_of_body_and_answer_are_those_of_the_document() {
 
 #[tokio::test]
 async fn all_that_is_missing_is_listed() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.admin().post(BULK, &json!({"startDate": null})).await;
 
@@ -108,7 +108,7 @@ async fn wrong_values_are_refused_by_name_and_nothing_is_stored() {
 
 #[tokio::test]
 async fn start_date_without_a_zone_is_utc_and_one_with_a_zone_is_shown_in_utc() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let group = group_of(&admin, &[]).await;
 
@@ -125,7 +125,7 @@ async fn start_date_without_a_zone_is_utc_and_one_with_a_zone_is_shown_in_utc() 
 
 #[tokio::test]
 async fn what_the_server_sets_is_ignored_and_ids_may_be_numbers() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let group = group_of(&admin, &[]).await;
     let mut body = later_of(&group);
@@ -147,7 +147,7 @@ async fn what_the_server_sets_is_ignored_and_ids_may_be_numbers() {
 
 #[tokio::test]
 async fn ids_are_small_numbers_that_rise() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let group = group_of(&admin, &[]).await;
 
@@ -162,7 +162,7 @@ async fn ids_are_small_numbers_that_rise() {
 
 #[tokio::test]
 async fn list_is_paged_by_id() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let group = group_of(&admin, &[]).await;
     for _ in 0..5 {
@@ -185,7 +185,7 @@ async fn list_is_paged_by_id() {
 
 #[tokio::test]
 async fn unknown_one_is_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for id in ["4711", "pumps", "0", "99999999999999999999"] {

@@ -46,7 +46,7 @@ async fn parent_without_failures_leaves_nothing_to_do() {
 
 #[tokio::test]
 async fn unknown_parent_is_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut body = without(&bulk_of("1", 0.0), &["groupId"]);
 
     for parent in [json!("4711"), json!(4711), json!("x"), json!({}), json!(0)] {

@@ -111,7 +111,7 @@ async fn start_in_a_far_future_is_held_by_nobody() {
 
 #[tokio::test]
 async fn operations_hold_the_prototype_the_device_and_the_bulk_operation() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = create_agent(&admin, "pump").await;
     let group = group_of(&admin, &[&device]).await;
@@ -135,7 +135,7 @@ async fn operations_hold_the_prototype_the_device_and_the_bulk_operation() {
 
 #[tokio::test]
 async fn agents_and_those_who_listen_to_the_device_are_told_of_each() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (agent, child) = (create_agent(&admin, "agent").await, admin.create_device("child").await);
     let path = format!("/inventory/managedObjects/{agent}/childDevices");
@@ -202,7 +202,7 @@ async fn device_may_have_operations_of_several_bulk_operations_at_once() {
 
 #[tokio::test]
 async fn what_is_told_of_a_device_keeps_its_order_beside_its_own_operations() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = create_agent(&admin, "pump").await;
     let group = group_of(&admin, &[&device]).await;

@@ -70,7 +70,7 @@ async fn devices_that_the_query_of_a_dynamic_group_finds() {
 
 #[tokio::test]
 async fn dynamic_group_without_a_query_that_can_be_read_is_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for query in [json!("name eq"), json!(""), json!(5), json!({}), json!("((")] {
@@ -82,7 +82,7 @@ async fn dynamic_group_without_a_query_that_can_be_read_is_refused() {
 
 #[tokio::test]
 async fn device_is_no_group() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = create_agent(&admin, "pump").await;
 
@@ -91,7 +91,7 @@ async fn device_is_no_group() {
 
 #[tokio::test]
 async fn empty_group_completes_at_once() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let group = group_of(&admin, &[]).await;
 

@@ -114,7 +114,7 @@ async fn completed_one_is_repeated_as_a_new_one() {
 
 #[tokio::test]
 async fn completed_one_without_devices_is_repeated_as_a_new_one() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let group = group_of(&admin, &[]).await;
     let old = admin.create(BULK, &bulk_of(&group, 0.0)).await;

@@ -66,7 +66,7 @@ async fn character_that_no_text_can_hold_is_422_in_our_words() {
 
 #[tokio::test]
 async fn host_that_is_no_address_is_400() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let authorization = authorization();
 
     for host in ["a b", "a/b", "", "a@b", "a:b", "[::1", "a,b", "\u{e4}.de"] {
@@ -84,7 +84,7 @@ async fn host_that_is_no_address_is_400() {
 
 #[tokio::test]
 async fn address_in_the_request_line_goes_before_the_host() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let lines = ["GET http://a.example.org:81/platform HTTP/1.1", "Host: b.example.org", &authorization()];
     let answer = ask(&server, &lines).await;
@@ -94,7 +94,7 @@ async fn address_in_the_request_line_goes_before_the_host() {
 
 #[tokio::test]
 async fn two_credentials_are_400_whoever_they_are_of() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (own, other) = (authorization(), "Authorization: Basic eDp5");
 
     for fields in [[&*own, other], [other, &own], [&own, &own]] {

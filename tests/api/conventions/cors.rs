@@ -30,7 +30,7 @@ async fn allow_origins(server: &TestServer, value: &str) {
 
 #[tokio::test]
 async fn preflight_of_a_known_path_is_answered_without_credentials() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for (path, methods) in [
         ("/alarm/alarms", "GET,POST,PUT,DELETE"),
@@ -55,7 +55,7 @@ async fn preflight_of_a_known_path_is_answered_without_credentials() {
 
 #[tokio::test]
 async fn preflight_of_an_unknown_path_and_other_options_requests_need_credentials() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let unknown = preflight(&server, "/unknown", PAGE).await;
     let no_origin =
@@ -70,7 +70,7 @@ async fn preflight_of_an_unknown_path_and_other_options_requests_need_credential
 
 #[tokio::test]
 async fn every_site_may_read_unless_the_tenant_says_otherwise() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     let found = get_from(&admin, PAGE, "/alarm/alarms").await;
@@ -87,7 +87,7 @@ async fn every_site_may_read_unless_the_tenant_says_otherwise() {
 
 #[tokio::test]
 async fn errors_may_be_read_too() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (caller, path, status) in [
@@ -104,7 +104,7 @@ async fn errors_may_be_read_too() {
 
 #[tokio::test]
 async fn held_poll_may_be_read_too() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let session = admin.session().await;
     let message = session.message("/meta/connect", json!({"connectionType": "long-polling"}));
@@ -119,7 +119,7 @@ async fn held_poll_may_be_read_too() {
 
 #[tokio::test]
 async fn request_of_no_page_gets_no_headers_for_browsers() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.admin().get("/alarm/alarms").await;
 

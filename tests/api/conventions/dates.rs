@@ -12,7 +12,7 @@ async fn raise_at(caller: &Caller, device: &str, kind: &str, time: &str) -> crat
 
 #[tokio::test]
 async fn time_is_shown_with_milliseconds_and_the_offset_it_came_with() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -39,7 +39,7 @@ async fn time_is_shown_with_milliseconds_and_the_offset_it_came_with() {
 
 #[tokio::test]
 async fn server_times_are_shown_in_utc() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let object = server.admin().create("/inventory/managedObjects", &json!({})).await;
 
@@ -51,7 +51,7 @@ async fn server_times_are_shown_in_utc() {
 
 #[tokio::test]
 async fn time_without_zone_or_out_of_the_calendar_is_422() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -77,7 +77,7 @@ async fn time_without_zone_or_out_of_the_calendar_is_422() {
 
 #[tokio::test]
 async fn instants_compare_in_utc() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     raise_at(&admin, &device, "earlier", "2024-03-10T10:00:00+09:00").await;
@@ -92,7 +92,7 @@ async fn instants_compare_in_utc() {
 
 #[tokio::test]
 async fn date_alone_means_its_first_instant_in_utc_at_both_ends() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     for (kind, time) in [
@@ -112,7 +112,7 @@ async fn date_alone_means_its_first_instant_in_utc_at_both_ends() {
 
 #[tokio::test]
 async fn raw_blank_in_a_parameter_is_read_as_plus() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     raise_at(&admin, &device, "hot", "2024-03-10T02:30:00+01:00").await;
@@ -127,7 +127,7 @@ async fn raw_blank_in_a_parameter_is_read_as_plus() {
 
 #[tokio::test]
 async fn unreadable_date_parameter_is_422_and_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (parameter, value) in

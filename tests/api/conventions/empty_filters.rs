@@ -47,7 +47,7 @@ async fn filter_without_a_value_deletes_nothing_and_is_named() {
 
 #[tokio::test]
 async fn filter_without_a_value_changes_no_alarms() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
 

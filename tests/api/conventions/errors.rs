@@ -14,7 +14,7 @@ fn body(error: &str, message: &str) -> Value {
 
 #[tokio::test]
 async fn unknown_managed_object_is_404_with_the_documents_words() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.admin().get("/inventory/managedObjects/4711").await;
 
@@ -26,7 +26,7 @@ async fn unknown_managed_object_is_404_with_the_documents_words() {
 
 #[tokio::test]
 async fn unknown_alarm_is_404_with_the_documents_words() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.admin().get("/alarm/alarms/4711").await;
 
@@ -36,7 +36,7 @@ async fn unknown_alarm_is_404_with_the_documents_words() {
 
 #[tokio::test]
 async fn id_that_is_no_number_names_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for id in ["pump", "null", "-1", "0", "1e3", "99999999999999999999999999", "%00", "1%2F2", "%F0%9F%94%A5"]
@@ -50,7 +50,7 @@ async fn id_that_is_no_number_names_nothing() {
 
 #[tokio::test]
 async fn missing_members_are_listed_with_commas_and_without_blanks() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.admin().post("/alarm/alarms", &json!({"text": "Too hot"})).await;
 
@@ -60,7 +60,7 @@ async fn missing_members_are_listed_with_commas_and_without_blanks() {
 
 #[tokio::test]
 async fn missing_body_is_422() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
@@ -79,7 +79,7 @@ async fn missing_body_is_422() {
 
 #[tokio::test]
 async fn malformed_json_is_400() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let request = server.admin().request("POST", "/alarm/alarms").header("Content-Type", "application/json");
     let answer = request.body(r#"{"type": "hot", }"#).send().await;
@@ -94,7 +94,7 @@ async fn malformed_json_is_400() {
 
 #[tokio::test]
 async fn wrong_value_is_422_and_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -116,7 +116,7 @@ async fn wrong_value_is_422_and_named() {
 
 #[tokio::test]
 async fn unknown_source_of_an_alarm_is_422_and_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.admin().post("/alarm/alarms", &alarm_of("4711", "hot")).await;
 
@@ -131,7 +131,7 @@ async fn unknown_source_of_an_alarm_is_422_and_named() {
 
 #[tokio::test]
 async fn missing_role_is_403() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let caller = server.user_with("joe", &["ROLE_INVENTORY_READ"]).await;
 
     let answer = caller.get("/alarm/alarms").await;
@@ -141,7 +141,7 @@ async fn missing_role_is_403() {
 
 #[tokio::test]
 async fn missing_credentials_are_401_and_asked_for() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.stranger().get("/alarm/alarms").await;
 
@@ -152,7 +152,7 @@ async fn missing_credentials_are_401_and_asked_for() {
 
 #[tokio::test]
 async fn unknown_path_is_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for path in ["/alarm/alarm", "/inventory/managedObjects/1/unknown", "/alarms", "/notification/other"] {
@@ -163,7 +163,7 @@ async fn unknown_path_is_404() {
 
 #[tokio::test]
 async fn unknown_method_of_a_known_path_is_405_with_the_known_ones() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (method, path, allowed) in [

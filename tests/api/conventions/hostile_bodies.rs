@@ -18,7 +18,7 @@ fn nested(depth: usize) -> String {
 
 #[tokio::test]
 async fn body_that_is_no_json_object_is_400() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for body in [
@@ -57,7 +57,7 @@ async fn body_that_is_no_json_object_is_400() {
 
 #[tokio::test]
 async fn nesting_of_100_levels_is_stored_and_101_are_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     let (deepest, deeper) =
@@ -71,7 +71,7 @@ async fn nesting_of_100_levels_is_stored_and_101_are_refused() {
 
 #[tokio::test]
 async fn nesting_of_a_million_levels_is_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for body in ["[".repeat(1_000_000), "{\"a\":".repeat(1_000_000), nested(1_000_000)] {
@@ -83,7 +83,7 @@ async fn nesting_of_a_million_levels_is_refused() {
 
 #[tokio::test]
 async fn nul_and_half_surrogates_in_strings_are_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -105,7 +105,7 @@ async fn nul_and_half_surrogates_in_strings_are_refused() {
 
 #[tokio::test]
 async fn nul_in_parameters_and_paths_is_no_server_error() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for path in [
@@ -126,7 +126,7 @@ async fn nul_in_parameters_and_paths_is_no_server_error() {
 
 #[tokio::test]
 async fn numbers_out_of_range_are_422() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let digits = "9".repeat(5000);
 
@@ -138,7 +138,7 @@ async fn numbers_out_of_range_are_422() {
 
 #[tokio::test]
 async fn tiny_numbers_do_not_grow_into_thousands_of_digits() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for number in ["1e-16000", "1e-400", "0e-16000", "1e-99999999999"] {
@@ -174,7 +174,7 @@ async fn body_over_the_limit_is_413_whether_announced_or_not() {
 
 #[tokio::test]
 async fn thousands_of_members_are_stored_or_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for count in [1000, 4000, 100_000] {
@@ -187,7 +187,7 @@ async fn thousands_of_members_are_stored_or_refused() {
 
 #[tokio::test]
 async fn member_sent_twice_is_no_server_error() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     let answer = post(&admin, OBJECTS, r#"{"name":"a","name":"b","plat_A":1,"plat_A":{"x":1,"x":2}}"#).await;
@@ -200,7 +200,7 @@ async fn member_sent_twice_is_no_server_error() {
 
 #[tokio::test]
 async fn oversized_texts_are_422_and_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     // Random enough that no index entry could be compressed into its page.
@@ -228,7 +228,7 @@ async fn oversized_texts_are_422_and_named() {
 
 #[tokio::test]
 async fn wrong_types_of_members_are_422() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let path = format!("{OBJECTS}/{device}");
@@ -251,7 +251,7 @@ async fn wrong_types_of_members_are_422() {
 
 #[tokio::test]
 async fn fragment_names_with_dollar_or_dot_are_422() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -266,7 +266,7 @@ async fn fragment_names_with_dollar_or_dot_are_422() {
 
 #[tokio::test]
 async fn text_that_looks_like_sql_is_only_text() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let text = "'; DROP TABLE alarms; -- \" $1 \\ %s {} \u{1F525} \u{202E}";
     let device =
@@ -298,7 +298,7 @@ async fn body_that_ends_early_is_dropped_with_its_connection() {
 
 #[tokio::test]
 async fn body_of_a_content_encoding_is_415_wherever_one_is_read() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let json = "application/json";
     let form = "multipart/form-data; boundary=b";
@@ -333,7 +333,7 @@ async fn body_of_a_content_encoding_is_415_wherever_one_is_read() {
 
 #[tokio::test]
 async fn body_of_encoding_identity_is_taken() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for encoding in ["identity", "Identity", "", "identity, identity"] {

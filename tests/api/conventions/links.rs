@@ -16,7 +16,7 @@ fn links(value: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn links_start_with_the_host_of_the_request() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -34,7 +34,7 @@ async fn links_start_with_the_host_of_the_request() {
 
 #[tokio::test]
 async fn forwarded_host_of_a_stranger_is_not_believed() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
 
@@ -61,7 +61,7 @@ async fn forwarded_host_and_scheme_of_a_trusted_proxy_are_believed() {
 
 #[tokio::test]
 async fn host_that_is_no_host_does_not_get_into_links() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
 
@@ -73,7 +73,7 @@ async fn host_that_is_no_host_does_not_get_into_links() {
 
 #[tokio::test]
 async fn location_is_the_self_link_of_the_created_object() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     let answer = admin.post("/inventory/managedObjects", &json!({})).await;

@@ -47,7 +47,7 @@ async fn get_without_accept_is_answered_with_its_body() {
 
 #[tokio::test]
 async fn every_resource_is_given_as_its_own_media_type() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await["id"].as_str().unwrap().to_owned();
@@ -68,7 +68,7 @@ async fn every_resource_is_given_as_its_own_media_type() {
 
 #[tokio::test]
 async fn accept_is_understood_in_any_spelling() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for accept in [
@@ -91,7 +91,7 @@ async fn accept_is_understood_in_any_spelling() {
 
 #[tokio::test]
 async fn other_version_than_0_9_is_not_acceptable() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let accept = format!("{MEDIA}alarmCollection+json;ver=1.0");
 
     let answer = server.admin().request("GET", "/alarm/alarms").header("Accept", &accept).send().await;
@@ -114,7 +114,7 @@ async fn refused_accept_on_post_stores_nothing() {
 
 #[tokio::test]
 async fn content_type_of_the_resource_plain_json_and_none_are_taken() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -152,7 +152,7 @@ async fn content_type_of_another_resource_or_none_of_json_is_415() {
 
 #[tokio::test]
 async fn body_that_is_coded_is_415_everywhere() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (path, content_type) in [
@@ -174,7 +174,7 @@ async fn body_that_is_coded_is_415_everywhere() {
 
 #[tokio::test]
 async fn unknown_headers_and_query_members_are_ignored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let request =
         server.admin().request("GET", "/alarm/alarms?colour=red&dateFrm=x").header("X-Colour", "red");

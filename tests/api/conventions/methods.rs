@@ -6,7 +6,7 @@ use crate::harness::{Answer, TestServer};
 
 #[tokio::test]
 async fn post_with_method_header_acts_as_that_method() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
     let post = |method: &str| admin.request("POST", &path).accepting_json().header("X-HTTP-METHOD", method);
@@ -23,7 +23,7 @@ async fn post_with_method_header_acts_as_that_method() {
 
 #[tokio::test]
 async fn method_header_counts_on_post_only() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
 
@@ -48,7 +48,7 @@ async fn other_methods_in_the_header_are_405() {
 
 #[tokio::test]
 async fn method_header_counts_only_after_authentication() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let request =
         server.stranger().request("POST", "/inventory/managedObjects").header("X-HTTP-METHOD", "PATCH");
@@ -59,7 +59,7 @@ async fn method_header_counts_only_after_authentication() {
 
 #[tokio::test]
 async fn head_is_get_without_the_body() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let event = admin.create_event(&device, "file").await["id"].as_str().unwrap().to_owned();
@@ -91,7 +91,7 @@ async fn head_is_get_without_the_body() {
 
 #[tokio::test]
 async fn trailing_and_repeated_slashes_are_ignored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 

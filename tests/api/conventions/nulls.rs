@@ -6,7 +6,7 @@ use crate::harness::{SERVER_MEMBERS, TestServer, without};
 
 #[tokio::test]
 async fn null_on_put_removes_and_other_fragments_stay() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let object = json!({"name": "pump", "type": "t", "plat_A": {"x": 1}, "plat_B": [1, 2], "plat_C": 3});
     let created = admin.create("/inventory/managedObjects", &object).await;
@@ -21,7 +21,7 @@ async fn null_on_put_removes_and_other_fragments_stay() {
 
 #[tokio::test]
 async fn nested_values_are_replaced_as_a_whole() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let object = json!({"plat_A": {"x": 1, "deep": {"a": 1, "b": 2}}});
     let created = admin.create("/inventory/managedObjects", &object).await;
@@ -34,7 +34,7 @@ async fn nested_values_are_replaced_as_a_whole() {
 
 #[tokio::test]
 async fn null_on_post_counts_as_absent() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let object = json!({"name": null, "type": null, "plat_A": null, "plat_B": {"x": null}});
     let created = server.admin().create("/inventory/managedObjects", &object).await;
@@ -44,7 +44,7 @@ async fn null_on_post_counts_as_absent() {
 
 #[tokio::test]
 async fn null_for_a_mandatory_member_of_an_alarm_counts_as_missing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let body = json!({"type": "t", "time": "2024-03-10T02:30:00Z", "text": null, "severity": "MAJOR", "source": null});
 
     let answer = server.admin().post("/alarm/alarms", &body).await;
@@ -55,7 +55,7 @@ async fn null_for_a_mandatory_member_of_an_alarm_counts_as_missing() {
 
 #[tokio::test]
 async fn null_on_put_of_an_alarm_removes_fragments_and_leaves_fixed_members() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let mut body = crate::harness::alarm_of(&admin.create_device("pump").await, "hot");
     body["plat_A"] = json!({"x": 1});

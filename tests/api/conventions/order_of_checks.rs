@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
+use crate::harness::operations::{OPERATIONS, create_agent};
 use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, alarm_of, event_of};
-use crate::operations::{OPERATIONS, create_agent};
 
 #[tokio::test]
 async fn authentication_comes_before_everything() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let stranger = server.stranger();
 
     for (method, path) in [
@@ -35,7 +35,7 @@ async fn suspended_tenant_comes_before_the_method() {
 
 #[tokio::test]
 async fn method_comes_before_the_role() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let caller = server.user_with("joe", &[]).await;
 
     let answer = caller.request("PATCH", "/alarm/alarms").send().await;
@@ -45,7 +45,7 @@ async fn method_comes_before_the_role() {
 
 #[tokio::test]
 async fn role_comes_before_the_syntax_of_the_body() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let caller = server.user_with("joe", &["ROLE_INVENTORY_READ"]).await;
 
     let answer = caller.request("POST", "/inventory/managedObjects").body("{").send().await;
@@ -55,7 +55,7 @@ async fn role_comes_before_the_syntax_of_the_body() {
 
 #[tokio::test]
 async fn syntax_of_the_body_comes_before_its_validation() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let request = server.admin().request("POST", "/alarm/alarms");
     let answer = request.body(r#"{"severity": "BAD", "source": {"id": "4711"}"#).send().await;
@@ -65,7 +65,7 @@ async fn syntax_of_the_body_comes_before_its_validation() {
 
 #[tokio::test]
 async fn validation_of_the_body_comes_before_the_existence_of_the_source() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut alarm = alarm_of("4711", "hot");
     alarm["severity"] = json!("BAD");
 
@@ -77,7 +77,7 @@ async fn validation_of_the_body_comes_before_the_existence_of_the_source() {
 
 #[tokio::test]
 async fn object_that_must_not_be_seen_is_403_and_an_absent_one_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = server.admin().create_device("pump").await;
     let caller = server.user_with("joe", &[]).await;
 
@@ -91,7 +91,7 @@ async fn object_that_must_not_be_seen_is_403_and_an_absent_one_404() {
 
 #[tokio::test]
 async fn alarm_that_must_not_be_changed_is_403_and_an_absent_one_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let alarm = admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
     let caller = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
@@ -108,7 +108,7 @@ const BODIES: [&str; 3] = ["{", "[]", r#"{"status":"bad","text":1,"name":1,"star
 
 #[tokio::test]
 async fn who_may_not_change_a_thing_learns_nothing_of_the_body() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "pump").await;
     let created = [

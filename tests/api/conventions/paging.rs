@@ -25,7 +25,7 @@ fn parts(link: &Value) -> (String, BTreeSet<String>) {
 
 #[tokio::test]
 async fn first_page_holds_five_and_has_next_but_no_prev() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let made = create_objects(&admin, 6).await;
 
@@ -38,7 +38,7 @@ async fn first_page_holds_five_and_has_next_but_no_prev() {
 
 #[tokio::test]
 async fn last_page_has_prev_but_no_next() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let made = create_objects(&admin, 6).await;
 
@@ -53,7 +53,7 @@ async fn last_page_has_prev_but_no_next() {
 
 #[tokio::test]
 async fn self_link_names_page_page_size_and_all_filters() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let page = server.admin().read("/alarm/alarms?status=ACTIVE,CLEARED&type=a%20b&colour=red").await;
 
@@ -68,7 +68,7 @@ async fn self_link_names_page_page_size_and_all_filters() {
 
 #[tokio::test]
 async fn links_keep_the_filters() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     for n in 0..3 {
         admin.create(OBJECTS, &json!({"type": "a&b=c +d%", "n": n})).await;
@@ -87,7 +87,7 @@ async fn links_keep_the_filters() {
 
 #[tokio::test]
 async fn following_next_sees_each_of_25_objects_once_while_others_are_inserted() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let made = create_objects(&admin, 25).await;
 
@@ -108,7 +108,7 @@ async fn following_next_sees_each_of_25_objects_once_while_others_are_inserted()
 
 #[tokio::test]
 async fn following_next_sees_each_of_25_alarms_once_while_newer_ones_arrive() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let mut made = Vec::new();
@@ -136,7 +136,7 @@ async fn following_next_sees_each_of_25_alarms_once_while_newer_ones_arrive() {
 
 #[tokio::test]
 async fn following_next_works_for_times_that_differ_by_microseconds() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let mut made = Vec::new();
@@ -160,7 +160,7 @@ async fn following_next_works_for_times_that_differ_by_microseconds() {
 
 #[tokio::test]
 async fn current_page_alone_leads_to_that_page() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let made = create_objects(&admin, 25).await;
 
@@ -171,7 +171,7 @@ async fn current_page_alone_leads_to_that_page() {
 
 #[tokio::test]
 async fn changed_current_page_in_a_next_link_counts() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let made = create_objects(&admin, 6).await;
     let first = admin.read(&format!("{OBJECTS}?pageSize=2")).await;
@@ -184,7 +184,7 @@ async fn changed_current_page_in_a_next_link_counts() {
 
 #[tokio::test]
 async fn page_size_above_2000_is_reduced() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let page = server.admin().read(&format!("{OBJECTS}?pageSize=2001")).await;
 
@@ -194,7 +194,7 @@ async fn page_size_above_2000_is_reduced() {
 
 #[tokio::test]
 async fn page_size_and_page_below_1_or_no_number_are_422() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for query in [
@@ -218,7 +218,7 @@ async fn page_size_and_page_below_1_or_no_number_are_422() {
 
 #[tokio::test]
 async fn page_beyond_the_last_is_empty_with_prev_and_without_next() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     create_objects(&admin, 2).await;
 
@@ -231,7 +231,7 @@ async fn page_beyond_the_last_is_empty_with_prev_and_without_next() {
 
 #[tokio::test]
 async fn broken_position_in_a_link_is_no_server_error() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     create_objects(&admin, 3).await;
     let first = admin.read(&format!("{OBJECTS}?pageSize=1")).await;

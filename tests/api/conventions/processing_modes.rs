@@ -12,7 +12,7 @@ async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Valu
 
 #[tokio::test]
 async fn transient_alarm_is_answered_without_id_and_not_stored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let stored = admin.raise_alarm(&device, "hot").await;
@@ -45,7 +45,7 @@ async fn transient_managed_object_is_answered_without_id_and_not_stored() {
 
 #[tokio::test]
 async fn transient_alarm_is_notified_as_create() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     admin.raise_alarm(&device, "hot").await;
@@ -89,7 +89,7 @@ async fn transient_change_is_answered_and_notified_but_not_stored() {
 
 #[tokio::test]
 async fn transient_delete_deletes_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
 
@@ -101,7 +101,7 @@ async fn transient_delete_deletes_nothing() {
 
 #[tokio::test]
 async fn persistent_and_quiescent_alarms_are_stored_and_notified() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -140,7 +140,7 @@ async fn unknown_mode_is_422_and_named() {
 
 #[tokio::test]
 async fn cep_mode_is_422_on_alarms_and_managed_objects() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 

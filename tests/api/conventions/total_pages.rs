@@ -12,7 +12,7 @@ async fn total_pages(server: &TestServer, query: &str) -> serde_json::Value {
 
 #[tokio::test]
 async fn total_pages_are_given_on_request_only() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     for n in 0..7 {
         admin.create_device(&format!("pump {n}")).await;
@@ -52,14 +52,14 @@ async fn total_pages_of_users_and_tenants_are_given_on_request_only() {
 
 #[tokio::test]
 async fn total_pages_of_nothing_are_0() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     assert_eq!(total_pages(&server, "withTotalPages=true").await, json!(0));
 }
 
 #[tokio::test]
 async fn page_size_1_counts_the_matching_records() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     for kind in ["a", "b", "a", "a"] {
         admin.create(OBJECTS, &json!({"type": kind})).await;
@@ -70,7 +70,7 @@ async fn page_size_1_counts_the_matching_records() {
 
 #[tokio::test]
 async fn next_link_keeps_counting() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     for n in 0..5 {
         admin.create_device(&format!("pump {n}")).await;

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{request, send, text_of};
-use crate::application_keys::{KEY, insert_application};
+use crate::harness::application_keys::{KEY, insert_application};
 use crate::harness::{
     BOOTSTRAP_PASSWORD, Caller, SERVER_MEMBERS, TestDatabase, TestServer, eventually, ids, redacted, without,
 };
@@ -49,7 +49,7 @@ async fn measured(server: &TestServer, object: &str) -> usize {
 
 #[tokio::test]
 async fn unknown_device_gets_an_object_with_defaults_by_its_first_row() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
 
     assert_eq!(send(&device, "200,t,T,1\n200,t,T,2\n110,x").await, "");
@@ -104,7 +104,7 @@ async fn caller_that_is_no_device_and_names_none_is_422() {
 
 #[tokio::test]
 async fn what_is_wrong_with_a_row_is_said_before_anything_is_created() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
 
     let answer = send(&device, "112,x\n125,1\n301\n").await;
@@ -118,7 +118,7 @@ async fn what_is_wrong_with_a_row_is_said_before_anything_is_created() {
 
 #[tokio::test]
 async fn header_names_a_child_and_an_unknown_one_is_created_with_defaults() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = device_user(&server, "gw").await;
     assert_eq!(send(&gateway, "101,t1").await, "");
 
@@ -143,7 +143,7 @@ async fn header_names_a_child_and_an_unknown_one_is_created_with_defaults() {
 
 #[tokio::test]
 async fn header_names_a_device_for_who_has_the_rights() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
     send(&device, "100").await;
 
@@ -267,7 +267,7 @@ async fn device_that_was_deleted_is_created_anew_on_every_server() {
 
 #[tokio::test]
 async fn serial_that_names_another_object_now_leads_there() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
     // Created by the first, remembered by the second.
     for _ in 0..2 {
@@ -305,7 +305,7 @@ async fn device_is_stored_whatever_the_processing_mode_and_its_data_are_not() {
 
 #[tokio::test]
 async fn what_can_be_no_serial_is_422() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = send_for(&server.admin(), &"x".repeat(1025), "200,t,T,1\n100").await;
 

@@ -64,7 +64,7 @@ fn rand_seed() -> u64 {
 
 #[tokio::test]
 async fn any_rows_are_answered_200_in_lines_and_the_last_row_is_served() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (seed, body) in bodies() {
@@ -94,7 +94,7 @@ async fn any_rows_are_answered_200_in_lines_and_the_last_row_is_served() {
 
 #[tokio::test]
 async fn bytes_that_are_no_text_cost_their_line_only() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer =
         request(&server.admin(), "").body(b"\xef\xbb\xbf99\n\xc3\x28\n98\n\xff\xfe\n\x00\n97\n").send().await;
@@ -106,7 +106,7 @@ async fn bytes_that_are_no_text_cost_their_line_only() {
 
 #[tokio::test]
 async fn as_many_lines_as_a_body_holds_are_answered_one_by_one() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = send(&server.admin(), &"7\n".repeat(1 << 19)).await;
 

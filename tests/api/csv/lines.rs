@@ -5,7 +5,7 @@ use crate::harness::{RawConnection, TestServer};
 
 #[tokio::test]
 async fn what_is_no_row_is_a_line_of_the_answer_and_other_rows_are_served() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = send(&server.admin(), "\u{feff}x,1\r\n\r\n99\n\"a\"b\n100000000000\n43\n\"1\n2").await;
 
@@ -18,7 +18,7 @@ async fn what_is_no_row_is_a_line_of_the_answer_and_other_rows_are_served() {
 
 #[tokio::test]
 async fn empty_body_asks_for_templates() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (x_id, rows, answer) in [
@@ -52,7 +52,7 @@ async fn without_accept_the_answer_is_empty_unless_clients_are_served_as_they_ar
 
 #[tokio::test]
 async fn body_over_a_megabyte_is_413() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let most = request(&server.admin(), &"\n".repeat(1 << 20)).send().await;
     let more = request(&server.admin(), &"\n".repeat((1 << 20) + 1)).send().await;

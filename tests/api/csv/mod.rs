@@ -25,31 +25,12 @@ mod static_operations;
 mod static_responses;
 mod stored_sets;
 
-use crate::harness::{Answer, Caller, Request};
-
-/// A request to `/s`.
-fn request(caller: &Caller, rows: &str) -> Request {
-    caller.request("POST", "/s").header("Accept", "text/plain").body(rows)
-}
-
-/// Sends rows of the static set; gives the answer's text.
-pub(crate) async fn send(caller: &Caller, rows: &str) -> String {
-    text_of(request(caller, rows).send().await)
-}
+use crate::harness::Caller;
+use crate::harness::csv::{request, send, text_of};
 
 /// Sends rows of a registered set; gives the answer's text.
 async fn send_to(caller: &Caller, x_id: &str, rows: &str) -> String {
     text_of(request(caller, rows).header("X-Id", x_id).send().await)
-}
-
-/// Every answer is 200 and CSV (S-01, S-04). An empty one may be of no type.
-fn text_of(answer: Answer) -> String {
-    assert_eq!(answer.status, 200, "{}", answer.text);
-    match answer.header("Content-Type") {
-        None => assert_eq!(answer.text, ""),
-        Some(type_) => assert_eq!(type_, "text/plain;charset=UTF-8"),
-    }
-    answer.text
 }
 
 /// Registers a set that has no flaws; gives the id of its object.

@@ -45,7 +45,7 @@ async fn result_of_a_command_stands_beside_its_text() {
 
 #[tokio::test]
 async fn members_beside_a_result_keep_their_digits() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let digits = "{\"z\":1.50,\"a\":123456789012345678901234567890}";
     let body = format!("{{\"deviceId\":\"{}\",\"plat_Command\":{digits}}}", gateway.ids[0]);
@@ -124,7 +124,7 @@ async fn configuration_that_was_installed_is_the_devices() {
 
 #[tokio::test]
 async fn wrong_parameters_change_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     for (fragment, parameters, line) in [
         ("plat_Command", "a,b", "45,1,Wrong number of arguments\n"),
@@ -144,7 +144,7 @@ async fn wrong_parameters_change_nothing() {
 
 #[tokio::test]
 async fn operation_stays_executing_while_its_device_cannot_be_changed() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let id = gateway.begin(0, json!({"plat_RelayArray": ["OPEN"]})).await;
     let roles = [

@@ -9,7 +9,7 @@ const JSON: &str = "application/json";
 
 #[tokio::test]
 async fn arguments_are_counted_and_checked() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let mut templates =
         format!("10,900,GET,/x\n10,901,PUT,/x,{JSON},,%%,NOW,%%\n10,902,PUT,/x/%%,{JSON},,%%,,%%\n");
@@ -56,7 +56,7 @@ async fn arguments_are_counted_and_checked() {
 
 #[tokio::test]
 async fn values_are_inserted_as_they_are_and_never_searched_for_placeholders() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     register(
         &admin,
@@ -88,7 +88,7 @@ async fn values_are_inserted_as_they_are_and_never_searched_for_placeholders() {
 
 #[tokio::test]
 async fn values_in_a_path_name_what_they_name() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     register(
@@ -126,7 +126,7 @@ async fn values_in_a_path_name_what_they_name() {
 
 #[tokio::test]
 async fn values_in_a_query_do_not_end_it() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     register(
         &admin,
@@ -144,7 +144,7 @@ async fn values_in_a_query_do_not_end_it() {
 
 #[tokio::test]
 async fn some_paths_and_foreign_hosts_are_no_targets() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let mut rows = Vec::new();
     let mut templates = String::from("10,999,GET,/%%,,,%%\n");
@@ -211,7 +211,7 @@ async fn rows_do_what_their_caller_may_and_refusals_are_lines() {
 
 #[tokio::test]
 async fn rows_have_the_processing_mode_of_the_request() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let alarm = "\"{\"\"type\"\":\"\"%%\"\",\"\"text\"\":\"\"x\"\",\"\"severity\"\":\"\"MAJOR\"\",\"\"time\"\":\"\"%%\"\",\"\"source\"\":{\"\"id\"\":\"\"%%\"\"}}\"";
@@ -228,7 +228,7 @@ async fn rows_have_the_processing_mode_of_the_request() {
 
 #[tokio::test]
 async fn rows_that_only_create_are_answered_in_their_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let event = "\"{\"\"type\"\":\"\"%%\"\",\"\"text\"\":\"\"x\"\",\"\"time\"\":\"\"%%\"\",\"\"source\"\":{\"\"id\"\":\"\"%%\"\"}}\"";

@@ -15,7 +15,7 @@ async fn create(admin: &Caller, object: &serde_json::Value) -> String {
 
 #[tokio::test]
 async fn values_stand_in_lines_as_they_are() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let id = create(
         &admin,
@@ -42,7 +42,7 @@ async fn values_stand_in_lines_as_they_are() {
 
 #[tokio::test]
 async fn every_matching_template_gives_its_lines_in_the_order_of_registration() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let first = create(&admin, &json!({"name": "a", "plat_IsDevice": {}, "x": 0})).await;
     let second = create(&admin, &json!({"name": "b", "plat_IsDevice": {}, "y": "z"})).await;
@@ -64,7 +64,7 @@ async fn every_matching_template_gives_its_lines_in_the_order_of_registration() 
 
 #[tokio::test]
 async fn created_object_is_told_without_accept_and_changed_and_deleted_ones_are_not() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let body = "\"{\"\"name\"\":\"\"%%\"\"}\"";
     register(

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::acting_device::{device_user, find};
 use super::{register, request, send, text_of};
+use crate::harness::modules::{deploy, set_status};
 use crate::harness::{Caller, RawConnection, Session, TestServer, eventually, notifications};
-use crate::modules::{deploy, set_status};
 
 const MEASUREMENTS: &str = "/measurement/measurements";
 const JSON: &str = "application/json";

@@ -11,7 +11,7 @@ const TWO_LINES: &str = "10,100,POST,/inventory/managedObjects,application/json,
 
 #[tokio::test]
 async fn rows_are_answered_in_groups_in_the_order_of_the_request() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     register(&admin, "a", TWO_LINES).await;
     register(&admin, "b", "10,100,DELETE,/inventory/managedObjects/%%,,,%%\n11,200,,,name\n").await;
@@ -37,7 +37,7 @@ async fn rows_are_answered_in_groups_in_the_order_of_the_request() {
 
 #[tokio::test]
 async fn group_without_lines_is_left_out() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     register(&admin, "a", "10,100,DELETE,/inventory/managedObjects/%%,,,%%\n").await;
     let doomed = admin.create_device("doomed").await;
@@ -50,7 +50,7 @@ async fn group_without_lines_is_left_out() {
 
 #[tokio::test]
 async fn x_id_in_header_and_line_is_malformed_and_the_header_counts() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     register(&admin, "a", TWO_LINES).await;
     register(&admin, "b", "11,300,,,name\n").await;
@@ -63,7 +63,7 @@ async fn x_id_in_header_and_line_is_malformed_and_the_header_counts() {
 
 #[tokio::test]
 async fn malformed_line_15_names_nobody_for_what_follows() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     register(&admin, "a", TWO_LINES).await;
 
@@ -79,7 +79,7 @@ async fn malformed_line_15_names_nobody_for_what_follows() {
 
 #[tokio::test]
 async fn several_sets_are_looked_for_without_groups() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (a, b) = (register(&admin, "a", TWO_LINES).await, register(&admin, "b", TWO_LINES).await);
 

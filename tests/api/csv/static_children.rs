@@ -34,7 +34,7 @@ async fn child_is_created_below_the_gateway_and_stays_when_the_row_is_repeated()
 
 #[tokio::test]
 async fn device_that_is_known_is_linked_as_it_is() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (gateway, sensor) = (device_user(&server, "gw").await, device_user(&server, "s1").await);
     send(&gateway, "100").await;
     send(&sensor, "100,Sensor").await;
@@ -55,7 +55,7 @@ async fn device_that_is_known_is_linked_as_it_is() {
 
 #[tokio::test]
 async fn device_is_no_child_of_itself_or_of_what_is_below_it() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = device_user(&server, "gw").await;
     assert_eq!(send(&gateway, "101,c1\n101,gw").await, "50,2,422\n");
 
@@ -64,7 +64,7 @@ async fn device_is_no_child_of_itself_or_of_what_is_below_it() {
 
 #[tokio::test]
 async fn child_is_stored_and_linked_whatever_the_processing_mode() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = device_user(&server, "gw").await;
 
     let rows = super::request(&gateway, "101,c1\n101,c1");
@@ -97,7 +97,7 @@ async fn of_many_rows_for_one_child_at_once_on_two_servers_one_object_stays() {
 
 #[tokio::test]
 async fn children_are_listed_by_serial_or_id_in_the_order_they_were_added() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = device_user(&server, "gw").await;
 
     assert_eq!(send(&gateway, "105").await, "106\n");
@@ -115,7 +115,7 @@ async fn children_are_listed_by_serial_or_id_in_the_order_they_were_added() {
 
 #[tokio::test]
 async fn all_children_are_listed_however_many() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = device_user(&server, "gw").await;
     let serials: Vec<String> = (0..300).map(|n| format!("c{n}")).collect();
     let rows: String = serials.iter().map(|serial| format!("101,{serial}\n")).collect();
@@ -127,7 +127,7 @@ async fn all_children_are_listed_however_many() {
 
 #[tokio::test]
 async fn wrong_arguments_are_told_with_their_line() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = device_user(&server, "gw").await;
 
     let answer = send(&gateway, "101\n101,,a\n101,a,b,c,d\n101,\"x\0\"").await;

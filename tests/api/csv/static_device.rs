@@ -24,7 +24,7 @@ async fn device_introduces_itself_once() {
 
 #[tokio::test]
 async fn rows_replace_the_fragment_they_are_about() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (admin, mut at) = (server.admin(), 0);
     for (row, fragments) in [
         ("110,s,m,r", json!({"plat_Hardware": {"serialNumber": "s", "model": "m", "revision": "r"}})),
@@ -77,7 +77,7 @@ async fn rows_replace_the_fragment_they_are_about() {
 
 #[tokio::test]
 async fn numbers_of_a_position_keep_their_digits() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     assert_eq!(send_for(&server.admin(), "sn-1", "112,52.10,-0.50,.5,9007199254740993").await, "");
 
@@ -93,7 +93,7 @@ async fn numbers_of_a_position_keep_their_digits() {
 
 #[tokio::test]
 async fn configuration_without_name_and_time_gets_its_type_and_the_servers_time() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let before = OffsetDateTime::now_utc();
     assert_eq!(send_for(&server.admin(), "sn-1", "120,net,http://u").await, "");
@@ -107,7 +107,7 @@ async fn configuration_without_name_and_time_gets_its_type_and_the_servers_time(
 
 #[tokio::test]
 async fn fragments_are_removed_and_others_stay() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
     send(&device, "110,s\n113,c\n115,f\n118,l").await;
 
@@ -120,7 +120,7 @@ async fn fragments_are_removed_and_others_stay() {
 
 #[tokio::test]
 async fn required_availability_is_said_only_when_it_is_not_yet() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let interval = async || {
         let mut object = object_of(&server, "sn-1").await;
@@ -143,7 +143,7 @@ async fn required_availability_is_said_only_when_it_is_not_yet() {
 
 #[tokio::test]
 async fn wrong_arguments_are_told_with_their_line() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
     let (number, arguments) = ("Wrong number of arguments", "No arguments supported");
     for (row, text) in [

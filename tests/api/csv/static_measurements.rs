@@ -69,7 +69,7 @@ async fn rows_are_measurements() {
         ),
         ("212,99,TIME,", "plat_Battery", json!({"plat_Battery": {"level": {"value": 99, "unit": "%"}}})),
     ] {
-        let server = TestServer::start().await;
+        let server = TestServer::shared().await;
         let device = device_user(&server, "sn-1").await;
         assert_eq!(send(&device, &row.replace("TIME", TIME)).await, "", "{row}");
         assert_eq!(measurements(&server).await.1, [of(type_, &fragments)], "{row}");
@@ -78,7 +78,7 @@ async fn rows_are_measurements() {
 
 #[tokio::test]
 async fn time_of_a_row_without_one_is_the_servers() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
 
     let before = OffsetDateTime::now_utc() - Duration::SECOND;
@@ -94,7 +94,7 @@ async fn time_of_a_row_without_one_is_the_servers() {
 
 #[tokio::test]
 async fn values_keep_their_digits() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
 
     for (at, (given, stored)) in [
@@ -118,7 +118,7 @@ async fn values_keep_their_digits() {
 
 #[tokio::test]
 async fn wrong_arguments_are_told_with_their_line() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
     let number = "Wrong number of arguments";
     for (row, text) in [
@@ -161,7 +161,7 @@ async fn wrong_arguments_are_told_with_their_line() {
 
 #[tokio::test]
 async fn what_could_be_no_measurement_is_422_and_the_rows_around_it_are_stored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
     let rows = [
         "200,a,b,1",
@@ -190,7 +190,7 @@ async fn what_could_be_no_measurement_is_422_and_the_rows_around_it_are_stored()
 
 #[tokio::test]
 async fn many_rows_of_one_request_are_all_stored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
     let rows: String = (0..1000).map(|n| format!("200,a,b,{n}\n")).collect();
 

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{request, send, text_of};
+use crate::harness::operations::{OPERATIONS, place_below};
 use crate::harness::{Caller, TestServer};
-use crate::operations::{OPERATIONS, place_below};
 
 /// An agent with the serial `g1`, below it a device `c1` and a device without a serial; the caller is the agent's own user.
 pub(super) struct Gateway {
@@ -72,7 +72,7 @@ pub(super) fn path_of(id: &str) -> String {
 
 #[tokio::test]
 async fn pending_operations_of_the_agent_and_all_below_come_in_order_of_creation() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     gateway.queue(1, json!({"plat_Restart": {}, "plat_Relay": {"relayState": "OPEN"}})).await;
     gateway.queue(0, json!({"plat_Configuration": {"config": "a=1\nb=2"}})).await;
@@ -89,7 +89,7 @@ async fn pending_operations_of_the_agent_and_all_below_come_in_order_of_creation
 
 #[tokio::test]
 async fn agent_without_anything_to_do_is_answered_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
 
     assert_eq!(send(&gateway.device, "500\n500,").await, "");
@@ -118,7 +118,7 @@ async fn nothing_is_lost_where_one_page_does_not_hold_all() {
 
 #[tokio::test]
 async fn oldest_operation_in_the_preceding_status_moves_whatever_device_it_is_of() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let other = gateway.queue(0, json!({"plat_Relay": {}})).await;
     let first = gateway.queue(2, json!({"plat_Restart": {}})).await;
@@ -142,7 +142,7 @@ async fn oldest_operation_in_the_preceding_status_moves_whatever_device_it_is_of
 
 #[tokio::test]
 async fn failure_needs_no_reason() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let operation = gateway.begin(0, json!({"plat_Restart": {}})).await;
 
@@ -154,12 +154,12 @@ async fn failure_needs_no_reason() {
 
 #[tokio::test]
 async fn row_that_finds_no_operation_is_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let own = gateway.queue(0, json!({"plat_Outer": {"plat_Inner": {}}})).await;
     // Another agent's.
-    let foreign = crate::operations::create_agent(&gateway.admin, "other").await;
-    crate::operations::queue(&gateway.admin, &foreign).await;
+    let foreign = crate::harness::operations::create_agent(&gateway.admin, "other").await;
+    crate::harness::operations::queue(&gateway.admin, &foreign).await;
 
     let rows = "501,plat_Inner\n501,plat_Restart\n502,plat_Outer\n503,plat_Outer\n501,status\n501,a\0b";
     let answer = send(&gateway.device, rows).await;
@@ -172,7 +172,7 @@ async fn row_that_finds_no_operation_is_404() {
 
 #[tokio::test]
 async fn rows_without_their_arguments_or_with_more_change_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let operation = gateway.begin(0, json!({"plat_Restart": {}})).await;
 
@@ -199,7 +199,7 @@ async fn rows_without_their_arguments_or_with_more_change_nothing() {
 
 #[tokio::test]
 async fn agent_reports_by_id() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let older = gateway.queue(0, json!({"plat_Restart": {}})).await;
     let [done, failed] = [
@@ -219,7 +219,7 @@ async fn agent_reports_by_id() {
 
 #[tokio::test]
 async fn transient_row_is_told_and_not_stored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let operation = gateway.queue(0, json!({"plat_Restart": {}})).await;
     let session = gateway.admin.listen("/operations/*").await;
@@ -233,7 +233,7 @@ async fn transient_row_is_told_and_not_stored() {
 
 #[tokio::test]
 async fn rows_need_the_rights_of_their_calls() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let operation = gateway.queue(0, json!({"plat_Restart": {}})).await;
     let reader = server.user_with("reader", &["ROLE_DEVICE_CONTROL_READ", "ROLE_IDENTITY_READ"]).await;

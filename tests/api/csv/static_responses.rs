@@ -92,7 +92,7 @@ async fn each_known_fragment_is_its_line_of_the_table() {
 
 #[tokio::test]
 async fn target_is_called_by_its_serial_and_else_by_its_object() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     // A name of another type is no serial; of two serials the first counts; a serial may need quotes.
     for (target, type_, value) in [(2, "other", "x"), (1, "plat_Serial", "a, b"), (1, "plat_Serial", "z")] {

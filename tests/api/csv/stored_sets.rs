@@ -10,7 +10,7 @@ const FRAGMENT: &str = "com_platform_model_smartrest_SmartRestTemplate";
 
 #[tokio::test]
 async fn set_is_changed_at_once_by_a_put_of_its_fragment() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let get = "10,100,GET,/inventory/managedObjects/%%,,,%%\n11,200,,,name\n";
@@ -32,7 +32,7 @@ async fn set_is_changed_at_once_by_a_put_of_its_fragment() {
 
 #[tokio::test]
 async fn what_is_no_template_is_unknown_and_the_rest_is_served() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let object = register(&admin, "pumps", "10,1,GET,/x\n").await;
@@ -66,7 +66,7 @@ async fn what_is_no_template_is_unknown_and_the_rest_is_served() {
 
 #[tokio::test]
 async fn deleted_set_is_none_and_its_x_id_is_free() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let get = "10,999,GET,/inventory/managedObjects\n11,200,$.managedObjects,,name\n";
     let first = register(&admin, "pumps", get).await;

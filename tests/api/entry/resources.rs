@@ -7,7 +7,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn inventory_has_its_collection_and_templates() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let entry = server.admin().read("/inventory").await;
 
@@ -26,7 +26,7 @@ async fn inventory_has_its_collection_and_templates() {
 
 #[tokio::test]
 async fn identity_has_its_templates() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let entry = server.admin().read("/identity").await;
 
@@ -51,7 +51,7 @@ async fn compatibility_switch_changes_the_template_of_external_ids() {
 
 #[tokio::test]
 async fn device_control_has_its_collection_and_templates() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let entry = server.admin().read("/devicecontrol").await;
 
@@ -71,7 +71,7 @@ async fn device_control_has_its_collection_and_templates() {
 
 #[tokio::test]
 async fn user_has_its_links_and_templates() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let entry = server.admin().read("/user").await;
 
@@ -90,7 +90,7 @@ async fn user_has_its_links_and_templates() {
 
 #[tokio::test]
 async fn application_has_its_collection_and_templates() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let entry = server.admin().read("/application").await;
 
@@ -108,7 +108,7 @@ async fn application_has_its_collection_and_templates() {
 
 #[tokio::test]
 async fn cep_has_its_collection() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let entry = server.admin().read("/cep").await;
 
@@ -118,7 +118,7 @@ async fn cep_has_its_collection() {
 
 #[tokio::test]
 async fn platform_embeds_the_entry_resources_of_the_documents() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let mut wanted = json!({"self": format!("{}/platform", server.base())});
     for (name, path) in [
@@ -139,7 +139,7 @@ async fn platform_embeds_the_entry_resources_of_the_documents() {
 
 #[tokio::test]
 async fn links_start_with_the_address_the_client_used() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let request = server.admin().request("GET", "/alarm/").header("Host", "things.example.com:81");
     let entry: Value = request.send().await.json();

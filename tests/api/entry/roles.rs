@@ -19,7 +19,7 @@ const ENTRIES: [(&str, &str, &[&str]); 11] = [
 
 #[tokio::test]
 async fn entry_resource_is_given_as_its_own_media_type() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (path, name, _) in ENTRIES {
@@ -34,7 +34,7 @@ async fn entry_resource_is_given_as_its_own_media_type() {
 
 #[tokio::test]
 async fn entry_resource_without_a_role_is_open_to_every_user_and_the_others_are_403() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let nobody = server.user_with("nobody", &[]).await;
     let stranger = server.stranger();
 
@@ -47,7 +47,7 @@ async fn entry_resource_without_a_role_is_open_to_every_user_and_the_others_are_
 
 #[tokio::test]
 async fn each_role_of_an_entry_resource_opens_it() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for (path, _, roles) in ENTRIES {
         for role in roles {
@@ -59,7 +59,7 @@ async fn each_role_of_an_entry_resource_opens_it() {
 
 #[tokio::test]
 async fn other_methods_are_405() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (path, _, _) in ENTRIES {

@@ -37,7 +37,7 @@ fn named(name: &str) -> Vec<String> {
 }
 
 async fn assert_templates(path: &str, collection: &str, array: &str, wanted: &[&str]) {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let entry = server.admin().read(path).await;
 
@@ -119,7 +119,7 @@ async fn measurement_templates_are_the_31_combinations_of_five_filters() {
 
 #[tokio::test]
 async fn filled_templates_find_what_they_promise() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;

@@ -7,7 +7,7 @@ use crate::harness::{MEDIA, RawConnection, TestServer, event_of, redacted};
 
 #[tokio::test]
 async fn new_event_has_every_member_of_the_documents() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = json!({"name": "door", "type": "acme_Door", "plat_IsDevice": {}});
     let device = admin.create("/inventory/managedObjects", &device).await["id"].as_str().unwrap().to_owned();
@@ -38,7 +38,7 @@ async fn new_event_has_every_member_of_the_documents() {
 
 #[tokio::test]
 async fn fragments_come_back_byte_for_byte() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     let fragment = r#""plat_X":{"b":1.50,"a":[1e2,"\u00e4"],"b2":123456789012345678901234567890}"#;
@@ -54,7 +54,7 @@ async fn fragments_come_back_byte_for_byte() {
 
 #[tokio::test]
 async fn source_without_name_and_type_is_shown_without_them() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create("/inventory/managedObjects", &json!({})).await;
     let id = device["id"].as_str().unwrap();
@@ -87,7 +87,7 @@ async fn event_is_answered_in_its_media_type_and_without_accept_not_at_all() {
 
 #[tokio::test]
 async fn missing_members_are_422_and_listed_at_once() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     let answer = admin.post(EVENTS, &json!({"plat_X": {}})).await;
@@ -134,7 +134,7 @@ async fn hostile_bodies_are_refused_and_named() {
 
 #[tokio::test]
 async fn members_of_the_server_are_ignored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     let mut body = event_of(&device, "t");
@@ -152,7 +152,7 @@ async fn members_of_the_server_are_ignored() {
 
 #[tokio::test]
 async fn times_from_1970_to_9999_and_offsets_to_14_hours_are_kept() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
 

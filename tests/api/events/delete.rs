@@ -5,7 +5,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn deleted_event_is_gone() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     let (event, other) = (admin.create_event(&device, "a").await, admin.create_event(&device, "b").await);

@@ -40,7 +40,7 @@ async fn events_are_listed_newest_first_and_reverted_oldest_first() {
 
 #[tokio::test]
 async fn events_at_one_time_are_ordered_by_descending_id() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     for kind in ["a", "b", "c"] {
@@ -100,7 +100,7 @@ async fn pages_follow_each_other_and_are_counted() {
 
 #[tokio::test]
 async fn descendants_of_a_source_are_those_below_the_links_that_are_asked_for() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let mut devices = Vec::new();
     for name in ["g", "w", "s", "o"] {

@@ -51,7 +51,7 @@ async fn transient_is_told_quiescent_and_cep_are_not() {
 
 #[tokio::test]
 async fn changes_are_stored_and_told_as_their_mode_says() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     let event = admin.create_event(&device, "t").await;
@@ -78,7 +78,7 @@ async fn changes_are_stored_and_told_as_their_mode_says() {
 
 #[tokio::test]
 async fn transient_event_is_checked_like_any_other() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     let nobody = server.user_with("nobody", &[]).await;

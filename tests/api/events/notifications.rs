@@ -6,7 +6,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn creation_change_and_deletion_are_told_in_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     let (exact, all) = (admin.listen(&format!("/events/{device}")).await, admin.listen("/events/*").await);
@@ -29,7 +29,7 @@ async fn creation_change_and_deletion_are_told_in_order() {
 
 #[tokio::test]
 async fn change_that_changes_nothing_is_not_told() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     let event = admin.create_event(&device, "t").await;
@@ -48,7 +48,7 @@ async fn change_that_changes_nothing_is_not_told() {
 
 #[tokio::test]
 async fn events_of_another_source_are_not_told() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (device, other) = (admin.create_device("door").await, admin.create_device("other").await);
     let session = admin.listen(&format!("/events/{device}")).await;

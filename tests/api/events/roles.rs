@@ -7,7 +7,7 @@ use crate::harness::{TestServer, event_of, member_texts};
 
 #[tokio::test]
 async fn read_role_reads_and_does_not_write() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     let event = admin.create_event(&device, "t").await;
@@ -23,7 +23,7 @@ async fn read_role_reads_and_does_not_write() {
 
 #[tokio::test]
 async fn admin_role_writes_and_does_not_read() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = server.admin().create_device("door").await;
     let administrator = server.user_with("administrator", &["ROLE_EVENT_ADMIN"]).await;
 
@@ -60,7 +60,7 @@ async fn owner_of_the_source_writes_and_reads_one_and_not_all() {
 
 #[tokio::test]
 async fn owner_of_a_gateway_writes_events_of_what_hangs_on_it() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let owner = server.user_with("device_1", &["ROLE_INVENTORY_CREATE"]).await;
     let (gateway, sensor) = (owner.create_device("gateway").await, admin.create_device("sensor").await);

@@ -7,7 +7,7 @@ use crate::harness::{RawConnection, TestServer, event_of};
 
 #[tokio::test]
 async fn put_changes_text_and_fragments_and_ignores_the_rest() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     let mut body = event_of(&device, "opened");
@@ -44,7 +44,7 @@ async fn put_without_accept_is_answered_without_body() {
 
 #[tokio::test]
 async fn unknown_event_is_404_and_wrong_bodies_are_refused_before() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     let event = admin.create_event(&device, "t").await;
@@ -67,7 +67,7 @@ async fn unknown_event_is_404_and_wrong_bodies_are_refused_before() {
 
 #[tokio::test]
 async fn changes_at_once_are_all_made() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     let event = admin.create_event(&device, "t").await;

@@ -43,7 +43,7 @@ async fn every_text_is_found_by_its_encoded_path_as_type_and_as_value() {
 
 #[tokio::test]
 async fn comparison_is_exact() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     name(&admin, &device, "Serial", "Straße").await;
@@ -64,7 +64,7 @@ async fn comparison_is_exact() {
 
 #[tokio::test]
 async fn paths_that_name_nothing_possible_are_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let long = "x".repeat(1025);
 
@@ -81,7 +81,7 @@ async fn paths_that_name_nothing_possible_are_refused() {
 
 #[tokio::test]
 async fn longest_type_and_value_are_stored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     // Random enough that no index entry could be compressed into its page.

@@ -7,7 +7,7 @@ use crate::harness::{MEDIA, RawConnection, TestServer};
 
 #[tokio::test]
 async fn created_external_id_has_every_member_of_the_documents() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -43,7 +43,7 @@ async fn post_without_accept_is_answered_without_a_body() {
 
 #[tokio::test]
 async fn resources_are_given_as_their_own_media_types() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     name(&admin, &device, "a", "b").await;
@@ -61,7 +61,7 @@ async fn resources_are_given_as_their_own_media_types() {
 
 #[tokio::test]
 async fn collection_holds_all_ids_of_the_object_and_is_not_paged() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("other").await);
     let mut named = Vec::new();
@@ -78,7 +78,7 @@ async fn collection_holds_all_ids_of_the_object_and_is_not_paged() {
 
 #[tokio::test]
 async fn object_without_external_ids_has_an_empty_collection() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -87,7 +87,7 @@ async fn object_without_external_ids_has_an_empty_collection() {
 
 #[tokio::test]
 async fn unknown_object_in_the_path_is_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for id in ["4711", "pump", "0", "-1", "99999999999999999999"] {
@@ -99,7 +99,7 @@ async fn unknown_object_in_the_path_is_404() {
 
 #[tokio::test]
 async fn unknown_external_id_is_404_with_the_text_of_the_documents() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for answer in [
@@ -114,7 +114,7 @@ async fn unknown_external_id_is_404_with_the_text_of_the_documents() {
 
 #[tokio::test]
 async fn pair_is_unique_in_the_tenant_and_a_type_is_not_in_an_object() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("other").await);
     name(&admin, &device, "plat_Serial", "4711").await;
@@ -150,7 +150,7 @@ async fn pair_of_another_tenant_is_absent_and_free() {
 
 #[tokio::test]
 async fn deleted_external_id_is_gone_and_its_object_stays() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let link = name(&admin, &device, "a", "b").await["self"].as_str().unwrap().to_owned();
@@ -165,7 +165,7 @@ async fn deleted_external_id_is_gone_and_its_object_stays() {
 
 #[tokio::test]
 async fn external_ids_go_with_their_object() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     name(&admin, &device, "a", "b").await;
@@ -179,7 +179,7 @@ async fn external_ids_go_with_their_object() {
 
 #[tokio::test]
 async fn missing_members_are_listed() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -223,7 +223,7 @@ async fn wrong_members_are_refused() {
 
 #[tokio::test]
 async fn server_members_and_unknown_ones_are_ignored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("other").await);
     let mut body = pair("a", "b");
@@ -239,7 +239,7 @@ async fn server_members_and_unknown_ones_are_ignored() {
 
 #[tokio::test]
 async fn transient_mode_stores_nothing_and_unknown_modes_are_422() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     name(&admin, &device, "a", "b").await;

@@ -52,7 +52,7 @@ async fn post_that_races_the_deletion_of_its_object_is_201_or_404() {
 
 #[tokio::test]
 async fn one_of_many_deletes_is_204_and_the_others_are_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let link = name(&admin, &device, "a", "b").await["self"].as_str().unwrap().to_owned();

@@ -7,7 +7,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn each_role_opens_its_own_methods_only() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     name(&admin, &device, "a", "b").await;
@@ -28,7 +28,7 @@ async fn each_role_opens_its_own_methods_only() {
 
 #[tokio::test]
 async fn owner_may_do_everything_to_the_ids_of_an_own_object() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let device = owner.create_device("pump").await;
 
@@ -41,7 +41,7 @@ async fn owner_may_do_everything_to_the_ids_of_an_own_object() {
 
 #[tokio::test]
 async fn id_of_an_object_that_must_not_be_seen_is_403_and_an_absent_one_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     name(&admin, &device, "a", "b").await;
@@ -60,7 +60,7 @@ async fn id_of_an_object_that_must_not_be_seen_is_403_and_an_absent_one_404() {
 
 #[tokio::test]
 async fn role_comes_before_the_body() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = server.admin().create_device("pump").await;
     let caller = server.user_with("joe", &["ROLE_IDENTITY_READ"]).await;
 

@@ -38,7 +38,7 @@ async fn left(caller: &Caller, ids: &[&String]) -> Vec<bool> {
 
 #[tokio::test]
 async fn deleted_group_takes_its_subgroups_but_not_its_devices() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let top = object(&admin, group()).await;
     let sub = below(&admin, &top, "childAssets", subgroup()).await;
@@ -57,7 +57,7 @@ async fn deleted_group_takes_its_subgroups_but_not_its_devices() {
 
 #[tokio::test]
 async fn deleted_device_leaves_its_children_unless_asked() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let gateway = object(&admin, device()).await;
     let sensor = below(&admin, &gateway, "childDevices", device()).await;
@@ -69,7 +69,7 @@ async fn deleted_device_leaves_its_children_unless_asked() {
 
 #[tokio::test]
 async fn cascade_goes_on_from_devices_and_groups_only() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let top = object(&admin, group()).await;
     let gateway = below(&admin, &top, "childAssets", device()).await;
@@ -87,7 +87,7 @@ async fn cascade_goes_on_from_devices_and_groups_only() {
 
 #[tokio::test]
 async fn forced_cascade_goes_on_from_any_object() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let building = object(&admin, json!({"name": "building"})).await;
     let room = below(&admin, &building, "childAssets", json!({"name": "room"})).await;
@@ -122,7 +122,7 @@ async fn everything_of_a_deleted_object_goes_with_it() {
 
 #[tokio::test]
 async fn owner_may_not_take_what_is_not_theirs_along() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let top = object(&owner, group()).await;

@@ -24,7 +24,7 @@ async fn link(caller: &Caller, parent: &str, block: &str, id: &str) {
 
 #[tokio::test]
 async fn child_is_linked_by_id_or_self_and_answered_as_a_reference() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let parent = admin.create_device("gateway").await;
     for block in ["childDevices", "childAssets", "childAdditions"] {
@@ -50,7 +50,7 @@ async fn child_is_linked_by_id_or_self_and_answered_as_a_reference() {
 
 #[tokio::test]
 async fn every_form_of_body_is_told_by_its_media_type_or_its_members() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let parent = admin.create_device("gateway").await;
     let path = format!("{OBJECTS}/{parent}/childDevices");
@@ -77,7 +77,7 @@ async fn every_form_of_body_is_told_by_its_media_type_or_its_members() {
 
 #[tokio::test]
 async fn several_children_are_added_in_their_order_or_not_at_all() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let group = admin.create_device("group").await;
     let path = format!("{OBJECTS}/{group}/childAssets");
@@ -121,7 +121,7 @@ async fn new_object_is_created_below_its_parent() {
 
 #[tokio::test]
 async fn linking_twice_is_201_without_a_duplicate() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (parent, one, two) =
         (admin.create_device("p").await, admin.create_device("a").await, admin.create_device("b").await);
@@ -136,7 +136,7 @@ async fn linking_twice_is_201_without_a_duplicate() {
 
 #[tokio::test]
 async fn link_to_itself_and_rings_are_422() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let ids =
         [admin.create_device("a").await, admin.create_device("b").await, admin.create_device("c").await];
@@ -163,7 +163,7 @@ async fn link_to_itself_and_rings_are_422() {
 
 #[tokio::test]
 async fn unknown_ends_and_absent_links_are_told_apart() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (parent, other) = (admin.create_device("p").await, admin.create_device("o").await);
     let path = format!("{OBJECTS}/{parent}/childDevices");
@@ -186,7 +186,7 @@ async fn unknown_ends_and_absent_links_are_told_apart() {
 
 #[tokio::test]
 async fn hostile_bodies_are_refused_and_harm_nobody() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let path = format!("{OBJECTS}/{}/childAssets", admin.create_device("p").await);
 
@@ -213,7 +213,7 @@ async fn hostile_bodies_are_refused_and_harm_nobody() {
 
 #[tokio::test]
 async fn blocks_of_parents_are_405() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -225,7 +225,7 @@ async fn blocks_of_parents_are_405() {
 
 #[tokio::test]
 async fn children_are_paged_in_the_order_they_were_added() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let parent = admin.create_device("group").await;
     let path = format!("{OBJECTS}/{parent}/childAssets");
@@ -258,7 +258,7 @@ async fn children_are_paged_in_the_order_they_were_added() {
 
 #[tokio::test]
 async fn taking_a_child_off_leaves_both_objects() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     link(&admin, &parent, "childDevices", &one).await;
@@ -275,7 +275,7 @@ async fn taking_a_child_off_leaves_both_objects() {
 
 #[tokio::test]
 async fn linking_needs_the_role_or_both_ends_and_taking_off_one() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let reader = server.user_with("reader", &["ROLE_INVENTORY_READ"]).await;
@@ -302,7 +302,7 @@ async fn linking_needs_the_role_or_both_ends_and_taking_off_one() {
 
 #[tokio::test]
 async fn children_a_caller_may_not_see_are_left_out() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let mine = owner.create_device("mine").await;
@@ -320,7 +320,7 @@ async fn children_a_caller_may_not_see_are_left_out() {
 
 #[tokio::test]
 async fn link_changes_are_told_as_updates_of_the_parent() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     let session = admin.listen(&format!("/managedobjects/{parent}")).await;
@@ -351,7 +351,7 @@ async fn link_changes_are_told_as_updates_of_the_parent() {
 
 #[tokio::test]
 async fn quiescent_links_tell_nobody_transient_ones_store_nothing_and_cep_is_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     let two = admin.create_device("b").await;

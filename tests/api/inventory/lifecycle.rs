@@ -19,7 +19,7 @@ fn with_blocks(mut object: Value) -> Value {
 
 #[tokio::test]
 async fn created_object_has_every_member_of_the_documents() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let body = json!({
         "name": "pump",
         "type": "plat_Pump",
@@ -47,7 +47,7 @@ async fn created_object_has_every_member_of_the_documents() {
 
 #[tokio::test]
 async fn everything_about_an_object_is_optional() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let created = server.admin().create(OBJECTS, &json!({})).await;
 
@@ -56,7 +56,7 @@ async fn everything_about_an_object_is_optional() {
 
 #[tokio::test]
 async fn ids_rise_with_creation() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let mut ids = Vec::new();
 
@@ -69,7 +69,7 @@ async fn ids_rise_with_creation() {
 
 #[tokio::test]
 async fn server_members_in_a_body_are_ignored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let other = admin.create(OBJECTS, &json!({"name": "other"})).await;
     let body = json!({
@@ -91,7 +91,7 @@ async fn server_members_in_a_body_are_ignored() {
 
 #[tokio::test]
 async fn put_changes_only_what_was_sent_and_last_updated() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let created = admin.create(OBJECTS, &json!({"name": "pump", "type": "t", "plat_A": {"x": 1}})).await;
 
@@ -110,7 +110,7 @@ async fn put_changes_only_what_was_sent_and_last_updated() {
 
 #[tokio::test]
 async fn empty_put_changes_nothing_not_even_last_updated() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let created = admin.create(OBJECTS, &json!({"name": "pump"})).await;
     let link = created["self"].as_str().unwrap();
@@ -125,7 +125,7 @@ async fn empty_put_changes_nothing_not_even_last_updated() {
 
 #[tokio::test]
 async fn parallel_changes_of_different_fragments_all_stay() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let path = format!("{OBJECTS}/{}", admin.create_device("pump").await);
 
@@ -145,7 +145,7 @@ async fn parallel_changes_of_different_fragments_all_stay() {
 
 #[tokio::test]
 async fn put_of_an_unknown_object_is_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.admin().put(&format!("{OBJECTS}/4711"), &json!({"name": "pump"})).await;
 
@@ -154,7 +154,7 @@ async fn put_of_an_unknown_object_is_404() {
 
 #[tokio::test]
 async fn deleted_object_is_gone_with_its_alarms() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (gone, kept) = (admin.create_device("gone").await, admin.create_device("kept").await);
     let alarm = admin.raise_alarm(&gone, "hot").await;

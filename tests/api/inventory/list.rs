@@ -12,7 +12,7 @@ async fn names(caller: &Caller, query: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn members_of_a_collection_are_the_objects_as_they_are_read() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let object = admin.create(OBJECTS, &json!({"name": "pump", "plat_A": {"x": 1}})).await;
 
@@ -23,7 +23,7 @@ async fn members_of_a_collection_are_the_objects_as_they_are_read() {
 
 #[tokio::test]
 async fn type_and_fragment_type_filter_exactly_and_together() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     for body in [
         json!({"name": "a", "type": "pump", "plat_IsDevice": {}}),
@@ -43,7 +43,7 @@ async fn type_and_fragment_type_filter_exactly_and_together() {
 
 #[tokio::test]
 async fn fragment_type_follows_changes() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let object = admin.create(OBJECTS, &json!({"name": "a", "plat_Old": 1})).await;
 
@@ -55,7 +55,7 @@ async fn fragment_type_follows_changes() {
 
 #[tokio::test]
 async fn ids_are_given_in_the_order_of_the_list_without_unknown_ones() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (a, b, c) =
         (admin.create_device("a").await, admin.create_device("b").await, admin.create_device("c").await);
@@ -67,7 +67,7 @@ async fn ids_are_given_in_the_order_of_the_list_without_unknown_ones() {
 
 #[tokio::test]
 async fn list_of_ids_is_paged_in_its_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let mut made = Vec::new();
     for n in 0..7 {
@@ -86,7 +86,7 @@ async fn list_of_ids_is_paged_in_its_order() {
 
 #[tokio::test]
 async fn ids_are_combined_with_other_filters() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let pump = admin.create(OBJECTS, &json!({"name": "a", "type": "pump"})).await;
     let motor = admin.create(OBJECTS, &json!({"name": "b", "type": "motor"})).await;
@@ -98,7 +98,7 @@ async fn ids_are_combined_with_other_filters() {
 
 #[tokio::test]
 async fn empty_list_of_ids_finds_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     admin.create_device("pump").await;
 
@@ -108,7 +108,7 @@ async fn empty_list_of_ids_finds_nothing() {
 
 #[tokio::test]
 async fn text_finds_prefixes_of_words_in_top_level_texts_in_any_case() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     for body in [
         json!({"name": "Boiler house", "type": "acme_Pump"}),
@@ -143,7 +143,7 @@ async fn text_finds_prefixes_of_words_in_top_level_texts_in_any_case() {
 
 #[tokio::test]
 async fn text_follows_changes_and_any_text_can_be_stored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let words: String = (0..20_000).map(|n| format!("word{n} ")).collect();
     let object = admin
@@ -163,7 +163,7 @@ async fn text_follows_changes_and_any_text_can_be_stored() {
 
 #[tokio::test]
 async fn owner_filters_exactly_and_together_with_others() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let joe = server.user_with("joe", &["ROLE_INVENTORY_CREATE"]).await;
     joe.create(OBJECTS, &json!({"name": "a", "type": "pump"})).await;
     joe.create(OBJECTS, &json!({"name": "b"})).await;
@@ -204,7 +204,7 @@ async fn parents_of_a_child_are_told_by_the_kind_of_link() {
 
 #[tokio::test]
 async fn repeated_ids_are_given_once() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (a, b) = (admin.create_device("a").await, admin.create_device("b").await);
 

@@ -8,7 +8,7 @@ const OBJECTS: &str = "/inventory/managedObjects";
 
 #[tokio::test]
 async fn create_update_and_delete_are_told_in_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let session = admin.listen("/managedobjects/*").await;
 
@@ -31,7 +31,7 @@ async fn create_update_and_delete_are_told_in_order() {
 
 #[tokio::test]
 async fn empty_put_tells_nobody() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let path = format!("{OBJECTS}/{}", admin.create_device("pump").await);
     let session = admin.listen("/managedobjects/*").await;
@@ -45,7 +45,7 @@ async fn empty_put_tells_nobody() {
 
 #[tokio::test]
 async fn changes_of_one_object_do_not_reach_subscribers_of_another() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (mine, other) = (admin.create_device("mine").await, admin.create_device("other").await);
     let session = admin.listen(&format!("/managedobjects/{mine}")).await;

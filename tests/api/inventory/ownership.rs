@@ -8,7 +8,7 @@ const OBJECTS: &str = "/inventory/managedObjects";
 
 #[tokio::test]
 async fn create_role_or_admin_role_may_create() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for (name, role, status) in [
         ("creator", "ROLE_INVENTORY_CREATE", 201),
@@ -25,7 +25,7 @@ async fn create_role_or_admin_role_may_create() {
 
 #[tokio::test]
 async fn owner_may_read_change_and_delete_without_any_other_role() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let link = owner.create(OBJECTS, &json!({"name": "pump"})).await["self"].as_str().unwrap().to_owned();
 
@@ -38,7 +38,7 @@ async fn owner_may_read_change_and_delete_without_any_other_role() {
 
 #[tokio::test]
 async fn others_may_not_change_or_delete_without_the_admin_role() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let path = format!("{OBJECTS}/{}", admin.create_device("pump").await);
     let reader = server.user_with("reader", &["ROLE_INVENTORY_READ", "ROLE_INVENTORY_CREATE"]).await;
@@ -54,7 +54,7 @@ async fn others_may_not_change_or_delete_without_the_admin_role() {
 
 #[tokio::test]
 async fn admin_role_alone_does_not_read() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let path = format!("{OBJECTS}/{}", server.admin().create_device("pump").await);
     let administrator = server.user_with("administrator", &["ROLE_INVENTORY_ADMIN"]).await;
 
@@ -63,7 +63,7 @@ async fn admin_role_alone_does_not_read() {
 
 #[tokio::test]
 async fn global_object_is_readable_for_everyone_in_the_tenant() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let object = server.admin().create(OBJECTS, &json!({"name": "plan", "plat_Global": {}})).await;
     let nobody = server.user_with("nobody", &[]).await;
 
@@ -75,7 +75,7 @@ async fn global_object_is_readable_for_everyone_in_the_tenant() {
 
 #[tokio::test]
 async fn collection_without_the_read_role_holds_own_and_global_objects() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     server.admin().create(OBJECTS, &json!({"name": "hidden"})).await;
     server.admin().create(OBJECTS, &json!({"name": "global", "plat_Global": {}})).await;
@@ -88,7 +88,7 @@ async fn collection_without_the_read_role_holds_own_and_global_objects() {
 
 #[tokio::test]
 async fn total_pages_are_null_without_the_read_role() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     server.admin().create(OBJECTS, &json!({"name": "hidden"})).await;
 
@@ -99,7 +99,7 @@ async fn total_pages_are_null_without_the_read_role() {
 
 #[tokio::test]
 async fn owner_is_changed_by_the_admin_role_only() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let heir = server.user_with("heir", &[]).await;
     let link = owner.create(OBJECTS, &json!({})).await["self"].as_str().unwrap().to_owned();
@@ -115,7 +115,7 @@ async fn owner_is_changed_by_the_admin_role_only() {
 
 #[tokio::test]
 async fn owner_of_the_source_may_raise_and_change_alarms() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let device = owner.create_device("pump").await;
 
@@ -127,7 +127,7 @@ async fn owner_of_the_source_may_raise_and_change_alarms() {
 
 #[tokio::test]
 async fn former_owner_may_not_write_any_more() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let device = owner.create_device("pump").await;
     owner.raise_alarm(&device, "hot").await;

@@ -124,7 +124,7 @@ async fn alarms_are_read_and_written_by_permission_and_fragment() {
 
 #[tokio::test]
 async fn owner_of_a_gateway_owns_what_hangs_on_it() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let gateway = owner.create_device("gateway").await;
@@ -163,7 +163,7 @@ async fn permission_for_reading_opens_the_channel_of_its_device_only() {
 
 #[tokio::test]
 async fn what_was_measured_is_told_from_names_that_are_kept() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("a").await;
     let path = format!("{OBJECTS}/{device}");

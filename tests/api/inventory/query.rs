@@ -188,7 +188,7 @@ async fn query_makes_type_fragment_type_and_text_ignored_but_not_the_owner() {
 
 #[tokio::test]
 async fn wrong_query_is_422_and_names_place_and_expectation() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     let answer = admin.get(&address("name eq pump")).await;
@@ -241,7 +241,7 @@ async fn any_condition_finds_what_a_plain_reading_of_it_finds() {
 
 #[tokio::test]
 async fn any_path_sorts_numbers_before_texts_before_the_rest() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let mut random = TestRunner::deterministic();
     let mut objects = Vec::new();

@@ -19,7 +19,7 @@ fn shown(object: &Value, block: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn reference_holds_id_name_and_self_of_the_child() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     link(&admin, &parent, "childDevices", &one).await;
@@ -41,7 +41,7 @@ async fn reference_holds_id_name_and_self_of_the_child() {
 
 #[tokio::test]
 async fn parents_are_always_listed_and_named_on_request() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     link(&admin, &parent, "childDevices", &one).await;
@@ -63,7 +63,7 @@ async fn parents_are_always_listed_and_named_on_request() {
 
 #[tokio::test]
 async fn parents_are_a_flat_list_of_parents_and_their_ancestors() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let mut ids = Vec::new();
     for name in ["top", "middle", "other", "leaf"] {
@@ -83,7 +83,7 @@ async fn parents_are_a_flat_list_of_parents_and_their_ancestors() {
 
 #[tokio::test]
 async fn children_are_left_out_on_request() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     link(&admin, &parent, "childAssets", &one).await;
@@ -96,7 +96,7 @@ async fn children_are_left_out_on_request() {
 
 #[tokio::test]
 async fn collection_reads_include_the_children_of_each_member() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     link(&admin, &parent, "childAssets", &one).await;
@@ -112,7 +112,7 @@ async fn collection_reads_include_the_children_of_each_member() {
 
 #[tokio::test]
 async fn put_is_answered_and_told_with_references() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     link(&admin, &parent, "childAssets", &one).await;
@@ -126,7 +126,7 @@ async fn put_is_answered_and_told_with_references() {
 
 #[tokio::test]
 async fn renamed_child_is_shown_by_its_new_name_and_a_deleted_one_not_at_all() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     let two = admin.create_device("b").await;

@@ -132,7 +132,7 @@ async fn current_page_of_a_limited_caller_is_an_offset_into_the_whole_collection
 
 #[tokio::test]
 async fn full_page_of_a_limited_caller_ends_at_its_last_member() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let admin = server.admin();
     for n in 0..7 {

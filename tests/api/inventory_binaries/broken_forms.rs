@@ -65,7 +65,7 @@ async fn wrong_parts_are_refused_for_what_they_are() {
 
 #[tokio::test]
 async fn parts_nobody_asked_for_are_passed_over_up_to_a_bound() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let other = part("Content-Disposition: form-data; name=\"colour\"", &bytes(100_000));
     let parts = [other.clone(), object_part(&named("a")), other.clone(), file_part(b"x"), other.clone()];
@@ -78,7 +78,7 @@ async fn parts_nobody_asked_for_are_passed_over_up_to_a_bound() {
 
 #[tokio::test]
 async fn other_content_types_are_415_and_one_without_a_boundary_400() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let body = form(&[object_part(&named("a")), file_part(b"x")]);
 
@@ -174,7 +174,7 @@ async fn body_that_is_shorter_than_announced_leaves_nothing() {
 
 #[tokio::test]
 async fn name_with_nul_is_no_server_error() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for headers in [

@@ -10,7 +10,7 @@ use crate::harness::{MEDIA, TestServer, member_texts, without};
 
 #[tokio::test]
 async fn stored_file_is_a_managed_object_that_tells_of_its_content() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let object = json!({"name": "boot log", "type": "plat_Log", "plat_Extra": {"x": 1}, "length": 7});
 
@@ -31,7 +31,7 @@ async fn stored_file_is_a_managed_object_that_tells_of_its_content() {
 
 #[tokio::test]
 async fn content_comes_back_byte_for_byte_whatever_its_length() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     const CHUNK: usize = 256 << 10;
 
@@ -51,7 +51,7 @@ async fn content_comes_back_byte_for_byte_whatever_its_length() {
 
 #[tokio::test]
 async fn bytes_that_look_like_boundaries_are_content() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for content in [&b"\r\n--"[..], b"\r\n------boundary\r\n", b"--\r\n\r\r\r\n\r\n--", b"\r", b"\n"] {
@@ -62,7 +62,7 @@ async fn bytes_that_look_like_boundaries_are_content() {
 
 #[tokio::test]
 async fn file_name_and_type_are_those_of_the_part_else_of_the_object_else_defaults() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (object, headers, disposition, name, content_type) in [
@@ -104,7 +104,7 @@ async fn file_name_and_type_are_those_of_the_part_else_of_the_object_else_defaul
 
 #[tokio::test]
 async fn parts_of_a_form_come_in_any_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (object, size, file) = (object_part(&named("boot log")), size_part("5"), file_part(b"hello"));
 
@@ -126,7 +126,7 @@ async fn parts_of_a_form_come_in_any_order() {
 
 #[tokio::test]
 async fn file_without_an_object_gives_its_name_and_type_to_one() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let nameless = part("Content-Disposition: form-data; name=\"file\"", b"x");
 
@@ -166,7 +166,7 @@ async fn put_replaces_the_content_and_keeps_the_object() {
 
 #[tokio::test]
 async fn put_of_nothing_is_an_empty_file_of_the_default_type() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let path = content_of(&upload(&admin, &named("a"), b"hello").await);
 
@@ -201,7 +201,7 @@ async fn delete_removes_object_and_bytes() {
 
 #[tokio::test]
 async fn what_is_no_binary_is_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -220,7 +220,7 @@ async fn what_is_no_binary_is_404() {
 
 #[tokio::test]
 async fn collection_is_a_page_of_the_objects_that_are_binaries() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     admin.create_device("pump").await;
     for name in ["a", "b", "c"] {
@@ -241,7 +241,7 @@ async fn collection_is_a_page_of_the_objects_that_are_binaries() {
 
 #[tokio::test]
 async fn create_update_and_delete_are_told() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let session = admin.listen("/managedobjects/*").await;
 

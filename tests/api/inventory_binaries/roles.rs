@@ -9,7 +9,7 @@ use crate::harness::{TestServer, member_texts};
 
 #[tokio::test]
 async fn create_role_or_admin_role_may_store() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for (name, role, status) in [
         ("creator", "ROLE_INVENTORY_CREATE", 201),
@@ -24,7 +24,7 @@ async fn create_role_or_admin_role_may_store() {
 
 #[tokio::test]
 async fn owner_may_read_replace_and_delete_without_any_other_role() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let path = content_of(&upload(&owner, &named("a"), b"a").await);
 
@@ -53,7 +53,7 @@ async fn each_role_opens_its_own_methods_only() {
 
 #[tokio::test]
 async fn global_binary_is_readable_for_everyone_and_listed() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let global = upload(&admin, &json!({"name": "manual", "plat_Global": {}}), b"read me").await;
     upload(&admin, &named("hidden"), b"x").await;
@@ -81,7 +81,7 @@ async fn device_permission_opens_the_binary_it_names() {
 
 #[tokio::test]
 async fn role_comes_before_the_body() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let reader = server.user_with("reader", &["ROLE_INVENTORY_READ"]).await;
 
     assert_eq!(reader.request("POST", BINARIES).body("{").send().await.status, 403);

@@ -133,7 +133,7 @@ async fn slow_uploads_and_downloads_hold_no_connection_to_the_database() {
 
 #[tokio::test]
 async fn client_that_sends_on_hears_of_its_413() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let path = content_of(&upload(&admin, &named("a"), b"a").await);
 

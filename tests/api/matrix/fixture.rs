@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::json;
 
 use super::SECRET;
+use crate::harness::service::run_everywhere;
 use crate::harness::{
     ADMIN_PASSWORD, Caller, Entry, TestDatabase, TestServer, alarm_of, archive, event_of, measurement_of,
     upload,
 };
-use crate::service::run_everywhere;
 
 /// The kinds of callers, in the order of the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

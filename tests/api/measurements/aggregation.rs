@@ -11,7 +11,7 @@ async fn texts(caller: &Caller, device: &str, aggregation: &str) -> String {
 
 #[tokio::test]
 async fn buckets_hold_the_least_and_the_greatest_and_empty_ones_are_left_out() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     for (time, value) in [
@@ -46,7 +46,7 @@ async fn buckets_hold_the_least_and_the_greatest_and_empty_ones_are_left_out() {
 
 #[tokio::test]
 async fn buckets_begin_where_the_clock_of_the_device_says() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     measure(&admin, &device, "2024-03-10T00:30:00+05:30", 1).await;
@@ -61,7 +61,7 @@ async fn buckets_begin_where_the_clock_of_the_device_says() {
 
 #[tokio::test]
 async fn bucket_of_several_offsets_has_that_of_its_first_measurement() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     measure(&admin, &device, "2024-03-31T12:00:00+02:00", 7).await;
@@ -75,7 +75,7 @@ async fn bucket_of_several_offsets_has_that_of_its_first_measurement() {
 
 #[tokio::test]
 async fn each_of_many_buckets_of_several_offsets_has_that_of_its_first_measurement() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     // Of every second hour the clock is set back in the middle; the first ten hours begin with one offset, then they vary.
@@ -103,7 +103,7 @@ async fn each_of_many_buckets_of_several_offsets_has_that_of_its_first_measureme
 
 #[tokio::test]
 async fn times_from_1970_to_9999_and_offsets_to_14_hours_have_buckets() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     for time in [
@@ -134,7 +134,7 @@ async fn times_from_1970_to_9999_and_offsets_to_14_hours_have_buckets() {
 
 #[tokio::test]
 async fn series_that_stand_in_other_places_of_other_kinds_are_one() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     for (hour, members) in [
@@ -164,7 +164,7 @@ async fn series_that_stand_in_other_places_of_other_kinds_are_one() {
 
 #[tokio::test]
 async fn more_series_than_one_statement_takes_are_aggregated() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let series: serde_json::Map<String, Value> =

@@ -7,7 +7,7 @@ use crate::harness::{RawConnection, TestServer, ids, measurement_of};
 
 #[tokio::test]
 async fn collection_is_answered_with_what_was_created_in_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let sent = json!({"measurements": [
@@ -86,7 +86,7 @@ async fn wrong_element_is_named_by_its_place_and_stores_nothing() {
 
 #[tokio::test]
 async fn empty_collection_creates_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.admin().post(MEASUREMENTS, &json!({"measurements": []})).await;
 
@@ -95,7 +95,7 @@ async fn empty_collection_creates_nothing() {
 
 #[tokio::test]
 async fn collection_of_thousands_is_stored_whole() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let many: Vec<Value> = (0..10_000).map(|n| measurement_of(&device, "2024-03-10T03:00:00Z", n)).collect();

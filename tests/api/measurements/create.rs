@@ -15,7 +15,7 @@ async fn post_text(caller: &Caller, text: &str) -> crate::harness::Answer {
 
 #[tokio::test]
 async fn measurement_is_answered_201_with_its_location_and_what_is_stored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -54,7 +54,7 @@ async fn without_accept_the_answer_has_no_body() {
 
 #[tokio::test]
 async fn missing_members_are_listed() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     let answer = admin.post(MEASUREMENTS, &json!({"env": {"t": {"value": 1}}})).await;
@@ -116,7 +116,7 @@ async fn names_values_and_units_are_checked() {
 
 #[tokio::test]
 async fn measurement_without_series_and_with_other_members_is_accepted() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let members = json!({"note": "text", "list": [1, {"a": null}], "odd name": {"x": 1}, "empty": {}});
@@ -172,7 +172,7 @@ async fn hostile_bodies_are_refused_and_store_nothing() {
 
 #[tokio::test]
 async fn content_types_of_one_and_of_many_are_taken_and_others_are_not() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let one = measurement_of(&device, TIME, 1).to_string();
@@ -244,7 +244,7 @@ async fn times_from_1970_to_9999_and_offsets_to_14_hours_are_kept() {
 
 #[tokio::test]
 async fn more_series_than_an_index_entry_holds_are_kept() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -263,7 +263,7 @@ async fn more_series_than_an_index_entry_holds_are_kept() {
 
 #[tokio::test]
 async fn what_the_server_sets_is_ignored_in_the_body() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let members = json!({"id": "4711", "self": "http://x", "creationTime": "x", "env": {"t": {"value": 1}}});

@@ -13,7 +13,7 @@ async fn table(caller: &Caller, query: &str, accept: &str) -> Answer {
 
 #[tokio::test]
 async fn table_has_a_line_for_each_reading() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump, \"old\"").await;
     let members = json!({"env": {"t": {"value": -1.5, "unit": "C"}, "h": {"value": 3}}, "note": "no line"});
@@ -30,7 +30,7 @@ async fn table_has_a_line_for_each_reading() {
 
 #[tokio::test]
 async fn table_is_paged_filtered_and_converted_as_json_is() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     for n in 1..=3 {
@@ -55,7 +55,7 @@ async fn table_is_paged_filtered_and_converted_as_json_is() {
 
 #[tokio::test]
 async fn json_is_given_where_it_is_accepted_first() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (accept, is_table) in [
@@ -75,7 +75,7 @@ async fn json_is_given_where_it_is_accepted_first() {
 
 #[tokio::test]
 async fn texts_that_a_spreadsheet_would_run_are_kept_text() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("=HYPERLINK(\"http://x\")").await;
     let members = json!({"+cmd": {"t": {"value": -1, "unit": "@x"}}});

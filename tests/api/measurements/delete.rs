@@ -25,7 +25,7 @@ async fn left(caller: &Caller) -> String {
 
 #[tokio::test]
 async fn one_is_deleted_and_told_and_then_unknown() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let measured = measure(&admin, &device, "2024-03-10T00:00:00Z", 1).await;

@@ -7,7 +7,7 @@ use crate::harness::{Caller, MEDIA, TestServer, ids, member_texts};
 
 /// Two devices with five measurements whose types name them, sent out of order.
 async fn populated() -> (TestServer, Caller, String, String) {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     for (device, type_, time, members) in [
@@ -39,7 +39,7 @@ async fn measurements_are_listed_oldest_first_and_reverted_newest_first() {
 
 #[tokio::test]
 async fn measurements_of_one_instant_are_in_the_order_of_their_ids() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let mut sent = Vec::new();
@@ -94,7 +94,7 @@ async fn each_filter_finds_what_it_names() {
 
 #[tokio::test]
 async fn wrong_values_are_refused_by_name() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (query, named) in [
@@ -171,7 +171,7 @@ async fn measurement_is_given_by_its_id_as_it_is_listed() {
 
 #[tokio::test]
 async fn wide_and_irregular_measurements_are_listed_among_the_others() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let wide: serde_json::Map<String, Value> =

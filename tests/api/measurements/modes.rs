@@ -14,7 +14,7 @@ async fn send(caller: &Caller, mode: &str, body: &Value) -> Answer {
 
 #[tokio::test]
 async fn created_measurement_is_told_on_its_channel_and_on_all() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let own = admin.listen(&format!("/measurements/{device}")).await;
@@ -31,7 +31,7 @@ async fn created_measurement_is_told_on_its_channel_and_on_all() {
 
 #[tokio::test]
 async fn each_of_a_collection_is_told_in_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen(&format!("/measurements/{device}")).await;
@@ -101,7 +101,7 @@ async fn unknown_mode_is_refused_before_anything_is_stored() {
 
 #[tokio::test]
 async fn what_is_not_stored_needs_a_source_and_the_right_to_write_all_the_same() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let nobody = server.user_with("nobody", &[]).await;

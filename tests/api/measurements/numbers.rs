@@ -5,7 +5,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn numbers_of_all_kinds_are_given_back_byte_for_byte() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -41,7 +41,7 @@ async fn numbers_of_all_kinds_are_given_back_byte_for_byte() {
 
 #[tokio::test]
 async fn fragments_are_given_back_as_they_were_sent() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 

@@ -22,7 +22,7 @@ async fn types(caller: &Caller, query: &str) -> String {
 
 #[tokio::test]
 async fn read_role_reads_and_admin_role_writes() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = server.admin().create_device("pump").await;
     let link = measure(&server.admin(), &device, TIME, 1).await["self"].as_str().unwrap().to_owned();
     let reader = server.user_with("reader", &["ROLE_MEASUREMENT_READ"]).await;
@@ -42,7 +42,7 @@ async fn read_role_reads_and_admin_role_writes() {
 
 #[tokio::test]
 async fn owner_writes_reads_and_deletes_one_and_does_not_read_or_delete_all() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let device = owner.create_device("pump").await;
 

@@ -12,7 +12,7 @@ const TIME: &str = "2024-03-10T02:30:00Z";
 
 #[tokio::test]
 async fn fifty_parallel_posts_are_all_stored_once() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -106,7 +106,7 @@ async fn device_deleted_while_it_sends_leaves_no_measurement_behind() {
 
 #[tokio::test]
 async fn what_is_deleted_twice_at_once_is_told_once() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let created = super::measure(&admin, &device, TIME, 1).await;

@@ -19,7 +19,7 @@ fn keys(result: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn source_and_range_are_mandatory_and_all_missing_ones_are_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let path = format!("{MEASUREMENTS}/series");
 
@@ -44,7 +44,7 @@ async fn source_and_range_are_mandatory_and_all_missing_ones_are_named() {
 
 #[tokio::test]
 async fn series_are_in_the_order_they_were_first_sent_and_each_is_given_for_each_time() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     send(&server, &device, "2024-01-02T00:00:00Z", json!({"b": {"y": {"value": 2, "unit": "%"}}})).await;
@@ -74,7 +74,7 @@ async fn series_are_in_the_order_they_were_first_sent_and_each_is_given_for_each
 
 #[tokio::test]
 async fn named_series_come_in_the_order_they_are_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     send(&server, &device, "2024-01-01T00:00:00Z", json!({"a": {"x": {"value": 1}, "y": {"value": 2}}}))
@@ -93,7 +93,7 @@ async fn named_series_come_in_the_order_they_are_named() {
 
 #[tokio::test]
 async fn measurements_of_one_instant_merge_by_least_and_greatest() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     measure(&admin, &device, "2024-01-01T02:00:00+02:00", 5).await;
@@ -109,7 +109,7 @@ async fn measurements_of_one_instant_merge_by_least_and_greatest() {
 
 #[tokio::test]
 async fn range_includes_its_ends() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     for hour in 0..5 {
@@ -125,7 +125,7 @@ async fn range_includes_its_ends() {
 
 #[tokio::test]
 async fn large_whole_numbers_are_given_back_with_all_their_digits() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     for value in ["9007199254740993", "9007199254740995", "1.50"] {
@@ -140,7 +140,7 @@ async fn large_whole_numbers_are_given_back_with_all_their_digits() {
 
 #[tokio::test]
 async fn wide_and_irregular_measurements_are_part_of_a_series() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let wide: serde_json::Map<String, Value> =
@@ -158,7 +158,7 @@ async fn wide_and_irregular_measurements_are_part_of_a_series() {
 
 #[tokio::test]
 async fn source_that_has_measured_nothing_has_an_empty_result() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -187,7 +187,7 @@ async fn send_many(server: &TestServer, device: &str, count: i64) {
 
 #[tokio::test]
 async fn more_than_5000_values_are_cut_at_the_far_end() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     send_many(&server, &device, 5000).await;
@@ -210,7 +210,7 @@ async fn more_than_5000_values_are_cut_at_the_far_end() {
 
 #[tokio::test]
 async fn truncation_counts_values_and_not_times() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let many: Vec<Value> = (0..1700)
@@ -233,7 +233,7 @@ async fn truncation_counts_values_and_not_times() {
 
 #[tokio::test]
 async fn result_that_fits_no_memory_is_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     send_many(&server, &device, 5000).await;
@@ -247,7 +247,7 @@ async fn result_that_fits_no_memory_is_refused() {
 
 #[tokio::test]
 async fn supported_series_are_sorted_as_they_are_spelt() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = server.admin().create_device("pump").await;
     for members in
         [json!({"a": {"x": {"value": 1}}, "B": {"z": {"value": 1}}}), json!({"a-b": {"x": {"value": 1}}})]

@@ -12,7 +12,7 @@ async fn read_in(caller: &Caller, path: &str, system: &str) -> Answer {
 }
 
 async fn populated() -> (TestServer, Caller, String, Value) {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let members = json!({"env": {

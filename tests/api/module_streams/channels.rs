@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::deploy;
+use crate::harness::modules::{path_of, set_status};
 use crate::harness::{Caller, TestServer, event_of};
-use crate::modules::{path_of, set_status};
 
 /// Tells of events by their type.
 const DOORS: &str = "module doors;
@@ -22,7 +22,7 @@ fn shown(told: &[Value]) -> Vec<(&str, &Value)> {
 
 #[tokio::test]
 async fn statement_and_wildcard_are_told_of_rows_at_both_paths() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     deploy(&admin, DOORS).await;
@@ -71,7 +71,7 @@ async fn channel_is_there_while_its_module_is_deployed() {
 
 #[tokio::test]
 async fn who_listens_to_a_module_hears_it_again_when_it_is_deployed_again() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     let module = deploy(&admin, DOORS).await;
@@ -87,7 +87,7 @@ async fn who_listens_to_a_module_hears_it_again_when_it_is_deployed_again() {
 
 #[tokio::test]
 async fn module_that_is_renamed_tells_on_other_channels() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
     let module = deploy(&admin, DOORS).await;
@@ -105,7 +105,7 @@ async fn module_that_is_renamed_tells_on_other_channels() {
 
 #[tokio::test]
 async fn channels_of_modules_need_the_role_for_notifications() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     deploy(&server.admin(), DOORS).await;
     let with = server.user_with("with", &["ROLE_NOTIFICATION_READ"]).await;
     let without = server.user_with("without", &["ROLE_EVENT_READ"]).await;

@@ -57,7 +57,7 @@ async fn start(admin: &Caller) -> (String, Session) {
 
 #[tokio::test]
 async fn modules_see_events_in_every_mode() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (device, session) = start(&admin).await;
 
@@ -92,7 +92,7 @@ async fn modules_see_events_in_every_mode() {
 
 #[tokio::test]
 async fn modules_see_measurements_in_every_mode() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (device, session) = start(&admin).await;
     let (path, body) = ("/measurement/measurements", measurement_of(&device, TIME, 20));
@@ -123,7 +123,7 @@ async fn modules_see_measurements_in_every_mode() {
 
 #[tokio::test]
 async fn modules_see_managed_objects_and_their_links() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (device, session) = start(&admin).await;
     let other = admin.create_device("other").await;
@@ -157,7 +157,7 @@ async fn modules_see_managed_objects_and_their_links() {
 
 #[tokio::test]
 async fn modules_see_alarms_and_operations_but_not_their_deletion() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = json!({"name": "agent", "plat_IsDevice": {}, "com_platform_model_Agent": {}});
     let agent = admin.create("/inventory/managedObjects", &agent).await;

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{MODULES, counting, deploy, events, events_come, marking, measure, path_of, set_status, status};
+use crate::harness::tenants::{create_tenant, management};
 use crate::harness::{Caller, TestDatabase, TestServer, eventually};
-use crate::tenants::{create_tenant, management};
 
 /// Declares a stream and fills it.
 const SOURCE: &str = "module source;\n\
@@ -26,7 +26,7 @@ async fn audit_texts(caller: &Caller, module: &Value) -> Vec<(String, String, St
 
 #[tokio::test]
 async fn module_runs_when_its_deployment_is_answered() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
@@ -56,7 +56,7 @@ async fn module_runs_again_when_the_server_starts_again() {
 
 #[tokio::test]
 async fn replaced_module_has_another_id_and_the_old_one_runs_no_more() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let old = deploy(&admin, &marking("marks", "old")).await;
@@ -76,7 +76,7 @@ async fn replaced_module_has_another_id_and_the_old_one_runs_no_more() {
 
 #[tokio::test]
 async fn slips_are_told_in_the_answer_and_whenever_the_module_is_shown() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let text = "module slips;\n\ninsert into CreateAlarms\n\
         select alarm.text as text from AlarmUpdated where alarm.cuont > 10;\n";
@@ -102,7 +102,7 @@ async fn slips_are_told_in_the_answer_and_whenever_the_module_is_shown() {
 
 #[tokio::test]
 async fn renamed_module_keeps_what_it_remembers() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let module = deploy(&admin, &counting("counts")).await;
@@ -118,7 +118,7 @@ async fn renamed_module_keeps_what_it_remembers() {
 
 #[tokio::test]
 async fn module_that_is_deployed_again_remembers_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let module = deploy(&admin, &counting("counts")).await;
@@ -135,7 +135,7 @@ async fn module_that_is_deployed_again_remembers_nothing() {
 
 #[tokio::test]
 async fn deploying_what_is_deployed_changes_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let module = deploy(&admin, &counting("counts")).await;
@@ -152,7 +152,7 @@ async fn deploying_what_is_deployed_changes_nothing() {
 
 #[tokio::test]
 async fn other_modules_keep_what_they_remember_when_one_comes_or_goes() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     deploy(&admin, &counting("counts")).await;
@@ -170,7 +170,7 @@ async fn other_modules_keep_what_they_remember_when_one_comes_or_goes() {
 
 #[tokio::test]
 async fn rows_go_from_one_module_to_another() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     deploy(&admin, SOURCE).await;
@@ -183,7 +183,7 @@ async fn rows_go_from_one_module_to_another() {
 
 #[tokio::test]
 async fn module_that_needs_another_is_undeployed_with_it() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (source, dependent) = (deploy(&admin, SOURCE).await, deploy(&admin, DEPENDENT).await);
 
@@ -214,7 +214,7 @@ async fn text_that_contradicts_another_module_is_refused_and_nothing_changes() {
 
 #[tokio::test]
 async fn each_change_of_a_module_is_recorded() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let module = deploy(&admin, &marking("marks", "seen")).await;
 
@@ -251,7 +251,7 @@ async fn tenant_has_at_most_a_hundred_modules() {
 
 #[tokio::test]
 async fn module_that_looks_things_up_takes_events_in_their_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let looking = "module looks;\n\
@@ -272,7 +272,7 @@ async fn module_that_looks_things_up_takes_events_in_their_order() {
 
 #[tokio::test]
 async fn timers_go_off_without_events() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let ticking = format!(

@@ -5,8 +5,8 @@ use std::time::Duration;
 use platform::config::Settings;
 
 use super::{counting, deploy, events, events_come, marking, measure};
+use crate::harness::tenants::{create_tenant, management};
 use crate::harness::{TestDatabase, TestServer, eventually};
-use crate::tenants::{create_tenant, management};
 use serde_json::json;
 
 /// Who holds the modules, and by which number.

@@ -37,7 +37,7 @@ const ACTS: &str = "module acts;
     ";
 
 async fn start() -> (TestServer, Caller, String) {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin
         .create(

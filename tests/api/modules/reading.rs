@@ -7,7 +7,7 @@ use crate::harness::{ADMIN_PASSWORD, MEDIA, TestDatabase, TestServer, redacted, 
 
 #[tokio::test]
 async fn module_is_shown_as_json_or_as_the_text_that_was_sent() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     // Byte for byte: what editors put before, between and behind lines.
     let text = format!("\u{feff}// Überwachung\r\n{}\t\r\n\r\n", marking("marks", "ä"));
@@ -52,7 +52,7 @@ async fn module_is_shown_as_json_or_as_the_text_that_was_sent() {
 
 #[tokio::test]
 async fn modules_are_listed_page_by_page() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let mut made = Vec::new();
     for n in 0..7 {
@@ -115,7 +115,7 @@ async fn modules_of_other_tenants_are_not_there() {
 
 #[tokio::test]
 async fn unknown_module_is_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for id in ["12345", "0", "-1", "x", "%00", "a%2Fb", "9223372036854775808"] {

@@ -111,7 +111,7 @@ async fn module_that_cannot_keep_up_is_switched_off_and_writers_do_not_wait() {
 
 #[tokio::test]
 async fn statement_that_fails_leaves_the_others_running_until_it_fails_too_often() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let text = marking("marks", "seen")

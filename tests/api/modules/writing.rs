@@ -19,7 +19,7 @@ async fn put(caller: &Caller, path: &str, content_type: &str, body: impl Into<Ve
 
 #[tokio::test]
 async fn module_is_uploaded_as_the_only_part_of_a_form_or_as_text() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let text = |name: &str| marking(name, "seen");
 
@@ -133,7 +133,7 @@ async fn mistake_is_told_with_its_line_and_a_caret() {
 
 #[tokio::test]
 async fn name_of_a_module_is_given_once() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (first, second) =
         (deploy(&admin, &marking("first", "x")).await, deploy(&admin, &marking("second", "x")).await);
@@ -182,7 +182,7 @@ async fn text_is_replaced_under_a_new_id() {
 
 #[tokio::test]
 async fn module_that_cannot_be_replaced_stays() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let module = deploy(&admin, &marking("marks", "one")).await;
     let path = path_of(&module);
@@ -230,7 +230,7 @@ async fn name_and_status_are_changed_by_json() {
 
 #[tokio::test]
 async fn wrong_member_is_refused_by_its_name() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let module = deploy(&admin, &marking("marks", "one")).await;
     let path = path_of(&module);
@@ -254,7 +254,7 @@ async fn wrong_member_is_refused_by_its_name() {
 
 #[tokio::test]
 async fn deleted_module_is_gone() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let module = deploy(&admin, &marking("marks", "one")).await;
 
@@ -269,7 +269,7 @@ async fn deleted_module_is_gone() {
 
 #[tokio::test]
 async fn reading_and_writing_need_their_roles() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let module = deploy(&server.admin(), &marking("marks", "one")).await;
     let path = path_of(&module);
     let reader = server.user_with("reader", &["ROLE_CEP_MANAGEMENT_READ"]).await;
@@ -289,7 +289,7 @@ async fn reading_and_writing_need_their_roles() {
 
 #[tokio::test]
 async fn processing_modes_change_nothing_and_unknown_ones_are_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let request = |mode| {
         let request = admin.request("POST", MODULES).header("Content-Type", "text/plain");

@@ -62,7 +62,7 @@ async fn deletion_without_a_filter_takes_everything() {
 
 #[tokio::test]
 async fn wrong_filter_deletes_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let operation = queue(&admin, &agent).await;

@@ -219,7 +219,7 @@ async fn collection_tells_the_name_of_the_device_and_external_ids_only_to_agents
 
 #[tokio::test]
 async fn device_without_a_name_has_none_in_the_collection() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = admin.create("/inventory/managedObjects", &json!({"com_platform_model_Agent": {}})).await;
     queue(&admin, agent["id"].as_str().unwrap()).await;

@@ -7,7 +7,7 @@ use crate::harness::{MEDIA, TestServer};
 
 #[tokio::test]
 async fn broken_bodies_are_refused_and_change_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let operation = queue(&admin, &agent).await;
@@ -44,7 +44,7 @@ async fn broken_bodies_are_refused_and_change_nothing() {
 
 #[tokio::test]
 async fn reason_that_is_too_long_is_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let operation = queue(&admin, &create_agent(&admin, "gateway").await).await;
 
@@ -58,7 +58,7 @@ async fn reason_that_is_too_long_is_refused() {
 
 #[tokio::test]
 async fn types_of_other_resources_are_415_and_other_versions_406() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let operation = queue(&admin, &create_agent(&admin, "gateway").await).await;
 
@@ -74,7 +74,7 @@ async fn types_of_other_resources_are_415_and_other_versions_406() {
 
 #[tokio::test]
 async fn answers_name_their_media_type() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let operation = queue(&admin, &create_agent(&admin, "gateway").await).await;
 

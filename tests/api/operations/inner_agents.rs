@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{AGENTS, OPERATIONS, create_agent, create_below, found, id_of, place_below, queue};
-use crate::csv::send;
+use crate::harness::csv::send;
 use crate::harness::{Caller, TestServer};
 
 /// An agent `outer` of a device user, below it an agent `inner` of the same, below each a device.

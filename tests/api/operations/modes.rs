@@ -35,7 +35,7 @@ async fn transient_operation_is_told_of_the_device_and_neither_stored_nor_given_
 
 #[tokio::test]
 async fn transient_operation_is_checked_like_any_other() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let lonely = admin.create_device("pump").await;
     let nobody = server.user_with("nobody", &[]).await;
@@ -53,7 +53,7 @@ async fn transient_operation_is_checked_like_any_other() {
 
 #[tokio::test]
 async fn quiescent_is_persistent_and_cep_is_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let watcher = admin.listen("/operations/*").await;

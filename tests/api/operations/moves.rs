@@ -12,7 +12,7 @@ use crate::harness::{TestServer, within};
 
 #[tokio::test]
 async fn pending_operations_go_with_a_device_that_moves_to_another_agent() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (old, new) = (create_agent(&admin, "old").await, create_agent(&admin, "new").await);
     let device = create_below(&admin, &old, "sensor").await;
@@ -34,7 +34,7 @@ async fn pending_operations_go_with_a_device_that_moves_to_another_agent() {
 
 #[tokio::test]
 async fn operation_of_a_device_that_lost_its_agent_can_still_be_finished() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let device = create_below(&admin, &agent, "sensor").await;
@@ -50,7 +50,7 @@ async fn operation_of_a_device_that_lost_its_agent_can_still_be_finished() {
 
 #[tokio::test]
 async fn operations_go_with_their_device() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let operation = queue(&admin, &agent).await;

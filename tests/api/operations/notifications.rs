@@ -7,7 +7,7 @@ use crate::harness::{TestServer, notifications, without};
 
 #[tokio::test]
 async fn creation_and_change_are_told_on_the_channel_of_the_device() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let path = format!("/identity/globalIds/{agent}/externalIds");
@@ -28,7 +28,7 @@ async fn creation_and_change_are_told_on_the_channel_of_the_device() {
 
 #[tokio::test]
 async fn agent_is_given_the_operation_itself_with_what_the_device_is_known_by() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let child = create_below(&admin, &agent, "sensor").await;
@@ -53,7 +53,7 @@ async fn agent_is_given_the_operation_itself_with_what_the_device_is_known_by() 
 
 #[tokio::test]
 async fn agent_is_told_of_new_operations_only() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let session = listen_as(&admin, &agent).await;
@@ -71,7 +71,7 @@ async fn agent_is_told_of_new_operations_only() {
 
 #[tokio::test]
 async fn nearest_agent_is_told_and_none_above_it() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let outer = create_agent(&admin, "outer").await;
     let inner = create_agent(&admin, "inner").await;
@@ -90,7 +90,7 @@ async fn nearest_agent_is_told_and_none_above_it() {
 
 #[tokio::test]
 async fn every_agent_of_several_parents_is_told_once() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agents = [create_agent(&admin, "a").await, create_agent(&admin, "b").await];
     let middle = create_below(&admin, &agents[0], "middle").await;
@@ -119,7 +119,7 @@ async fn every_agent_of_several_parents_is_told_once() {
 
 #[tokio::test]
 async fn agent_that_stops_listening_is_told_no_more() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let (stays, leaves) = (listen_as(&admin, &agent).await, listen_as(&admin, &agent).await);
@@ -133,7 +133,7 @@ async fn agent_that_stops_listening_is_told_no_more() {
 
 #[tokio::test]
 async fn owner_listens_to_the_own_agent_without_the_role() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("device_1", &["ROLE_INVENTORY_CREATE"]).await;
     let agent = create_agent(&owner, "gateway").await;
     let foreign = create_agent(&server.admin(), "other").await;

@@ -44,7 +44,7 @@ async fn following_next_gives_each_operation_once_in_order_by_every_way() {
 
 #[tokio::test]
 async fn pages_by_their_number_alone_are_the_same() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let child = create_below(&admin, &agent, "a").await;
@@ -67,7 +67,7 @@ async fn pages_by_their_number_alone_are_the_same() {
 
 #[tokio::test]
 async fn what_is_queued_between_two_pages_comes_behind() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let first = [queue(&admin, &agent).await, queue(&admin, &agent).await];

@@ -7,7 +7,7 @@ use crate::harness::{RawConnection, TestServer, without};
 
 #[tokio::test]
 async fn operation_for_an_agent_is_pending_with_what_was_given() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
 
@@ -39,11 +39,11 @@ async fn post_without_accept_is_answered_by_its_location_alone() {
 
 #[tokio::test]
 async fn status_of_a_post_is_ignored_and_so_is_what_the_server_sets() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
 
-    let body = json!({"deviceId": agent, "status": "SUCCESSFUL", "failureReason": "none", "id": "7", "self": "x",
+    let body = json!({"deviceId": agent, "status": "SUCCESSFUL", "failureReason": "none", "id": "0", "self": "x",
         "creationTime": "2001-01-01T00:00:00Z", "deviceName": "x", "deviceExternalIDs": {}, "bulkOperationId": "5"});
     let operation = admin.create(OPERATIONS, &body).await;
 
@@ -51,13 +51,13 @@ async fn status_of_a_post_is_ignored_and_so_is_what_the_server_sets() {
         without(&operation, &["self", "id", "creationTime"]),
         json!({"deviceId": agent, "status": "PENDING"})
     );
-    assert_ne!(operation["id"], "7");
+    assert_ne!(operation["id"], "0");
     assert!(!operation["creationTime"].as_str().unwrap().starts_with("2001"));
 }
 
 #[tokio::test]
 async fn delivery_type_is_a_fragment_like_any_other() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
 
@@ -70,7 +70,7 @@ async fn delivery_type_is_a_fragment_like_any_other() {
 
 #[tokio::test]
 async fn device_id_is_taken_as_a_number_too() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
 
@@ -81,7 +81,7 @@ async fn device_id_is_taken_as_a_number_too() {
 
 #[tokio::test]
 async fn device_anywhere_below_an_agent_takes_operations() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let child = create_below(&admin, &agent, "bus").await;
@@ -120,7 +120,7 @@ async fn device_that_belongs_to_no_agent_is_refused_with_a_message_of_its_own() 
 
 #[tokio::test]
 async fn unknown_device_is_422_and_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for device in [json!("4711"), json!(4711), json!("none"), json!("-5"), json!("")] {
@@ -135,7 +135,7 @@ async fn unknown_device_is_422_and_named() {
 
 #[tokio::test]
 async fn object_that_becomes_an_agent_takes_operations_from_then_on() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     assert_eq!(admin.post(OPERATIONS, &json!({"deviceId": device})).await.status, 422);

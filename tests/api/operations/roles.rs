@@ -7,7 +7,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn admin_role_writes_and_does_not_read() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let agent = create_agent(&server.admin(), "gateway").await;
     let writer = server.user_with("writer", &["ROLE_DEVICE_CONTROL_ADMIN"]).await;
 
@@ -21,7 +21,7 @@ async fn admin_role_writes_and_does_not_read() {
 
 #[tokio::test]
 async fn read_role_reads_and_does_not_write() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let agent = create_agent(&server.admin(), "gateway").await;
     let operation = queue(&server.admin(), &agent).await;
     let reader = server.user_with("reader", &["ROLE_DEVICE_CONTROL_READ"]).await;
@@ -35,7 +35,7 @@ async fn read_role_reads_and_does_not_write() {
 
 #[tokio::test]
 async fn owner_of_an_agent_queues_and_changes_for_everything_below() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let roles = ["ROLE_INVENTORY_CREATE", "ROLE_DEVICE_CONTROL_READ"];
     let device_user = server.user_with("device_1", &roles).await;
@@ -55,7 +55,7 @@ async fn owner_of_an_agent_queues_and_changes_for_everything_below() {
 
 #[tokio::test]
 async fn owner_of_an_agent_reads_its_operations_and_not_all() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let agent = create_agent(&owner, "gateway").await;
     let operation = queue(&owner, &agent).await;
@@ -67,7 +67,7 @@ async fn owner_of_an_agent_reads_its_operations_and_not_all() {
 
 #[tokio::test]
 async fn who_may_not_write_learns_nothing_of_agents() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = server.admin().create_device("pump").await;
     let nobody = server.user_with("nobody", &[]).await;
 

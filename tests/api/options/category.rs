@@ -9,7 +9,7 @@ const MAIL: &str = "/tenant/options/mail";
 
 #[tokio::test]
 async fn category_is_a_flat_object_of_keys_and_values() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     for (category, key) in [("mail", "host"), ("mail", "a.b"), ("other", "host")] {
         admin.create(OPTIONS, &option_of(category, key, "v")).await;
@@ -22,7 +22,7 @@ async fn category_is_a_flat_object_of_keys_and_values() {
 
 #[tokio::test]
 async fn put_of_a_category_merges_and_null_removes() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     for key in ["a", "b", "c"] {
         admin.create(OPTIONS, &option_of("mail", key, "old")).await;
@@ -37,7 +37,7 @@ async fn put_of_a_category_merges_and_null_removes() {
 
 #[tokio::test]
 async fn empty_put_of_a_category_changes_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.admin().put(MAIL, &json!({})).await;
 
@@ -46,7 +46,7 @@ async fn empty_put_of_a_category_changes_nothing() {
 
 #[tokio::test]
 async fn wrong_value_refuses_the_whole_put() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for wrong in [json!({"a": "v", "b": 1}), json!({"a": "v", "b": {}}), json!({"a": "v", "": "v"})] {

@@ -41,7 +41,7 @@ async fn keys_of_tokens_need_the_right_to_administer_users() {
 
 #[tokio::test]
 async fn category_of_keys_is_refused_before_the_body() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let manager = server.user_with("manager", &["ROLE_OPTION_MANAGEMENT_ADMIN"]).await;
 
     for path in [CATEGORY.to_owned(), format!("{CATEGORY}/tm")] {

@@ -14,7 +14,7 @@ fn names(page: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn options_are_sorted_by_category_and_key_and_always_counted() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     for (category, key) in [("b", "b"), ("b", "B"), ("B", "z"), ("b", "a"), ("a b", "c")] {
         admin.create(OPTIONS, &option_of(category, key, "v")).await;
@@ -32,7 +32,7 @@ async fn options_are_sorted_by_category_and_key_and_always_counted() {
 
 #[tokio::test]
 async fn next_links_lead_through_all_options_once() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     for n in 0..9 {
         admin.create(OPTIONS, &option_of(&format!("c {}", n % 3), &format!("k&{n}"), "v")).await;
@@ -54,7 +54,7 @@ async fn next_links_lead_through_all_options_once() {
 
 #[tokio::test]
 async fn wrong_parameters_are_422_and_hostile_places_harmless() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for query in ["pageSize=0", "currentPage=x"] {

@@ -18,7 +18,7 @@ async fn stored(server: &TestServer) -> String {
 
 #[tokio::test]
 async fn secret_is_never_shown() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     let created = admin.post(OPTIONS, &option_of("mail", "credentials.password", "hunter-2")).await;
@@ -80,7 +80,7 @@ async fn place_holder_of_nothing_is_422() {
 
 #[tokio::test]
 async fn other_options_are_stored_as_they_are() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (category, key) in

@@ -9,7 +9,7 @@ const HOST: &str = "/tenant/options/mail/host";
 
 #[tokio::test]
 async fn post_creates_with_201_and_overwrites_with_200() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     let created = admin.post(OPTIONS, &option_of("mail", "host", "a")).await;
@@ -25,7 +25,7 @@ async fn post_creates_with_201_and_overwrites_with_200() {
 
 #[tokio::test]
 async fn put_sets_a_value_whether_or_not_it_was_there() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for value in ["a", "b", ""] {
@@ -37,7 +37,7 @@ async fn put_sets_a_value_whether_or_not_it_was_there() {
 
 #[tokio::test]
 async fn deleted_option_is_gone() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     admin.create(OPTIONS, &option_of("mail", "host", "a")).await;
 
@@ -65,7 +65,7 @@ async fn answers_have_the_media_type_of_options_and_no_body_without_accept() {
 
 #[tokio::test]
 async fn names_are_kept_and_linked_whatever_their_characters() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (category, key) in [
@@ -85,7 +85,7 @@ async fn names_are_kept_and_linked_whatever_their_characters() {
 
 #[tokio::test]
 async fn names_have_at_most_256_characters() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (longest, longer) = ("ä".repeat(256), "x".repeat(257));
 
@@ -123,7 +123,7 @@ async fn missing_members_are_listed_and_wrong_ones_named() {
 
 #[tokio::test]
 async fn hostile_paths_and_bodies_are_4xx() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for path in ["%00/k", "c/%00", "%0A/k", "c/%FF"] {
@@ -146,7 +146,7 @@ async fn hostile_paths_and_bodies_are_4xx() {
 
 #[tokio::test]
 async fn read_role_reads_and_admin_role_writes() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     server.admin().create(OPTIONS, &option_of("mail", "host", "a")).await;
     let reader = server.user_with("reader", &["ROLE_OPTION_MANAGEMENT_READ"]).await;
     let writer = server.user_with("writer", &["ROLE_OPTION_MANAGEMENT_ADMIN"]).await;
@@ -170,7 +170,7 @@ async fn read_role_reads_and_admin_role_writes() {
 
 #[tokio::test]
 async fn predefined_option_has_its_value_until_it_is_set_and_again_when_it_is_deleted() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let path = "/tenant/options/access.control/allow.origin";
 
@@ -185,7 +185,7 @@ async fn predefined_option_has_its_value_until_it_is_set_and_again_when_it_is_de
 
 #[tokio::test]
 async fn unknown_processing_mode_is_422() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (method, path) in

@@ -8,7 +8,7 @@ const SYSTEM: &str = "/tenant/system/options";
 
 #[tokio::test]
 async fn version_of_the_server_is_an_option() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let option = server.admin().read("/tenant/system/options/system/version").await;
 
@@ -23,7 +23,7 @@ async fn version_of_the_server_is_an_option() {
 
 #[tokio::test]
 async fn system_options_are_listed_with_their_links() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     let page = admin.read(&format!("{SYSTEM}?pageSize=100&withTotalPages=true")).await;
@@ -39,7 +39,7 @@ async fn system_options_are_listed_with_their_links() {
 
 #[tokio::test]
 async fn unknown_system_option_is_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for path in ["system/unknown", "unknown/version", "%00/x"] {
         let answer = server.admin().get(&format!("{SYSTEM}/{path}")).await;
@@ -49,7 +49,7 @@ async fn unknown_system_option_is_404() {
 
 #[tokio::test]
 async fn system_options_are_read_only_and_need_the_read_role() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let joe = server.user_with("joe", &["ROLE_OPTION_MANAGEMENT_ADMIN"]).await;
 
     for path in [SYSTEM, "/tenant/system/options/system/version"] {

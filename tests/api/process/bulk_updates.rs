@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::alarms::bulk_update::{count_of, fill};
+use crate::harness::bulk_updates::{count_of, fill};
 use crate::harness::{Caller, Program, TestDatabase, eventually, eventually_within, scratch};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));

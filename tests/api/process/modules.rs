@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use crate::harness::modules::{counting, deploy, events, events_come, marking, measure};
 use crate::harness::{Caller, Program, TestDatabase, TestServer, eventually, scratch};
-use crate::modules::{counting, deploy, events, events_come, marking, measure};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 

@@ -33,7 +33,7 @@ fn types(answer: &[Value]) -> Vec<&str> {
 
 #[tokio::test]
 async fn extension_is_granted_to_those_who_ask() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     let asked = admin.handshake(json!({"ext": {"ack": true}})).await;
@@ -46,7 +46,7 @@ async fn extension_is_granted_to_those_who_ask() {
 
 #[tokio::test]
 async fn every_connect_reply_carries_a_new_number() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = acknowledging(&admin, "/alarms/*").await;
@@ -63,7 +63,7 @@ async fn every_connect_reply_carries_a_new_number() {
 
 #[tokio::test]
 async fn batch_that_was_not_acknowledged_is_sent_again_before_newer_ones() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = acknowledging(&admin, "/alarms/*").await;
@@ -83,7 +83,7 @@ async fn batch_that_was_not_acknowledged_is_sent_again_before_newer_ones() {
 
 #[tokio::test]
 async fn first_batch_is_sent_again_to_a_client_that_has_none() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = acknowledging(&admin, "/alarms/*").await;
@@ -97,7 +97,7 @@ async fn first_batch_is_sent_again_to_a_client_that_has_none() {
 
 #[tokio::test]
 async fn acknowledged_batches_are_not_sent_again() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = acknowledging(&admin, "/alarms/*").await;
@@ -112,7 +112,7 @@ async fn acknowledged_batches_are_not_sent_again() {
 
 #[tokio::test]
 async fn several_lost_batches_are_sent_again_in_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = acknowledging(&admin, "/alarms/*").await;
@@ -133,7 +133,7 @@ async fn several_lost_batches_are_sent_again_in_order() {
 
 #[tokio::test]
 async fn number_that_was_never_given_is_no_server_error() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = acknowledging(&admin, "/alarms/*").await;
@@ -147,7 +147,7 @@ async fn number_that_was_never_given_is_no_server_error() {
 
 #[tokio::test]
 async fn session_without_the_extension_gets_no_numbers() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;

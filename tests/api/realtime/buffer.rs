@@ -79,7 +79,7 @@ async fn other_messages_keep_a_session_alive_too() {
 
 #[tokio::test]
 async fn what_is_published_within_the_interval_is_delivered_by_the_next_connect() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -121,7 +121,7 @@ async fn interval_asked_for_at_connect_replaces_the_default() {
 
 #[tokio::test]
 async fn shorter_interval_of_the_client_counts() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let session = server.admin().session_with(json!({"advice": {"interval": 300}})).await;
 
     outlast(SHORT).await;
@@ -131,7 +131,7 @@ async fn shorter_interval_of_the_client_counts() {
 
 #[tokio::test]
 async fn queue_does_not_survive_a_new_handshake() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let old = admin.listen("/alarms/*").await;
@@ -147,7 +147,7 @@ async fn queue_does_not_survive_a_new_handshake() {
 
 #[tokio::test]
 async fn what_came_before_the_subscription_is_not_delivered() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.session().await;

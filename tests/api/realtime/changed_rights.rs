@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::authentication::issuer::{RSA_2048, upload};
+use crate::harness::issuer::{RSA_2048, upload};
 use crate::harness::{
     Caller, REALTIME, Session, Socket, TestDatabase, TestServer, connect, eventually, handshake,
     notifications, reply, soon, subscribe,

@@ -8,7 +8,7 @@ use crate::harness::{REALTIME, TestServer, eventually, notifications, reply, soo
 
 #[tokio::test]
 async fn held_connect_is_answered_when_there_is_something() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen(&format!("/alarms/{device}")).await;
@@ -49,7 +49,7 @@ async fn connect_is_answered_whether_it_comes_before_or_after_the_notification()
 
 #[tokio::test]
 async fn what_came_between_two_connects_waits_in_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -65,7 +65,7 @@ async fn what_came_between_two_connects_waits_in_order() {
 
 #[tokio::test]
 async fn message_ids_differ_and_are_texts() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -81,7 +81,7 @@ async fn message_ids_differ_and_are_texts() {
 
 #[tokio::test]
 async fn timeout_zero_answers_at_once_and_advises_how_long_the_next_connect_is_held() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let session = server.admin().session().await;
 
     let answer = within(Duration::from_secs(5), "an answer at once", session.glance()).await;
@@ -92,7 +92,7 @@ async fn timeout_zero_answers_at_once_and_advises_how_long_the_next_connect_is_h
 
 #[tokio::test]
 async fn timeout_zero_takes_what_waits() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -105,7 +105,7 @@ async fn timeout_zero_takes_what_waits() {
 
 #[tokio::test]
 async fn timeout_of_the_client_bounds_the_hold() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let session = server.admin().session().await;
     let begun = Instant::now();
 
@@ -143,7 +143,7 @@ async fn handshake_advice_names_the_configured_timeout() {
 
 #[tokio::test]
 async fn advice_of_a_connect_that_is_held_longer_is_about_the_next_one() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -157,7 +157,7 @@ async fn advice_of_a_connect_that_is_held_longer_is_about_the_next_one() {
 
 #[tokio::test]
 async fn newer_connect_is_held_and_the_older_answered_plainly() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -214,7 +214,7 @@ async fn many_connects_of_one_client_at_once_lose_and_double_nothing() {
 
 #[tokio::test]
 async fn connect_among_other_messages_is_answered_at_once_with_what_there_is() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -239,7 +239,7 @@ async fn connect_among_other_messages_is_answered_at_once_with_what_there_is() {
 
 #[tokio::test]
 async fn notifications_travel_with_connect_replies_only() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -254,7 +254,7 @@ async fn notifications_travel_with_connect_replies_only() {
 
 #[tokio::test]
 async fn first_connect_is_held_like_any_other() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -269,7 +269,7 @@ async fn first_connect_is_held_like_any_other() {
 
 #[tokio::test]
 async fn channels_subscribed_while_a_connect_is_held_are_delivered_by_it() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.session().await;
@@ -283,7 +283,7 @@ async fn channels_subscribed_while_a_connect_is_held_are_delivered_by_it() {
 
 #[tokio::test]
 async fn disconnect_ends_the_session_and_answers_its_held_connect() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let session = server.admin().session().await;
     let held = session.hold().await;
 

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
+use crate::harness::modules::{deploy, marking};
 use crate::harness::{REALTIME, RawConnection, TestServer, alarm_of, notifications, soon};
-use crate::modules::{deploy, marking};
 
 const HANDSHAKE: &str =
     r#"[{"id":1,"channel":"/meta/handshake","version":"1.0","supportedConnectionTypes":["long-polling"]}]"#;
 
 #[tokio::test]
 async fn all_paths_and_sub_paths_are_served_and_the_old_ones_say_so() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (path, deprecated) in [
@@ -31,7 +31,7 @@ async fn all_paths_and_sub_paths_are_served_and_the_old_ones_say_so() {
 
 #[tokio::test]
 async fn module_channels_are_served_at_a_path_of_their_own_too() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     deploy(&admin, &marking("pumps", "hot")).await;
     let session = admin.session().await;
@@ -43,7 +43,7 @@ async fn module_channels_are_served_at_a_path_of_their_own_too() {
 
 #[tokio::test]
 async fn one_session_goes_through_all_paths() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.session().await;
@@ -57,7 +57,7 @@ async fn one_session_goes_through_all_paths() {
 
 #[tokio::test]
 async fn answer_is_json() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.admin().bayeux(REALTIME, &json!([])).await;
 
@@ -130,7 +130,7 @@ async fn compatibility_switch_leaves_rest_as_it_is() {
 
 #[tokio::test]
 async fn content_type_of_bayeux_is_not_examined() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for content_type in ["application/json;charset=UTF-8", "text/json", "text/plain"] {

@@ -6,7 +6,7 @@ use crate::harness::{REALTIME, TestServer, without};
 
 #[tokio::test]
 async fn unknown_client_is_told_to_handshake() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for client in [json!("0123456789abcdef0123456789abcdef"), json!("x"), json!(""), json!(5), json!(null)] {
@@ -28,7 +28,7 @@ async fn unknown_client_is_told_to_handshake() {
 
 #[tokio::test]
 async fn missing_client_id_is_an_unknown_client() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let replies = server.admin().exchange(REALTIME, &json!([{"channel": "/meta/connect"}])).await;
 
@@ -37,7 +37,7 @@ async fn missing_client_id_is_an_unknown_client() {
 
 #[tokio::test]
 async fn missing_channel_is_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for message in [json!({"id": 1}), json!({"id": 1, "channel": null}), json!({"id": 1, "channel": 5})] {
@@ -52,7 +52,7 @@ async fn missing_channel_is_named() {
 
 #[tokio::test]
 async fn publishing_is_denied() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let listener = admin.listen("/alarms/*").await;
     let session = admin.session().await;
@@ -68,7 +68,7 @@ async fn publishing_is_denied() {
 
 #[tokio::test]
 async fn body_that_is_no_array_and_no_object_is_400() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let deep = "[".repeat(100_000);
 
@@ -105,7 +105,7 @@ async fn missing_or_wrong_http_credentials_are_401() {
 
 #[tokio::test]
 async fn single_message_is_answered_with_an_array() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let session = server.admin().session().await;
 
     let message: Value = session.message("/meta/subscribe", json!({"subscription": "/alarms/*"}));
@@ -116,7 +116,7 @@ async fn single_message_is_answered_with_an_array() {
 
 #[tokio::test]
 async fn empty_array_is_answered_with_an_empty_array() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.admin().bayeux(REALTIME, &json!([])).await;
 
@@ -125,7 +125,7 @@ async fn empty_array_is_answered_with_an_empty_array() {
 
 #[tokio::test]
 async fn one_bad_message_does_not_spoil_its_neighbours() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let session = server.admin().session().await;
 
     let messages = json!([
@@ -142,7 +142,7 @@ async fn one_bad_message_does_not_spoil_its_neighbours() {
 
 #[tokio::test]
 async fn thousand_messages_in_one_request_are_all_answered() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let session = server.admin().session().await;
 
     let message = session.message("/meta/subscribe", json!({"subscription": "/alarms/*"}));

@@ -43,7 +43,7 @@ async fn heard_until_last(caller: &Caller, session: &Session, device: &str) -> V
 
 #[tokio::test]
 async fn alarms_of_all_descendants_are_delivered_on_the_channel_that_was_subscribed_to() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let [plant, line, pump, motor, sticker] = plant(&admin).await;
     let stranger = admin.create_device("stranger").await;
@@ -70,7 +70,7 @@ async fn alarms_of_all_descendants_are_delivered_on_the_channel_that_was_subscri
 
 #[tokio::test]
 async fn events_of_all_descendants_are_delivered_as_alarms_are() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let [plant, line, pump, motor, _] = plant(&admin).await;
     let session = admin.listen(&format!("/eventsWithChildren/{plant}")).await;
@@ -96,7 +96,7 @@ async fn events_of_all_descendants_are_delivered_as_alarms_are() {
 
 #[tokio::test]
 async fn only_families_above_the_source_hear_of_it() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let [plant, line, pump, motor, _] = plant(&admin).await;
     let below = admin.listen(&format!("/alarmsWithChildren/{motor}")).await;
@@ -113,7 +113,7 @@ async fn only_families_above_the_source_hear_of_it() {
 
 #[tokio::test]
 async fn changes_and_deletions_are_delivered_too() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let [plant, _, _, motor, _] = plant(&admin).await;
     let session = admin.listen(&format!("/alarmsWithChildren/{plant}")).await;
@@ -135,7 +135,7 @@ async fn changes_and_deletions_are_delivered_too() {
 
 #[tokio::test]
 async fn session_that_listens_to_an_object_and_its_families_gets_a_copy_on_each_channel() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let [plant, line, _, motor, _] = plant(&admin).await;
     let session = admin.session().await;
@@ -162,7 +162,7 @@ async fn session_that_listens_to_an_object_and_its_families_gets_a_copy_on_each_
 
 #[tokio::test]
 async fn object_that_is_linked_is_heard_from_then_on_and_unlinked_no_more() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let session = admin.listen(&format!("/alarmsWithChildren/{pump}")).await;
@@ -201,7 +201,7 @@ async fn order_of_a_device_stays_when_its_family_is_looked_up() {
 
 #[tokio::test]
 async fn unsubscribed_family_is_silent_and_the_object_itself_is_not() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let [plant, _, _, motor, _] = plant(&admin).await;
     let session = admin.session().await;
@@ -216,7 +216,7 @@ async fn unsubscribed_family_is_silent_and_the_object_itself_is_not() {
 
 #[tokio::test]
 async fn owner_hears_of_what_hangs_on_an_own_device() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let pump = owner.create_device("pump").await;

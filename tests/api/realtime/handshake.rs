@@ -8,7 +8,7 @@ use crate::harness::{REALTIME, TestServer, eventually, without};
 
 #[tokio::test]
 async fn handshake_is_answered_with_client_id_and_all_advice() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let reply = server.admin().handshake(json!({"minimumVersion": "1.0"})).await;
 
@@ -27,7 +27,7 @@ async fn handshake_is_answered_with_client_id_and_all_advice() {
 
 #[tokio::test]
 async fn client_ids_are_long_alphanumeric_and_never_the_same() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let mut seen = BTreeSet::new();
 
@@ -44,7 +44,7 @@ async fn client_ids_are_long_alphanumeric_and_never_the_same() {
 
 #[tokio::test]
 async fn id_is_echoed_in_its_own_type_and_left_out_when_absent() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for id in [json!(7), json!("7"), json!("a-b_c\u{e4}\""), json!(-1), json!(9_007_199_254_740_993_u64)] {
@@ -59,7 +59,7 @@ async fn id_is_echoed_in_its_own_type_and_left_out_when_absent() {
 
 #[tokio::test]
 async fn connection_types_are_those_of_both_sides() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (offered, common) in [
@@ -81,7 +81,7 @@ async fn connection_types_are_those_of_both_sides() {
 
 #[tokio::test]
 async fn handshake_without_a_common_connection_type_fails() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let reply = server.admin().handshake(json!({"supportedConnectionTypes": ["iframe"]})).await;
 
@@ -91,7 +91,7 @@ async fn handshake_without_a_common_connection_type_fails() {
 
 #[tokio::test]
 async fn handshake_without_version_and_connection_types_is_accepted() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let replies = server.admin().exchange(REALTIME, &json!([{"id": 1, "channel": "/meta/handshake"}])).await;
 
@@ -101,7 +101,7 @@ async fn handshake_without_version_and_connection_types_is_accepted() {
 
 #[tokio::test]
 async fn other_messages_beside_a_handshake_are_ignored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let other = admin.session().await;
 
@@ -119,7 +119,7 @@ async fn other_messages_beside_a_handshake_are_ignored() {
 
 #[tokio::test]
 async fn wrong_token_in_the_handshake_is_denied() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for token in [json!("bm9ib2R5Om5vdGhpbmc="), json!("!!!"), json!("")] {
         let ext = json!({"com.platform.authn": {"token": token}});
@@ -137,7 +137,7 @@ async fn wrong_token_in_the_handshake_is_denied() {
 
 #[tokio::test]
 async fn token_of_another_user_opens_a_session_of_that_user() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let token = joe.authorization().unwrap().replace("Basic ", "");
 
@@ -170,7 +170,7 @@ async fn sessions_of_a_user_are_capped_when_configured() {
 
 #[tokio::test]
 async fn hostile_handshakes_are_answered_and_harm_nobody() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for more in [

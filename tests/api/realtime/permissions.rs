@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::harness::modules::{deploy, marking};
 use crate::harness::{
     ADMIN_PASSWORD, Session, TestDatabase, TestServer, eventually_within, notifications, reply, soon, without,
 };
-use crate::modules::{deploy, marking};
 
 /// Revoked rights must show within this time (B-18).
 const REVOKED: Duration = Duration::from_secs(5);
 
 #[tokio::test]
 async fn each_resource_needs_its_own_role() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = server.admin().create_device("pump").await;
     deploy(&server.admin(), &marking("pumps", "hot")).await;
 
@@ -38,7 +38,7 @@ async fn each_resource_needs_its_own_role() {
 
 #[tokio::test]
 async fn channels_with_children_need_the_role_of_their_resource() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = server.admin().create_device("pump").await;
 
     for (word, role) in [("alarmsWithChildren", "ROLE_ALARM_READ"), ("eventsWithChildren", "ROLE_EVENT_READ")]
@@ -54,7 +54,7 @@ async fn channels_with_children_need_the_role_of_their_resource() {
 
 #[tokio::test]
 async fn subscribe_without_permission_is_denied_without_advice() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let session = server.user_with("joe", &[]).await.session().await;
 
     let reply = session.subscribe("/alarms/*").await;
@@ -71,7 +71,7 @@ async fn subscribe_without_permission_is_denied_without_advice() {
 
 #[tokio::test]
 async fn agent_channel_needs_the_device_control_role() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let channel = format!("/{}", server.admin().create_device("agent").await);
     let with = server.user_with("with", &["ROLE_DEVICE_CONTROL_READ"]).await.session().await;
     let without = server.user_with("without", &["ROLE_NOTIFICATION_READ"]).await.session().await;
@@ -84,7 +84,7 @@ async fn agent_channel_needs_the_device_control_role() {
 
 #[tokio::test]
 async fn owner_listens_to_the_own_object_without_the_role() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let device = owner.create_device("pump").await;
     let session = owner.session().await;
@@ -99,7 +99,7 @@ async fn owner_listens_to_the_own_object_without_the_role() {
 
 #[tokio::test]
 async fn objects_of_others_and_unknown_ones_are_denied_alike() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let foreign = server.admin().create_device("pump").await;
     let session = server.user_with("joe", &["ROLE_INVENTORY_CREATE"]).await.session().await;
 

@@ -50,7 +50,7 @@ async fn websocket_that_does_not_read_overflows_without_harming_others() {
 
 #[tokio::test]
 async fn long_poll_that_does_not_read_delays_nobody() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let slow = admin.listen("/alarms/*").await;
@@ -70,7 +70,7 @@ async fn long_poll_that_does_not_read_delays_nobody() {
 
 #[tokio::test]
 async fn batch_that_a_slow_client_did_not_finish_is_sent_again_under_the_extension() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.session_with(json!({"ext": {"ack": true}})).await;
@@ -87,7 +87,7 @@ async fn batch_that_a_slow_client_did_not_finish_is_sent_again_under_the_extensi
 
 #[tokio::test]
 async fn session_lives_as_long_as_its_client_reads_and_its_interval_after_that() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
+use crate::harness::modules::{deploy, marking};
 use crate::harness::{REALTIME, TestServer, notifications, without};
-use crate::modules::{deploy, marking};
 
 #[tokio::test]
 async fn subscribe_and_unsubscribe_echo_the_subscription() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let session = server.admin().session().await;
 
     for channel in ["/meta/subscribe", "/meta/unsubscribe"] {
@@ -29,7 +29,7 @@ async fn subscribe_and_unsubscribe_echo_the_subscription() {
 
 #[tokio::test]
 async fn every_channel_of_the_documents_is_taken_at_its_endpoint() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     deploy(&admin, &marking("pumps", "hot")).await;
@@ -49,7 +49,7 @@ async fn every_channel_of_the_documents_is_taken_at_its_endpoint() {
 
 #[tokio::test]
 async fn other_channels_are_invalid() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let session = server.admin().session().await;
     let operations = session.on("/notification/operations");
 
@@ -95,7 +95,7 @@ async fn other_channels_are_invalid() {
 
 #[tokio::test]
 async fn channels_of_no_resource_and_no_deployed_module_are_denied() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.session().await;
@@ -128,7 +128,7 @@ async fn channels_of_no_resource_and_no_deployed_module_are_denied() {
 
 #[tokio::test]
 async fn missing_subscription_is_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let session = server.admin().session().await;
 
     for channel in ["/meta/subscribe", "/meta/unsubscribe"] {
@@ -142,7 +142,7 @@ async fn missing_subscription_is_named() {
 
 #[tokio::test]
 async fn repeated_subscribe_makes_no_duplicates() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.session().await;
@@ -161,7 +161,7 @@ async fn repeated_subscribe_makes_no_duplicates() {
 
 #[tokio::test]
 async fn session_subscribed_to_wildcard_and_device_hears_once_on_the_concrete_channel() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.session().await;
@@ -180,7 +180,7 @@ async fn session_subscribed_to_wildcard_and_device_hears_once_on_the_concrete_ch
 
 #[tokio::test]
 async fn channel_with_children_delivers_those_of_the_object_itself() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let session = admin.listen(&format!("/alarmsWithChildren/{pump}")).await;
@@ -195,7 +195,7 @@ async fn channel_with_children_delivers_those_of_the_object_itself() {
 
 #[tokio::test]
 async fn unsubscribed_channel_is_silent_and_the_others_are_not() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let session = admin.session().await;
@@ -213,7 +213,7 @@ async fn unsubscribed_channel_is_silent_and_the_others_are_not() {
 
 #[tokio::test]
 async fn unsubscribe_from_the_wildcard_leaves_the_device() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.session().await;
@@ -228,7 +228,7 @@ async fn unsubscribe_from_the_wildcard_leaves_the_device() {
 
 #[tokio::test]
 async fn unsubscribe_of_nothing_is_successful() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let session = server.admin().session().await;
 
     let reply = session.unsubscribe("/alarms/*").await;
@@ -271,7 +271,7 @@ async fn what_is_published_after_the_reply_is_delivered() {
 
 #[tokio::test]
 async fn messages_of_one_request_are_processed_and_answered_in_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let session = admin.session().await;
 

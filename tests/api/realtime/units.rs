@@ -22,7 +22,7 @@ async fn listen_in(caller: &Caller, units: Value, channel: &str) -> Session {
 
 #[tokio::test]
 async fn each_session_is_told_in_its_units() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let channel = format!("/measurements/{device}");
@@ -52,7 +52,7 @@ async fn each_session_is_told_in_its_units() {
 
 #[tokio::test]
 async fn units_hold_for_the_session_whatever_it_subscribes_to() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = listen_in(&admin, json!("imperial"), "/measurements/*").await;
@@ -76,7 +76,7 @@ async fn units_hold_for_the_session_whatever_it_subscribes_to() {
 
 #[tokio::test]
 async fn other_systems_of_units_are_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for units in [json!("nautical"), json!(""), json!(5), json!({}), json!(["metric"]), json!(true)] {

@@ -63,7 +63,7 @@ async fn session_of_a_vanished_client_ends_after_the_interval() {
 
 #[tokio::test]
 async fn client_that_comes_back_on_a_new_connection_goes_on() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;

@@ -8,34 +8,10 @@ mod isolation;
 mod list;
 mod suspend;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::harness::tenants::{TENANTS, create_tenant, management, tenant_of};
 use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
-
-const TENANTS: &str = "/tenant/tenants";
-
-/// The administrator of the installation.
-pub(crate) fn management(server: &TestServer) -> Caller {
-    server.caller("management/admin", ADMIN_PASSWORD)
-}
-
-/// A complete body of a tenant; its administrator has the password of all administrators.
-fn tenant_of(id: &str) -> Value {
-    json!({
-        "id": id,
-        "domain": format!("plant-{id}.example.com"),
-        "company": "Acme",
-        "adminName": "boss",
-        "adminPass": ADMIN_PASSWORD,
-        "adminEmail": "boss@example.com",
-    })
-}
-
-/// A tenant below `management`; gives its administrator.
-pub(crate) async fn create_tenant(server: &TestServer, id: &str) -> Caller {
-    management(server).create(TENANTS, &tenant_of(id)).await;
-    server.caller(&format!("{id}/boss"), ADMIN_PASSWORD)
-}
 
 /// A tenant that may have sub-tenants; gives its administrator.
 async fn create_reseller(server: &TestServer, id: &str) -> Caller {

@@ -5,8 +5,8 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 
 use super::USERS;
+use crate::harness::tenants::management;
 use crate::harness::{ADMIN_PASSWORD, Caller, TestServer};
-use crate::tenants::management;
 
 const ALARMS: &str = "/alarm/alarms";
 
@@ -151,7 +151,7 @@ async fn deleted_user_is_refused_and_a_created_one_served_from_the_next_request_
 #[tokio::test]
 async fn suspended_tenant_is_refused_from_the_next_request_on() {
     let server = server().await;
-    let boss = crate::tenants::create_tenant(&server, "t7").await;
+    let boss = crate::harness::tenants::create_tenant(&server, "t7").await;
     let _load = Load::of(&boss);
     let operator = management(&server);
     let set = async |status: &str| {

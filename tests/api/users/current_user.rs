@@ -33,7 +33,7 @@ async fn current_user_has_effective_roles_and_no_groups() {
 
 #[tokio::test]
 async fn media_type_of_the_answer_decides_its_shape() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let joe =
         server.user_with("joe", &["ROLE_USER_MANAGEMENT_OWN_READ", "ROLE_USER_MANAGEMENT_OWN_ADMIN"]).await;
     let shape = |user: &Value| (user.get("roles").is_some(), user.get("effectiveRoles").is_some());
@@ -94,7 +94,7 @@ async fn own_password_is_changed() {
 
 #[tokio::test]
 async fn own_record_needs_the_own_roles() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let reader = server.user_with("reader", &["ROLE_USER_MANAGEMENT_OWN_READ"]).await;
     let writer = server.user_with("writer", &["ROLE_USER_MANAGEMENT_OWN_ADMIN"]).await;
     let other = server.user_with("other", &["ROLE_USER_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN"]).await;
@@ -122,7 +122,7 @@ async fn own_record_is_read_by_its_path_too() {
 
 #[tokio::test]
 async fn another_user_name_and_wrong_values_are_422() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for body in [
         json!({"userName": "root"}),

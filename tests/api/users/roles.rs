@@ -7,7 +7,7 @@ use crate::harness::{MEDIA, TestServer, eventually, ids, redacted};
 
 #[tokio::test]
 async fn roles_are_listed_by_name_with_exactly_id_name_and_self() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let page = server.admin().read("/user/roles?pageSize=100&withTotalPages=true").await;
 
@@ -25,7 +25,7 @@ async fn roles_are_listed_by_name_with_exactly_id_name_and_self() {
 
 #[tokio::test]
 async fn roles_are_paged() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let (mut seen, mut link) = (Vec::new(), "/user/roles?pageSize=20&withTotalPages=true".to_owned());
     loop {
@@ -43,7 +43,7 @@ async fn roles_are_paged() {
 
 #[tokio::test]
 async fn unknown_role_is_404_and_roles_are_read_only() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for path in ["/user/roles/ROLE_KING", "/user/roles/%00", "/user/roles/role_alarm_read"] {
         let answer = server.admin().get(path).await;

@@ -15,7 +15,7 @@ fn authentication(token: &str) -> Value {
 
 #[tokio::test]
 async fn handshake_over_a_websocket_with_credentials_is_answered() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut socket = Socket::open(&server.admin(), REALTIME).await;
 
     let reply = socket.ask(handshake(json!({}))).await;
@@ -34,7 +34,7 @@ async fn handshake_over_a_websocket_with_credentials_is_answered() {
 
 #[tokio::test]
 async fn all_paths_are_upgraded() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for path in [
         "/notification/realtime",
@@ -104,7 +104,7 @@ async fn handshake_without_credentials_is_denied() {
 
 #[tokio::test]
 async fn socket_without_credentials_goes_on_with_a_session_by_its_client_id() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -136,7 +136,7 @@ async fn session_is_not_resumed_by_its_client_id_when_its_user_is_disabled() {
 
 #[tokio::test]
 async fn socket_without_credentials_gets_402_for_a_client_id_nobody_has() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut socket = Socket::open(&server.stranger(), REALTIME).await;
 
     for client in ["0123456789abcdef0123456789abcdef", "x", ""] {
@@ -149,7 +149,7 @@ async fn socket_without_credentials_gets_402_for_a_client_id_nobody_has() {
 
 #[tokio::test]
 async fn socket_of_one_user_gets_402_for_the_session_of_another() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let session = server.admin().listen("/alarms/*").await;
     let mut socket = Socket::open(&joe, REALTIME).await;
@@ -176,7 +176,7 @@ async fn upgrade_with_wrong_credentials_is_401() {
 
 #[tokio::test]
 async fn get_without_upgrade_is_405() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.admin().get(REALTIME).await;
 
@@ -186,7 +186,7 @@ async fn get_without_upgrade_is_405() {
 
 #[tokio::test]
 async fn socket_that_says_nothing_is_closed_with_1008() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut socket = Socket::open(&server.stranger(), REALTIME).await;
     let begun = Instant::now();
 
@@ -198,7 +198,7 @@ async fn socket_that_says_nothing_is_closed_with_1008() {
 
 #[tokio::test]
 async fn socket_that_brings_no_live_client_id_is_closed_with_1008() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut socket = Socket::open(&server.admin(), REALTIME).await;
     socket.ask(json!({"channel": "/meta/connect", "clientId": "0123456789abcdef0123456789abcdef"})).await;
     socket.send("[]").await;
@@ -208,7 +208,7 @@ async fn socket_that_brings_no_live_client_id_is_closed_with_1008() {
 
 #[tokio::test]
 async fn socket_over_which_a_connect_is_held_stays_open() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
@@ -222,7 +222,7 @@ async fn socket_over_which_a_connect_is_held_stays_open() {
 
 #[tokio::test]
 async fn single_message_and_empty_array_are_answered_with_arrays() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut socket = Socket::open(&server.admin(), REALTIME).await;
 
     socket.send("[]").await;
@@ -236,7 +236,7 @@ async fn single_message_and_empty_array_are_answered_with_arrays() {
 
 #[tokio::test]
 async fn message_in_several_frames_is_joined() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut socket = Socket::open(&server.admin(), REALTIME).await;
 
     socket.send_in_two(&json!([handshake(json!({"id": "\u{e4}\u{f6}\u{1f525}"}))]).to_string()).await;
@@ -250,7 +250,7 @@ async fn message_in_several_frames_is_joined() {
 
 #[tokio::test]
 async fn binary_frame_closes_the_socket_with_1003() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (mut socket, _) = Socket::session(&server.admin()).await;
 
     socket.send_binary(b"[]").await;
@@ -260,7 +260,7 @@ async fn binary_frame_closes_the_socket_with_1003() {
 
 #[tokio::test]
 async fn unreadable_text_closes_the_socket_and_not_the_session() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for text in ["", "{", "[5]", "hello"] {

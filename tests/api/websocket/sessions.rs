@@ -14,7 +14,7 @@ fn kind(message: &Value) -> &str {
 
 #[tokio::test]
 async fn notifications_go_out_at_once_without_a_connect() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let (mut socket, _) = Socket::listen(&admin, &format!("/alarms/{device}")).await;
@@ -28,7 +28,7 @@ async fn notifications_go_out_at_once_without_a_connect() {
 
 #[tokio::test]
 async fn pending_connect_is_only_the_heartbeat() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
@@ -47,7 +47,7 @@ async fn pending_connect_is_only_the_heartbeat() {
 
 #[tokio::test]
 async fn hundreds_of_notifications_come_in_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let (mut socket, _) = Socket::listen(&admin, "/alarms/*").await;
@@ -67,7 +67,7 @@ async fn hundreds_of_notifications_come_in_order() {
 
 #[tokio::test]
 async fn session_that_began_by_post_goes_on_over_a_websocket() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -84,7 +84,7 @@ async fn session_that_began_by_post_goes_on_over_a_websocket() {
 
 #[tokio::test]
 async fn new_socket_with_the_old_client_id_gets_what_came_meanwhile() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let (socket, client) = Socket::listen(&admin, "/alarms/*").await;
@@ -99,7 +99,7 @@ async fn new_socket_with_the_old_client_id_gets_what_came_meanwhile() {
 
 #[tokio::test]
 async fn newer_socket_takes_over_from_an_open_one() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let (mut old, client) = Socket::listen(&admin, "/alarms/*").await;
@@ -114,7 +114,7 @@ async fn newer_socket_takes_over_from_an_open_one() {
 
 #[tokio::test]
 async fn session_that_began_over_a_websocket_goes_on_by_long_polling() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let (socket, client) = Socket::listen(&admin, "/alarms/*").await;
@@ -129,7 +129,7 @@ async fn session_that_began_over_a_websocket_goes_on_by_long_polling() {
 
 #[tokio::test]
 async fn long_poll_beside_an_open_socket_gets_its_notifications() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
@@ -202,7 +202,7 @@ async fn handshakes_on_one_socket_leave_no_sessions_behind_that_live_or_double()
 
 #[tokio::test]
 async fn disconnect_of_one_session_answers_its_connect_and_leaves_the_socket_to_the_other() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let (leaving, staying) = (admin.listen("/alarms/*").await, admin.listen("/alarms/*").await);
@@ -228,7 +228,7 @@ async fn disconnect_of_one_session_answers_its_connect_and_leaves_the_socket_to_
 
 #[tokio::test]
 async fn socket_is_open_for_a_new_handshake_after_a_disconnect() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (mut socket, client) = Socket::session(&admin).await;
     socket.ask(json!({"channel": "/meta/disconnect", "clientId": client})).await;
@@ -240,7 +240,7 @@ async fn socket_is_open_for_a_new_handshake_after_a_disconnect() {
 
 #[tokio::test]
 async fn acknowledging_session_is_served_by_connect_replies_over_a_socket() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let mut socket = Socket::open(&admin, REALTIME).await;
@@ -273,7 +273,7 @@ async fn acknowledging_session_is_served_by_connect_replies_over_a_socket() {
 
 #[tokio::test]
 async fn batch_that_a_long_poll_lost_comes_at_once_with_the_connect_over_a_socket() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.session_with(json!({"ext": {"ack": true}})).await;
@@ -291,7 +291,7 @@ async fn batch_that_a_long_poll_lost_comes_at_once_with_the_connect_over_a_socke
 
 #[tokio::test]
 async fn long_poll_takes_over_from_a_socket_whose_peer_is_gone_without_a_word() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     // Nobody reads this socket any more, and nobody closes it.
@@ -310,7 +310,7 @@ async fn long_poll_takes_over_from_a_socket_whose_peer_is_gone_without_a_word() 
 
 #[tokio::test]
 async fn disconnect_over_a_websocket_ends_the_session() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (mut socket, client) = Socket::session(&admin).await;
 
@@ -323,7 +323,7 @@ async fn disconnect_over_a_websocket_ends_the_session() {
 
 #[tokio::test]
 async fn connect_among_other_messages_is_answered_at_once_and_they_are_too() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (mut socket, client) = Socket::session(&admin).await;
 
@@ -339,7 +339,7 @@ async fn connect_among_other_messages_is_answered_at_once_and_they_are_too() {
 
 #[tokio::test]
 async fn several_sessions_share_one_socket() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let (alarms, objects) = (admin.listen("/alarms/*").await, admin.listen("/managedobjects/*").await);

@@ -9,7 +9,7 @@ async fn answer(caller: &Caller, rows: &str) -> String {
 
 #[tokio::test]
 async fn other_rows_and_wrong_arguments_are_refused_each_with_its_line() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let rows = "\u{feff}x\r\n\r\n100\n15,a\n61,b\n81\n81,a\n81,,/alarms/*\n82,a\n82,a,/alarms/*,b\n83\n83,,a\n84\n\
         84,a,b\n80,\"a\"b\n86";
@@ -26,7 +26,7 @@ async fn other_rows_and_wrong_arguments_are_refused_each_with_its_line() {
 
 #[tokio::test]
 async fn unknown_client_is_told_to_handshake() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let hexadecimal = "0".repeat(32);
 
     for client in ["x", "c", &hexadecimal, &format!("{hexadecimal}c"), "\"a,\"\"b\"", "ä"] {
@@ -70,7 +70,7 @@ async fn handshake_beyond_the_sessions_of_a_user_is_denied() {
 
 #[tokio::test]
 async fn misspelt_channel_is_denied_to_those_with_every_role() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let client = RowClient::start(&server.admin(), REALTIME, None).await;
 
     for channel in ["/nonsense/1", "/alarm/1", "/managedObjects/1", "/alarm/*"] {
@@ -81,7 +81,7 @@ async fn misspelt_channel_is_denied_to_those_with_every_role() {
 
 #[tokio::test]
 async fn channel_that_is_forbidden_or_unknown_is_denied() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = server.admin().create_device("pump").await;
     let joe = server.user_with("joe", &["ROLE_EVENT_READ"]).await;
     let client = RowClient::start(&joe, REALTIME, None).await;
@@ -107,7 +107,7 @@ async fn channels_beyond_the_limit_are_denied() {
 
 #[tokio::test]
 async fn unsubscribing_from_nothing_is_no_error_and_from_no_channel_is_one() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let client = RowClient::start(&server.admin(), REALTIME, None).await;
 
     assert_eq!(client.send("82,<c>,/alarms/*").await, "");
@@ -116,7 +116,7 @@ async fn unsubscribing_from_nothing_is_no_error_and_from_no_channel_is_one() {
 
 #[tokio::test]
 async fn further_arguments_of_80_and_83_are_ignored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     register(&admin, "types", TYPES).await;
@@ -132,7 +132,7 @@ async fn further_arguments_of_80_and_83_are_ignored() {
 
 #[tokio::test]
 async fn client_id_of_another_user_is_unknown() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     register(&admin, "types", TYPES).await;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{send_to, text_of};
+use crate::harness::operations::{AGENTS, create_agent, create_below};
 use crate::harness::{Answer, Caller, REALTIME, Request, TestServer, measurement_of, soon};
-use crate::operations::{AGENTS, create_agent, create_below};
 
 /// A client that speaks rows, with the name of its session.
 #[derive(Debug, Clone)]
@@ -116,7 +116,7 @@ const TYPES: &str = "11,200,,$.type,$.type";
 
 #[tokio::test]
 async fn life_of_a_session() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     register(&admin, "alarms", "11,200,,$.severity,$.type,$.severity,$.source.id").await;
@@ -141,7 +141,7 @@ async fn life_of_a_session() {
 
 #[tokio::test]
 async fn every_resource_is_told_by_its_object_on_exact_channels_and_wildcards() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = create_agent(&admin, "pump").await;
     let templates = "11,201,,$.severity,$.type\n11,202,$,$.env,$.env.t.value,$.env.t.unit\n11,203,,$.acme,$.name\n\
@@ -165,7 +165,7 @@ async fn every_resource_is_told_by_its_object_on_exact_channels_and_wildcards() 
                     let body = measurement_of(&device, "2024-03-10T02:30:00Z", 7);
                     admin.create("/measurement/measurements", &body).await;
                 }
-                "operations" => drop(crate::operations::queue(&admin, &device).await),
+                "operations" => drop(crate::harness::operations::queue(&admin, &device).await),
                 _ => {
                     let path = format!("/inventory/managedObjects/{device}");
                     assert_eq!(admin.put(&path, &json!({"acme": {}})).await.status, 200);
@@ -178,7 +178,7 @@ async fn every_resource_is_told_by_its_object_on_exact_channels_and_wildcards() 
 
 #[tokio::test]
 async fn agent_is_given_the_operation_itself() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let child = create_below(&admin, &agent, "sensor").await;
@@ -187,7 +187,7 @@ async fn agent_is_given_the_operation_itself() {
     client.subscribe(&format!("/{agent}")).await;
 
     let held = client.hold().await;
-    let operation = crate::operations::queue(&admin, &child).await;
+    let operation = crate::harness::operations::queue(&admin, &child).await;
 
     let id = operation["id"].as_str().unwrap();
     assert_eq!(held.answer().await, format!("500,1,{id},{child},sensor,{{}}\n"));
@@ -195,7 +195,7 @@ async fn agent_is_given_the_operation_itself() {
 
 #[tokio::test]
 async fn deletion_is_told_by_the_id() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let event = admin.create_event(&device, "opened").await;
@@ -253,7 +253,7 @@ async fn connect_whose_time_is_over_is_answered_with_advice() {
 
 #[tokio::test]
 async fn what_no_template_matches_is_dropped_and_does_not_end_the_connect() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     register(&admin, "acme", "11,200,,$.acme,$.type,$.acme").await;
@@ -294,7 +294,7 @@ async fn what_no_template_matches_does_not_lengthen_the_connect() {
 
 #[tokio::test]
 async fn what_came_between_two_connects_waits_in_order() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     register(&admin, "types", TYPES).await;

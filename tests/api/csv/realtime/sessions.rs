@@ -18,7 +18,7 @@ async fn listening(server: &TestServer) -> (Caller, String, RowClient) {
 
 #[tokio::test]
 async fn rows_are_told_by_the_x_id_or_by_the_content_type() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     register(&admin, "types", TYPES).await;
 
@@ -41,7 +41,7 @@ async fn rows_are_told_by_the_x_id_or_by_the_content_type() {
 
 #[tokio::test]
 async fn all_paths_are_served_and_the_old_ones_say_so() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
 
     for (path, deprecated) in [
@@ -60,7 +60,7 @@ async fn all_paths_are_served_and_the_old_ones_say_so() {
 
 #[tokio::test]
 async fn rows_are_carried_out_in_order_and_a_connect_among_them_is_answered_at_once() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (admin, device, client) = listening(&server).await;
 
     let nothing = soon("an answer at once", client.send("83,<c>\n82,<c>,/events/*")).await;
@@ -82,7 +82,7 @@ async fn rows_are_carried_out_in_order_and_a_connect_among_them_is_answered_at_o
 
 #[tokio::test]
 async fn newer_connect_is_held_and_the_older_answered_empty() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (admin, device, client) = listening(&server).await;
 
     let older = client.hold().await;
@@ -95,7 +95,7 @@ async fn newer_connect_is_held_and_the_older_answered_empty() {
 
 #[tokio::test]
 async fn disconnect_answers_the_held_connect_empty() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (_, _, client) = listening(&server).await;
     let held = client.hold().await;
 
@@ -149,7 +149,7 @@ async fn stopping_server_tells_held_connects_when_to_come_back() {
 
 #[tokio::test]
 async fn neither_language_knows_the_sessions_of_the_other() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (admin, device, client) = listening(&server).await;
     let session = admin.listen("/alarms/*").await;
 
@@ -186,7 +186,7 @@ async fn without_accept(server: &TestServer, rows: &str) -> String {
 
 #[tokio::test]
 async fn without_accept_the_answer_is_empty_and_nothing_leaves_the_queue() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (admin, device, client) = listening(&server).await;
     admin.raise_alarm(&device, "hot").await;
 

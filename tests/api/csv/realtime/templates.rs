@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{RowClient, TYPES, register, rows_to, text_of};
+use crate::harness::operations::{AGENTS, create_agent, create_below};
 use crate::harness::{Caller, REALTIME, TestServer, alarm_of};
-use crate::operations::{AGENTS, create_agent, create_below};
 
 const FRAGMENT: &str = "com_platform_model_smartrest_SmartRestTemplate";
 
@@ -45,7 +45,7 @@ async fn further_sets_come_after_those_of_the_header_each_with_its_lines() {
 
 #[tokio::test]
 async fn unknown_x_id_is_answered_40_and_nothing_else_happens() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     register(&admin, "types", TYPES).await;
@@ -80,7 +80,7 @@ async fn set_of_another_tenant_is_unknown() {
 
 #[tokio::test]
 async fn set_can_be_named_by_the_id_of_its_object() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let object = register(&admin, "types", TYPES).await;
@@ -93,7 +93,7 @@ async fn set_can_be_named_by_the_id_of_its_object() {
 
 #[tokio::test]
 async fn more_sets_than_a_session_takes_are_denied() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let client = RowClient::start(&server.admin(), REALTIME, None).await;
     let many: Vec<String> = (0..65).map(|n| format!("set {n}")).collect();
 
@@ -104,7 +104,7 @@ async fn more_sets_than_a_session_takes_are_denied() {
 
 #[tokio::test]
 async fn sets_added_while_a_connect_is_held_count_for_it() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     register(&admin, "first", "11,200,,$.first,$.type").await;
@@ -122,7 +122,7 @@ async fn sets_added_while_a_connect_is_held_count_for_it() {
 
 #[tokio::test]
 async fn subscription_that_is_denied_adds_no_set() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     register(&admin, "types", TYPES).await;
@@ -139,7 +139,7 @@ async fn subscription_that_is_denied_adds_no_set() {
 
 #[tokio::test]
 async fn set_that_is_changed_or_deleted_while_a_connect_is_held_is_in_force_at_once() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let object = register(&admin, "types", TYPES).await;
@@ -173,7 +173,7 @@ async fn gateway_with_child(admin: &Caller, serial: &str) -> (String, String) {
 
 #[tokio::test]
 async fn without_an_x_id_operations_come_as_static_responses() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (gateway, child) = gateway_with_child(&admin, "s-1").await;
 
@@ -181,17 +181,17 @@ async fn without_an_x_id_operations_come_as_static_responses() {
         let client = RowClient::start(&admin, path, x_id).await;
         client.subscribe(&format!("/{gateway}")).await;
         let held = client.hold().await;
-        crate::operations::queue(&admin, &child).await;
+        crate::harness::operations::queue(&admin, &child).await;
         assert_eq!(held.answer().await, "510,s-1\n", "{path} {x_id:?}");
         let held = client.hold().await;
-        crate::operations::queue(&admin, &gateway).await;
+        crate::harness::operations::queue(&admin, &gateway).await;
         assert_eq!(held.answer().await, format!("510,{gateway}\n"), "without a serial the id");
     }
 }
 
 #[tokio::test]
 async fn static_responses_are_for_operations_that_wait_on_any_channel() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let (_, child) = gateway_with_child(&admin, "s-1").await;
     register(&admin, "types", TYPES).await;
@@ -199,11 +199,11 @@ async fn static_responses_are_for_operations_that_wait_on_any_channel() {
     assert_eq!(client.send(&format!("81,<c>,/operations/{child},plat_Static\n81,<c>,/alarms/*")).await, "");
 
     let held = client.hold().await;
-    let operation = crate::operations::queue(&admin, &child).await;
+    let operation = crate::harness::operations::queue(&admin, &child).await;
     assert_eq!(held.answer().await, "87,1,plat_Static\n510,s-1\n");
 
     let held = client.hold().await;
-    crate::operations::change(&admin, &operation, json!({"status": "EXECUTING"})).await;
+    crate::harness::operations::change(&admin, &operation, json!({"status": "EXECUTING"})).await;
     admin.raise_alarm(&child, "hot").await;
     assert_eq!(held.answer().await, "87,1,types\n200,1,hot\n", "one under way is not told again");
 }
@@ -215,7 +215,7 @@ async fn notifications_wait_while_nothing_can_be_looked_up() {
     let (_, child) = gateway_with_child(&admin, "s-1").await;
     let client = RowClient::start(&admin, REALTIME, None).await;
     client.subscribe(&format!("/operations/{child}")).await;
-    crate::operations::queue(&admin, &child).await;
+    crate::harness::operations::queue(&admin, &child).await;
 
     server.database().execute("ALTER TABLE external_ids RENAME TO away", &[]).await;
     assert_eq!(client.connect().await, "");
@@ -227,7 +227,7 @@ async fn notifications_wait_while_nothing_can_be_looked_up() {
 
 #[tokio::test]
 async fn more_lines_than_one_answer_holds_come_with_the_next_ones() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let templates: String = (200..210).map(|id| format!("11,{id},,,$.type,$.blob\n")).collect();

@@ -1,7 +1,7 @@
 //! Headers: each is read alike, however it is written.
 
-use crate::application_keys::{KEY, insert_application};
 use crate::harness::RawConnection;
+use crate::harness::application_keys::{KEY, insert_application};
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::application_keys::KEY;
+use crate::harness::application_keys::KEY;
 use crate::lane::pair::Pair;
 use crate::lane::sample::Sample;
 

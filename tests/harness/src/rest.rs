@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::PATIENCE;
 
 /// The prefix of every media type.
-pub(crate) const MEDIA: &str = "application/vnd.example.platform.";
+pub const MEDIA: &str = "application/vnd.example.platform.";
 
 /// A client of a server, with its own connections.
 #[derive(Debug, Clone)]
-pub(crate) struct Caller {
+pub struct Caller {
     http: Client,
     base: Arc<str>,
     authorization: Option<String>,
@@ -22,34 +22,34 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// Creates a client; `base` is scheme and authority.
-    pub(crate) fn new(base: &str, credentials: Option<(&str, &str)>) -> Self {
+    pub fn new(base: &str, credentials: Option<(&str, &str)>) -> Self {
         let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
         let authorization = credentials.map(|(user, password)| format!("Basic {}", token(user, password)));
         Self { http, base: base.into(), authorization, forwarded: None }
     }
 
     /// Returns the same client with a JWT.
-    pub(crate) fn with_token(&self, jwt: &str) -> Self {
+    pub fn with_token(&self, jwt: &str) -> Self {
         Self { authorization: Some(format!("Bearer {jwt}")), ..self.clone() }
     }
 
     /// Returns the same client behind a proxy, with this client address.
-    pub(crate) fn from(&self, address: &str) -> Self {
+    pub fn from(&self, address: &str) -> Self {
         Self { forwarded: Some(address.to_owned()), ..self.clone() }
     }
 
     /// Returns scheme and authority of the server.
-    pub(crate) fn base(&self) -> &str {
+    pub fn base(&self) -> &str {
         &self.base
     }
 
     /// Returns the value of this caller's header `Authorization`.
-    pub(crate) fn authorization(&self) -> Option<String> {
+    pub fn authorization(&self) -> Option<String> {
         self.authorization.clone()
     }
 
     /// Returns a request with only the credentials. `path` starts with a slash, or is a complete link.
-    pub(crate) fn request(&self, method: &str, path: &str) -> Request {
+    pub fn request(&self, method: &str, path: &str) -> Request {
         let url = if path.starts_with('/') { format!("{}{path}", self.base) } else { path.to_owned() };
         let mut request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), url);
         if let Some(address) = &self.forwarded {
@@ -62,65 +62,65 @@ impl Caller {
     }
 
     /// Sends GET.
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> Answer {
         self.request("GET", path).send().await
     }
 
     /// Sends GET for something that exists, and returns it.
-    pub(crate) async fn read(&self, path: &str) -> Value {
+    pub async fn read(&self, path: &str) -> Value {
         let answer = self.get(path).await;
         assert_eq!(answer.status, 200, "GET {path}: {}", answer.text);
         answer.json()
     }
 
     /// Sends POST with JSON, and requests the created object.
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
         self.request("POST", path).accepting_json().json(body).send().await
     }
 
     /// Sends PUT with JSON, and requests the changed object.
-    pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
+    pub async fn put(&self, path: &str, body: &Value) -> Answer {
         self.request("PUT", path).accepting_json().json(body).send().await
     }
 
     /// Sends DELETE.
-    pub(crate) async fn delete(&self, path: &str) -> Answer {
+    pub async fn delete(&self, path: &str) -> Answer {
         self.request("DELETE", path).send().await
     }
 
     /// Sends POST that must create something; returns that.
-    pub(crate) async fn create(&self, path: &str, body: &Value) -> Value {
+    pub async fn create(&self, path: &str, body: &Value) -> Value {
         let answer = self.post(path, body).await;
         assert_eq!(answer.status, 201, "POST {path} {body}: {}", answer.text);
         answer.json()
     }
 
     /// Creates a managed object; returns its id.
-    pub(crate) async fn create_device(&self, name: &str) -> String {
+    pub async fn create_device(&self, name: &str) -> String {
         let device =
             self.create("/inventory/managedObjects", &json!({"name": name, "plat_IsDevice": {}})).await;
         device["id"].as_str().unwrap().to_owned()
     }
 
     /// Raises or repeats an alarm; returns it.
-    pub(crate) async fn raise_alarm(&self, source: &str, kind: &str) -> Value {
+    pub async fn raise_alarm(&self, source: &str, kind: &str) -> Value {
         self.create("/alarm/alarms", &alarm_of(source, kind)).await
     }
 
     /// Creates an event; returns it.
-    pub(crate) async fn create_event(&self, source: &str, kind: &str) -> Value {
+    pub async fn create_event(&self, source: &str, kind: &str) -> Value {
         self.create("/event/events", &event_of(source, kind)).await
     }
 }
 
 /// Returns the Base64 of `user:password`.
-pub(crate) fn token(user: &str, password: &str) -> String {
+pub fn token(user: &str, password: &str) -> String {
     use base64::Engine;
     base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"))
 }
 
 /// Returns a complete alarm body.
-pub(crate) fn alarm_of(source: &str, kind: &str) -> Value {
+pub fn alarm_of(source: &str, kind: &str) -> Value {
     json!({
         "type": kind,
         "time": "2024-03-10T02:30:00.000+01:00",
@@ -131,7 +131,7 @@ pub(crate) fn alarm_of(source: &str, kind: &str) -> Value {
 }
 
 /// Returns a complete event body.
-pub(crate) fn event_of(source: &str, kind: &str) -> Value {
+pub fn event_of(source: &str, kind: &str) -> Value {
     json!({
         "type": kind,
         "time": "2024-03-10T02:30:00.000+01:00",
@@ -141,7 +141,7 @@ pub(crate) fn event_of(source: &str, kind: &str) -> Value {
 }
 
 /// Returns a complete measurement body with one series.
-pub(crate) fn measurement_of(source: &str, time: &str, value: i64) -> Value {
+pub fn measurement_of(source: &str, time: &str, value: i64) -> Value {
     json!({
         "type": "env",
         "time": time,
@@ -152,43 +152,43 @@ pub(crate) fn measurement_of(source: &str, time: &str, value: i64) -> Value {
 
 /// A request under construction.
 #[derive(Debug)]
-pub(crate) struct Request(RequestBuilder);
+pub struct Request(RequestBuilder);
 
 impl Request {
     /// Adds a header.
-    pub(crate) fn header(self, name: &str, value: &str) -> Self {
+    pub fn header(self, name: &str, value: &str) -> Self {
         Self(self.0.header(name, value))
     }
 
     /// Requests JSON.
-    pub(crate) fn accepting_json(self) -> Self {
+    pub fn accepting_json(self) -> Self {
         self.header("Accept", "application/json")
     }
 
     /// Sets the body, without a Content-Type.
-    pub(crate) fn body(self, text: impl Into<Vec<u8>>) -> Self {
+    pub fn body(self, text: impl Into<Vec<u8>>) -> Self {
         Self(self.0.body(text.into()))
     }
 
     /// Sets a JSON body with its Content-Type.
-    pub(crate) fn json(self, body: &Value) -> Self {
+    pub fn json(self, body: &Value) -> Self {
         self.header("Content-Type", "application/json").body(body.to_string())
     }
 
     /// Sends the request and waits for the head of the response.
-    pub(crate) async fn head(self) -> reqwest::Response {
+    pub async fn head(self) -> reqwest::Response {
         super::soon("the head of an answer", self.0.send()).await.unwrap()
     }
 
     /// Sends the request and waits for the complete response; `None` when the server disconnects meanwhile.
-    pub(crate) async fn try_send(self) -> Option<Answer> {
+    pub async fn try_send(self) -> Option<Answer> {
         let response = self.0.timeout(2 * PATIENCE).send().await.ok()?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         Some(Answer { status, headers, text: response.text().await.ok()? })
     }
 
     /// Sends the request and waits for the complete response.
-    pub(crate) async fn send(self) -> Answer {
+    pub async fn send(self) -> Answer {
         let response = self.0.timeout(2 * PATIENCE).send().await.unwrap();
         Answer::of(response).await
     }
@@ -196,15 +196,15 @@ impl Request {
 
 /// A response.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) text: String,
+pub struct Answer {
+    pub status: u16,
+    pub text: String,
     headers: HeaderMap,
 }
 
 impl Answer {
     /// Reads a response to its end.
-    pub(crate) async fn of(response: reqwest::Response) -> Self {
+    pub async fn of(response: reqwest::Response) -> Self {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = super::soon("the end of an answer", response.bytes()).await.unwrap();
         Self { status, headers, text: String::from_utf8(body.into()).unwrap() }
@@ -222,23 +222,23 @@ impl Answer {
     }
 
     /// Returns a header, if it is present.
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+    pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
     /// Returns the body, which must be JSON.
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.text)
             .unwrap_or_else(|error| panic!("{} answered {:?}: {error}", self.status, self.text))
     }
 
     /// Returns the member `error` of an error body.
-    pub(crate) fn error(&self) -> String {
+    pub fn error(&self) -> String {
         self.json()["error"].as_str().unwrap_or_else(|| panic!("no error in {}", self.text)).to_owned()
     }
 
     /// Returns the member `message` of an error body.
-    pub(crate) fn message(&self) -> String {
+    pub fn message(&self) -> String {
         self.json()["message"].as_str().unwrap_or_else(|| panic!("no message in {}", self.text)).to_owned()
     }
 }

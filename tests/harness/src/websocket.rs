@@ -19,7 +19,7 @@ const RECEIVE_BUFFER: u32 = 8 << 10;
 
 /// An open WebSocket.
 #[derive(Debug)]
-pub(crate) struct Socket {
+pub struct Socket {
     stream: WebSocketStream<TcpStream>,
     /// The messages that arrived while a reply was awaited.
     waiting: VecDeque<Value>,
@@ -27,17 +27,17 @@ pub(crate) struct Socket {
 
 impl Socket {
     /// Opens a WebSocket on a path, with the credentials of the caller, if any.
-    pub(crate) async fn open(caller: &Caller, path: &str) -> Self {
+    pub async fn open(caller: &Caller, path: &str) -> Self {
         Self::try_open(caller, path).await.unwrap()
     }
 
     /// Opens a WebSocket as [`open`](Self::open) does, as the page of this origin.
-    pub(crate) async fn open_from(caller: &Caller, path: &str, origin: &str) -> Self {
+    pub async fn open_from(caller: &Caller, path: &str, origin: &str) -> Self {
         Self::open_with(caller, path, Some(origin)).await.unwrap()
     }
 
     /// Opens a WebSocket as [`open`](Self::open) does; returns the error if the upgrade is rejected.
-    pub(crate) async fn try_open(caller: &Caller, path: &str) -> Result<Self, Error> {
+    pub async fn try_open(caller: &Caller, path: &str) -> Result<Self, Error> {
         Self::open_with(caller, path, None).await
     }
 
@@ -59,7 +59,7 @@ impl Socket {
     }
 
     /// Opens a WebSocket and sends a handshake; returns the clientId too.
-    pub(crate) async fn session(caller: &Caller) -> (Self, String) {
+    pub async fn session(caller: &Caller) -> (Self, String) {
         let mut socket = Self::open(caller, super::REALTIME).await;
         let reply = socket.ask(handshake(json!({}))).await;
         assert_eq!(reply["successful"], true, "{reply}");
@@ -68,7 +68,7 @@ impl Socket {
     }
 
     /// Opens a WebSocket, sends a handshake and subscribes to a channel; returns the clientId too.
-    pub(crate) async fn listen(caller: &Caller, channel: &str) -> (Self, String) {
+    pub async fn listen(caller: &Caller, channel: &str) -> (Self, String) {
         let (mut socket, client) = Self::session(caller).await;
         let reply = socket.ask(subscribe(&client, channel)).await;
         assert_eq!(reply["successful"], true, "{reply}");
@@ -76,13 +76,13 @@ impl Socket {
     }
 
     /// Sends a text frame.
-    pub(crate) async fn send(&mut self, text: impl Into<String>) {
+    pub async fn send(&mut self, text: impl Into<String>) {
         let text: String = text.into();
         soon("room for a frame", self.stream.send(Message::text(text))).await.unwrap();
     }
 
     /// Sends a text in two frames.
-    pub(crate) async fn send_in_two(&mut self, text: &str) {
+    pub async fn send_in_two(&mut self, text: &str) {
         let (first, second) = text.split_at(text.len() / 2);
         let first = Frame::message(first.to_owned(), OpCode::Data(Data::Text), false);
         let second = Frame::message(second.to_owned(), OpCode::Data(Data::Continue), true);
@@ -92,12 +92,12 @@ impl Socket {
     }
 
     /// Sends a binary frame.
-    pub(crate) async fn send_binary(&mut self, bytes: &'static [u8]) {
+    pub async fn send_binary(&mut self, bytes: &'static [u8]) {
         soon("room for a frame", self.stream.send(Message::binary(bytes))).await.unwrap();
     }
 
     /// Sends one message and waits for the reply on its channel; other messages are queued.
-    pub(crate) async fn ask(&mut self, message: Value) -> Value {
+    pub async fn ask(&mut self, message: Value) -> Value {
         let channel = message["channel"].clone();
         self.send(json!([message]).to_string()).await;
         loop {
@@ -113,7 +113,7 @@ impl Socket {
     }
 
     /// Returns the next message.
-    pub(crate) async fn message(&mut self) -> Value {
+    pub async fn message(&mut self) -> Value {
         while self.waiting.is_empty() {
             let came = self.frame().await;
             self.waiting.extend(came);
@@ -122,7 +122,7 @@ impl Socket {
     }
 
     /// Returns the next `count` messages.
-    pub(crate) async fn messages(&mut self, count: usize) -> Vec<Value> {
+    pub async fn messages(&mut self, count: usize) -> Vec<Value> {
         let mut messages = Vec::with_capacity(count);
         while messages.len() < count {
             messages.push(self.message().await);
@@ -131,7 +131,7 @@ impl Socket {
     }
 
     /// Returns the messages of the next text frame.
-    pub(crate) async fn frame(&mut self) -> Vec<Value> {
+    pub async fn frame(&mut self) -> Vec<Value> {
         loop {
             match soon("a frame", self.stream.next()).await {
                 Some(Ok(Message::Text(text))) => return serde_json::from_str(&text).unwrap(),
@@ -142,7 +142,7 @@ impl Socket {
     }
 
     /// Waits for the next ping.
-    pub(crate) async fn ping(&mut self) {
+    pub async fn ping(&mut self) {
         loop {
             match soon("a ping", self.stream.next()).await {
                 Some(Ok(Message::Ping(_))) => return,
@@ -153,7 +153,7 @@ impl Socket {
     }
 
     /// Reads to the end of the connection; returns the code of the close frame, if there was one.
-    pub(crate) async fn closed(&mut self) -> Option<u16> {
+    pub async fn closed(&mut self) -> Option<u16> {
         let mut code = None;
         loop {
             match soon("the end of the WebSocket", self.stream.next()).await {
@@ -166,7 +166,7 @@ impl Socket {
 }
 
 /// Returns a handshake message; `more` is merged into it.
-pub(crate) fn handshake(more: Value) -> Value {
+pub fn handshake(more: Value) -> Value {
     let mut message = json!({
         "id": 1,
         "channel": "/meta/handshake",
@@ -180,11 +180,11 @@ pub(crate) fn handshake(more: Value) -> Value {
 }
 
 /// Returns a subscribe message.
-pub(crate) fn subscribe(client: &str, channel: &str) -> Value {
+pub fn subscribe(client: &str, channel: &str) -> Value {
     json!({"id": 2, "channel": "/meta/subscribe", "clientId": client, "subscription": channel})
 }
 
 /// Returns a connect message.
-pub(crate) fn connect(client: &str) -> Value {
+pub fn connect(client: &str) -> Value {
     json!({"id": 3, "channel": "/meta/connect", "clientId": client, "connectionType": "websocket"})
 }

@@ -1,8 +1,7 @@
 //! A server of the test process, on its own thread.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -10,21 +9,23 @@ use platform::config::Settings;
 use platform::prerequisites::Prerequisites;
 use platform::server::Server;
 use platform_store::{Database, Room};
-use tokio::sync::oneshot;
+use tokio::sync::{Mutex, oneshot};
 
 use super::postgres::TestDatabase;
 use super::rest::Caller;
 
 /// The password of every user of a test, except `devicebootstrap`.
-pub(crate) const ADMIN_PASSWORD: &str = "admin-secret";
+pub const ADMIN_PASSWORD: &str = "admin-secret";
 /// The password of `devicebootstrap`.
-pub(crate) const BOOTSTRAP_PASSWORD: &str = "bootstrap-secret";
+pub const BOOTSTRAP_PASSWORD: &str = "bootstrap-secret";
 
-/// A running server; stopped when dropped.
-pub(crate) struct TestServer {
+/// A running server; stopped when dropped, unless other tests use it.
+pub struct TestServer {
     base: String,
     database: Arc<TestDatabase>,
-    running: Running,
+    running: Arc<Running>,
+    /// The tenant of the test.
+    tenant: String,
 }
 
 /// The thread of a server.
@@ -36,101 +37,155 @@ struct Running {
     ended: oneshot::Receiver<()>,
 }
 
+/// The server that the tests of one file share, each in a tenant of its own.
+struct Shared {
+    /// The module of the tests.
+    file: String,
+    database: Arc<TestDatabase>,
+    running: Arc<Running>,
+    /// The number of tenants that tests have received.
+    given: usize,
+}
+
+/// The shared server of the tests that are running. Tests start in the order of their names, so those of one file follow
+/// each other; the server of the file before ends with its last test.
+static SHARED: Mutex<Option<Shared>> = Mutex::const_new(None);
+
+/// The number of tests that share one server.
+const SHARING: usize = 100;
+
 impl TestServer {
+    /// Returns a tenant on a server with the defaults, which it shares with other tests of the same file. Most tests
+    /// need no more. A test needs [`start`](Self::start) if it stops the server, uses the database, names the tenant, or looks
+    /// at what all tenants have in common: tenants, rate limits, logs, the disk.
+    pub async fn shared() -> Self {
+        let test = thread::current().name().unwrap_or_default().to_owned();
+        let file = test.rsplit_once("::").map_or("", |(file, _)| file);
+        let mut shared = SHARED.lock().await;
+        if shared.as_ref().is_none_or(|shared| shared.file != file || shared.given == SHARING) {
+            *shared = Some(Shared::start(file).await);
+        }
+        let shared = shared.as_mut().expect("it was started");
+        shared.given += 1;
+        let (database, running) = (shared.database.clone(), shared.running.clone());
+        Self { base: running.base.clone(), database, running, tenant: format!("shared{}", shared.given) }
+    }
+
     /// Starts a server with the defaults, on its own database.
-    pub(crate) async fn start() -> Self {
+    pub async fn start() -> Self {
         Self::start_with(|_| {}).await
     }
 
     /// Starts a server with other settings, on its own database.
-    pub(crate) async fn start_with(change: impl FnOnce(&mut Settings)) -> Self {
+    pub async fn start_with(change: impl FnOnce(&mut Settings)) -> Self {
         Self::start_on(&TestDatabase::create().await, change).await
     }
 
     /// Starts a server on this database; several servers may share one.
-    pub(crate) async fn start_on(database: &Arc<TestDatabase>, change: impl FnOnce(&mut Settings)) -> Self {
+    pub async fn start_on(database: &Arc<TestDatabase>, change: impl FnOnce(&mut Settings)) -> Self {
         let started = Self::try_start_on(database, change);
         started.unwrap_or_else(|error| panic!("the server does not start: {error}"))
     }
 
     /// Starts a server as [`start_on`](Self::start_on) does; returns the error that an operator sees if it
     /// fails.
-    pub(crate) fn try_start_on(
+    pub fn try_start_on(
         database: &Arc<TestDatabase>,
         change: impl FnOnce(&mut Settings),
     ) -> Result<Self, String> {
         let mut settings = settings(database);
         change(&mut settings);
-        let running = run(settings, database)?;
-        Ok(Self { base: running.base.clone(), database: database.clone(), running })
+        let running = Arc::new(run(settings, database)?);
+        Ok(Self { base: running.base.clone(), database: database.clone(), running, tenant: "main".into() })
     }
 
     /// Returns scheme and authority.
-    pub(crate) fn base(&self) -> &str {
+    pub fn base(&self) -> &str {
         &self.base
     }
 
     /// Returns `127.0.0.1` and the port.
-    pub(crate) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         self.running.address
     }
 
-    /// Returns the database of the server.
-    pub(crate) fn database(&self) -> &TestDatabase {
+    /// Returns the database of the server, which no other test uses.
+    pub fn database(&self) -> &TestDatabase {
+        self.assert_alone();
         &self.database
     }
 
     /// Returns the database, for another server on it.
-    pub(crate) fn shared_database(&self) -> Arc<TestDatabase> {
+    pub fn shared_database(&self) -> Arc<TestDatabase> {
+        self.assert_alone();
         self.database.clone()
     }
 
-    /// Returns the user `admin` of tenant `main`.
-    pub(crate) fn admin(&self) -> Caller {
+    fn assert_alone(&self) {
+        assert_eq!(self.tenant, "main", "other tests share this server: use `start`");
+    }
+
+    /// Returns the user `admin` of the test's tenant.
+    pub fn admin(&self) -> Caller {
         self.caller("admin", ADMIN_PASSWORD)
     }
 
-    /// Returns a client with these credentials.
-    pub(crate) fn caller(&self, user: &str, password: &str) -> Caller {
+    /// Returns a client with these credentials; a user without a tenant is one of the test's tenant.
+    pub fn caller(&self, user: &str, password: &str) -> Caller {
+        let elsewhere = self.tenant != "main" && !user.contains('/');
+        let user = if elsewhere { &format!("{}/{user}", self.tenant) } else { user };
         Caller::new(&self.base, Some((user, password)))
     }
 
     /// Returns a client without credentials.
-    pub(crate) fn stranger(&self) -> Caller {
+    pub fn stranger(&self) -> Caller {
         Caller::new(&self.base, None)
     }
 
-    /// Creates a user of tenant `main` with exactly these roles.
-    pub(crate) async fn user_with(&self, name: &str, roles: &[&str]) -> Caller {
-        self.database.insert_user(name, roles).await;
+    /// Creates a user of the test's tenant with exactly these roles.
+    pub async fn user_with(&self, name: &str, roles: &[&str]) -> Caller {
+        self.database.insert_user_of(&self.tenant, name, roles).await;
         self.caller(name, ADMIN_PASSWORD)
     }
 
-    /// Creates a registered device of tenant `main`: a member of the group `devices` with this serial.
-    pub(crate) async fn device_user(&self, serial: &str) -> Caller {
+    /// Creates a registered device of the test's tenant: a member of the group `devices` with this serial.
+    pub async fn device_user(&self, serial: &str) -> Caller {
         let member = "INSERT INTO group_members (tenant, group_id, user_name) \
-            SELECT tenant, id, $1 FROM groups WHERE tenant = 'main' AND name = 'devices'";
+            SELECT tenant, id, $1 FROM groups WHERE tenant = $2 AND name = 'devices'";
         let user = format!("device_{serial}");
-        self.database.insert_user(&user, &[]).await;
-        assert_eq!(self.database.execute(member, &[&user]).await, 1);
-        self.caller(&user, ADMIN_PASSWORD)
+        let caller = self.user_with(&user, &[]).await;
+        assert_eq!(self.database.execute(member, &[&user, &self.tenant]).await, 1);
+        caller
     }
 
     /// What the private PostgreSQL tells a server whose disk is nearly full.
-    pub(crate) fn fill_disk(&self) {
+    pub fn fill_disk(&self) {
+        self.assert_alone();
         self.running.store.set_room(Room::Scarce);
     }
 
     /// What it tells when there is room again.
-    pub(crate) fn free_disk(&self) {
+    pub fn free_disk(&self) {
         self.running.store.set_room(Room::Enough);
     }
 
     /// Stops it in an orderly way and waits for its end.
-    pub(crate) async fn stop(self) {
-        let Running { stop, ended, .. } = self.running;
+    pub async fn stop(self) {
+        let running = Arc::into_inner(self.running).expect("nobody stops a shared server");
+        let Running { stop, ended, .. } = running;
         drop(stop);
         super::soon("the end of the server", ended).await.ok();
+    }
+}
+
+impl Shared {
+    async fn start(file: &str) -> Self {
+        let database = TestDatabase::create().await;
+        let rows =
+            format!("SELECT 'shared' || n, 'shared' || n || '.com' FROM generate_series(1, {SHARING}) n");
+        database.insert_tenants(&rows).await;
+        let running = Arc::new(run(settings(&database), &database).unwrap());
+        Self { file: file.to_owned(), database, running, given: 0 }
     }
 }
 

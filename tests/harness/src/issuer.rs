@@ -8,14 +8,14 @@ use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use serde_json::{Value, json};
 
-use crate::harness::TestDatabase;
+use super::TestDatabase;
 
 /// A key pair: name in `fixtures`, private PEM, public PEM.
 #[derive(Clone, Copy)]
-pub(crate) struct KeyPair {
-    pub(crate) name: &'static str,
+pub struct KeyPair {
+    pub name: &'static str,
     private: &'static str,
-    pub(crate) public: &'static str,
+    pub public: &'static str,
 }
 
 macro_rules! key_pair {
@@ -28,35 +28,35 @@ macro_rules! key_pair {
     };
 }
 
-pub(crate) const RSA_512: KeyPair = key_pair!("rsa512");
-pub(crate) const RSA_1024: KeyPair = key_pair!("rsa1024");
-pub(crate) const RSA_1536: KeyPair = key_pair!("rsa1536");
-pub(crate) const RSA_2048: KeyPair = key_pair!("rsa2048");
-pub(crate) const RSA_4096: KeyPair = key_pair!("rsa4096");
-pub(crate) const OTHER: KeyPair = key_pair!("other2048");
+pub const RSA_512: KeyPair = key_pair!("rsa512");
+pub const RSA_1024: KeyPair = key_pair!("rsa1024");
+pub const RSA_1536: KeyPair = key_pair!("rsa1536");
+pub const RSA_2048: KeyPair = key_pair!("rsa2048");
+pub const RSA_4096: KeyPair = key_pair!("rsa4096");
+pub const OTHER: KeyPair = key_pair!("other2048");
 /// The public half of [`RSA_1024`] in the older format.
-pub(crate) const RSA_1024_PKCS1: &str = include_str!("fixtures/rsa1024.pkcs1.pub.pem");
+pub const RSA_1024_PKCS1: &str = include_str!("fixtures/rsa1024.pkcs1.pub.pem");
 
 impl KeyPair {
     /// A token with this header and these claims.
-    pub(crate) fn sign(&self, header: &Value, claims: &Value) -> String {
+    pub fn sign(&self, header: &Value, claims: &Value) -> String {
         self.sign_texts(&header.to_string(), &claims.to_string())
     }
 
     /// A token with this header and these claims, be they JSON or not.
-    pub(crate) fn sign_texts(&self, header: &str, claims: &str) -> String {
+    pub fn sign_texts(&self, header: &str, claims: &str) -> String {
         let message = format!("{}.{}", encode(header), encode(claims));
         let signature = self.signature(message.as_bytes());
         format!("{message}.{}", encode(signature))
     }
 
     /// A good token of a user of tenant `main`; its key is the option named like the pair.
-    pub(crate) fn token_of(&self, user: &str) -> String {
+    pub fn token_of(&self, user: &str) -> String {
         self.sign(&self.header(), &claims("main", user, 3600.0))
     }
 
     /// The header of a good token.
-    pub(crate) fn header(&self) -> Value {
+    pub fn header(&self) -> Value {
         json!({"typ": "JWT", "alg": "RS256", "kid": self.name})
     }
 
@@ -78,7 +78,7 @@ impl KeyPair {
     }
 
     /// A signature that is right but for having the modulus added; `None` where that takes another byte.
-    pub(crate) fn with_modulus_added(&self, token: &str) -> Option<String> {
+    pub fn with_modulus_added(&self, token: &str) -> Option<String> {
         let (message, signature) = token.rsplit_once('.').unwrap();
         let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
         let sum = (BigUint::from_bytes_be(&signature) + &numbers(&self.der())[1]).to_bytes_be();
@@ -122,23 +122,23 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 /// Base64 as tokens have it.
-pub(crate) fn encode(bytes: impl AsRef<[u8]>) -> String {
+pub fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// Good claims, valid for so many seconds.
-pub(crate) fn claims(tenant: &str, user: &str, seconds: f64) -> Value {
+pub fn claims(tenant: &str, user: &str, seconds: f64) -> Value {
     json!({"iss": "platform", "aud": tenant, "sub": user, "nbf": now() - 1.0, "exp": now() + seconds})
 }
 
 /// Seconds since 1970.
-pub(crate) fn now() -> f64 {
+pub fn now() -> f64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.unwrap().as_secs_f64()
 }
 
 /// Gives a tenant a public key, as `POST /tenant/options` does, and tells the servers.
-pub(crate) async fn upload(database: &TestDatabase, tenant: &str, kid: &str, key: &str) {
+pub async fn upload(database: &TestDatabase, tenant: &str, kid: &str, key: &str) {
     let statement = "INSERT INTO options (tenant, category, key, value) VALUES ($1, 'token.publicKey', $2, $3) \
         ON CONFLICT (tenant, category, key) DO UPDATE SET value = excluded.value";
     database.execute(statement, &[&tenant, &kid, &key]).await;
@@ -146,12 +146,12 @@ pub(crate) async fn upload(database: &TestDatabase, tenant: &str, kid: &str, key
 }
 
 /// Takes a public key away, and tells the servers.
-pub(crate) async fn withdraw(database: &TestDatabase, tenant: &str, kid: &str) {
+pub async fn withdraw(database: &TestDatabase, tenant: &str, kid: &str) {
     database.execute("DELETE FROM options WHERE tenant = $1 AND key = $2", &[&tenant, &kid]).await;
     tell(database, tenant).await;
 }
 
 /// Tells the servers that a tenant was changed by SQL.
-pub(crate) async fn tell(database: &TestDatabase, tenant: &str) {
+pub async fn tell(database: &TestDatabase, tenant: &str) {
     database.execute("SELECT pg_notify('platform_users', $1 || '/')", &[&tenant]).await;
 }

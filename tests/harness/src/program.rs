@@ -19,25 +19,27 @@ const START: Duration = Duration::from_secs(60);
 const DATABASE_END: Duration = Duration::from_secs(5);
 
 /// Creates a directory that the account of the database can enter even if root created it.
-pub(crate) fn scratch() -> TempDir {
+pub fn scratch() -> TempDir {
     let directory = tempfile::Builder::new().prefix("platform-program-").tempdir().unwrap();
     std::fs::set_permissions(directory.path(), Permissions::from_mode(0o711)).unwrap();
     directory
 }
 
 /// A running `platform`; killed when dropped, and its database with it.
-pub(crate) struct Program {
+pub struct Program {
     child: Child,
     data_dir: PathBuf,
     /// The lines it printed up to the line `ready`, including that.
-    pub(crate) printed: Vec<String>,
+    pub printed: Vec<String>,
     log: Arc<Mutex<String>>,
 }
 
 impl Program {
     /// Returns the command `platform` with these arguments, on this data directory and any free port.
-    pub(crate) fn command(data_dir: &Path, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_platform"));
+    pub fn command(data_dir: &Path, arguments: &[&str]) -> Command {
+        let binary =
+            std::env::var_os("CARGO_BIN_EXE_platform").expect("Cargo runs the tests and names the binary");
+        let mut command = Command::new(binary);
         command.args(arguments).current_dir(data_dir).stdin(Stdio::null());
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("PLATFORM_") {
@@ -49,12 +51,12 @@ impl Program {
     }
 
     /// Starts the server and waits until it is ready.
-    pub(crate) fn serve(data_dir: &Path) -> Self {
+    pub fn serve(data_dir: &Path) -> Self {
         Self::serve_with(Self::command(data_dir, &[]))
     }
 
     /// Starts a server and waits until it is ready.
-    pub(crate) fn serve_with(mut command: Command) -> Self {
+    pub fn serve_with(mut command: Command) -> Self {
         let data_dir = command.get_envs().find(|(name, _)| *name == "PLATFORM_DATA_DIR");
         let data_dir = data_dir.and_then(|(_, value)| value).unwrap().into();
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -74,27 +76,27 @@ impl Program {
     }
 
     /// Returns the address of its line `ready`.
-    pub(crate) fn base(&self) -> &str {
+    pub fn base(&self) -> &str {
         self.printed.last().unwrap().strip_prefix("ready ").unwrap()
     }
 
     /// Returns its log so far.
-    pub(crate) fn log(&self) -> String {
+    pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
 
     /// Returns its process id.
-    pub(crate) fn pid(&self) -> i32 {
+    pub fn pid(&self) -> i32 {
         self.child.id().try_into().unwrap()
     }
 
     /// Sends a signal.
-    pub(crate) fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_raw(self.pid()).unwrap(), signal).unwrap();
     }
 
     /// Waits for its end, at most this long.
-    pub(crate) async fn ended_within(&mut self, limit: Duration) -> ExitStatus {
+    pub async fn ended_within(&mut self, limit: Duration) -> ExitStatus {
         super::eventually_within(limit, "the end of the program", async || self.child.try_wait().unwrap())
             .await
     }
@@ -121,7 +123,7 @@ fn database_of(data_dir: &Path) -> Option<Pid> {
 }
 
 /// Runs a command of `platform` to its end, with `input` as its standard input.
-pub(crate) fn run(mut command: Command, input: &str) -> Output {
+pub fn run(mut command: Command, input: &str) -> Output {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // A command that does not read its input may have ended already.

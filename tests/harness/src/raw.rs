@@ -12,11 +12,11 @@ use super::soon;
 
 /// A TCP connection to a server.
 #[derive(Debug)]
-pub(crate) struct RawConnection(TcpStream);
+pub struct RawConnection(TcpStream);
 
 impl RawConnection {
     /// Connects.
-    pub(crate) async fn open(address: SocketAddr) -> Self {
+    pub async fn open(address: SocketAddr) -> Self {
         let stream = soon("a connection", TcpStream::connect(address)).await.unwrap();
         // Parts that are sent separately must arrive separately.
         stream.set_nodelay(true).unwrap();
@@ -24,35 +24,35 @@ impl RawConnection {
     }
 
     /// Returns a connection that was opened to the test.
-    pub(crate) fn accepted(stream: TcpStream) -> Self {
+    pub fn accepted(stream: TcpStream) -> Self {
         Self(stream)
     }
 
     /// Connects with the smallest receive buffer the system allows, for a client that reads slowly.
-    pub(crate) async fn open_narrow(address: SocketAddr) -> Self {
+    pub async fn open_narrow(address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(1).unwrap();
         Self(soon("a connection", socket.connect(address)).await.unwrap())
     }
 
     /// Sends bytes.
-    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+    pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         soon("room for bytes", self.0.write_all(bytes.as_ref())).await.unwrap();
     }
 
     /// Sends bytes to a peer that may have closed the connection.
-    pub(crate) async fn try_send(&mut self, bytes: impl AsRef<[u8]>) {
+    pub async fn try_send(&mut self, bytes: impl AsRef<[u8]>) {
         soon("room for bytes", self.0.write_all(bytes.as_ref())).await.ok();
     }
 
     /// Sends one HTTP request with a body; `head` has its lines except Content-Length.
-    pub(crate) async fn request(&mut self, head: &[&str], body: &str) {
+    pub async fn request(&mut self, head: &[&str], body: &str) {
         let lines = head.join("\r\n");
         self.send(format!("{lines}\r\nContent-Length: {}\r\n\r\n{body}", body.len())).await;
     }
 
     /// Reads until this text has arrived; returns everything that arrived.
-    pub(crate) async fn read_until(&mut self, text: &str) -> String {
+    pub async fn read_until(&mut self, text: &str) -> String {
         let mut came = String::new();
         while !came.contains(text) {
             let piece = self.read_some().await;
@@ -63,7 +63,7 @@ impl RawConnection {
     }
 
     /// Reads available bytes, at most `most`; none at the end of the connection.
-    pub(crate) async fn read_at_most(&mut self, most: usize) -> Vec<u8> {
+    pub async fn read_at_most(&mut self, most: usize) -> Vec<u8> {
         let mut buffer = vec![0; most];
         let count = soon("bytes", self.0.read(&mut buffer)).await.unwrap_or(0);
         buffer.truncate(count);
@@ -71,7 +71,7 @@ impl RawConnection {
     }
 
     /// Reads to the end of the connection; returns everything that arrived.
-    pub(crate) async fn read_to_end(&mut self) -> String {
+    pub async fn read_to_end(&mut self) -> String {
         let mut came = Vec::new();
         while let piece @ [_, ..] = self.read_at_most(4096).await.as_slice() {
             came.extend_from_slice(piece);
@@ -80,33 +80,33 @@ impl RawConnection {
     }
 
     /// Returns whether something can be read already.
-    pub(crate) async fn has_something(&self) -> bool {
+    pub async fn has_something(&self) -> bool {
         tokio::time::timeout(Duration::from_millis(1), self.0.peek(&mut [0])).await.is_ok()
     }
 
     /// Returns the stream, for another protocol on it.
-    pub(crate) fn into_stream(self) -> TcpStream {
+    pub fn into_stream(self) -> TcpStream {
         self.0
     }
 
     /// Closes the sending half of the connection, and keeps reading.
-    pub(crate) async fn half_close(&mut self) {
+    pub async fn half_close(&mut self) {
         self.0.shutdown().await.unwrap();
     }
 
     /// Ends the connection by a reset, like a machine that was switched off and on.
-    pub(crate) fn reset(self) {
+    pub fn reset(self) {
         self.0.set_zero_linger().unwrap();
     }
 
     /// Sends one request of a caller without `Accept`, which client libraries always send, and reads the
     /// response.
-    pub(crate) async fn without_accept(caller: &Caller, method: &str, path: &str, body: &Value) -> Answer {
+    pub async fn without_accept(caller: &Caller, method: &str, path: &str, body: &Value) -> Answer {
         Self::of_type_without_accept(caller, (method, path), "application/json", &body.to_string()).await
     }
 
     /// Sends a request as [`without_accept`](Self::without_accept) does, with a body of another type.
-    pub(crate) async fn of_type_without_accept(
+    pub async fn of_type_without_accept(
         caller: &Caller,
         (method, path): (&str, &str),
         content_type: &str,

@@ -12,29 +12,29 @@ const REGULAR: u32 = 0o100_644;
 /// The Unix mode of a directory.
 const DIRECTORY: u32 = 0o040_755;
 /// The Unix mode of a symbolic link.
-pub(crate) const LINK: u32 = 0o120_777;
+pub const LINK: u32 = 0o120_777;
 
 /// A file of an archive; tests set its faults by hand.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
-    pub(crate) name: Vec<u8>,
-    pub(crate) packed: Vec<u8>,
-    pub(crate) method: u16,
-    pub(crate) crc: u32,
-    pub(crate) length: u32,
-    pub(crate) flags: u16,
-    pub(crate) mode: u32,
+pub struct Entry {
+    pub name: Vec<u8>,
+    pub packed: Vec<u8>,
+    pub method: u16,
+    pub crc: u32,
+    pub length: u32,
+    pub flags: u16,
+    pub mode: u32,
     /// The name in the file's local header, if it differs from the one in the central directory.
-    pub(crate) other_name: Option<Vec<u8>>,
+    pub other_name: Option<Vec<u8>>,
     /// The offset in the central directory, if it is wrong.
-    pub(crate) other_offset: Option<u32>,
+    pub other_offset: Option<u32>,
     /// The compressed size in the central directory, if it is wrong.
-    pub(crate) other_size: Option<u32>,
+    pub other_size: Option<u32>,
 }
 
 impl Entry {
     /// Returns an uncompressed file.
-    pub(crate) fn stored(name: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Self {
+    pub fn stored(name: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Self {
         let content = content.as_ref();
         let mut crc = flate2::Crc::new();
         crc.update(content);
@@ -53,7 +53,7 @@ impl Entry {
     }
 
     /// Returns a deflated file.
-    pub(crate) fn deflated(name: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Self {
+    pub fn deflated(name: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Self {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(content.as_ref()).unwrap();
         Self { packed: encoder.finish().unwrap(), method: 8, ..Self::stored(name, content) }
@@ -70,7 +70,7 @@ impl Entry {
 }
 
 /// Returns an archive of these files.
-pub(crate) fn archive(entries: &[Entry]) -> Vec<u8> {
+pub fn archive(entries: &[Entry]) -> Vec<u8> {
     let (mut bytes, mut list) = (Vec::new(), Vec::new());
     for entry in entries {
         let offset = entry.other_offset.unwrap_or(bytes.len() as u32);
@@ -94,7 +94,7 @@ pub(crate) fn archive(entries: &[Entry]) -> Vec<u8> {
 
 /// Returns the record at the end of an archive, with `entries` in a central directory of `size` bytes at
 /// `start`.
-pub(crate) fn end_of_archive(entries: u16, size: u32, start: u32) -> Vec<u8> {
+pub fn end_of_archive(entries: u16, size: u32, start: u32) -> Vec<u8> {
     let mut bytes = b"PK\x05\x06\0\0\0\0".to_vec();
     bytes.extend([entries, entries].map(u16::to_le_bytes).concat());
     bytes.extend([size, start].map(u32::to_le_bytes).concat());
@@ -103,7 +103,7 @@ pub(crate) fn end_of_archive(entries: u16, size: u32, start: u32) -> Vec<u8> {
 }
 
 /// Returns an archive of these files with an `index.html`.
-pub(crate) fn web_archive(files: &[(&str, &str)]) -> Vec<u8> {
+pub fn web_archive(files: &[(&str, &str)]) -> Vec<u8> {
     let index = Entry::deflated("index.html", "<!doctype html><title>Start</title>");
     let has_index = files.iter().any(|(name, _)| *name == "index.html");
     let files = files.iter().map(|(name, content)| Entry::deflated(name, content));
@@ -112,18 +112,18 @@ pub(crate) fn web_archive(files: &[(&str, &str)]) -> Vec<u8> {
 }
 
 /// Returns an archive of a microservice with this manifest.
-pub(crate) fn service_archive(manifest: &str) -> Vec<u8> {
+pub fn service_archive(manifest: &str) -> Vec<u8> {
     archive(&[Entry::deflated("platform.json", manifest), Entry::stored("image.tar", "an image")])
 }
 
 /// Returns a form with one part; its boundary is `b`.
-pub(crate) fn form(part: &str, content: &[u8]) -> Vec<u8> {
+pub fn form(part: &str, content: &[u8]) -> Vec<u8> {
     let head = format!("--b\r\nContent-Disposition: form-data; name=\"{part}\"; filename=\"a.zip\"\r\n\r\n");
     [head.as_bytes(), content, b"\r\n--b--\r\n"].concat()
 }
 
 /// Uploads an archive for an application, without requesting it back.
-pub(crate) async fn upload(caller: &Caller, application: &str, archive: &[u8]) -> Answer {
+pub async fn upload(caller: &Caller, application: &str, archive: &[u8]) -> Answer {
     let path = format!("/application/applications/{application}/binaries");
     let request = caller.request("POST", &path).header("Content-Type", "multipart/form-data; boundary=b");
     request.body(form("file", archive)).send().await

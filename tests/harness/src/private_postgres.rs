@@ -9,7 +9,7 @@ use platform::embedded_postgres::{Durability, EmbeddedPostgres, Options};
 use super::program::scratch;
 
 /// A PostgreSQL with its own directory, running until it is stopped or dropped.
-pub(crate) struct PrivatePostgres {
+pub struct PrivatePostgres {
     orders: mpsc::Sender<Order>,
     done: mpsc::Receiver<()>,
     url: String,
@@ -23,7 +23,7 @@ enum Order {
 
 impl PrivatePostgres {
     /// Starts it.
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         let directory = scratch();
         let options = Options {
             data_dir: directory.path().into(),
@@ -51,22 +51,22 @@ impl PrivatePostgres {
     }
 
     /// Returns the connection URL, which is the same after each start.
-    pub(crate) fn url(&self) -> &str {
+    pub fn url(&self) -> &str {
         &self.url
     }
 
     /// Returns its directory.
-    pub(crate) fn directory(&self) -> &Path {
+    pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
     /// Stops it; connections are closed.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         self.carry_out(Order::Stop);
     }
 
     /// Starts it again.
-    pub(crate) fn start_again(&self) {
+    pub fn start_again(&self) {
         self.carry_out(Order::Start);
     }
 

@@ -7,7 +7,7 @@ const SERVER_TIMES: [&str; 3] = ["creationTime", "lastUpdated", "lastPasswordCha
 
 /// Returns a copy in which server times are `<time>` and each given text inside a string is replaced by its
 /// name, such as `(&id, "<id>")` or `(server.base(), "<base>")`.
-pub(crate) fn redacted(value: &Value, names: &[(&str, &str)]) -> Value {
+pub fn redacted(value: &Value, names: &[(&str, &str)]) -> Value {
     match value {
         Value::String(text) => {
             Value::String(names.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to)))
@@ -28,19 +28,19 @@ fn member(name: &str, value: &Value, names: &[(&str, &str)]) -> (String, Value) 
 }
 
 /// Returns a copy of an object without these members.
-pub(crate) fn without(value: &Value, members: &[&str]) -> Value {
+pub fn without(value: &Value, members: &[&str]) -> Value {
     let object = value.as_object().unwrap_or_else(|| panic!("not an object: {value}"));
     let kept = object.iter().filter(|(name, _)| !members.contains(&name.as_str()));
     Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>())
 }
 
 /// Returns the ids of the members of a collection, in order.
-pub(crate) fn ids(collection: &Value, array: &str) -> Vec<String> {
+pub fn ids(collection: &Value, array: &str) -> Vec<String> {
     member_texts(collection, array, "id")
 }
 
 /// Returns one string member of every member of a collection, in order.
-pub(crate) fn member_texts(collection: &Value, array: &str, name: &str) -> Vec<String> {
+pub fn member_texts(collection: &Value, array: &str, name: &str) -> Vec<String> {
     let members =
         collection[array].as_array().unwrap_or_else(|| panic!("no array '{array}' in {collection}"));
     let text = |member: &Value| {
@@ -50,7 +50,7 @@ pub(crate) fn member_texts(collection: &Value, array: &str, name: &str) -> Vec<S
 }
 
 /// The members of a managed object that the server sets.
-pub(crate) const SERVER_MEMBERS: [&str; 11] = [
+pub const SERVER_MEMBERS: [&str; 11] = [
     "id",
     "self",
     "owner",

@@ -10,6 +10,7 @@ use std::thread;
 
 use platform::auth::password::SecretKey;
 use platform::embedded_postgres::{Durability, EmbeddedPostgres, Options};
+use rustix::fs::statvfs;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row};
 
@@ -17,6 +18,8 @@ use super::{eventually, server};
 
 /// The migrated database, with the tenants and users of the first start, that tests get copies of.
 const TEMPLATE: &str = "template";
+/// The bytes in memory that suffice for the databases of a run: the log is kept to a gibibyte.
+const ENOUGH: u64 = 4 << 30;
 /// A script that ends PostgreSQL and removes the directory when the test process has ended, in whatever way:
 /// then the pipe that is the script's input closes.
 const SWEEPER: &str = r#"trap '' INT TERM HUP; cat >/dev/null
@@ -41,7 +44,8 @@ static CLUSTER: OnceLock<Cluster> = OnceLock::new();
 
 fn cluster() -> &'static Cluster {
     CLUSTER.get_or_init(|| {
-        let directory = tempfile::Builder::new().prefix("platform-api-").tempdir().unwrap().keep();
+        let directory =
+            tempfile::Builder::new().prefix("platform-api-").tempdir_in(quickest()).unwrap().keep();
         // PostgreSQL runs under another account when the tests run as root.
         std::fs::set_permissions(&directory, Permissions::from_mode(0o711)).unwrap();
         let sweeper = sweeper(&directory);
@@ -54,6 +58,14 @@ fn cluster() -> &'static Cluster {
         let url = ready.recv().expect("the thread of PostgreSQL says why it ended");
         Cluster { directory, url, unneeded, _sweeper: sweeper }
     })
+}
+
+/// Returns where files are created and deleted at the least cost: in memory where that has room, for a database is hundreds of
+/// files, and file systems take long to reuse what was just deleted.
+fn quickest() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let room = statvfs(memory).map_or(0, |found| found.f_bavail * found.f_frsize);
+    if room >= ENOUGH { memory.to_owned() } else { std::env::temp_dir() }
 }
 
 fn sweeper(directory: &Path) -> Child {
@@ -113,7 +125,7 @@ async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
 
 /// The database of one test; dropped with its last owner.
 #[derive(Debug)]
-pub(crate) struct TestDatabase {
+pub struct TestDatabase {
     /// The name; absent for a database that the test itself manages.
     name: Option<String>,
     url: String,
@@ -122,89 +134,101 @@ pub(crate) struct TestDatabase {
 
 impl TestDatabase {
     /// Creates a copy of the template.
-    pub(crate) async fn create() -> Arc<Self> {
+    pub async fn create() -> Arc<Self> {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let cluster = cluster();
         let name = format!("test_{}", LAST.fetch_add(1, Ordering::Relaxed));
         let statement = format!("CREATE DATABASE {name} TEMPLATE {TEMPLATE}");
+        // Compressing the pages for the log would take most of the time.
+        let url = format!("{} options='-c wal_compression=off'", cluster.url);
         // PostgreSQL refuses this while a session is connected to the template, such as the last connection
         // of the first start.
-        eventually("a copy of the template", async || run(&cluster.url, &statement).await.ok()).await;
+        eventually("a copy of the template", async || run(&url, &statement).await.ok()).await;
         let data_dir = cluster.directory.clone();
         Arc::new(Self { url: url_of(&cluster.url, &name), name: Some(name), data_dir })
     }
 
     /// Returns an empty database on another PostgreSQL, which the test stops and starts.
-    pub(crate) fn at(url: &str, data_dir: &Path) -> Arc<Self> {
+    pub fn at(url: &str, data_dir: &Path) -> Arc<Self> {
         Arc::new(Self { name: None, url: url.to_owned(), data_dir: data_dir.to_owned() })
     }
 
     /// Returns the connection URL.
-    pub(crate) fn url(&self) -> &str {
+    pub fn url(&self) -> &str {
         &self.url
     }
 
     /// Returns the data directory of the servers on this database; it has their common secret key.
-    pub(crate) fn data_dir(&self) -> &Path {
+    pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }
 
     /// Returns the rows of a query.
-    pub(crate) async fn query(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
+    pub async fn query(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
         connect(&self.url).await.unwrap().query(statement, parameters).await.unwrap()
     }
 
     /// Returns the number of rows a statement changed.
-    pub(crate) async fn execute(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> u64 {
+    pub async fn execute(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> u64 {
         connect(&self.url).await.unwrap().execute(statement, parameters).await.unwrap()
     }
 
     /// Runs the statements of a file, such as a migration.
-    pub(crate) async fn run_script(&self, statements: &str) {
+    pub async fn run_script(&self, statements: &str) {
         run(&self.url, statements).await.unwrap();
     }
 
     /// Adds a tenant with the groups of `main` and a user `admin` with the rights and the password of
     /// `main`'s. Servers read the domains at their start, so this must precede it.
-    pub(crate) async fn insert_tenant(&self, id: &str, domain: &str) {
-        let tenant = "INSERT INTO tenants VALUES ($1, $2, 'Acme', 'ACTIVE', now())";
-        self.execute(tenant, &[&id, &domain]).await;
-        let admin = "INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at) \
-            SELECT $1, name, password_hash, true, roles, now() FROM users WHERE tenant = 'main' AND name = 'admin'";
-        self.execute(admin, &[&id]).await;
-        let groups = "INSERT INTO groups SELECT $1, id, name, description, roles, device_permissions \
-            FROM groups WHERE tenant = 'main'";
-        self.execute(groups, &[&id]).await;
-        let numbered =
-            "UPDATE tenants SET last_group = (SELECT max(id) FROM groups WHERE tenant = $1) WHERE id = $1";
-        self.execute(numbered, &[&id]).await;
-        let membership = "INSERT INTO group_members SELECT $1, group_id, user_name \
-            FROM group_members WHERE tenant = 'main' AND user_name = 'admin'";
-        self.execute(membership, &[&id]).await;
+    pub async fn insert_tenant(&self, id: &str, domain: &str) {
+        self.insert_tenants(&format!("VALUES ('{id}', '{domain}')")).await;
+    }
+
+    /// Adds tenants as [`insert_tenant`](Self::insert_tenant) does. `rows` is a query for their ids and domains.
+    pub(super) async fn insert_tenants(&self, rows: &str) {
+        let statements = format!(
+            "CREATE TEMPORARY TABLE added (id, domain) AS {rows};
+            INSERT INTO tenants SELECT id, domain, 'Acme', 'ACTIVE', now() FROM added;
+            INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at)
+                SELECT added.id, name, password_hash, true, roles, now() FROM users, added
+                WHERE tenant = 'main' AND name = 'admin';
+            INSERT INTO groups SELECT added.id, groups.id, name, description, roles, device_permissions
+                FROM groups, added WHERE tenant = 'main';
+            UPDATE tenants SET last_group = (SELECT max(g.id) FROM groups g WHERE g.tenant = tenants.id)
+                WHERE id IN (SELECT id FROM added);
+            INSERT INTO group_members SELECT added.id, group_id, user_name
+                FROM group_members, added WHERE tenant = 'main' AND user_name = 'admin'"
+        );
+        self.run_script(&statements).await;
     }
 
     /// Adds a user of tenant `main` with these roles and the password of its `admin`.
-    pub(crate) async fn insert_user(&self, name: &str, roles: &[&str]) {
+    pub async fn insert_user(&self, name: &str, roles: &[&str]) {
+        self.insert_user_of("main", name, roles).await;
+    }
+
+    /// Adds a user of a tenant as [`insert_user`](Self::insert_user) does.
+    pub(super) async fn insert_user_of(&self, tenant: &str, name: &str, roles: &[&str]) {
         let statement = "INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at) \
-            SELECT tenant, $1, password_hash, true, $2, now() FROM users WHERE tenant = 'main' AND name = 'admin'";
-        self.execute(statement, &[&name, &roles]).await;
+            SELECT $1, $2, password_hash, true, $3, now() FROM users WHERE tenant = 'main' AND name = 'admin'";
+        self.execute(statement, &[&tenant, &name, &roles]).await;
     }
 
     /// Notifies the servers that a user of tenant `main` was changed by SQL.
-    pub(crate) async fn notify_user(&self, name: &str) {
+    pub async fn notify_user(&self, name: &str) {
         self.execute("SELECT pg_notify('platform_users', 'main/' || $1)", &[&name]).await;
     }
 
     /// Returns the audit records whose source is this id, oldest first: type, activity, user, severity and
     /// changes.
-    pub(crate) async fn audit_records(&self, source: &str) -> Vec<serde_json::Value> {
+    pub async fn audit_records(&self, source: &str) -> Vec<serde_json::Value> {
         let statement = "SELECT json_build_object('type', type, 'activity', activity, 'user', user_name, \
             'severity', severity, 'changes', changes) FROM audit_records WHERE source = $1 ORDER BY id";
         self.query(statement, &[&source]).await.iter().map(|row| row.get(0)).collect()
     }
 
     /// Returns every row of every table as text: the content of a stolen dump.
-    pub(crate) async fn dump(&self) -> String {
+    pub async fn dump(&self) -> String {
         let tables = "SELECT quote_ident(c.relname) FROM pg_class c WHERE c.relkind = 'r' \
             AND c.relnamespace = 'public'::regnamespace ORDER BY 1";
         // Bytes that are text are shown as that text.
@@ -221,7 +245,7 @@ impl TestDatabase {
     }
 
     /// Returns the number of rows of a table.
-    pub(crate) async fn count(&self, table: &str) -> i64 {
+    pub async fn count(&self, table: &str) -> i64 {
         self.query(&format!("SELECT count(*) FROM {table}"), &[]).await[0].get(0)
     }
 }

@@ -1,0 +1,18 @@
+//! What is held open or spoken in lines: long polls on both transports, WebSockets, the CSV protocol, TLS.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
+#![allow(clippy::large_futures, reason = "a test holds one of them")]
+#![allow(
+    clippy::duplicate_mod,
+    reason = "what is about held polls runs on both transports, see `harness::server`"
+)]
+
+use platform_test_harness as harness;
+
+mod csv;
+mod lane;
+mod realtime;
+#[path = "realtime/mod.rs"]
+mod realtime_without_lane;
+mod tls;
+mod websocket;

@@ -1,0 +1,23 @@
+//! Rows of the CSV protocol, for tests of several nouns.
+
+use super::{Answer, Caller, Request};
+
+/// Sends rows of the static set; gives the answer's text.
+pub async fn send(caller: &Caller, rows: &str) -> String {
+    text_of(request(caller, rows).send().await)
+}
+
+/// A request to `/s`.
+pub fn request(caller: &Caller, rows: &str) -> Request {
+    caller.request("POST", "/s").header("Accept", "text/plain").body(rows)
+}
+
+/// Every answer is 200 and CSV (S-01, S-04). An empty one may be of no type.
+pub fn text_of(answer: Answer) -> String {
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    match answer.header("Content-Type") {
+        None => assert_eq!(answer.text, ""),
+        Some(type_) => assert_eq!(type_, "text/plain;charset=UTF-8"),
+    }
+    answer.text
+}

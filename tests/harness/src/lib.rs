@@ -1,0 +1,79 @@
+//! The foundation of every test: a PostgreSQL of the test process, servers, and clients.
+//!
+//! Reading order: [`TestServer`] (start one), [`Caller`] (REST), [`Session`] (long polling), [`Socket`]
+//! (WebSocket), [`RawConnection`] (bytes that no client library sends), [`Program`] (the real binary). The public modules
+//! are what tests of several nouns need from one of them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
+#![allow(clippy::large_futures, reason = "a test holds one of them")]
+#![allow(missing_docs, reason = "members of data that tests fill in")]
+
+pub mod application_keys;
+pub mod bulk_updates;
+pub mod csv;
+pub mod issuer;
+pub mod modules;
+pub mod operations;
+pub mod service;
+pub mod tenants;
+
+mod archive;
+mod bayeux;
+mod json;
+mod postgres;
+mod private_postgres;
+mod program;
+mod raw;
+mod rest;
+mod server;
+mod websocket;
+
+use std::time::{Duration, Instant};
+
+pub use archive::{Entry, LINK, archive, end_of_archive, form, service_archive, upload, web_archive};
+pub use bayeux::{REALTIME, Session, notifications, reply};
+pub use json::{SERVER_MEMBERS, ids, member_texts, redacted, without};
+pub use postgres::TestDatabase;
+pub use private_postgres::PrivatePostgres;
+pub use program::{Program, run, scratch};
+pub use raw::RawConnection;
+pub use rest::{Answer, Caller, MEDIA, Request, alarm_of, event_of, measurement_of, token};
+pub use server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer};
+pub use websocket::{Socket, connect, handshake, subscribe};
+
+/// The timeout of anything a test expects at once.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Returns the output of a future that must not take longer than [`PATIENCE`].
+pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    within(PATIENCE, what, future).await
+}
+
+/// Returns the output of a future that must not take longer than `limit`.
+pub async fn within<T>(limit: Duration, what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(limit, Box::pin(future)).await {
+        Ok(outcome) => outcome,
+        Err(_) => panic!("waited {limit:?} in vain for {what}"),
+    }
+}
+
+/// Calls `attempt` until it returns something, at most for [`PATIENCE`].
+pub async fn eventually<T>(what: &str, attempt: impl AsyncFnMut() -> Option<T>) -> T {
+    eventually_within(PATIENCE, what, attempt).await
+}
+
+/// Calls `attempt` until it returns something, at most for `limit`.
+pub async fn eventually_within<T>(
+    limit: Duration,
+    what: &str,
+    mut attempt: impl AsyncFnMut() -> Option<T>,
+) -> T {
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Some(found) = attempt().await {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited {limit:?} in vain for {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

@@ -1,0 +1,62 @@
+//! Microservices behind the platform, for tests of several nouns.
+
+use platform::administration::applications::perform;
+use platform::cli::{ApplicationRoute, ApplicationTask};
+use platform_model::limits::Limits;
+use platform_store::{Connections, Database};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::{Caller, RawConnection, TestDatabase, TestServer};
+
+/// A microservice of tenant `main` that answers everything alike, for as long as the test runs.
+pub async fn run_everywhere(server: &TestServer, name: &str) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let application = create_microservice(&server.admin(), name).await;
+    route(server.database(), &application, Some(&address)).await.unwrap();
+    tokio::spawn(answer_all(listener, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"));
+}
+
+/// A microservice of the caller's tenant; gives its id.
+pub async fn create_microservice(caller: &Caller, name: &str) -> String {
+    let body = json!({"name": name, "key": format!("{name}-key"), "type": "MICROSERVICE"});
+    let created = caller.create("/application/applications", &body).await;
+    created["id"].as_str().unwrap().to_owned()
+}
+
+/// Answers everything alike, each on a connection of its own.
+pub async fn answer_all(listener: TcpListener, answer: &'static str) {
+    while let Ok((stream, _)) = listener.accept().await {
+        tokio::spawn(async move {
+            let mut connection = RawConnection::accepted(stream);
+            let mut came = connection.read_until("\r\n\r\n").await;
+            let length = field(&came, "Content-Length").map_or(0, |length| length.parse().unwrap());
+            while came.split_once("\r\n\r\n").unwrap().1.len() < length {
+                came += &String::from_utf8_lossy(&connection.read_at_most(4096).await);
+            }
+            connection.send(answer).await;
+        });
+    }
+}
+
+/// `platform application route <application> <address>`, or `--none`; gives what it prints or why it refuses.
+pub async fn route(
+    database: &TestDatabase,
+    application: &str,
+    address: Option<&str>,
+) -> Result<String, String> {
+    let store = Database::new(database.url(), Connections { reads: 1, devices: 1 }, &Limits::default());
+    let route = ApplicationRoute {
+        application: application.into(),
+        address: address.map(Into::into),
+        none: address.is_none(),
+    };
+    perform(&store.unwrap(), &ApplicationTask::Route(route)).await.map_err(|error| error.to_string())
+}
+
+/// The value of a header in a head.
+pub fn field<'h>(head: &'h str, name: &str) -> Option<&'h str> {
+    let mut fields = head.lines().skip(1).filter_map(|line| line.split_once(": "));
+    fields.find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+}
