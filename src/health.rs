@@ -14,7 +14,7 @@ pub async fn live() -> HttpResponse {
 
 /// Handles `GET` and `HEAD` of `/health/ready`: 200 while requests can be processed. The body contains
 /// `"writes":"REFUSED"` while the disk is full. The status remains 200 then, because a load balancer that stopped
-/// sending requests would also prevent reads and deletions (SE7).
+/// sending requests would also prevent reads and deletions.
 ///
 /// # Errors
 /// 503 while PostgreSQL is unavailable.

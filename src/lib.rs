@@ -1,4 +1,4 @@
-//! The HTTP edge of the platform: status codes, headers, URLs. State and rules live in `platform_actors`.
+//! The HTTP layer of the platform: status codes, headers, URLs. State and rules are in `platform_actors`.
 //!
 //! # Reading order
 //!

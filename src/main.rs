@@ -211,7 +211,7 @@ fn administer<T: std::fmt::Display>(
 fn no_database_in(data_dir: &Path) -> String {
     let absolute = std::path::absolute(data_dir);
     format!(
-        "there is no database in {}; give the --data-dir or the --database-url of the server, or start that once before",
+        "there is no database in {}; set --data-dir or --database-url as for the server, or start the server once first",
         absolute.as_deref().unwrap_or(data_dir).display()
     )
 }

@@ -32,7 +32,7 @@ pub async fn open(store: &StoreSettings, database: &Database) -> Result<SecretKe
             .map_err(|e| StartError::SecretKey(format!("{} cannot be made: {e}", path.display())))?,
         (None, Some(known)) => {
             return Err(StartError::SecretKey(format!(
-                "{} is missing, and this database was set up under the key {known}…: put that file back, or name it with \
+                "{} is missing, and this database was created with the key {known}…: put that file back, or name it with \
                  --secret-key-file",
                 path.display()
             )));
@@ -42,7 +42,7 @@ pub async fn open(store: &StoreSettings, database: &Database) -> Result<SecretKe
     match database.agree(FINGERPRINT, &own).await? {
         known if known == own => Ok(key),
         known => Err(StartError::SecretKey(format!(
-            "this database was set up under the key {known}…, this server has {own}…; give it the right --secret-key-file"
+            "this database was created with the key {known}…, but this server uses {own}…; set the right --secret-key-file"
         ))),
     }
 }

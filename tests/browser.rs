@@ -7,7 +7,7 @@ mod node;
 use std::path::Path;
 use std::process::Command;
 
-/// What systems call it.
+/// The names of the program on different systems.
 const CHROMIUM: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 #[test]

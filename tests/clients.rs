@@ -18,7 +18,7 @@ fn unmodified_clients_lose_nothing_and_are_told_nothing_twice() {
         eprintln!("SKIPPED the suite of third-party clients: {missing}");
         return;
     }
-    // It prints to where this test prints, without being captured: what it tells takes minutes to come.
+    // It prints to where this test prints, without being captured, because it runs for minutes.
     let status = Command::new("node")
         .arg(suite.join("run.mjs"))
         .args(["--server", env!("CARGO_BIN_EXE_platform")])

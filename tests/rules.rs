@@ -114,7 +114,7 @@ fn codes_are_told_from_other_words() {
     assert_eq!(codes(text).collect::<Vec<_>>(), ["U-10a", "B-22", "B-24", "W-17", "A-01", "A-13"]);
 }
 
-/// What `platform <command> <flag>` prints.
+/// Returns the output of `platform <command> <flag>`.
 fn help(command: &[String], flag: &str) -> String {
     let mut program = Command::new(env!("CARGO_BIN_EXE_platform"));
     let output = program.args(command).arg(flag).output().expect("the program starts");

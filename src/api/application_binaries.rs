@@ -184,7 +184,7 @@ fn check_complete(archive: &Archive<SpooledTempFile>, kind: ApplicationType) -> 
     match absent.is_empty() {
         true => Ok(()),
         false => Err(Error::Invalid(format!(
-            "Invalid archive: absent at its root: {}; a {} application needs: {}",
+            "Invalid archive: missing at its root: {}; an application of type {} needs: {}",
             absent.join(", "),
             kind.as_str(),
             required(kind).join(", ")

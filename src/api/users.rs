@@ -85,7 +85,7 @@ pub async fn create(
     let (media_type, new) = body.parse(&["user"], NewUser::parse).await?;
     let user = new_user(&administration, &new)?;
     if matches!(administration.authority, UserAuthority::SubUsers { .. }) {
-        // They would be the new user's: more than its creator may have (SE11).
+        // The new user would own these objects, which may be more than its creator may grant.
         platform_store::access::ensure_owns_nothing(platform.database(), &user.tenant, &user.name).await?;
     }
     let hash = authenticator.hash_chosen(new.password).await?;

@@ -91,7 +91,8 @@ struct Place {
 impl Place {
     /// Reads only the record at the end, so an archive with a million entries is rejected here.
     fn find(mut file: impl Read + Seek, length: u64) -> Result<Self> {
-        let no_end = || refuse("it is no zip archive, is cut off, or has a comment or bytes behind its end");
+        let no_end =
+            || refuse("it is not a zip archive, is truncated, or has a comment or bytes after its end");
         let end = length.checked_sub(END).ok_or_else(no_end)?;
         let mut bytes = [0; END as usize];
         let read = file.seek(SeekFrom::Start(end)).and_then(|_| file.read_exact(&mut bytes));
@@ -104,10 +105,10 @@ impl Place {
         }
         let (entries, size, start) = (short(10), long(12), long(16));
         if entries == u16::MAX || size == u32::MAX || start == u32::MAX {
-            return Err(refuse("it is of the long form (zip64); archives beyond 4 GiB are not taken"));
+            return Err(refuse("it uses zip64, which is not supported; archives have at most 4 GiB"));
         }
         if (short(4), short(6), short(8)) != (0, 0, entries) {
-            return Err(refuse("it is one part of several"));
+            return Err(refuse("it is a part of a multi-part archive"));
         }
         if entries > MAX_ENTRIES {
             return Err(refuse(&format!("{entries} entries; allowed: at most {MAX_ENTRIES}")));
@@ -121,7 +122,7 @@ impl Place {
         match place.start + place.size == end {
             true => Ok(place),
             false => Err(refuse(
-                "its list of files is not where it is said to be: there are bytes before or behind it",
+                "its list of files is not at the announced position: there are bytes before or after it",
             )),
         }
     }
@@ -140,7 +141,7 @@ fn check_entry(
     }
     let method = listed.compression();
     if ![CompressionMethod::Stored, CompressionMethod::Deflated].contains(&method) {
-        return Err(refuse(&format!("it is packed by the method {method}; allowed: stored, deflate")));
+        return Err(refuse(&format!("it is compressed by the method {method}; allowed: stored, deflate")));
     }
     let name = names::parse(listed.name_raw()).map_err(|rule| refuse(&rule))?;
     let is_directory = name.ends_with('/');
@@ -148,19 +149,19 @@ fn check_entry(
     match (listed.external_attributes() >> 16 & KIND, is_directory) {
         (0, _) | (REGULAR, false) | (DIRECTORY, true) => {}
         (LINK, _) => return Err(refuse("it is a link")),
-        _ => return Err(refuse("it is no file and no directory")),
+        _ => return Err(refuse("it is neither a file nor a directory")),
     }
     if is_directory && listed.size() != 0 {
         return Err(refuse("it is a directory with a content"));
     }
     if listed.header_start() >= archive.central_directory_start() {
-        return Err(refuse("its own head is not before the list of files"));
+        return Err(refuse("its local header is not before the list of files"));
     }
     let strict = ZipReadOptions::new().enforce_header_consistency(true);
     let content = archive.by_index_with_options(index, strict);
-    let content = content.map_err(|error| refuse(&because("its own head is wrong", error)))?;
+    let content = content.map_err(|error| refuse(&because("its local header is wrong", error)))?;
     let end = content.data_start().and_then(|start| start.checked_add(content.compressed_size()));
-    let end = end.ok_or_else(|| refuse("its sizes are broken"))?;
+    let end = end.ok_or_else(|| refuse("its sizes are invalid"))?;
     Ok(Entry { index, name, start: content.header_start(), end })
 }
 

@@ -85,7 +85,7 @@ impl<R: Read + Seek> Archive<R> {
     ///
     /// # Errors
     /// `Invalid` names the entry and the rule; `Unavailable` when the file cannot be read; the errors of the sink.
-    /// What the sink received until then must be discarded.
+    /// Everything that the sink received until then must be discarded.
     pub fn unpack(self, sink: &mut impl Sink) -> Result<()> {
         let mut total = 0;
         for entry in self.entries.iter().filter(|entry| !entry.is_directory()) {
@@ -99,7 +99,7 @@ impl<R: Read + Seek> Archive<R> {
     /// Copies the content of an entry and counts it. The crate compares the checksum, and stops a content that is
     /// longer than announced.
     fn copy(&self, entry: &Entry, total: &mut u64, sink: &mut impl Sink) -> Result<()> {
-        let broken = |error: &dyn Display| entry.refuse(&because("its content is broken", error));
+        let broken = |error: &dyn Display| entry.refuse(&because("its content is corrupt", error));
         let mut file = &self.disk;
         let listed = self.list.entry(entry.index);
         let content = listed.and_then(|listed| listed.with_reader(&mut file, ZipReadOptions::new()));
@@ -114,7 +114,7 @@ impl<R: Read + Seek> Archive<R> {
             length += count as u64;
             *total += count as u64;
             let rule = if *total > self.limit {
-                format!("with it more than the {} bytes allowed come out", self.limit)
+                format!("with it the unpacked content exceeds the {} bytes allowed", self.limit)
             } else if *total > self.by_ratio {
                 format!("with it more than {MAX_RATIO} times the archive comes out")
             } else if length > most {
@@ -127,7 +127,7 @@ impl<R: Read + Seek> Archive<R> {
         }
         match length == content.size() {
             true => Ok(()),
-            false => Err(entry.refuse("it is shorter than it says")),
+            false => Err(entry.refuse("it is shorter than announced")),
         }
     }
 }

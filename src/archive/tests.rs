@@ -155,7 +155,7 @@ fn million_entries_are_rejected_before_they_are_read() {
     let lying = |entries, size, start| [&*list, &end(entries, size, start)].concat();
 
     for (bytes, reason) in [
-        (honest, "long form (zip64)"),
+        (honest, "it uses zip64"),
         (lying(3, size, 0), "its list of files takes"),
         (lying(0xfffe, size, 0), "65534 entries"),
         (lying(3, 141, 0), "there are bytes before or behind it"),

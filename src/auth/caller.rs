@@ -287,7 +287,7 @@ async fn identify(head: &impl Head) -> Result<Caller> {
     let caller = authenticate(head).await?;
     match unasked {
         true => Err(ApiError::forbidden_because(
-            "a page of another site may have sent this without its user; send JSON, or the header with the application key",
+            "a page of another site may have sent this request without its user's knowledge; send JSON or an application key",
         )),
         false => Ok(caller),
     }

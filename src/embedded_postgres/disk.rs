@@ -1,4 +1,4 @@
-//! Monitors the free space on the disks under the data (SE7).
+//! Monitors the free space on the disks under the data.
 //!
 //! When PostgreSQL finds no space for its write-ahead log, it ends and does not start again, so that data can be
 //! neither read nor deleted. Writes are therefore rejected while some space is still free. A quarter of that space is

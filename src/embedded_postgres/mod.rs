@@ -63,7 +63,7 @@ pub struct Options {
 /// The guarantee that a commit gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// Committed data is on disk, as a 2xx response promises (design, section 1).
+    /// Committed data is on disk, as a 2xx response promises.
     Durable,
     /// Committed data is in memory, and four times as many connections are allowed. For tests, whose data may be lost.
     Disposable,
@@ -155,7 +155,7 @@ impl EmbeddedPostgres {
         &self.launch.socket_dir
     }
 
-    /// Checks whether the disk has space to store data (SE7). Called about twice a second, because other programs may
+    /// Checks whether the disk has space to store data. Called about twice a second, because other programs may
     /// fill the disk.
     pub fn look_at_disk(&mut self) -> Room {
         self.disk.look()

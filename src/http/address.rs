@@ -62,7 +62,7 @@ pub(crate) fn check(head: &impl Head) -> Result<(), Error> {
     let mut named = head.values(&HOST).chain(head.target_authority().map(str::as_bytes));
     match named.all(is_address) {
         true => Ok(()),
-        false => Err(Error::Malformed("The request names a host that is no address".into())),
+        false => Err(Error::Malformed("The Host of the request is not a valid address".into())),
     }
 }
 

@@ -156,10 +156,10 @@ impl From<Full> for ApiError {
     fn from(full: Full) -> Self {
         let of = match full {
             Full::User => {
-                "bytes of answers not read and of requests not whole, of this user (--held-bytes-per-user)"
+                "bytes of unread responses and incomplete requests of this user (--held-bytes-per-user)"
             }
             Full::Tenant => {
-                "bytes of answers not read and of requests not whole, of this tenant (--held-bytes-per-tenant)"
+                "bytes of unread responses and incomplete requests of this tenant (--held-bytes-per-tenant)"
             }
         };
         Self::TooManyRequests { of, retry_after: RETRY_AFTER }

@@ -74,7 +74,7 @@ impl Query {
             if near.is_empty() { ".".to_owned() } else { format!("; is {} meant?", near.join(" or ")) };
         let known: Vec<&str> = known().collect();
         let shown: String = unknown.escape_debug().take(64).collect();
-        let message = format!("Unknown parameter '{shown}'{hint} Known here: {}", known.join(", "));
+        let message = format!("Unknown parameter '{shown}'{hint} Known parameters: {}", known.join(", "));
         Err(Error::Invalid(message).into())
     }
 
@@ -169,7 +169,9 @@ mod tests {
         assert!(refused("sorce=1").contains("'sorce'; is 'source' meant?"), "{}", refused("sorce=1"));
         assert!(refused("type=a&Source=1").contains("'Source'; is 'source' meant?"));
         assert!(refused("date=1").contains("'dateFrom' or 'dateTo'"), "{}", refused("date=1"));
-        assert!(refused("colour=red").starts_with("Unknown parameter 'colour'. Known here: source, type"));
+        assert!(
+            refused("colour=red").starts_with("Unknown parameter 'colour'. Known parameters: source, type")
+        );
         assert!(Query::parse("type=a&revert=true&pageSize=5").only_filters(&["type"]).is_ok());
     }
 

@@ -1,7 +1,7 @@
 //! Compares the head parser with actix-http: actix-http would have parsed every request that the lane accepts in the
 //! same way, and it waits for more bytes whenever the lane does.
 //!
-//! A few hundred cases each, so that the suite stays fast. To look for ten minutes:
+//! A few hundred cases each, so that the suite stays fast. To search for ten minutes:
 //! `LANE_FUZZ_SECONDS=600 cargo test -p platform --lib lane::fuzz -- --test-threads 1 --nocapture`.
 
 use std::cell::Cell;

@@ -78,8 +78,8 @@ pub(super) async fn exchange(message: Message, roots: &Roots) -> Result<Outbound
     match security {
         Security::Plain => over(TokioIo::new(tcp), message).await,
         Security::Tls => {
-            let server =
-                ServerName::try_from(name).map_err(|_| format!("not sent: '{host}' is no name for https"))?;
+            let server = ServerName::try_from(name)
+                .map_err(|_| format!("not sent: '{host}' is not a valid host name for https"))?;
             let connector = TlsConnector::from(roots.config().await?);
             let stream = connector.connect(server, tcp).await.map_err(unreachable)?;
             Box::pin(over(TokioIo::new(stream), message)).await
@@ -88,15 +88,15 @@ pub(super) async fn exchange(message: Message, roots: &Roots) -> Result<Outbound
 }
 
 async fn over(stream: impl Read + Write + Unpin, message: Message) -> Result<OutboundResponse, String> {
-    let broken = |error: hyper::Error| format!("the connection ended before an answer: {error}");
+    let broken = |error: hyper::Error| format!("the connection ended before a response: {error}");
     let (mut sender, connection) = http1::handshake(stream).await.map_err(broken)?;
     let mut exchange = pin!(async {
         let response = sender.send_request(message.request).await.map_err(broken)?;
         let status = response.status().as_u16();
         let body = Limited::new(response.into_body(), RESPONSE_BYTES).collect().await;
         let body = body.map_err(|error| match error.is::<LengthLimitError>() {
-            true => format!("the answer {status} is longer than {RESPONSE_BYTES} bytes"),
-            false => format!("the answer {status} broke off: {error}"),
+            true => format!("the response {status} is longer than {RESPONSE_BYTES} bytes"),
+            false => format!("the response {status} ended early: {error}"),
         })?;
         let body = String::from_utf8_lossy(&body.to_bytes()).into_owned();
         Ok(OutboundResponse { status, body })

@@ -40,7 +40,10 @@ impl Message {
     pub(super) fn of(asked: &OutboundRequest, allowed: &[AllowedHost]) -> Result<Self, String> {
         let method = asked.method.trim().to_ascii_uppercase();
         let method = METHODS.into_iter().find(|known| known.as_str() == method).ok_or_else(|| {
-            not_sent(format!("the method '{}' is none of GET, POST, PUT, PATCH, DELETE, HEAD", asked.method))
+            not_sent(format!(
+                "the method '{}' is not one of GET, POST, PUT, PATCH, DELETE, HEAD",
+                asked.method
+            ))
         })?;
         let uri: Uri =
             asked.url.trim().parse().map_err(|_| not_sent(format!("'{}' is no URL", asked.url)))?;
@@ -51,7 +54,7 @@ impl Message {
         };
         let authority = uri.authority().ok_or_else(|| not_sent(format!("'{}' names no host", asked.url)))?;
         if authority.as_str().contains('@') {
-            return Err(not_sent("a URL holds no user here; the column 'authorization' does".into()));
+            return Err(not_sent("a URL must not contain a user; use the column 'authorization'".into()));
         }
         let (host, port) = (authority.host().to_ascii_lowercase(), uri.port_u16().unwrap_or(default_port));
         if !allowed.iter().any(|allowed| allowed.allows(&host, port, default_port)) {
@@ -90,7 +93,8 @@ fn headers(asked: &OutboundRequest, authority: &str) -> Result<HeaderMap, String
 }
 
 fn value(name: &str, text: &str) -> Result<HeaderValue, String> {
-    HeaderValue::from_str(text).map_err(|_| not_sent(format!("'{name}' holds what no header may hold")))
+    HeaderValue::from_str(text)
+        .map_err(|_| not_sent(format!("the value of '{name}' is not allowed in a header")))
 }
 
 fn not_sent(why: String) -> String {

@@ -113,10 +113,10 @@ async fn in_turn(
 ) -> Result<OutboundResponse, String> {
     let waiting = tenant.waiting.try_acquire();
     let waiting = waiting.map_err(|_| format!("not sent: {WAITING_PER_TENANT} requests wait already"))?;
-    let closed = |_| "not sent: the server stops".to_owned();
+    let closed = |_| "not sent: the server is stopping".to_owned();
     let _of_tenant = tenant.under_way.acquire().await.map_err(closed)?;
     let _of_all = all.acquire().await.map_err(closed)?;
     drop(waiting);
     let exchanged = timeout(TIMEOUT, Box::pin(exchange::exchange(message, roots))).await;
-    exchanged.unwrap_or_else(|_| Err(format!("no answer within {} seconds", TIMEOUT.as_secs())))
+    exchanged.unwrap_or_else(|_| Err(format!("no response within {} seconds", TIMEOUT.as_secs())))
 }

@@ -113,7 +113,7 @@ async fn response_that_is_too_long_is_an_error() {
 
     sender(&address.to_string()).send(request).await;
 
-    let body = "the answer 200 is longer than 1048576 bytes".to_owned();
+    let body = "the response 200 is longer than 1048576 bytes".to_owned();
     assert_eq!(answered.await.unwrap(), OutboundResponse { status: 0, body });
 }
 
@@ -131,14 +131,14 @@ async fn forbidden_requests_return_the_reason() {
         (
             "http://me:secret@localhost/",
             "GET",
-            "not sent: a URL holds no user here; the column 'authorization' does",
+            "not sent: a URL must not contain a user; use the column 'authorization'",
         ),
         ("http://local host/", "GET", "not sent: 'http://local host/' is no URL"),
         ("", "GET", "not sent: '' is no URL"),
         (
             "http://localhost/",
             "TRACE",
-            "not sent: the method 'TRACE' is none of GET, POST, PUT, PATCH, DELETE, HEAD",
+            "not sent: the method 'TRACE' is not one of GET, POST, PUT, PATCH, DELETE, HEAD",
         ),
     ] {
         let (request, answered) = asked(url, method);
@@ -153,7 +153,7 @@ async fn modules_cannot_set_headers_that_frame_a_message() {
         ("Host", "x", "not sent: the header 'Host' is set by the server"),
         ("Transfer-Encoding", "chunked", "not sent: the header 'Transfer-Encoding' is set by the server"),
         ("a b", "x", "not sent: 'a b' is no header"),
-        ("X-A", "a\r\nX-B: b", "not sent: 'X-A' holds what no header may hold"),
+        ("X-A", "a\r\nX-B: b", "not sent: the value of 'X-A' is not allowed in a header"),
     ] {
         let (request, answered) = asked("http://localhost/", "GET");
         let request = OutboundRequest { headers: vec![(name.into(), text.into())], ..request };

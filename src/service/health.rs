@@ -23,7 +23,7 @@ impl Healths {
         }
         let why = match application.route {
             None => "no address is set",
-            Some(_) => "it is not asked: its manifest has no probes",
+            Some(_) => "it is not probed: its manifest has no probes",
         };
         Some(Health { status: HealthStatus::Unknown, since: None, message: Some(why.into()) })
     }

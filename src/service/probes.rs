@@ -142,11 +142,11 @@ impl Prober {
             .map_err(|_| "its path is not part of a valid URL".to_owned())?;
         let limit = probe.timeout.min(LONGEST_TIMEOUT);
         match timeout(limit, self.connections.get(uri)).await {
-            Err(_) => Err(format!("no answer within {} seconds", limit.as_secs())),
+            Err(_) => Err(format!("no response within {} seconds", limit.as_secs())),
             Ok(Err(error)) if error.is_connect() => Err("it cannot be reached".into()),
             Ok(Err(_)) => Err("the connection ended before a response".into()),
             Ok(Ok(answer)) if (200..400).contains(&answer.status().as_u16()) => Ok(()),
-            Ok(Ok(answer)) => Err(format!("it answered {}", answer.status().as_u16())),
+            Ok(Ok(answer)) => Err(format!("it responded with {}", answer.status().as_u16())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Limits the log lines of each place in the code, so that events that anybody can cause do not fill a disk (SE6).
+//! Limits the log lines of each place in the code, so that events that anybody can cause do not fill a disk.
 //!
 //! Every place has its own quota per minute, so a flood of one kind of line hides no other kind. Omitted lines are
 //! counted in a metric and reported in a log line. Debug lines have no quota, because the operator enables them.
@@ -69,7 +69,7 @@ impl Quotas {
             tracing::warn!(
                 place,
                 left_out,
-                "log lines were left out, their place had logged {LINES} in a minute"
+                "log lines were omitted, their place in the code had logged {LINES} in a minute"
             );
         }
     }

@@ -273,7 +273,7 @@ impl Files {
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     let cannot = |error: io::Error| format!("cannot be read: {error}");
     if !std::fs::metadata(path).map_err(cannot)?.is_file() {
-        return Err("is no file".into());
+        return Err("is not a regular file".into());
     }
     let mut contents = Vec::new();
     let file = std::fs::File::open(path).map_err(cannot)?;
@@ -289,7 +289,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 fn certificates(contents: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(contents).collect();
     match chain {
-        Ok(chain) if chain.is_empty() => Err("holds no certificate in PEM".into()),
+        Ok(chain) if chain.is_empty() => Err("contains no certificate in PEM".into()),
         Ok(chain) => Ok(chain),
         Err(error) => Err(flaw(&error)),
     }
@@ -300,7 +300,7 @@ fn private_key(contents: &[u8]) -> Result<PrivateKeyDer<'static>, String> {
     let encrypted = contents.windows(9).any(|window| window == b"ENCRYPTED");
     PrivateKeyDer::from_pem_slice(contents).map_err(|error| match error {
         _ if encrypted => "the private key is encrypted; give one without a passphrase".into(),
-        pem::Error::NoItemsFound => "holds no private key in PEM".into(),
+        pem::Error::NoItemsFound => "contains no private key in PEM".into(),
         error => flaw(&error),
     })
 }
@@ -308,12 +308,12 @@ fn private_key(contents: &[u8]) -> Result<PrivateKeyDer<'static>, String> {
 /// Returns what is wrong with a PEM file. It never contains the file's text, which may be a key.
 fn flaw(error: &pem::Error) -> String {
     match error {
-        pem::Error::MissingSectionEnd { .. } => "is no whole PEM file: an END line is missing".into(),
-        pem::Error::IllegalSectionStart { .. } => "is no PEM file: a BEGIN line is malformed".into(),
+        pem::Error::MissingSectionEnd { .. } => "is not a complete PEM file: an END line is missing".into(),
+        pem::Error::IllegalSectionStart { .. } => "is not a PEM file: a BEGIN line is malformed".into(),
         pem::Error::Base64Decode(_) => {
-            "is no PEM file: what stands between BEGIN and END is no base64".into()
+            "is not a PEM file: the text between BEGIN and END is not base64".into()
         }
-        _ => "is no PEM file that could be read".into(),
+        _ => "is not a readable PEM file".into(),
     }
 }
 

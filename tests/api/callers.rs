@@ -1,4 +1,4 @@
-//! Who asks: Basic credentials and tenants (docs/rules.md#tenants-and-credentials; C-01 to C-03, U-16).
+//! Callers: Basic credentials and tenants (docs/rules.md#tenants-and-credentials; C-01 to C-03, U-16).
 
 use std::time::Duration;
 

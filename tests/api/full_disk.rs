@@ -1,5 +1,6 @@
-//! A disk that is nearly full: what would be stored is refused with its cause, reading and deleting go on (SE7). What each route
-//! answers then is in [`matrix`](crate::matrix), the true program in [`process`](crate::process).
+//! A disk that is nearly full: writes are rejected with the cause, reads and deletions continue. The status of each
+//! route is
+//! tested in [`matrix`](crate::matrix), the true program in [`process`](crate::process).
 
 use std::time::Duration;
 

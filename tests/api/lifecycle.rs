@@ -11,11 +11,11 @@ const OBJECTS: &str = "/inventory/managedObjects";
 const OPERATIONS: &str = "/devicecontrol/operations";
 const REQUESTS: &str = "/devicecontrol/newDeviceRequests";
 const NOTIFICATIONS: &str = "/devicecontrol/notifications";
-/// What the gateway is called, and what its sensors are.
+/// The serials of the gateway and of its sensors.
 const SERIAL: &str = "gw-4711";
 const SENSORS: [&str; 2] = ["gw-4711/t1", "gw-4711/t2"];
 
-/// What a device keeps in its flash memory: nothing but its credentials.
+/// The content of a device's flash memory: only its credentials.
 struct Credentials {
     user: String,
     password: String,
@@ -61,7 +61,7 @@ async fn agent_lives_from_its_first_poll_to_the_end_of_an_alarm_across_a_restart
     assert_eq!(statuses, ["SUCCESSFUL", "FAILED", "SUCCESSFUL", "SUCCESSFUL"]);
 }
 
-/// What people do before: a hall for the gateway.
+/// Creates the object of a hall for the gateway, as a user would do before.
 async fn prepare(admin: &Caller) -> String {
     let hall = json!({"name": "Hall 7", "type": "plat_DeviceGroup", "plat_IsDeviceGroup": {}});
     id_of(&admin.create(OBJECTS, &hall).await)

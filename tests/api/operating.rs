@@ -1,4 +1,4 @@
-//! What an operator sees: health, metrics, and a database that goes away (issue: operations).
+//! Health, metrics, and the behaviour while the database is unavailable.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What devices reach without a role: what is of their own tree, and nothing else (U-10a).
+//! Devices without roles can access only the objects of their own tree (U-10a).
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ impl Plant {
         created
     }
 
-    /// What the device is answered: the status, and the ids of a collection.
+    /// Returns the response to the device: the status, and the ids of a collection.
     async fn read(&self, path: &str, member: &str) -> (u16, Vec<String>) {
         let answer = self.device.get(path).await;
         let found = if answer.status == 200 { ids(&answer.json(), member) } else { Vec::new() };

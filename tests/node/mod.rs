@@ -1,4 +1,4 @@
-//! What the suites that are programs for Node have in common.
+//! Helpers for test suites that are Node programs.
 
 use std::process::Command;
 
@@ -20,7 +20,7 @@ pub(crate) fn find_node() -> Result<(), String> {
     }
 }
 
-/// What a program prints.
+/// Returns the output of a program.
 pub(crate) fn output_of(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(arguments).output();
     match output {

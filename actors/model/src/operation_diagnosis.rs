@@ -156,7 +156,7 @@ impl Cause {
                 let more = if ahead.count >= Ahead::MOST { " or more" } else { "" };
                 format!("{}{more} older operations of its agent are not finished yet", ahead.count)
             }
-            Self::AwaitingAgent => "Its agent listens and has not set it to EXECUTING yet".into(),
+            Self::AwaitingAgent => "Its agent is subscribed but has not set it to EXECUTING yet".into(),
         }
     }
 }

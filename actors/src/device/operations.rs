@@ -199,6 +199,6 @@ fn status_changed(id: OperationId, status: OperationStatus) -> Error {
 /// Returns the error for a device without an agent (O-01).
 fn without_agent(device: ManagedObjectId) -> Error {
     Error::Invalid(format!(
-        "Invalid value of 'deviceId': managed object '{device}' is no agent and is not below one by childDevices"
+        "Invalid value of 'deviceId': managed object '{device}' is neither an agent nor below one by childDevices links"
     ))
 }

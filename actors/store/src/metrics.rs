@@ -26,7 +26,7 @@ pub fn describe() {
     describe_histogram!("platform_writer_commit_seconds", "seconds one group commit took");
     describe_counter!(
         "platform_writer_refused_total",
-        "writes refused: queue full, database away or its disk full"
+        "rejected writes: queue full, database unavailable or disk full"
     );
     describe_gauge!(
         "platform_disk_writes_refused",

@@ -64,7 +64,7 @@ pub async fn keep_log_short(database: Database) {
             continue;
         }
         if let Err(error) = take_log_back(&pool).await {
-            tracing::debug!(%error, "the log of the database is taken back into use a little later");
+            tracing::debug!(%error, "a checkpoint of the database failed; it is retried");
         }
     }
 }

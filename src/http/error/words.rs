@@ -116,22 +116,22 @@ impl fmt::Display for ApiError {
             }
             Self::Stopping => f.write_str("The server is stopping, try again"),
             Self::BodyTooSlow => f.write_str(
-                "The body came too slowly: its rest is not waited for (--body-bytes-per-second, --body-pause-seconds)",
+                "The body arrived too slowly (settings --body-bytes-per-second, --body-pause-seconds)",
             ),
             Self::Service { context_path, fault } => {
                 let why = match fault {
                     ServiceFault::NoAddress => "has no address; the operator sets it",
                     ServiceFault::Down => "is down",
                     ServiceFault::Unreachable => "cannot be reached",
-                    ServiceFault::Busy => "has too many calls under way",
-                    ServiceFault::Broken => "gave no proper answer",
-                    ServiceFault::Silent => "did not answer in time",
+                    ServiceFault::Busy => "has too many concurrent calls",
+                    ServiceFault::Broken => "sent an invalid response",
+                    ServiceFault::Silent => "did not respond in time",
                 };
                 write!(f, "The microservice '{context_path}' {why}")
             }
             Self::TooLarge { limit } => write!(f, "The body is larger than the {limit} bytes allowed"),
             Self::RangeNotSatisfiable { length } => {
-                write!(f, "No byte of the range exists; there are {length} bytes")
+                write!(f, "The range is beyond the end of the file, which has {length} bytes")
             }
         }
     }

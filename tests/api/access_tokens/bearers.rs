@@ -1,4 +1,4 @@
-//! Tokens as bearers on the platform's paths: whose they are and what their scope allows (T-05, T-06).
+//! Access tokens as bearer tokens: the user they act as, and the requests that their scope allows (T-05, T-06).
 
 use serde_json::json;
 
@@ -47,7 +47,7 @@ async fn scope_read_allows_get_and_nothing_that_writes() {
     assert_eq!(reader.bayeux(REALTIME, &json!([])).await.status, 403);
     let rows = reader.request("POST", "/s").accepting_json().body("500\n").send().await;
     assert_eq!(rows.status, 403);
-    // What it refuses first it refuses again, and the other way round.
+    // Rejected requests do not affect requests that the scope allows.
     assert_eq!(reader.get(&object).await.json()["name"], "pump");
 }
 
@@ -178,7 +178,7 @@ async fn what_is_no_token_is_the_normal_401() {
         assert_eq!((answer.status, answer.error().as_str()), (401, "security/Unauthorized"), "{token}");
         assert_eq!(answer.header("WWW-Authenticate"), Some("Basic realm=\"Platform\""));
     }
-    // Only `Authorization` carries it.
+    // A token is accepted only in the header `Authorization`.
     let request = server.stranger().request("GET", &format!("{OBJECTS}?access_token={good}"));
     assert_eq!(request.header("X-Auth-Token", &good).send().await.status, 401);
 }

@@ -1,4 +1,4 @@
-//! Clients by REST: who may make them, for whom, with what scope.
+//! Clients of the token service over REST: who may create them, for which user, and with which scope.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ async fn created_client_is_told_with_its_secret_and_read_without() {
 
     let answer = admin.request("POST", CLIENTS).json(&body).send().await;
 
-    // Without `Accept` too, for the secret would be lost.
+    // The body is returned without `Accept` too, because the secret would be lost otherwise.
     assert_eq!(answer.status, 201, "{}", answer.text);
     let media_type = format!("{MEDIA}tokenClient+json;ver=0.9;charset=UTF-8");
     assert_eq!(answer.header("Content-Type"), Some(&*media_type));
@@ -139,7 +139,7 @@ async fn client_for_another_user_needs_the_right_to_administer_users() {
     let own = joe.post(CLIENTS, &json!({"user": "joe"})).await;
     let by_boss = boss.post(CLIENTS, &json!({"user": "admin"})).await;
 
-    // Who may not is not told who there is.
+    // A caller without the right does not learn which clients exist.
     assert_eq!((refused.status, unknown.status), (403, 403));
     assert_eq!((own.status, by_boss.status), (201, 201));
 }

@@ -1,4 +1,5 @@
-//! How tokens end: by time (T-04), with their client, with their user; at every server, and for what is open.
+//! How tokens become invalid: when they expire (T-04), with their client and with their user, at every server and on
+//! open connections.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What is answered to a good request (T-01, T-02, T-04, T-08).
+//! The response to a valid token request (T-01, T-02, T-04, T-08).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! The table of T-03, row by row; the limit of T-07.
+//! The errors of the token endpoint (T-03) and its rate limit (T-07).
 
 use std::time::Duration;
 

@@ -92,7 +92,7 @@ async fn rates_are_configured_from_a_file_or_a_pipe() {
         (&json!(2), &json!("2030-01-01T00:00:00Z"))
     );
 
-    // What is set beside them leaves them, an empty array removes them.
+    // Setting other limits keeps the rates; an empty array removes them.
     succeed(directory.path(), &["limits", "set", ACCOUNT, "--max-server-meta", "1"]);
     assert_eq!(ask(&program, ACCOUNT, &token).await.json()["limits"]["rate"][0]["uri"], "*");
     let output = run(Program::command(directory.path(), &["limits", "set", ACCOUNT, "--rate", "-"]), "[]");

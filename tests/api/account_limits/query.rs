@@ -1,4 +1,4 @@
-//! What is answered, and in which order it is refused.
+//! Responses of the limits query, and the order of its checks.
 
 use serde_json::{Value, json};
 

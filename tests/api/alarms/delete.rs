@@ -65,8 +65,8 @@ async fn unknown_parameter_deletes_nothing_and_the_near_ones_are_named() {
         ("sorce", "is 'source' meant?"),
         ("Status", "is 'status' meant?"),
         ("dateform", "'dateFrom'"),
-        ("createdFrom", "Known here: status, source"),
-        ("", "Known here: status, source"),
+        ("createdFrom", "Known parameters: status, source"),
+        ("", "Known parameters: status, source"),
     ] {
         let answer = admin.delete(&format!("/alarm/alarms?type=none&{parameter}=1")).await;
         assert_eq!(answer.status, 422, "{parameter}");

@@ -102,7 +102,7 @@ async fn severity_none_suppresses_the_alarm() {
     }
     assert_eq!(body["source"]["id"], json!(device));
     assert_eq!(server.database().count("alarms").await, 0);
-    // Nothing was told: what comes first is of the next alarm.
+    // Nothing was published: the first notification is that of the next alarm.
     let heard = admin.raise_alarm(&device, "cold").await;
     assert_eq!(session.receive(1).await[0]["data"]["data"], heard);
 }
@@ -121,7 +121,7 @@ async fn suppressed_alarm_neither_counts_nor_changes_an_open_one() {
 
     assert_eq!(transient.status, 201, "{}", transient.text);
     assert_eq!(admin.read(open["self"].as_str().unwrap()).await, open);
-    // What is there can still be cleared.
+    // An existing alarm can still be cleared.
     let cleared = admin.put(open["self"].as_str().unwrap(), &json!({"status": "CLEARED"})).await;
     assert_eq!(cleared.json()["status"], "CLEARED");
 }
@@ -164,7 +164,7 @@ async fn mapping_set_at_one_server_counts_at_the_other() {
 
     map(&on_a, "hot", "NONE").await;
 
-    // The other server is told by the database.
+    // The database notifies the other server.
     eventually("a mapping at the other server", async || {
         let alarm = on_b.raise_alarm(&device, "hot").await;
         alarm.get("id").is_none().then_some(())
@@ -188,7 +188,7 @@ async fn value_that_is_no_mapping_is_refused() {
     }
     assert_eq!(map(&admin, "credentials.hot", "MAJOR|").await.status, 422);
     assert_eq!(admin.read(&format!("{OPTIONS}/alarm.type.mapping")).await, json!({}));
-    // In other categories anything goes.
+    // Options of other categories are not validated.
     let option = json!({"category": "c", "key": "hot", "value": "FATAL|x"});
     assert_eq!(admin.post(OPTIONS, &option).await.status, 201);
 }

@@ -1,4 +1,4 @@
-//! Two server processes on one database stay correct (design, section 1).
+//! Two server processes on one database stay correct.
 
 use std::collections::BTreeSet;
 

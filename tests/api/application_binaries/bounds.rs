@@ -1,4 +1,4 @@
-//! How much may come out of an archive (W-02): counted while it comes, whatever its heads say.
+//! Limits of the unpacked size of an archive (W-02), which is counted while it is unpacked, whatever its headers say.
 
 use super::{create, stored};
 use crate::harness::{Entry, TestServer, archive, end_of_archive, eventually, upload};
@@ -107,7 +107,7 @@ async fn long_form_of_the_end_is_refused_whatever_number_of_entries_it_claims() 
 
     let message = refused(&server, &id, &claim).await;
 
-    assert!(message.contains("long form (zip64)"), "{message}");
+    assert!(message.contains("it uses zip64"), "{message}");
 }
 
 #[tokio::test]

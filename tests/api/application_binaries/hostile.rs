@@ -81,12 +81,12 @@ fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (changed(|entry| entry.packed[3] ^= 0xff), "'entry'", "checksum"),
         (changed(|entry| entry.packed = vec![0xff; 40]), "'entry'", "broken"),
         (changed(|entry| entry.packed.truncate(4)), "'entry'", "'entry'"),
-        (changed(|entry| entry.other_name = Some(b"other".into())), "'entry'", "its own head is wrong"),
-        (changed(|entry| entry.other_offset = Some(45)), "'entry'", "its own head is wrong"),
+        (changed(|entry| entry.other_name = Some(b"other".into())), "'entry'", "its local header is wrong"),
+        (changed(|entry| entry.other_offset = Some(45)), "'entry'", "its local header is wrong"),
         (changed(|entry| entry.other_offset = Some(u32::MAX)), "'entry'", "not before the list"),
         (changed(|entry| entry.other_offset = Some(u32::MAX - 1)), "'entry'", "not before the list"),
         (changed(|entry| entry.other_size = Some(u32::MAX - 1)), "'entry'", "into the list"),
-        (overlapping(), "'inner'", "its own head is wrong"),
+        (overlapping(), "'inner'", "its local header is wrong"),
         (nested(), "'inner'", "overlaps"),
         (b"".to_vec(), "archive", "no zip"),
         (b"PK".to_vec(), "archive", "no zip"),
@@ -99,8 +99,8 @@ fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (with_end(end_of_archive(0, 56, list as u32)), "archive", "not of 0 entries"),
         (with_end(end_of_archive(1, 55, list as u32 + 1)), "archive", "broken"),
         (with_end(end_of_archive(1, 56, 0)), "archive", "before or behind"),
-        (with_end(end_of_archive(1, u32::MAX, u32::MAX)), "archive", "long form (zip64)"),
-        (with_end(end_of_archive(0xffff, 56, list as u32)), "archive", "long form (zip64)"),
+        (with_end(end_of_archive(1, u32::MAX, u32::MAX)), "archive", "it uses zip64"),
+        (with_end(end_of_archive(0xffff, 56, list as u32)), "archive", "it uses zip64"),
     ]
 }
 

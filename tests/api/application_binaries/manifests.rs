@@ -1,4 +1,4 @@
-//! What `platform.json` changes of an application (W-03).
+//! The members of an application that `platform.json` changes (W-03).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Archives that applications are made of (W-01 to W-03).
+//! Archives of applications (W-01 to W-03).
 
 mod bounds;
 mod hostile;

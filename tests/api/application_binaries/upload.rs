@@ -121,7 +121,7 @@ async fn archive_without_what_its_type_needs_at_the_root_is_422_and_names_it() {
         let answer = upload(&admin, id, &of(names)).await;
         assert_eq!(answer.status, 422, "{names:?}: {}", answer.text);
         let message = answer.message();
-        assert!(message.contains(&format!("absent at its root: {absent};")), "{names:?}: {message}");
+        assert!(message.contains(&format!("missing at its root: {absent};")), "{names:?}: {message}");
     }
     assert_eq!(stored(&server).await, (0, 0, 0));
 }

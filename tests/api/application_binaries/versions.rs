@@ -1,4 +1,4 @@
-//! One version follows another whole and at once (W-02), however an upload ends.
+//! A new version replaces the old one completely and at once (W-02), however an upload ends.
 
 use futures_util::future::join_all;
 

@@ -1,4 +1,4 @@
-//! What a server remembers of keys, it forgets when an application changes, whichever server changed it.
+//! A server drops cached keys when an application changes, whichever server changed it.
 
 use serde_json::{Value, json};
 

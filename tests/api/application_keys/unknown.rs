@@ -1,4 +1,4 @@
-//! A key proves nothing, and one that nobody has means nothing (C-05).
+//! A key does not authenticate anybody, and an unknown key has no effect (C-05).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What the members of an application may hold (docs/rules.md#applications-and-microservices; W-04, C-10).
+//! The valid values of the members of an application (docs/rules.md#applications-and-microservices; W-04, C-10).
 
 use serde_json::{Value, json};
 

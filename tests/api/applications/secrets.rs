@@ -1,4 +1,4 @@
-//! What nobody but its owner may learn: keys, passwords (W-06, W-10; secrets at rest).
+//! Secrets that only the owner of an application may read: keys and passwords (W-06, W-10), and how they are stored.
 
 use serde_json::json;
 

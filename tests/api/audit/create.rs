@@ -1,4 +1,4 @@
-//! What is recorded, and how it is shown.
+//! Creating audit records, and their representation.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Proving who asks, beside plain Basic credentials (which are in `callers`): tokens, and what guessing costs.
+//! Authentication by tokens, and throttling of guesses. Tests of Basic credentials are in `callers`.
 
 mod jwt;
 mod open_connections;

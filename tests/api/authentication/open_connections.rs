@@ -1,4 +1,4 @@
-//! What is open stays open only as long as its user may be there (B-18, U-16, Z-01).
+//! Open connections end when their user loses access (B-18, U-16, Z-01).
 
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use crate::harness::{ADMIN_PASSWORD, Answer, Caller, TestServer, eventually, soon};
 
 const OBJECTS: &str = "/inventory/managedObjects";
-/// So long that who waits for it has not finished when anything else has.
+/// A delay that does not end during a test.
 const FOREVER: Duration = Duration::from_secs(60);
 /// A network of test clients, and another.
 const HERE: &str = "192.0.2.1";
@@ -39,7 +39,7 @@ async fn guess_wrong(server: &TestServer, user: &str, from: &str, count: usize) 
     }
 }
 
-/// Something a caller does on the side.
+/// A request that runs concurrently.
 fn aside(caller: Caller) -> JoinHandle<Answer> {
     tokio::spawn(async move { caller.get(OBJECTS).await })
 }

@@ -1,4 +1,4 @@
-//! What the server itself writes into managed objects.
+//! The fragments that the server itself adds to managed objects.
 
 use serde_json::{Value, json};
 

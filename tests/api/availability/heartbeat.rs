@@ -1,4 +1,4 @@
-//! What counts as a message of a device, and what does not.
+//! Which requests count as a message of a device.
 
 use serde_json::json;
 
@@ -113,7 +113,7 @@ async fn what_others_do_and_what_fails_is_none() {
         let post = user.request("POST", ALARMS).header(name, value);
         assert_eq!(post.json(&alarm_of(&device, "hot")).send().await.status, 201);
     }
-    // What would have been written is written before this.
+    // If the request counted, it would have been written before this.
     let other = watched(&user, 10).await;
     let marker = fall_silent(&server, &other).await;
     user.put(&object(&other), &json!({})).await;

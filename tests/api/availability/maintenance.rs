@@ -1,4 +1,4 @@
-//! Devices that are being worked on.
+//! Devices in maintenance.
 
 use serde_json::{Value, json};
 

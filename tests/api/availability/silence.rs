@@ -1,4 +1,4 @@
-//! The alarm for a device that is not heard.
+//! The alarm for a silent device.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What is sent and what comes back (K-01, K-02, K-05, K-06, K-09; C-08, C-13, E-01, M-02, X-22).
+//! Bodies of requests and responses (K-01, K-02, K-05, K-06, K-09; C-08, C-13, E-01, M-02, X-22).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! When operations are created, and what is told of them (K-01, K-02, K-06, K-10; B-04, B-06).
+//! When operations are created, and the notifications about them (K-01, K-02, K-06, K-10; B-04, B-06).
 
 use std::time::Duration;
 

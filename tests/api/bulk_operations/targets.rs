@@ -1,4 +1,4 @@
-//! For which devices it is (K-03, K-10; I-11).
+//! The devices of a bulk operation (K-03, K-10; I-11).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What a row with credentials makes (N-12).
+//! The user and the device that a row with credentials creates (N-12).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Rows that fail, and their neighbours, which do not (N-15).
+//! A row that fails does not affect its neighbours (N-15).
 
 use serde_json::json;
 

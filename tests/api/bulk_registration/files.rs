@@ -1,4 +1,4 @@
-//! What a file may look like, and what makes it useless as a whole (N-10, N-16).
+//! Formats of the file, and errors that reject a file as a whole (N-10, N-16).
 
 use super::{
     CONTENT_TYPE, REGISTRATIONS, SECRET, all_created, counts, failures, form, object_of, register, upload,

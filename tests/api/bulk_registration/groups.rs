@@ -1,4 +1,4 @@
-//! Groups that paths name (N-17).
+//! Groups that are named by paths (N-17).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Uploads that break off, and servers that end in the middle.
+//! Uploads that are interrupted, and servers that end during a registration.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn upload_that_breaks_off_has_registered_nothing() {
     connection.send(&body[..body.len() - 10]).await;
     connection.reset();
 
-    // What comes afterwards finds nothing of it.
+    // The next upload finds nothing of this one.
     let result = register(&admin, format!("ID;CREDENTIALS\na0;{SECRET}\n")).await;
     assert_eq!(counts(&result), [1, 1, 0, 1]);
     assert_eq!(server.database().count("managed_objects").await, 0);

@@ -1,4 +1,4 @@
-//! Files pass through; neither they nor their results fit into the memory they cost.
+//! Memory use does not grow with the size of a file or of its result.
 
 use super::{CONTENT_TYPE, REGISTRATIONS, SECRET, counts, fleet, form};
 use crate::harness::{Caller, Program, scratch};

@@ -1,4 +1,4 @@
-//! What subscribers of `/managedobjects/<id>` hear of a file.
+//! The notifications that a file causes on `/managedobjects/<id>`.
 
 use serde_json::json;
 

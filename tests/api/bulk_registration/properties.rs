@@ -1,4 +1,4 @@
-//! Columns that no rule names (N-14).
+//! Columns of custom properties (N-14).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Files that are registered at the same time, and objects that others create meanwhile.
+//! Concurrent registrations, and objects that other requests create meanwhile.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Addresses of requests: what names no host, names two, or names what nothing can be named.
+//! Addresses of requests: without a host, with two hosts, or with an invalid host.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Which other sites' pages may read answers (C-16).
+//! Which pages of other sites may read responses (C-16).
 
 use serde_json::json;
 

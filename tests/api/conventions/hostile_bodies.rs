@@ -1,4 +1,4 @@
-//! Bodies that are broken or meant to break something: always a clear 4xx, never a 500.
+//! Malformed and hostile bodies: always a clear 4xx, never a 500.
 
 use serde_json::json;
 

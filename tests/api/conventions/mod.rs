@@ -1,4 +1,4 @@
-//! What all resources have in common (docs/rules.md#conventions).
+//! Conventions that all resources share (docs/rules.md#conventions).
 
 mod addresses;
 mod cors;

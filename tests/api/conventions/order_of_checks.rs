@@ -1,4 +1,4 @@
-//! What a request is refused for first (E-04, C-07a).
+//! The order in which a request is checked (E-04, C-07a).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The device that acts (H-02), and what its rows count for.
+//! The acting device of rows (H-02), and rows as heartbeats.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub(super) async fn object_of(server: &TestServer, serial: &str) -> Value {
     server.admin().read(&format!("{OBJECTS}/{id}")).await
 }
 
-/// What a device has told of itself: all but what the server knows of every object.
+/// The fragments of a device, without the members that every object has.
 pub(super) fn told(object: &Value) -> Value {
     without(&without(object, &SERVER_MEMBERS), &["plat_ActiveAlarmsStatus"])
 }
@@ -334,7 +334,7 @@ async fn rows_of_an_application_are_no_heartbeats() {
         let answer = request(&device, row).header(KEY, "k-cockpit").send().await;
         assert_eq!(answer.text, "", "{row}");
     }
-    // What would have been written is written before this.
+    // If the row counted, it would have been written before this.
     assert_eq!(send(&other, "200,t,T,1").await, "");
     eventually("the other's heartbeat", async || (last_message("sn-2").await > before[1]).then_some(()))
         .await;

@@ -1,5 +1,4 @@
-//! Bodies nobody means: whatever comes, the answer is 200, its lines are lines, and rows that are none keep no other from
-//! being served.
+//! Hostile bodies: the response is always 200 with well-formed lines, and invalid rows do not affect other rows.
 
 use std::fmt::Write;
 
@@ -13,7 +12,7 @@ use crate::harness::{RawConnection, TestServer};
 /// Bodies that are tried.
 const BODIES: usize = 60;
 
-/// What rows are made of: ids of every kind, and what could be taken for something else.
+/// Generates rows: ids of every kind, and texts that could be mistaken for something else.
 fn row() -> impl Strategy<Value = String> {
     let id = prop_oneof![
         (0..1000_u32).prop_map(|id| id.to_string()),

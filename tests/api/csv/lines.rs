@@ -1,4 +1,4 @@
-//! Bodies, lines and what goes wrong with them (22.1).
+//! Bodies, lines and their errors (S-01 to S-04).
 
 use super::{request, send, send_to};
 use crate::harness::{RawConnection, TestServer};

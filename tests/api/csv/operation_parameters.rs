@@ -1,4 +1,4 @@
-//! What comes of an operation that is done (H-08).
+//! The results of a successful operation (H-08).
 
 use serde_json::{Value, json};
 

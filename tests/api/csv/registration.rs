@@ -1,4 +1,4 @@
-//! Registration of template sets (22.2).
+//! Registration of template sets (S-10 to S-17).
 
 use serde_json::json;
 

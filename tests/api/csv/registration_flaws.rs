@@ -1,4 +1,4 @@
-//! What is wrong with a registration: lines 41 and 42 (S-14, S-20 to S-22, S-27, S-30; S-60).
+//! Errors of registrations: lines 41 and 42 (S-14, S-20 to S-22, S-27, S-30; S-60).
 
 use super::{register, send, send_to};
 use crate::harness::TestServer;

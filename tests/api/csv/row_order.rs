@@ -242,7 +242,7 @@ async fn what_is_committed_is_told_though_the_client_is_gone() {
     }
 }
 
-/// What is told until as much is told as is stored, and no more is stored.
+/// Returns the notifications once there are as many as stored rows, and no more rows are stored.
 async fn settled(session: &Session, mut count: usize, stored: impl AsyncFn() -> usize) -> Vec<Value> {
     let mut told = Vec::new();
     eventually("as many notifications as measurements", async || {

@@ -1,4 +1,4 @@
-//! Alarms by rows (23.1: 301 to 307).
+//! Rows 301 to 307: alarms (H-14).
 
 use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;

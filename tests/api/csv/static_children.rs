@@ -1,4 +1,4 @@
-//! Child devices of a gateway by rows (23.1: 101, 105).
+//! Rows 101 and 105: child devices of a gateway (H-14).
 
 use futures_util::future::join_all;
 use serde_json::json;

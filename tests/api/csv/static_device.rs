@@ -1,4 +1,4 @@
-//! Rows a device tells of itself by (23.1: 100, 107 to 125).
+//! Rows 100 and 107 to 125: the device itself (H-14).
 
 use serde_json::json;
 use time::format_description::well_known::Rfc3339;

@@ -1,4 +1,4 @@
-//! Events by rows (23.1: 400 to 407).
+//! Rows 400 to 407: events (H-14).
 
 use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;

@@ -1,4 +1,4 @@
-//! Measurements by rows (23.1: 200 to 212).
+//! Rows 200 to 212: measurements (H-14).
 
 use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;

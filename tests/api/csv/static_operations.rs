@@ -1,4 +1,4 @@
-//! Rows 500 to 506: what there is to do, and what became of it (H-06, H-07, H-12, H-13).
+//! Rows 500 to 506: pending operations and their results (H-06, H-07, H-12, H-13).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What operations look like to a device: the table of H-15 (H-09 to H-13).
+//! Operations as lines for a device: the table of H-15 (H-09 to H-13).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Sets that are changed and deleted as the managed objects they are (S-15).
+//! Template sets that are changed and deleted as managed objects (S-15).
 
 use serde_json::json;
 

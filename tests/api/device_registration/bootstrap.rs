@@ -1,4 +1,4 @@
-//! Who may ask for credentials (N-09), and what that user may not.
+//! Only the bootstrap user may request device credentials, and it may do nothing else (N-09).
 
 use serde_json::json;
 

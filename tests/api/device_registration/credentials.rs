@@ -1,4 +1,4 @@
-//! What a device is answered, and the user it becomes (N-06, N-08; X-05, U-16).
+//! The response to a device that polls, and the user that is created for it (N-06, N-08; X-05, U-16).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What devices call themselves (N-05), and ids that nobody means well with.
+//! Ids of devices (N-05), including hostile ones.
 
 use serde_json::json;
 

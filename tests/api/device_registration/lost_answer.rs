@@ -1,4 +1,4 @@
-//! The answer that gets lost: the same credentials until the device came in or an hour has passed (N-08).
+//! A lost response: the same credentials are returned until the device has logged in or an hour has passed (N-08).
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::harness::{ADMIN_PASSWORD, TestServer, eventually};
 /// Everything that is stored of requests and users, as text.
 async fn dump(server: &TestServer) -> String {
     let mut dump = String::new();
-    // What microservices act as has sealed passwords of its own.
+    // The users of microservices have sealed passwords, which are not meant here.
     let users = "(SELECT * FROM users WHERE application IS NULL)";
     for table in ["new_device_requests", users, "device_placements", "audit_records"] {
         let rows = server.database().query(&format!("SELECT row_to_json(t)::text FROM {table} t"), &[]).await;
@@ -92,7 +92,7 @@ async fn sealed_password_opens_for_its_device_only() {
     let server = TestServer::start().await;
     let one = admit(&server, "sn-1").await;
     admit(&server, "sn-2").await;
-    // What somebody could try who can write to the database.
+    // Manipulations by somebody who can write to the database.
     let moved = "UPDATE new_device_requests SET sealed_password = (SELECT sealed_password FROM new_device_requests \
         WHERE id = 'sn-1') WHERE id = 'sn-2'";
     server.database().execute(moved, &[]).await;

@@ -1,4 +1,4 @@
-//! How devices get in: registration requests and device credentials (N-01 to N-09).
+//! Registration requests and device credentials (N-01 to N-09).
 
 mod bootstrap;
 mod credentials;

@@ -1,4 +1,4 @@
-//! Files go by themselves and with their event.
+//! Files are deleted alone and with their event.
 
 use serde_json::Value;
 

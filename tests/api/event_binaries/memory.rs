@@ -1,4 +1,4 @@
-//! Files pass through; they do not fit into the memory they cost.
+//! Memory use does not grow with the size of a file.
 
 use super::{bytes, chunk, download, path_of, send};
 use crate::harness::{Caller, Program, scratch};

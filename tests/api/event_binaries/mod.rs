@@ -51,7 +51,7 @@ impl Scene {
         self.event.rsplit('/').next().unwrap()
     }
 
-    /// What the event tells of its file, whole and in part.
+    /// Returns the fragments of the event that describe its complete or incomplete file.
     async fn markers(&self) -> (Value, Value) {
         let event = self.admin.read(&self.event).await;
         (event["plat_IsBinary"].clone(), event["plat_IsIncompleteBinary"].clone())

@@ -1,4 +1,4 @@
-//! Several at once, by two servers on one database.
+//! Concurrent uploads at two servers on one database.
 
 use super::{Scene, assert_no_leftovers, chunk, download, send};
 use crate::harness::{Caller, TestDatabase, TestServer};

@@ -1,4 +1,4 @@
-//! PUT: another file instead of the one there is.
+//! PUT replaces the file of an event.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Uploads in chunks that nobody goes on with.
+//! Uploads in chunks that were abandoned.
 
 use serde_json::json;
 

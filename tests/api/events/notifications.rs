@@ -1,4 +1,4 @@
-//! What subscribers hear of events (B-02, B-03, B-06).
+//! Notifications about events (B-02, B-03, B-06).
 
 use serde_json::json;
 

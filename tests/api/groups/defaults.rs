@@ -86,7 +86,7 @@ async fn start_keeps_what_was_changed() {
     assert_eq!(groups(&database, "main").await, before);
 }
 
-/// What changed the group `devices` of tenants from before.
+/// The migration that changed the group `devices` of existing tenants.
 const RIGHTS_OF_DEVICES: &str = include_str!("../../../sql/migrations/V22__rights_of_devices.sql");
 
 #[tokio::test]

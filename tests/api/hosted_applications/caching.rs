@@ -1,4 +1,4 @@
-//! Entity tags and what caches are told.
+//! Entity tags and headers for caches.
 
 use super::{get_with, host};
 use crate::harness::{TestServer, upload, web_archive};

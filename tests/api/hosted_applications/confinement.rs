@@ -1,4 +1,4 @@
-//! What every answer below `/apps` carries: a policy that gives its pages no origin.
+//! Every response below `/apps` has a policy that gives its pages no origin.
 
 use super::{get_with, host, with_plant};
 use crate::harness::{ADMIN_PASSWORD, Answer, TestServer};

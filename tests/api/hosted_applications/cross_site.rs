@@ -24,7 +24,7 @@ async fn post_with(
     request.body(body).send().await
 }
 
-/// What a browser adds to a request of a page without an origin.
+/// The headers that a browser adds to a request of a page without an origin.
 const OF_SANDBOX: [(&str, &str); 3] =
     [("Origin", "null"), ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "no-cors")];
 

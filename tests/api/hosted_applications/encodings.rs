@@ -1,4 +1,4 @@
-//! Files that the application brings packed already.
+//! Files that an application provides in compressed form.
 
 use super::{get_with, host};
 use crate::harness::TestServer;

@@ -1,4 +1,4 @@
-//! Web applications at `/apps/<contextPath>/` (issue text: hosted web applications).
+//! Web applications at `/apps/<contextPath>/` (W-17).
 
 mod caching;
 mod confinement;

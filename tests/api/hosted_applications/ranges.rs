@@ -1,4 +1,4 @@
-//! Parts of files, as players ask for them.
+//! Range requests.
 
 use super::{get_with, host};
 use crate::harness::TestServer;

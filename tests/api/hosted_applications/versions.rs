@@ -1,4 +1,4 @@
-//! A new version is served at once here, and soon by other servers; at none is there a moment without an answer.
+//! A new version is served at once by this server and soon by others, and no request fails meanwhile.
 
 use super::host;
 use crate::harness::{Entry, TestServer, archive, eventually, upload};

@@ -1,4 +1,4 @@
-//! What a path may hold (D-03).
+//! Percent-encoding of types and values in paths (D-03).
 
 use serde_json::json;
 

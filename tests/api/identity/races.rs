@@ -1,4 +1,4 @@
-//! Several at once.
+//! Concurrent requests for external ids.
 
 use super::{ids_of, name, pair};
 use crate::harness::{TestDatabase, TestServer};

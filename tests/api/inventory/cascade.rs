@@ -1,4 +1,4 @@
-//! What goes with an object that is deleted (I-10, I-11, B-06).
+//! The objects that are deleted with an object (I-10, I-11, B-06).
 
 use serde_json::{Value, json};
 

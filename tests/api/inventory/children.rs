@@ -1,4 +1,4 @@
-//! Child endpoints: adding, listing, taking off (I-03 to I-05, C-08, M-03).
+//! Child endpoints: adding, listing, removing (I-03 to I-05, C-08, M-03).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! How a POST to a child collection is answered, by what was posted and what is accepted (I-03a).
+//! The response to a POST to a child collection depends on the body and on `Accept` (I-03a).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What subscribers of `/managedobjects/<id>` hear (B-02, B-03, B-06, I-15).
+//! Notifications on `/managedobjects/<id>` (B-02, B-03, B-06, I-15).
 
 use serde_json::json;
 

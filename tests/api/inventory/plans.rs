@@ -34,7 +34,7 @@ const ROWS: f64 = 20_001.0;
 const ALARMS: f64 = 128_001.0;
 /// The same for what an agent asks for all day: what its own queues hold, whatever others have to do.
 const QUEUES: f64 = 1_001.0;
-/// What the test asks for last.
+/// The last statement of the test.
 const MARKER: &str = "SELECT 'the last of the plans'";
 
 /// A large database.
@@ -174,7 +174,7 @@ const LISTS: [&str; 130] = [
     "/user/roles",
 ];
 
-/// What dashboards ask of what the server itself writes.
+/// Queries of dashboards on the fragments that the server writes.
 const AVAILABILITY: [&str; 9] = [
     "/inventory/managedObjects?fragmentType=plat_Availability&pageSize=2000",
     "/inventory/managedObjects?fragmentType=plat_ActiveAlarmsStatus",
@@ -187,7 +187,7 @@ const AVAILABILITY: [&str; 9] = [
     "/inventory/managedObjects?query=has(plat_Connection)",
 ];
 
-/// What a caller without the roles asks for.
+/// Requests of a caller without roles.
 const LIMITED: [&str; 12] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?type=acme_Pump",
@@ -282,7 +282,7 @@ async fn plans(database: &TestDatabase, from: u64) -> Vec<Value> {
     .await
 }
 
-/// What is wrong with a plan.
+/// Returns the faults of a plan.
 fn faults(logged: &Value) -> Vec<String> {
     let statement = logged["Query Text"].as_str().unwrap_or_default();
     if statement.starts_with("EXPLAIN") {

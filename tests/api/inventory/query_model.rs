@@ -1,4 +1,4 @@
-//! The query language said once more, as plainly as it can be: what the differential test compares the server with.
+//! A simple second implementation of the query language, with which the differential test compares the server.
 
 use std::cmp::Ordering;
 
@@ -89,7 +89,7 @@ pub(super) fn expressions() -> impl Strategy<Value = Expr> {
     })
 }
 
-/// What is compared with a `.date` must be a timestamp.
+/// A value that is compared with a `.date` must be a timestamp.
 fn readable(expr: Expr) -> Expr {
     match expr {
         Expr::Compare(path, op, Literal::Text(_)) if path.len() > 1 && path.last().unwrap() == "date" => {
@@ -274,7 +274,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// What stands at a path; arrays on the way are looked into.
+/// Returns the values at a path, including those inside arrays on the way.
 pub(super) fn at<'a>(object: &'a Value, path: &[String]) -> Vec<&'a Value> {
     let mut found = vec![object];
     for name in path {
@@ -287,7 +287,7 @@ pub(super) fn at<'a>(object: &'a Value, path: &[String]) -> Vec<&'a Value> {
     found
 }
 
-/// What is compared: what stands at a path, and of arrays their elements, two levels deep.
+/// Returns the values to compare: those at a path, and the elements of arrays, two levels deep.
 fn values<'a>(object: &'a Value, path: &[String]) -> Vec<&'a Value> {
     let elements = |value: &'a Value| match value {
         Value::Array(items) => items.iter().collect(),

@@ -1,4 +1,4 @@
-//! Forms that are broken or meant to break something: always a clear 4xx, and nothing stays.
+//! Malformed and hostile forms: always a clear 4xx, and nothing is stored.
 
 use serde_json::json;
 

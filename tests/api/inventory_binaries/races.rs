@@ -1,4 +1,4 @@
-//! Several at once.
+//! Concurrent requests for files.
 
 use super::{assert_no_leftovers, content_of, download, named, upload};
 use crate::harness::{TestDatabase, TestServer};

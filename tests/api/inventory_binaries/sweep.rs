@@ -1,4 +1,4 @@
-//! What broken uploads of servers that died leave.
+//! Leftovers of interrupted uploads at servers that died.
 
 use super::{content_of, download, named, upload};
 use crate::harness::{TestServer, eventually};

@@ -1,4 +1,4 @@
-//! The answers on a connection, one by one.
+//! A parser of the responses on a connection, one after the other.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ pub(crate) struct Conversation {
     unread: Vec<u8>,
 }
 
-/// What came, byte for byte, but in the order of its header lines, in which nobody may see a meaning.
+/// A response, byte for byte, with sorted header lines, because their order has no meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RawAnswer {
     pub(crate) line: String,

@@ -1,4 +1,4 @@
-//! Connections that end, in whatever state: the server goes on, and nothing that somebody waits for is lost.
+//! Connections that end in any state: the server keeps working, and no notification is lost.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::pair::{Pair, Side};
 use super::sample::Sample;
 use crate::harness::{TestServer, notifications};
 
-/// What a connection has sent when it ends.
+/// The bytes that a connection has sent when it ends.
 fn states(side: &Side) -> Vec<(&'static str, Vec<u8>)> {
     let poll = Side::connect(&side.client, json!({}));
     let (head, whole) = (poll.head().into_bytes(), poll.bytes());

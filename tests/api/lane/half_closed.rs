@@ -1,4 +1,4 @@
-//! Clients that say that they send nothing more, and go on reading: each request that came whole is answered (B-24).
+//! Clients that close their half of the connection and keep reading: each complete request gets a response (B-24).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The fast lane is a matter of cost: whatever a client sends, on it and without it the client gets the same.
+//! The fast lane only saves cost: a client gets the same responses with and without it.
 //!
 //! [`Pair`] is two servers on one database, of which one has the lane. [`corpus`] is what clients send, [`hostile`] what
 //! they should not; the other files are about what a connection does over time.

@@ -1,4 +1,4 @@
-//! One connection, many requests: it may go over to the common transport, and then stays there.
+//! A connection with many requests may move to the common transport, and then stays there.
 
 use std::time::Duration;
 

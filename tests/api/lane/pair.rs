@@ -1,4 +1,4 @@
-//! Two servers that must not be told apart.
+//! Two servers whose responses must not differ: one with the fast lane and one without.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

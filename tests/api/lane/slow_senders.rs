@@ -1,4 +1,4 @@
-//! Clients whose bodies come slowly, or not at all.
+//! Clients that send a body slowly or not at all.
 
 use std::time::Duration;
 

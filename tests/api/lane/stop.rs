@@ -1,4 +1,4 @@
-//! What connections are told while the server stops.
+//! Responses while the server stops.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn stop_tells_everybody(side: Side) {
     assert!(replies[0]["advice"]["interval"].is_u64(), "{replies}");
     let lines = rows.answer().await.unwrap();
     assert!(lines.body.trim_start().starts_with("86,"), "{lines:?}");
-    // What was said before the stop was known cannot be said otherwise.
+    // A head that was sent before the stop began cannot announce the end of the connection.
     for answer in [&answer, &lines].into_iter().filter(|answer| answer.field("content-length").is_some()) {
         assert!(!answer.keeps_alive(), "{answer:?}");
     }

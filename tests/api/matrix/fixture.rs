@@ -1,4 +1,5 @@
-//! The callers of the matrix, and the things they try their luck on. Every attempt gets new ones, for some delete them.
+//! The callers of the matrix, and the objects of their requests. Each request gets new objects, because some delete
+//! them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};

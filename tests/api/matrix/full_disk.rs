@@ -1,4 +1,4 @@
-//! Every route while the disk is full (SE7): what stores is refused, everything else is answered as always.
+//! Every route while the disk is full: requests that store data are rejected, all others work as usual.
 
 use super::fixture::{Fixture, Who};
 use super::{rows, send};

@@ -1,4 +1,4 @@
-//! Every route under paths, parameters and bodies that nobody means well with: an answer below 500, always (E-01).
+//! Every route with hostile paths, parameters and bodies: the status is always below 500 (E-01).
 
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -8,7 +8,7 @@ use super::fixture::{Fixture, Who};
 use super::row::Row;
 use super::{AT_ONCE, rows};
 
-/// What stands in place of a name or an id in a path.
+/// Hostile texts in place of a name or an id in a path.
 const SEGMENTS: [&str; 14] = [
     "0",
     "-1",
@@ -25,7 +25,7 @@ const SEGMENTS: [&str; 14] = [
     "%5Cu0000",
     "$%7Bjndi%7D",
 ];
-/// What stands behind a question mark; each is a value for every parameter there is.
+/// Hostile values, each of which is used for every query parameter.
 const VALUES: [&str; 12] = [
     "",
     "0",
@@ -148,7 +148,7 @@ const MEMBERS: [&str; 61] = [
 const TEXTS: [&str; 9] =
     ["", "null", "[]", "\"x\"", "{", "{\"a\":1e999}", "{\"\\u0000\":1}", "{\"\\ud800\":1}", "\u{feff}{}"];
 
-/// What a member may hold that nobody expects.
+/// Returns unexpected values of a member.
 fn values() -> Vec<Value> {
     let mut deep = json!(1);
     for _ in 0..90 {
@@ -228,7 +228,7 @@ async fn try_row(fixture: &Fixture, row: &Row) -> Vec<String> {
         attempts.push((path, row.body.as_ref().map(|_| "{}".to_owned())));
     }
     let (path, body) = fixture.arrange(row.path.split('?').next().unwrap(), row.body.as_deref()).await;
-    // What deletes whole collections is tried with parameters it refuses, on things made for it.
+    // Deletions of whole collections get parameters that they reject, on objects that were created for this.
     for value in VALUES {
         let all: Vec<String> = PARAMETERS.iter().map(|name| format!("{name}={value}")).collect();
         attempts.push((format!("{path}?{}", all.join("&")), body.clone()));

@@ -64,7 +64,7 @@ async fn every_caller_gets_the_expected_status() {
     assert!(wrong.is_empty(), "{} of {} cells:\n{}", wrong.len(), rows.len() * 6, wrong.join("\n"));
 }
 
-/// What is wrong with a row, for each kind of caller.
+/// Returns the faults of a row, for each kind of caller.
 async fn try_row(fixture: &Fixture, row: &Row) -> Vec<String> {
     let mut wrong = Vec::new();
     for (who, expected) in Who::ALL.into_iter().zip(row.expected) {

@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) method: String,
-    /// With names of fixtures in angle brackets.
+    /// The path, with names of fixtures in angle brackets.
     pub(super) path: String,
     pub(super) body: Option<String>,
     pub(super) expected: [u16; 6],

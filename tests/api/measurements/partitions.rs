@@ -1,4 +1,4 @@
-//! Partitions: one a month of arrival, made ahead, and one for what some wrong clock makes.
+//! Partitions: one for each month of arrival, created in advance, and one for all other months.
 
 use super::{MEASUREMENTS, measure};
 use crate::harness::{TestDatabase, TestServer};

@@ -1,4 +1,4 @@
-//! Series by buckets over rollups: they say the same as without (G-07).
+//! Series by buckets from rollups equal those without rollups (G-07).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -78,7 +78,7 @@ fn shown(time: i64, zone: i64, second: &str) -> String {
     format!("2024-03-{day:02}T{hour:02}:{minute:02}:{second}{offset}")
 }
 
-/// What a series by buckets has to say.
+/// Returns the expected series by buckets.
 fn expected(sent: &[Sent], (from, to): (i64, i64), stride: i64) -> Value {
     let mut buckets: BTreeMap<i64, Vec<&Sent>> = BTreeMap::new();
     for measurement in sent.iter().filter(|sent| (from..=to).contains(&sent.time)) {

@@ -1,4 +1,4 @@
-//! What microservices send that nobody means well with.
+//! Hostile requests of microservices.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Who may subscribe whom to what (Z-03).
+//! Which callers may subscribe which tenants to which applications (Z-03).
 
 use super::*;
 

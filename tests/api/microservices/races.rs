@@ -1,4 +1,4 @@
-//! What happens at the same moment.
+//! Concurrent changes of subscriptions and applications.
 
 use futures_util::future::join_all;
 

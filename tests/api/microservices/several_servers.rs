@@ -1,4 +1,4 @@
-//! Two servers on one database: what one remembers of a microservice another may change.
+//! Two servers on one database: a change at one server updates the caches of the other.
 
 use super::*;
 

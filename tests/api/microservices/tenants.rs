@@ -1,4 +1,4 @@
-//! What tenants tell of their applications, and what happens to these when a tenant goes (Z-01, Z-02).
+//! The applications in the representation of a tenant, and their deletion with the tenant (Z-01, Z-02).
 
 use super::*;
 

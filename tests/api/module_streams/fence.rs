@@ -1,4 +1,4 @@
-//! What a module writes is written only while its process runs the modules of the tenant.
+//! Writes of a module succeed only while its process holds the modules of the tenant.
 
 use futures_util::future::join_all;
 use tokio_postgres::NoTls;

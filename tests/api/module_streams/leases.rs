@@ -1,4 +1,4 @@
-//! The lease of a tenant's modules as the premise of what they write: who holds it, and who waits for whom.
+//! The lease of a tenant's modules as a condition of their writes: who holds it, and which transactions wait.
 
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error, NoTls};

@@ -34,7 +34,7 @@ async fn send(caller: &Caller, mode: &str, method: &str, path: &str, body: Optio
     if answer.text.is_empty() { Value::Null } else { answer.json() }
 }
 
-/// What the module has seen, in order.
+/// Returns the events that the module received, in order.
 async fn seen(session: &Session, count: usize) -> Vec<(String, String)> {
     let told = session.receive(count).await;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -1,4 +1,6 @@
-//! What runs after a module was deployed, replaced, renamed, undeployed; and what others that need it become.
+//! The running modules after one was deployed, replaced, renamed or undeployed, and its effect on dependent modules
+//! (Q-02, Q-04,
+//!
 
 use serde_json::{Value, json};
 

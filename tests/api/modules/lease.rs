@@ -1,4 +1,5 @@
-//! One process at a time runs the modules of a tenant: by a lease that goes where the tenant's events are.
+//! One process at a time runs the modules of a tenant. Its lease moves to the process that receives the tenant's
+//! events.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What modules find in the store: by id, by filters, and for the placeholders of a text.
+//! Look-ups of modules: by id, by filters, and for the placeholders of a text.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ async fn start(statements: &str) -> (TestServer, Caller, String, Session) {
     (server, admin, device, session)
 }
 
-/// What the statements tell, by their names.
+/// Returns the rows of the statements, by their names.
 async fn told(session: &Session, count: usize) -> Vec<(String, Value)> {
     let mut told: Vec<(String, Value)> = session
         .receive(count)

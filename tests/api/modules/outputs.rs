@@ -1,4 +1,5 @@
-//! What modules do by output streams: as the requests of clients would, in order, and not for ever (Q-06, Q-07, M-04).
+//! Output streams of modules: rows have the effect of client requests, in order, and chains of writes end (Q-06,
+//! Q-07, M-04).
 
 use serde_json::{Value, json};
 
@@ -167,7 +168,7 @@ async fn modules_that_set_themselves_going_end_after_eight_writes() {
         list["events"].as_array().unwrap().len()
     };
     eventually("nine events", async || (count("loop").await >= 9).then_some(())).await;
-    // What is asked for now is made behind whatever the loop would go on with.
+    // This write is executed after any further write of the loop.
     admin.create_event(&device, "end").await;
     only(&admin, "/event/events?type=over", "events").await;
 

@@ -1,4 +1,4 @@
-//! How modules are shown: one, its text, pages of them; and to whom.
+//! Reading modules: one, its text, pages; and who may read them.
 
 use serde_json::{Value, json};
 

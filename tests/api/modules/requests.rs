@@ -1,4 +1,4 @@
-//! Requests to other servers, and what becomes of their answers (`SendRequest` and `ResponseReceived`, Q-06, Q-07).
+//! Requests to other servers, and their responses (`SendRequest` and `ResponseReceived`, Q-06, Q-07).
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Modules that ask for too much are switched off, and nobody else notices.
+//! Modules that exceed limits are switched off, and others are not affected.
 
 use platform::config::Settings;
 use serde_json::{Value, json};
@@ -105,7 +105,7 @@ async fn module_that_cannot_keep_up_is_switched_off_and_writers_do_not_wait() {
     measure_many(&admin, &device, 1000).await;
 
     let text = switched_off(&admin, &slow).await;
-    assert!(text.contains("events come faster than it can take them"), "{text}");
+    assert!(text.contains("events arrive faster than it can process them"), "{text}");
     assert_eq!(server.database().count("measurements").await, 1000);
 }
 
@@ -227,7 +227,7 @@ async fn statement_stays_switched_off_over_a_restart_and_until_its_module_is_dep
     let is_off = async |caller: &Caller| caller.read(&path_of(&module)).await.get("switchedOff").is_some();
     measure_many(&admin, &device, 12).await;
     eventually("a statement that is switched off", async || is_off(&admin).await.then_some(())).await;
-    // What a module asked for and what is not written yet goes with the server.
+    // Writes that a module requested and that were not executed yet are lost with the server.
     events_come(&admin, "seen", 12).await;
     server.stop().await;
 

@@ -1,4 +1,4 @@
-//! Bodies and parameters that nobody means well with.
+//! Hostile bodies and parameters.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What is told of operations: to those who watch a device, and to agents (B-01 to B-04, B-06, O-01).
+//! Notifications about operations: to subscribers of a device and to agents (B-01 to B-04, B-06, O-01).
 
 use serde_json::json;
 

@@ -75,7 +75,7 @@ async fn what_is_queued_between_two_pages_comes_behind() {
 
     let page = admin.read(&path).await;
     let third = queue(&admin, &agent).await;
-    // What is done leaves the collection, and the place of the next page stays.
+    // Finished operations leave the collection, and the position of the next page stays.
     super::change(&admin, &first[0], serde_json::json!({"status": "EXECUTING"})).await;
 
     let rest = followed(&admin, page["next"].as_str().unwrap()).await;

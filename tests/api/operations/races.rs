@@ -16,7 +16,7 @@ const AGENTS_AT_ONCE: usize = 24;
 /// Operations of each round, each for all of the agents.
 const OPERATIONS_AT_ONCE: usize = 24;
 
-/// What an agent found when it asked, and when it did.
+/// The operations that an agent found by its query, and the time of the query.
 struct Asked {
     begun: Instant,
     ended: Instant,

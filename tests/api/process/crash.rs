@@ -1,4 +1,4 @@
-//! `kill -9` under load: what was answered 2xx is there, exactly once.
+//! `kill -9` under load: everything that got a 2xx response is stored exactly once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn serve(directory: &std::path::Path) -> Program {
     Program::serve_with(command)
 }
 
-/// What one client was told.
+/// The responses that one client received.
 #[derive(Default)]
 struct Told {
     /// Ids of alarms of types of their own, by type.

@@ -1,4 +1,4 @@
-//! The true program on a disk that has less room than it shall leave free (SE7).
+//! The real binary on a disk with fewer free bytes than `--least-free-bytes`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What is in the log, and what strangers can do to it.
+//! The content of the log, and how far clients without credentials can fill it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

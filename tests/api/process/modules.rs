@@ -1,4 +1,4 @@
-//! Modules of a process: what of them runs, as its metrics tell, and what becomes of them when it is killed.
+//! Modules of a process: which of them run, according to its metrics, and who takes over when the process is killed.
 
 use std::path::Path;
 use std::process::Command;
@@ -112,7 +112,7 @@ async fn deployed_modules_are_planned_once_for_each_change() {
         }
     }
 
-    // What was told to the tenant's modules before is done when this has been.
+    // Everything that was sent to the tenant's modules before is processed when this deployment is complete.
     deploy(&admin, &counting("three")).await;
 
     let metrics = Caller::new(program.base(), None).get("/metrics").await.text;

@@ -55,7 +55,7 @@ documents! {
 
 /// A document with blocks.
 struct Document {
-    /// What it says that the start prints.
+    /// The block that shows the output of the start.
     greeting: Option<String>,
     steps: Vec<Step>,
 }
@@ -98,7 +98,7 @@ impl Document {
     }
 }
 
-/// What each block printed, and how it ended.
+/// Returns the output and the exit status of each block.
 fn by_block(printed: &str) -> Vec<(String, &str)> {
     let (mut blocks, mut block) = (Vec::new(), String::new());
     for line in printed.lines() {
@@ -163,7 +163,7 @@ fn shell(directory: &Path) -> Command {
     let path =
         std::env::join_paths([built.to_owned()].into_iter().chain(std::env::split_paths(&path))).unwrap();
     let mut shell = Command::new("bash");
-    // What the tests are run with is no setting of the program.
+    // Variables of the test environment must not become settings of the program.
     for (variable, _) in
         std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PLATFORM_"))
     {
@@ -258,7 +258,7 @@ fn readme_is_a_front_page() {
     );
 }
 
-/// What stands between backticks within the lines of a text, blocks apart.
+/// Returns the code spans of a text, except those in code blocks.
 fn code_spans(text: &str) -> Vec<&str> {
     let outside_of_blocks = text.split("\n```").step_by(2);
     let lines =

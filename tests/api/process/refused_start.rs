@@ -1,4 +1,4 @@
-//! Starts and commands that are refused: soon, with what is wrong, and without traces.
+//! Starts and commands that fail: quickly, with a clear error, and without changing anything.
 
 use std::net::TcpListener;
 use std::path::Path;

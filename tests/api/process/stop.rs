@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::harness::{Caller, Program, RawConnection, Socket, alarm_of, reply, scratch, within};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
-/// From the signal to the end of the process.
+/// The longest time from the signal to the end of the process.
 const END: Duration = Duration::from_secs(25);
 
 fn serve(directory: &std::path::Path) -> Program {

@@ -1,4 +1,5 @@
-//! How long a session keeps what nobody fetched (docs/rules.md#sessions-and-messages; B-10, B-12).
+//! How long a session keeps notifications that its client does not fetch (docs/rules.md#sessions-and-messages; B-10,
+//! B-12).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Giving a right ends nothing; taking one away ends the sessions that rested on it, and no others (B-18b).
+//! Granting a right ends no session; withdrawing a right ends exactly the sessions that depend on it (B-18b).
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ async fn add(admin: &Caller, group: &str, user: &str) {
     admin.create(&format!("{group}/users"), &json!({"user": {"id": user}})).await;
 }
 
-/// What the session is told as soon as it asks.
+/// Returns the types of the next alarms that the session receives.
 async fn told(session: &Session) -> Vec<Value> {
     let answer = session.glance_until_told().await;
     notifications(&answer).iter().map(|told| told["data"]["data"]["type"].clone()).collect()

@@ -1,4 +1,4 @@
-//! The bounded queue (B-12): never a silent gap.
+//! The bounded queue of a session (B-12): a client never misses a notification without being told.
 
 use serde_json::{Value, json};
 

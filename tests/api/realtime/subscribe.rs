@@ -118,7 +118,7 @@ async fn channels_of_no_resource_and_no_deployed_module_are_denied() {
                 json!({"successful": false, "error": "403::subscribe_denied", "subscription": subscription});
             assert_eq!(without(&reply, &["id", "channel", "clientId"]), expected, "{channel:?}");
         }
-        // What is not subscribed to may be unsubscribed from (B-16).
+        // Unsubscribing from a channel without a subscription succeeds (B-16).
         assert_eq!(session.unsubscribe(&channel).await["successful"], true, "{channel:?}");
     }
 

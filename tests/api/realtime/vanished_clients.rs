@@ -1,4 +1,5 @@
-//! Clients that go away while a connect is held: nothing is lost, nobody is harmed (B-12, B-22).
+//! Clients that disconnect while a connect is held: no notification is lost, and others are not affected (B-12,
+//! B-22).
 
 use std::time::Duration;
 

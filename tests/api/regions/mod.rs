@@ -1,4 +1,5 @@
-//! Regional addresses and proxies: whose tenant a host is, and what links start with (docs/rules.md#tenants-and-credentials; C-01, C-15).
+//! Regional addresses and proxies: the tenant of a host, and the beginning of links
+//! (docs/rules.md#tenants-and-credentials; C-01, C-15).
 
 mod addresses;
 mod proxies;
@@ -40,7 +41,7 @@ async fn sees(caller: &Caller, headers: &[(&str, &str)]) -> (u16, String, String
     (answer.status, text("name"), base)
 }
 
-/// What [`sees`] gives of an object of a tenant.
+/// The result of [`sees`] for an object of a tenant.
 fn seen(tenant: &str, base: &str) -> (u16, String, String) {
     (200, format!("in {tenant}"), base.to_owned())
 }

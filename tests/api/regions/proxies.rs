@@ -1,4 +1,4 @@
-//! What a proxy says of the address the client used: believed of trusted ones, and never what somebody wrote before them.
+//! Forwarded addresses are accepted only from trusted proxies, and only the value that the nearest proxy set.
 
 use serde_json::json;
 

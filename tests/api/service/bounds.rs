@@ -1,4 +1,4 @@
-//! A microservice that hangs takes nobody else's time or connections.
+//! A microservice that hangs does not affect other requests.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn answer_that_does_not_begin_in_time_is_504() {
     let (service, answer) = tokio::join!(behind.asked(), admin.get("/service/rules/x"));
 
     assert_eq!((answer.status, answer.error()), (504, "general/Gateway Timeout".into()));
-    assert_eq!(answer.message(), "The microservice 'rules' did not answer in time");
+    assert_eq!(answer.message(), "The microservice 'rules' did not respond in time");
     let (mut connection, _) = service;
     assert_eq!(connection.read_to_end().await, "", "and the service is told that nobody waits");
 }
@@ -71,7 +71,7 @@ async fn calls_beyond_the_bound_are_503_and_other_microservices_are_called() {
     behind.heard(admin.request("GET", "/service/other/x")).await;
 
     assert_eq!((refused.status, refused.header("Retry-After")), (503, Some("5")));
-    assert_eq!(refused.message(), "The microservice 'rules' has too many calls under way");
+    assert_eq!(refused.message(), "The microservice 'rules' has too many concurrent calls");
     drop(held);
     let (mut client, lines) = behind.client().await;
     eventually("room for a call", async || {

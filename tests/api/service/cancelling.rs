@@ -1,4 +1,4 @@
-//! Either side goes away in the middle: the other one feels it, and takes nothing that is half for whole.
+//! If either side disconnects, the other one is notified and never takes a partial body for a complete one.
 
 use super::{Behind, KEPT};
 use crate::harness::RawConnection;

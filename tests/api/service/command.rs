@@ -1,4 +1,4 @@
-//! `platform application route`: only the operator says where a microservice runs.
+//! `platform application route`: only the operator sets the address of a microservice.
 
 use platform::administration::applications::perform;
 use platform::cli::ApplicationTask;

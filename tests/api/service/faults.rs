@@ -1,4 +1,4 @@
-//! A microservice that has no address, is away, or does not speak HTTP.
+//! A microservice without an address, that is unreachable, or that does not use HTTP.
 
 use super::{Behind, OK, answer_all, create_microservice, route};
 use crate::harness::{TestServer, eventually};
@@ -65,7 +65,7 @@ async fn what_is_no_http_is_502() {
         let (_stream, shown) = tokio::join!(service, request.send());
         let begin: String = answer.chars().take(40).collect();
         assert_eq!((shown.status, shown.error()), (502, "general/Bad Gateway".into()), "{begin}");
-        assert_eq!(shown.message(), "The microservice 'rules' gave no proper answer");
+        assert_eq!(shown.message(), "The microservice 'rules' sent an invalid response");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What passes between a client and a microservice, and what does not.
+//! Headers that are forwarded between a client and a microservice, and those that are not.
 
 use serde_json::json;
 

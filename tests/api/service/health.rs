@@ -1,4 +1,4 @@
-//! How a microservice is, by the probes of its manifest (W-03).
+//! The health of a microservice according to the probes of its manifest (W-03).
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -11,7 +11,7 @@ fn manifest(readiness: Value) -> Value {
     json!({"apiVersion": "1", "name": "rules", "readinessProbe": readiness})
 }
 
-/// What an upload would do.
+/// Stores a manifest as an upload would do.
 async fn store(database: &TestDatabase, manifest: &Value) {
     let statement = "UPDATE applications SET manifest = $1::text::json WHERE context_path = 'rules'";
     database.execute(statement, &[&manifest.to_string()]).await;
@@ -58,7 +58,7 @@ async fn microservice_that_is_not_asked_is_unknown() {
     .await;
 
     assert_eq!(without_address, json!({"status": "UNKNOWN", "message": "no address is set"}));
-    let message = "it is not asked: its manifest has no probes";
+    let message = "it is not probed: its manifest has no probes";
     assert_eq!(without_probes, json!({"status": "UNKNOWN", "message": message}));
 }
 
@@ -89,7 +89,7 @@ async fn good_answer_makes_it_up_bad_ones_make_it_down_and_a_good_one_up_again()
     let up_again = becomes(&behind, "UP").await;
 
     assert!(up["since"].is_string() && up["message"].is_null(), "{up}");
-    assert_eq!(down["message"], "readiness probe: it answered 503");
+    assert_eq!(down["message"], "readiness probe: it responded with 503");
     assert!(
         up["since"].as_str() < down["since"].as_str() && down["since"].as_str() < up_again["since"].as_str()
     );
@@ -145,7 +145,7 @@ async fn microservice_that_is_away_or_silent_is_down() {
     store(behind.server.database(), &manifest(probe.clone())).await;
     let (silent, _) = behind.asked().await;
     let down = becomes(&behind, "DOWN").await;
-    assert_eq!(down["message"], "readiness probe: no answer within 1 seconds");
+    assert_eq!(down["message"], "readiness probe: no response within 1 seconds");
     drop(silent);
 
     let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -179,7 +179,7 @@ async fn readiness_and_liveness_are_asked_both() {
     };
     let down = tokio::select! { down = becomes(&behind, "DOWN") => down, () = serve => unreachable!() };
 
-    assert_eq!(down["message"], "liveness probe: it answered 500");
+    assert_eq!(down["message"], "liveness probe: it responded with 500");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Microservices behind the platform (W-14): what reaches them, what comes back, and what happens when either side is hostile.
+//! Microservices behind the platform (W-14): requests, responses, and hostile clients and microservices.
 //!
 //! The microservice of most tests is a listener of the test itself, so that each test shows every byte of both sides;
 //! [`sample`] has a whole one.
@@ -87,7 +87,7 @@ impl Behind {
         (head, answer)
     }
 
-    /// What the service hears of a request, which it answers.
+    /// Returns the request as the service received it, and sends a response.
     async fn heard(&self, request: Request) -> String {
         let (head, answer) = self.answered(request, OK).await;
         assert_eq!((answer.status, &*answer.text), (200, "ok"));

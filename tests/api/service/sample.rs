@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::route;
 use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
 
-/// What a microservice is started with (W-14).
+/// The environment variables of a microservice (W-14).
 type Environment = HashMap<&'static str, String>;
 
 /// The microservice: it counts, in each tenant that subscribes, who called it how often.

@@ -1,8 +1,9 @@
-//! Requests that two readers could understand differently: the service hears exactly one, well formed, or nothing.
+//! Requests that two parsers could interpret differently: the service receives exactly one well-formed request, or
+//! none.
 
 use super::{Behind, KEPT, OK, field, lines};
 
-/// What stands behind the lines every request has; each is refused.
+/// Additional header lines, each of which is rejected.
 const REFUSED: [&str; 18] = [
     // Two lengths.
     "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /service/rules/smuggled HTTP/1.1\r\n\r\n",

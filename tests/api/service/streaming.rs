@@ -1,4 +1,4 @@
-//! Bodies pass as they come, and no faster than they are taken.
+//! Bodies are forwarded as they arrive, and no faster than the receiver takes them.
 
 use std::time::Duration;
 
@@ -114,7 +114,7 @@ async fn much_passes_both_ways_whole() {
         let (connection, head) = behind.asked().await;
         assert_eq!(field(&head, "Content-Length"), Some(&*MUCH.to_string()));
         let mut stream = connection.into_stream();
-        // What came with the head is body already.
+        // Bytes that arrived with the head belong to the body.
         let mut came = head.split_once("\r\n\r\n").unwrap().1.len();
         let mut buffer = vec![0; 1 << 16];
         while came < MUCH {

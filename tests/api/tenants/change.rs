@@ -58,7 +58,7 @@ async fn what_was_read_can_be_sent_back_and_ends_no_session() {
     let answer = management(&server).put(T7, &tenant).await;
 
     assert_eq!((answer.status, answer.json()), (200, tenant), "{}", answer.text);
-    // What is announced to sessions comes in the order of commits: this one would come after.
+    // Announcements arrive in the order of commits, so this one would arrive later.
     let marker = create_tenant(&server, "t8").await.session().await;
     management(&server).put("/tenant/tenants/t8", &json!({"domain": "moved.example.com"})).await;
     eventually("the end of the other session", async || (!marker.is_known().await).then_some(())).await;

@@ -1,4 +1,4 @@
-//! What is another tenant's answers as absent.
+//! Objects of other tenants are reported as absent.
 
 use serde_json::json;
 

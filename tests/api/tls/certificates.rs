@@ -32,7 +32,7 @@ impl Certificates {
         Self { root, signing, directory: scratch() }
     }
 
-    /// What clients trust.
+    /// The root certificate that clients trust.
     pub(super) fn root(&self) -> CertificateDer<'static> {
         self.root.der().clone()
     }

@@ -14,7 +14,7 @@ use tokio_rustls::client::TlsStream;
 use super::certificates::Certificates;
 use crate::harness::{ADMIN_PASSWORD, Caller, TestServer, soon};
 
-/// What a client trusts and offers.
+/// Returns the TLS configuration of a client.
 pub(super) fn offer(
     certificates: &Certificates,
     versions: &[&'static SupportedProtocolVersion],
@@ -42,7 +42,7 @@ impl Encrypted {
         connect(server.address(), Arc::new(offer)).await.map(Self)
     }
 
-    /// What the handshake agreed on.
+    /// Returns the negotiated TLS session.
     pub(super) fn session(&self) -> &rustls::ClientConnection {
         self.0.get_ref().1
     }
@@ -70,7 +70,7 @@ impl Encrypted {
         .await;
     }
 
-    /// What the next record holds; nothing at the end.
+    /// Returns the content of the next record; nothing at the end.
     ///
     /// # Errors
     /// When the end comes without a farewell.

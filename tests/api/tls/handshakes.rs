@@ -1,4 +1,4 @@
-//! Handshakes that come to nothing cost nobody else anything.
+//! Handshakes that fail do not affect other clients.
 
 use std::time::Duration;
 

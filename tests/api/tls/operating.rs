@@ -1,4 +1,4 @@
-//! What an operator reads of it.
+//! Log lines and metrics about TLS.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ async fn loopback_and_trusted_proxies_are_no_exposure() {
     ] {
         let program = Program::serve_with(command(&database, variables));
         program.signal(Signal::TERM);
-        // What was logged before this line has been read.
+        // The lines that were logged before this one have been read.
         eventually("the stop", async || program.log().contains("stopping").then_some(())).await;
         assert!(!program.log().contains(EXPOSED), "{variables:?}: {}", program.log());
     }

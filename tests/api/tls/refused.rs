@@ -1,4 +1,4 @@
-//! Settings with which no server starts, and what the operator reads.
+//! TLS settings with which the server does not start, and their error messages.
 
 use std::fs::{create_dir, write};
 use std::path::PathBuf;
@@ -38,15 +38,23 @@ async fn start_is_refused_with_the_file_and_what_is_wrong() {
             Some(directory.join("absent.pem")),
             &["--tls-key", "absent.pem", "cannot be read"],
         ),
-        (Some(directory.join("folder")), Some(key.clone()), &["--tls-cert", "folder", "is no file"]),
+        (
+            Some(directory.join("folder")),
+            Some(key.clone()),
+            &["--tls-cert", "folder", "is not a regular file"],
+        ),
         (Some(file("empty.pem", "")), Some(key.clone()), &["--tls-cert", "empty.pem", "is empty"]),
         (Some(chain.clone()), Some(file("empty.pem", "")), &["--tls-key", "empty.pem", "is empty"]),
-        (Some(file("text.pem", "hello\n")), Some(key.clone()), &["text.pem", "holds no certificate in PEM"]),
-        (Some(key.clone()), Some(key.clone()), &["--tls-cert", "key.pem", "holds no certificate in PEM"]),
+        (
+            Some(file("text.pem", "hello\n")),
+            Some(key.clone()),
+            &["text.pem", "contains no certificate in PEM"],
+        ),
+        (Some(key.clone()), Some(key.clone()), &["--tls-cert", "key.pem", "contains no certificate in PEM"]),
         (
             Some(chain.clone()),
             Some(chain.clone()),
-            &["--tls-key", "chain.pem", "holds no private key in PEM"],
+            &["--tls-key", "chain.pem", "contains no private key in PEM"],
         ),
         (Some(chain.clone()), Some(file("sealed.pem", encrypted)), &["sealed.pem", "encrypted"]),
         (Some(chain.clone()), Some(file("odd.pem", odd_key)), &["--tls-key", "odd.pem", "cannot be used"]),

@@ -1,4 +1,4 @@
-//! What is served over TLS: the same as without, and links that say so.
+//! Requests over TLS get the same responses as without, with `https` links.
 
 use rustls::version::{TLS12, TLS13};
 use rustls::{ALL_VERSIONS, ProtocolVersion};

@@ -1,5 +1,6 @@
-//! When a change is answered it is in force: the very next request is judged by it (B-18b, U-16, Z-01), also while others of the
-//! same user are under way.
+//! A change of rights is in effect when its response is sent, also while other requests of the user are in progress
+//! (B-18b, U-16,
+//! Z-01).
 
 use serde_json::json;
 use tokio::task::JoinHandle;

@@ -1,4 +1,4 @@
-//! What changes rights is audited, in the transaction of the change (Y-05, X-24).
+//! Changes of rights are audited in the transaction of the change (Y-05, X-24).
 
 use serde_json::{Value, json};
 

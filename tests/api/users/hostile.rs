@@ -1,4 +1,4 @@
-//! Inputs nobody means well with: always 4xx, never 5xx (U-08).
+//! Hostile inputs: always 4xx, never 5xx (U-08).
 
 use serde_json::json;
 

@@ -123,7 +123,7 @@ async fn owner_gives_only_device_permissions_it_has() {
         ("c", "EVENT:*:ADMIN", 403),
         ("d", "*:*:*", 403),
     ] {
-        // What was remembered of the owner is dropped a moment after the change.
+        // Cached data of the owner is dropped a moment after the change.
         let answer = crate::harness::eventually("the permissions of the owner", async || {
             let answer = boss.post(USERS, &body(name, entry)).await;
             (answer.status == status).then_some(answer)

@@ -143,8 +143,8 @@ pub enum Error {
     Unavailable(Arc<str>),
     /// There is no room on the disk of the database to store anything.
     #[error(
-        "nothing can be stored, for the disk of the server is full; reading and deleting work. Try again when the operator has \
-             made room"
+        "nothing can be stored because the disk of the server is full; reading and deleting work. Try again when the \
+             operator has made room"
     )]
     DiskFull,
     /// PostgreSQL refused something that the server believed to be right.

@@ -229,7 +229,7 @@ impl SeriesValues {
 /// Returns the error for a result with too many values.
 pub fn too_large(cells: usize) -> Error {
     Error::Invalid(format!(
-        "More than {cells} values; ask for a shorter time, fewer series or a longer aggregationType"
+        "More than {cells} values; request a shorter time, fewer series or a longer aggregationType"
     ))
 }
 

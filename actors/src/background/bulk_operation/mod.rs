@@ -183,7 +183,7 @@ impl Run {
             Ok(outcome) => outcome,
             Err(_) => {
                 drop(Connection::take(client));
-                Err(Error::unavailable("the database did not answer in time"))
+                Err(Error::unavailable("the database did not respond in time"))
             }
         }
     }

@@ -161,7 +161,7 @@ impl Deployments {
         if let Some(runner) = runner {
             let settled = timeout(SETTLED, runner.send(Reconcile { generation: None })).await;
             if !matches!(settled, Ok(Ok(Ok(())))) {
-                tracing::debug!(tenant.id = %tenant, "running modules follow the change later");
+                tracing::debug!(tenant.id = %tenant, "running modules could not follow the change yet");
             }
         }
         self.look_soon();

@@ -262,7 +262,7 @@ impl Handler<TooManyWrites> for ModuleActor {
     type Result = ();
 
     fn handle(&mut self, _: TooManyWrites, ctx: &mut Self::Context) {
-        let text = "it asks for writes faster than they can be made, and more wait than may";
+        let text = "it requests writes faster than they can be made, and too many wait";
         self.switch_off(Trouble::new(Cause::Writes, text), ctx);
     }
 }

@@ -117,7 +117,9 @@ impl Writes {
             return;
         }
         if depth.writes >= MAX_WRITES {
-            let fault = Fault::new("modules set each other going: what eight writes led to is not written");
+            let fault = Fault::new(
+                "modules triggered each other: after a chain of eight writes no further write is made",
+            );
             return self.faults.do_send(Faulted { statement, fault });
         }
         let place = match self.shared.allowance.take(Instant::now()) {

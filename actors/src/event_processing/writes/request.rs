@@ -51,7 +51,7 @@ impl Asked {
             return Err(Error::invalid_value("url", url, "an address of at most 8 KiB without blanks"));
         }
         if !is_token(&method) {
-            return Err(Error::invalid_value("method", method, "a method of HTTP"));
+            return Err(Error::invalid_value("method", method, "an HTTP method"));
         }
         let header = |name: &str| row.text(name).map(|value| checked(name, value)).transpose();
         Ok(Self {
@@ -138,13 +138,13 @@ impl TenantWrites {
         };
         self.requests
             .try_send(request)
-            .map_err(|_| Fault::new("requests to other servers cannot be sent now: nobody takes them"))?;
+            .map_err(|_| Fault::new("requests to other servers cannot be sent now: nothing sends them"))?;
 
         let answered = timeout(LONGEST, answered).await;
 
         drop(turn);
         let Ok(Ok(OutboundResponse { status, body })) = answered else {
-            return Err(Fault::new("a request to another server was given up without an answer"));
+            return Err(Fault::new("a request to another server was abandoned without a response"));
         };
         let creation_time = Timestamp::now();
         let response = Arc::new(Response { status, body: body.into(), creation_time, source });

@@ -199,7 +199,7 @@ pub async fn write_options(
             *change == OptionChange::Keep && !before.contains_key(name)
         };
         if let Some((name, _)) = changes.iter().find(absent) {
-            let allowed = "this placeholder only where a secret is stored already";
+            let allowed = "the placeholder only if a secret is stored already";
             return Err(Error::invalid_value(&name.key, ENCRYPTED, allowed));
         }
 

@@ -304,7 +304,9 @@ async fn change_roles(
 pub(crate) async fn lock_user(client: &impl GenericClient, tenant: &TenantId, name: &str) -> Result<User> {
     let locked = client.query_opt(LOCK, &[&tenant.as_str(), &name]).await?;
     if locked.is_some_and(|row| row.get(0)) {
-        return Err(Error::Refused("a user of a microservice cannot be changed, it follows its application"));
+        return Err(Error::Refused(
+            "a user of a microservice cannot be changed, because it follows its application",
+        ));
     }
     read_user(client, tenant, name).await
 }

@@ -287,7 +287,7 @@ async fn within(
         Ok(outcome) => (Some(connection), outcome),
         Err(_) => {
             drop(Object::take(connection));
-            (None, Err(Error::unavailable("the database did not answer in time")))
+            (None, Err(Error::unavailable("the database did not respond in time")))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What goes wrong with rows 80 to 84 (S-50 to S-54, S-56, S-58).
+//! Errors of rows 80 to 84 (S-50 to S-54, S-56, S-58).
 
 use super::{RowClient, TYPES, register, rows_to, text_of};
 use crate::harness::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, Caller, REALTIME, TestServer};

@@ -125,7 +125,7 @@ async fn session_ends_an_interval_after_its_last_row() {
     let (admin, device, client) = listening(&server).await;
 
     let held = client.hold().await;
-    // What is tested is time itself, so there is nothing else to wait for.
+    // The test is about time itself, so there is no event to wait for.
     tokio::time::sleep(interval * 2).await;
     admin.raise_alarm(&device, "hot").await;
     assert_eq!(held.answer().await, "200,1,hot\n", "not while a connect is held");

@@ -1,4 +1,4 @@
-//! Through which template sets a session sees its notifications (H-01, S-52, S-53, S-55).
+//! The template sets that evaluate the notifications of a session (H-01, S-52, S-53, S-55).
 
 use serde_json::{Value, json};
 

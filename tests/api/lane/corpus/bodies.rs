@@ -1,4 +1,4 @@
-//! Bodies: messages and rows that are answered, and those that are not.
+//! Bodies: valid and invalid messages and rows.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Who may come in: the same on both, in the same words.
+//! Credentials: both transports accept the same ones and return the same errors.
 
 use super::every_path;
 use crate::harness::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestDatabase, token};

@@ -1,4 +1,4 @@
-//! Headers: each is read alike, however it is written.
+//! Headers: both transports read each spelling in the same way.
 
 use crate::harness::RawConnection;
 use crate::harness::application_keys::{KEY, insert_application};

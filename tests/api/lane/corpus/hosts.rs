@@ -25,7 +25,7 @@ const FORWARDED: [&[&str]; 18] = [
     &["X-Forwarded-For: 192.0.2.1", "X-Forwarded-For: 192.0.2.2"],
 ];
 
-/// What answers name the address, or hide that they do not.
+/// Requests whose responses contain the address, or depend on it.
 fn requests() -> [Sample; 4] {
     [
         Sample::of("{"),

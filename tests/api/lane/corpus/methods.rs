@@ -1,4 +1,4 @@
-//! What is not POST, and what only says so.
+//! Other methods than POST, and emulated methods.
 
 use crate::lane::pair::Pair;
 use crate::lane::sample::Sample;

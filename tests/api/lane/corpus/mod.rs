@@ -1,4 +1,4 @@
-//! What clients send, and what some of them send by mistake: the answers are the same, byte for byte.
+//! Requests of clients, including frequent mistakes: both transports send the same response, byte for byte.
 
 mod bodies;
 mod credentials;

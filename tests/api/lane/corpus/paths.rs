@@ -1,4 +1,4 @@
-//! Where requests go: spellings of the Bayeux paths, and paths that are not theirs.
+//! Paths: spellings of the Bayeux paths, and similar paths.
 
 use crate::lane::pair::Pair;
 use crate::lane::sample::Sample;

@@ -1,4 +1,4 @@
-//! Heads that are large, or many lines: served as far as they are on the common transport, and not further.
+//! Large heads and heads with many lines: the limits are those of the common transport.
 
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;

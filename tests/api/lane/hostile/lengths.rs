@@ -1,4 +1,4 @@
-//! Where a request ends: whatever could be read in two ways is read in one.
+//! The end of a request: ambiguous lengths are interpreted in one way by both transports.
 
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;

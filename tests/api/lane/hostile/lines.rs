@@ -62,7 +62,8 @@ async fn odd_headers_are_judged_alike_wherever_they_stand() {
         for request in
             [Sample::idle().with(field), first(field), Sample::rows("/cep/realtime", "80").with(field)]
         {
-            // What is before an empty line is a request without a body, or none; behind it is another one.
+            // The text before an empty line is a request without a body, or invalid; the text after it is another
+            // request.
             let sent = if split_off { Sent::Part } else { Sent::Whole(1) };
             pair.agree_on(sent, |_| request.bytes()).await;
         }

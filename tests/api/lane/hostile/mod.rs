@@ -1,5 +1,5 @@
-//! Bytes that no client library sends. The verdict is that of the common transport: what is refused there is refused here,
-//! and nothing is taken for two requests, or for part of one, by the one and not by the other.
+//! Bytes that no client library sends. The fast lane must treat them like the common transport: both reject the same
+//! requests and find the same boundaries between requests.
 
 mod heads;
 mod lengths;

@@ -1,4 +1,4 @@
-//! Requests one behind the other: each is answered once, in order.
+//! Pipelined requests: each gets one response, in order.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What asks for another protocol, or speaks one.
+//! Upgrade requests and other protocols.
 
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;

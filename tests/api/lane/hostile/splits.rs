@@ -1,4 +1,4 @@
-//! A request may come in pieces, whatever stands where they meet.
+//! A request may arrive in pieces that are cut at any byte.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::lane::answers::{Conversation, RawAnswer};
 use crate::lane::pair::{Pair, Side};
 use crate::lane::sample::Sample;
 
-/// What comes of a request on connections of its own, one for each place where it is cut in two.
+/// Returns the responses to a request, on one connection for each position at which it is cut in two.
 async fn cut_everywhere(side: &Side, request: &[u8]) -> Vec<RawAnswer> {
     let mut conversations = Vec::new();
     for at in 0..=request.len() {

@@ -177,7 +177,7 @@ impl Steps {
                     self.taken.extend(fed);
                 }
                 Taken::Overflowed => {
-                    let text = "events come faster than it can take them, and more wait than may";
+                    let text = "events arrive faster than it can process them, and too many wait";
                     return Err(Trouble::new(Cause::Overload, text));
                 }
             }

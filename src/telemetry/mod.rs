@@ -81,11 +81,11 @@ pub fn start_metrics() {
         let handle = recorder.handle();
         metrics::describe_histogram!(
             REQUEST_DURATION,
-            "seconds from a request's head to its answer, by route"
+            "seconds from a request's head to its response, by route"
         );
         metrics::describe_counter!(
             THROTTLED,
-            "verifications of passwords that waited or were answered 429, for guesses at the account or by the source"
+            "verifications of passwords that were delayed or got 429, because of guesses at the account or by the source"
         );
         metrics::describe_counter!(
             HANDSHAKES,
@@ -93,12 +93,12 @@ pub fn start_metrics() {
         );
         metrics::describe_counter!(
             FAULTY_CONNECTIONS,
-            "connections that ended by a fault of the peer: malformed requests, slow ones, answers that could not be delivered"
+            "connections that ended because of the peer: malformed or slow requests, undeliverable responses"
         );
         metrics::describe_gauge!(FREE_DISK, "bytes that are free on the disk of the private PostgreSQL");
         metrics::describe_counter!(
             quota::LEFT_OUT,
-            "log lines that were left out because their place in the code had logged enough"
+            "log lines that were omitted because their place in the code had logged enough"
         );
         if metrics::set_global_recorder(recorder).is_ok() {
             platform_actors::metrics::describe();
