@@ -158,7 +158,7 @@ fn million_entries_are_rejected_before_they_are_read() {
         (honest, "it uses zip64"),
         (lying(3, size, 0), "its list of files takes"),
         (lying(0xfffe, size, 0), "65534 entries"),
-        (lying(3, 141, 0), "there are bytes before or behind it"),
+        (lying(3, 141, 0), "there are bytes before or after it"),
         (lying(3, 47 * 80_000, size - 47 * 80_000), "not of 3 entries"),
     ] {
         let read = Cell::new(0);
