@@ -23,9 +23,10 @@ pub async fn ready(platform: web::Data<Platform>) -> Result<HttpResponse> {
     if !database.is_reachable() {
         return Err(Error::unavailable("the database is not reachable").into());
     }
-    Ok(HttpResponse::Ok().json(match database.has_room() {
-        true => json!({ "status": "UP" }),
-        false => json!({ "status": "UP", "writes": "REFUSED", "reason": Error::DiskFull.to_string() }),
+    Ok(HttpResponse::Ok().json(if database.has_room() {
+        json!({ "status": "UP" })
+    } else {
+        json!({ "status": "UP", "writes": "REFUSED", "reason": Error::DiskFull.to_string() })
     }))
 }
 

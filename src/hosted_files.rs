@@ -137,9 +137,10 @@ impl HostedFiles {
         }
         // The future is boxed, so that a cached chunk costs little.
         let read = Box::pin(read_chunk(&self.database, &version.owner, version.binary, number));
-        match length.unsigned_abs() > self.longest {
-            true => read.await,
-            false => Box::pin(self.chunks.get_or_insert_async(&key, read)).await,
+        if length.unsigned_abs() > self.longest {
+            read.await
+        } else {
+            Box::pin(self.chunks.get_or_insert_async(&key, read)).await
         }
     }
 }

@@ -99,9 +99,10 @@ pub(crate) fn hold_at_once(caller: &Caller, head: &impl Head, body: &[u8]) -> Op
 /// Returns the transport of a request. Nobody reads the response to a request without `Accept` (C-08), unless the
 /// server runs in client-compatibility mode (C-20).
 fn transport(head: &impl Head) -> Transport {
-    match head.has(&header::ACCEPT) || head.state::<Realtime>().compatibility.is_on() {
-        true => Transport::LongPolling,
-        false => Transport::Mute,
+    if head.has(&header::ACCEPT) || head.state::<Realtime>().compatibility.is_on() {
+        Transport::LongPolling
+    } else {
+        Transport::Mute
     }
 }
 
@@ -272,9 +273,10 @@ impl MessageBody for HeldBody {
             return Poll::Ready(None);
         };
         // A poll is also ended when the end of its peer could no longer be detected.
-        let text = match body.line.peer_has_ended() || !body.line.is_read() {
-            true => Poll::Ready(held.end_empty()),
-            false => held.poll_text(cx, |cx| body.line.peer_is_gone(cx)),
+        let text = if body.line.peer_has_ended() || !body.line.is_read() {
+            Poll::Ready(held.end_empty())
+        } else {
+            held.poll_text(cx, |cx| body.line.peer_is_gone(cx))
         };
         let Poll::Ready(text) = text else {
             let space = body.poll_space(cx);

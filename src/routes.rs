@@ -259,10 +259,7 @@ macro_rules! method {
             F::Output: actix_web::Responder + 'static,
         {
             let route = web::$name().to(handler);
-            let route = match $stores && !self.without_room {
-                true => route.guard(fn_guard(has_room)),
-                false => route,
-            };
+            let route = if $stores && !self.without_room { route.guard(fn_guard(has_room)) } else { route };
             let path = self.with(Method::$method);
             Self { resource: path.resource.route(route), ..path }
         }

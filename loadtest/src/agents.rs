@@ -209,17 +209,13 @@ async fn serve(stage: &AgentsState, agent: &Agent, session: &mut Session) -> Res
     loop {
         let told = tokio::select! {
             told = session.told() => told?,
-            () = &mut leaves => match stage.is_calm.load(Ordering::Relaxed) {
-                true => {
-                    leaves.as_mut().reset(Instant::now() + NEVER);
-                    continue;
-                }
-                false => return Ok(()),
-            },
+            () = &mut leaves => if stage.is_calm.load(Ordering::Relaxed) { leaves.as_mut().reset(Instant::now() + NEVER);
+                    continue; } else { return Ok(()) },
         };
-        match told.is_empty() {
-            true => tokio::time::sleep(EMPTY_ANSWER_PAUSE).await,
-            false => carry_out(stage, agent, session, &told, SeenBy::Notified).await?,
+        if told.is_empty() {
+            tokio::time::sleep(EMPTY_ANSWER_PAUSE).await
+        } else {
+            carry_out(stage, agent, session, &told, SeenBy::Notified).await?
         }
         session.poll_again().await?;
     }

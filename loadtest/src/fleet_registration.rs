@@ -105,14 +105,15 @@ impl Fleet {
     pub(crate) async fn register(target: &Target, rows: Rows<'_>) -> Result<Self, Error> {
         let fleet = Self::new(target, rows.devices).await?;
         let Upload { result, .. } = fleet.upload(target, rows).await?;
-        match result.number_of_created == rows.devices {
-            true => Ok(fleet),
-            false => Err(Error::Refused(format!(
+        if result.number_of_created == rows.devices {
+            Ok(fleet)
+        } else {
+            Err(Error::Refused(format!(
                 "registering devices: {} of {} made: {}",
                 result.number_of_created,
                 rows.devices,
                 result.reasons()
-            ))),
+            )))
         }
     }
 

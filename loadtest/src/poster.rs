@@ -135,9 +135,10 @@ impl Poster {
 
     /// Posts as [`Self::post`] does, any kind.
     pub(crate) async fn post_one(&mut self, kind: Kind, device: u32, id: &str, due: u64) -> Outcome {
-        let mark = match kind.is_csv() {
-            true => self.run.post_apart(device, kind.rows(), due),
-            false => self.run.post(device, kind.rows(), due),
+        let mark = if kind.is_csv() {
+            self.run.post_apart(device, kind.rows(), due)
+        } else {
+            self.run.post(device, kind.rows(), due)
         };
         let body = kind.body(id, mark);
         let request = match self.target.floor() {
@@ -189,9 +190,10 @@ impl Poster {
         };
         let before = connection.traffic();
         let response = connection.call("posting", request).await?;
-        let verdict = match kind.is_csv() {
-            true => Verdict::of_rows(response.status, response.body, kind.rows()),
-            false => Verdict::of_status(response.status),
+        let verdict = if kind.is_csv() {
+            Verdict::of_rows(response.status, response.body, kind.rows())
+        } else {
+            Verdict::of_status(response.status)
         };
         Ok((verdict, connection.traffic().since(before)))
     }

@@ -73,17 +73,18 @@ pub(crate) async fn read_back(
                 let device = cursor.fetch_add(1, Ordering::Relaxed);
                 let Some(id) = ids.get(device) else { return Ok::<(), Error>(()) };
                 let mut marks = Vec::new();
+                let mut add = |body: &[u8]| {
+                    marks.extend(Mark::scan(body));
+                    if of_rows {
+                        marks.extend(sequences(body)?.map(|n| run.mark_of(device as u32, n)));
+                    } else {
+                        marks.extend(readings(body)?);
+                    }
+                    Ok(())
+                };
                 for path in &paths {
                     let first = format!("{path}?source={id}&pageSize={PAGE_SIZE}");
-                    each_page(&target, &mut connection, first, |body| {
-                        marks.extend(Mark::scan(body));
-                        match of_rows {
-                            true => marks.extend(sequences(body)?.map(|n| run.mark_of(device as u32, n))),
-                            false => marks.extend(readings(body)?),
-                        }
-                        Ok(())
-                    })
-                    .await?;
+                    each_page(&target, &mut connection, first, &mut add).await?;
                 }
                 run.found(receiver, device as u32, marks);
                 progress.advance();

@@ -135,12 +135,11 @@ pub(crate) async fn run_command(command: &str) -> Result<(), Error> {
     let running = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).kill_on_drop(true).output();
     let ended = tokio::time::timeout(COMMAND_LIMIT, running).await;
     let output = ended.map_err(|_| Error::Timeout("running the command"))??;
-    match output.status.success() {
-        true => Ok(()),
-        false => {
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            Err(Error::Refused(format!("{command}: {}: {said}", output.status)))
-        }
+    if output.status.success() {
+        Ok(())
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Err(Error::Refused(format!("{command}: {}: {said}", output.status)))
     }
 }
 

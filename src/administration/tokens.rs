@@ -54,10 +54,7 @@ pub async fn perform(database: &Database, key: &SecretKey, task: &TokenTask) -> 
 async fn create_client(database: &Database, key: &SecretKey, client: &ClientCreate) -> Result<String> {
     let tenant = TenantId::parse(&client.tenant)?;
     users::ensure_tenant(database, &tenant).await?;
-    let scope = match client.scope.is_empty() {
-        true => Scope::ALL,
-        false => Scope::parse(&client.scope.join(" "))?,
-    };
+    let scope = if client.scope.is_empty() { Scope::ALL } else { Scope::parse(&client.scope.join(" "))? };
     let (id, secret) = (password::generate(), password::generate());
     let draft = Draft {
         tenant: &tenant,
@@ -125,8 +122,9 @@ fn read_rates(file: &str) -> Result<Vec<RateLimits>> {
     };
     let mut text = String::new();
     source.take(RATE_BYTES + 1).read_to_string(&mut text).map_err(unreadable)?;
-    match text.len() as u64 <= RATE_BYTES {
-        true => RateLimits::parse_all(&text),
-        false => Err(Error::invalid_value("rate", format!("more than {RATE_BYTES} bytes"), "1 MiB")),
+    if text.len() as u64 <= RATE_BYTES {
+        RateLimits::parse_all(&text)
+    } else {
+        Err(Error::invalid_value("rate", format!("more than {RATE_BYTES} bytes"), "1 MiB"))
     }
 }

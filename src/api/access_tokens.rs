@@ -67,9 +67,10 @@ async fn issue(
 
 /// Unlike other endpoints, this one requires a `Content-Type` (T-03).
 fn check_content_type(request: &HttpRequest) -> Result<()> {
-    match http::essence(request).eq_ignore_ascii_case("application/json") {
-        true => Ok(()),
-        false => Err(ApiError::UnsupportedMediaType("Content-Type must be application/json".into())),
+    if http::essence(request).eq_ignore_ascii_case("application/json") {
+        Ok(())
+    } else {
+        Err(ApiError::UnsupportedMediaType("Content-Type must be application/json".into()))
     }
 }
 
@@ -116,12 +117,11 @@ impl TokenRequest {
         let grant_type = text("grantType", members.grant_type)?;
         let client_id = text("clientId", members.client_id)?;
         let client_secret = text("clientSecret", members.client_secret)?;
-        match grant_type == GRANT_TYPE {
-            true => Ok(Self { client_id, client_secret }),
-            false => {
-                let shown: String = grant_type.chars().take(100).collect();
-                Err(Error::Malformed(format!("Unsupported grant type : {shown}")))
-            }
+        if grant_type == GRANT_TYPE {
+            Ok(Self { client_id, client_secret })
+        } else {
+            let shown: String = grant_type.chars().take(100).collect();
+            Err(Error::Malformed(format!("Unsupported grant type : {shown}")))
         }
     }
 }

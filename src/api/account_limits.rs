@@ -37,9 +37,10 @@ async fn find(
     let unknown = || ApiError::NoSuchPath(request.path().chars().take(200).collect());
     let account = AccountId::parse(account).map_err(|_| unknown())?;
     if account != own {
-        return match platform_store::users::account_limits::is_known(platform.database(), &account).await? {
-            true => Err(ApiError::forbidden_because("the token is for another account")),
-            false => Err(unknown()),
+        return if platform_store::users::account_limits::is_known(platform.database(), &account).await? {
+            Err(ApiError::forbidden_because("the token is for another account"))
+        } else {
+            Err(unknown())
         };
     }
     let json = serde_json::to_vec(&limits).expect("writing to memory does not fail and all keys are strings");

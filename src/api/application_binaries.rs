@@ -181,14 +181,15 @@ async fn unpack(
 
 fn check_complete(archive: &Archive<SpooledTempFile>, kind: ApplicationType) -> Result<(), Error> {
     let absent = required(kind).iter().filter(|path| !archive.has(path)).copied().collect::<Vec<_>>();
-    match absent.is_empty() {
-        true => Ok(()),
-        false => Err(Error::Invalid(format!(
+    if absent.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Invalid(format!(
             "Invalid archive: missing at its root: {}; an application of type {} needs: {}",
             absent.join(", "),
             kind.as_str(),
             required(kind).join(", ")
-        ))),
+        )))
     }
 }
 

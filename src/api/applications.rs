@@ -258,9 +258,10 @@ pub async fn clone(
 pub(super) async fn own(caller: &Caller, platform: &Platform, path: &str) -> Result<Application> {
     let (database, id) = (platform.database(), ApplicationId::parse(path)?);
     let seen = platform_store::applications::see_application(database, &caller.tenant, id).await?;
-    match seen.application.owner == caller.tenant {
-        true => Ok(seen.application),
-        false => Err(ApiError::forbidden_because("another tenant owns the application")),
+    if seen.application.owner == caller.tenant {
+        Ok(seen.application)
+    } else {
+        Err(ApiError::forbidden_because("another tenant owns the application"))
     }
 }
 

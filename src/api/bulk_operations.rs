@@ -107,9 +107,10 @@ pub async fn remove(
     caller.require(role::BULK_OPERATION_ADMIN)?;
     let mode = head.mode()?;
     let (database, id) = (platform.database(), BulkOperationId::parse(&path)?);
-    match mode.stores() {
-        true => delete_bulk_operation(database, &caller.tenant, id).await?,
-        false => drop(get_bulk_operation(database, &caller.tenant, id).await?),
+    if mode.stores() {
+        delete_bulk_operation(database, &caller.tenant, id).await?
+    } else {
+        drop(get_bulk_operation(database, &caller.tenant, id).await?)
     }
     Ok(HttpResponse::NoContent().finish())
 }

@@ -164,9 +164,12 @@ pub async fn get_settings(
 /// `Forbidden` for any other user.
 fn acting(caller: &AnyCaller, duties: &[Duty]) -> Result<ApplicationUser> {
     let user = caller.0.application.filter(|user| duties.contains(&user.duty));
-    user.ok_or_else(|| match duties.contains(&Duty::Service) {
-        true => ApiError::forbidden_because("only users of microservices may do this"),
-        false => ApiError::forbidden_because("only bootstrap users of microservices may do this"),
+    user.ok_or_else(|| {
+        if duties.contains(&Duty::Service) {
+            ApiError::forbidden_because("only users of microservices may do this")
+        } else {
+            ApiError::forbidden_because("only bootstrap users of microservices may do this")
+        }
     })
 }
 

@@ -169,9 +169,10 @@ impl FileUpload<'_> {
 
     async fn chunk(self, head: &RequestHead, body: UnreadBody, range: ContentRange) -> Result<HttpResponse> {
         let limits = self.platform.limits();
-        let limit = match range.length() > limits.binary_chunk_bytes as u64 {
-            true => Some(limits.binary_chunk_bytes),
-            false => (range.reaches() > limits.binary_bytes as u64).then_some(limits.binary_bytes),
+        let limit = if range.length() > limits.binary_chunk_bytes as u64 {
+            Some(limits.binary_chunk_bytes)
+        } else {
+            (range.reaches() > limits.binary_bytes as u64).then_some(limits.binary_bytes)
         };
         if let Some(limit) = limit {
             body.refuse().await;

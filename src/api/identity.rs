@@ -35,27 +35,19 @@ pub async fn create(
     let (media_type, pair) = body.parse(&["externalId"], NewExternalId::parse).await?;
 
     let database = platform.database();
-    let id = match mode.stores() {
-        true => {
-            platform_store::inventory::external_ids::insert_external_id(
-                database,
-                &caller.tenant,
-                object,
-                pair,
-            )
+    let id = if mode.stores() {
+        platform_store::inventory::external_ids::insert_external_id(database, &caller.tenant, object, pair)
             .await?
-        }
-        false => {
-            let wanted = WantedReferences::NONE;
-            platform_store::inventory::managed_objects::get_managed_object(
-                database,
-                &caller.tenant,
-                object,
-                wanted,
-            )
-            .await?;
-            ExternalId { pair, object: None }
-        }
+    } else {
+        let wanted = WantedReferences::NONE;
+        platform_store::inventory::managed_objects::get_managed_object(
+            database,
+            &caller.tenant,
+            object,
+            wanted,
+        )
+        .await?;
+        ExternalId { pair, object: None }
     };
 
     let links = head.links();
@@ -133,9 +125,10 @@ fn reading(caller: &Caller) -> Authority {
 /// Returns the authority to write external ids: the role, or ownership. Device permissions do not count
 /// (D-04, U-12).
 fn writing(caller: &Caller) -> Authority {
-    match caller.roles.has(role::IDENTITY_ADMIN) {
-        true => Authority::Role,
-        false => Authority::Limited(Grants::default()),
+    if caller.roles.has(role::IDENTITY_ADMIN) {
+        Authority::Role
+    } else {
+        Authority::Limited(Grants::default())
     }
 }
 

@@ -235,9 +235,10 @@ fn other_size(size: Option<u64>) -> ApiError {
 
 async fn expected_size(part: Part, limits: &Limits) -> Result<u64> {
     let size = binary::parse_size(&part.read(MAX_SIZE_TEXT).await?)?;
-    match size <= limits.binary_bytes as u64 {
-        true => Ok(size),
-        false => Err(ApiError::TooLarge { limit: limits.binary_bytes }),
+    if size <= limits.binary_bytes as u64 {
+        Ok(size)
+    } else {
+        Err(ApiError::TooLarge { limit: limits.binary_bytes })
     }
 }
 

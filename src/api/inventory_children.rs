@@ -225,10 +225,7 @@ async fn reference(
         return Err(Error::not_found(Noun::Link, child).into());
     }
     let reference = reference_unlinked(platform, caller, of, child).await?;
-    match caller.may_see(platform, &reference.child).await? {
-        true => Ok(reference),
-        false => Err(ApiError::forbidden()),
-    }
+    if caller.may_see(platform, &reference.child).await? { Ok(reference) } else { Err(ApiError::forbidden()) }
 }
 
 /// Returns the reference without a check of the link, for a child that was just added: in mode TRANSIENT no

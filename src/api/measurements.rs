@@ -99,10 +99,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
     let by = (role::MEASUREMENT_READ, Api::Measurement);
     let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
     let as_csv = head.prefers("text/csv", "measurementCollection");
-    let media_type = match as_csv {
-        true => csv::MEDIA_TYPE.into(),
-        false => head.accepted("measurementCollection")?,
-    };
+    let media_type = if as_csv { csv::MEDIA_TYPE.into() } else { head.accepted("measurementCollection")? };
     let units = head.system_of_units()?;
     let listing = Listing::new(&head, media_type, query)?;
     let page = match filter(&listing.query)? {

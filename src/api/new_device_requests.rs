@@ -105,10 +105,7 @@ pub async fn remove(
     head.check_mode()?;
     let (database, id) = (platform.database(), named(&head)?);
     new_requests::delete_new_device_request(database, &caller.tenant, &id).await?;
-    Ok(match compatibility.is_on() {
-        true => HttpResponse::NoContent().finish(),
-        false => HttpResponse::Ok().finish(),
-    })
+    Ok(if compatibility.is_on() { HttpResponse::NoContent().finish() } else { HttpResponse::Ok().finish() })
 }
 
 /// Parses the device id from the path as it was sent, because it may contain an encoded slash (N-05).

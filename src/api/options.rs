@@ -55,12 +55,11 @@ pub async fn create(
     let administration = caller.administers_options(&platform, &new.name.category)?;
     let (option, is_new) = write((&platform, &secret_key), &administration, new).await?;
     let links = head.links();
-    Ok(match is_new {
-        true => {
-            let location = links.tenant_option(&option.name.category, &option.name.key);
-            reply::created(&head, media_type, location, &option, &links)
-        }
-        false => reply::updated(&head, media_type, &option, &links),
+    Ok(if is_new {
+        let location = links.tenant_option(&option.name.category, &option.name.key);
+        reply::created(&head, media_type, location, &option, &links)
+    } else {
+        reply::updated(&head, media_type, &option, &links)
     })
 }
 
@@ -120,9 +119,10 @@ pub async fn remove(
     let changes = [(name.clone(), OptionChange::Remove)];
     let before =
         platform_store::tenants::options::write_options(platform.database(), &administration, &changes).await;
-    match before.map_err(not_editable)?.contains(&name) || name.predefined().is_some() {
-        true => Ok(HttpResponse::NoContent().finish()),
-        false => Err(Error::not_found(Noun::Option, name).into()),
+    if before.map_err(not_editable)?.contains(&name) || name.predefined().is_some() {
+        Ok(HttpResponse::NoContent().finish())
+    } else {
+        Err(Error::not_found(Noun::Option, name).into())
     }
 }
 

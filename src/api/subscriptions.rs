@@ -150,9 +150,10 @@ fn offer(caller: &Caller, tenant: &str, (of_tenants, of_own): (&[&str], &str)) -
     if !(looks_after || is_own && caller.roles.has(of_own)) {
         return Err(ApiError::forbidden());
     }
-    Ok(match is_management && looks_after {
-        true => Offer::Everything,
-        false => Offer::OwnedByOrMarket(caller.tenant.clone()),
+    Ok(if is_management && looks_after {
+        Offer::Everything
+    } else {
+        Offer::OwnedByOrMarket(caller.tenant.clone())
     })
 }
 

@@ -111,10 +111,7 @@ pub async fn update(
 
     patch.admin_password = authenticator.hash_chosen(patch.admin_password.take()).await?;
     let tenant = platform_store::tenants::update_tenant(database, &caller.tenant, &id, &patch).await?;
-    let tenant = match head.has_accept() {
-        true => with_applications(database, &caller, tenant).await?,
-        false => tenant,
-    };
+    let tenant = if head.has_accept() { with_applications(database, &caller, tenant).await? } else { tenant };
     Ok(reply::updated(&head, media_type, &Arc::new(tenant), &head.links()))
 }
 

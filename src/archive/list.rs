@@ -119,11 +119,12 @@ impl Place {
                 "its list of files takes {size} bytes; allowed: at most {MAX_LIST}"
             )));
         }
-        match place.start + place.size == end {
-            true => Ok(place),
-            false => Err(refuse(
+        if place.start + place.size == end {
+            Ok(place)
+        } else {
+            Err(refuse(
                 "its list of files is not at the announced position: there are bytes before or after it",
-            )),
+            ))
         }
     }
 }

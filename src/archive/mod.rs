@@ -125,10 +125,7 @@ impl<R: Read + Seek> Archive<R> {
             };
             return Err(entry.refuse(&rule));
         }
-        match length == content.size() {
-            true => Ok(()),
-            false => Err(entry.refuse("it is shorter than announced")),
-        }
+        if length == content.size() { Ok(()) } else { Err(entry.refuse("it is shorter than announced")) }
     }
 }
 

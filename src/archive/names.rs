@@ -58,9 +58,10 @@ pub(super) fn check(entries: &[Entry]) -> Result<()> {
     for pair in sorted.windows(2) {
         let [(folded_first, first), (folded_second, second)] = pair else { continue };
         if folded_first == folded_second {
-            return Err(second.refuse(match first.is_directory() == second.is_directory() {
-                true => "there is another name that differs in case only",
-                false => "it is a file and a directory",
+            return Err(second.refuse(if first.is_directory() == second.is_directory() {
+                "there is another name that differs in case only"
+            } else {
+                "it is a file and a directory"
             }));
         }
         let is_below = folded_second.strip_prefix(&**folded_first).is_some_and(|rest| rest.starts_with('/'));

@@ -179,9 +179,10 @@ struct Failing<'a> {
 
 impl Read for Failing<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        match self.file.position() + buffer.len() as u64 > self.from {
-            true => Err(std::io::Error::other("no disk")),
-            false => self.file.read(buffer),
+        if self.file.position() + buffer.len() as u64 > self.from {
+            Err(std::io::Error::other("no disk"))
+        } else {
+            self.file.read(buffer)
         }
     }
 }

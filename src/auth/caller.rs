@@ -147,10 +147,7 @@ impl Caller {
     /// # Errors
     /// `Forbidden` without the role.
     pub fn require(&self, role: &str) -> Result<()> {
-        match self.roles.has(role) {
-            true => Ok(()),
-            false => Err(ApiError::forbidden()),
-        }
+        if self.roles.has(role) { Ok(()) } else { Err(ApiError::forbidden()) }
     }
 
     /// Checks for one of several roles.
@@ -158,18 +155,16 @@ impl Caller {
     /// # Errors
     /// `Forbidden` without any of the roles.
     pub fn require_any(&self, roles: &[&str]) -> Result<()> {
-        match roles.iter().any(|role| self.roles.has(role)) {
-            true => Ok(()),
-            false => Err(ApiError::forbidden()),
-        }
+        if roles.iter().any(|role| self.roles.has(role)) { Ok(()) } else { Err(ApiError::forbidden()) }
     }
 
     /// Returns the authority by which the caller reads or writes: unlimited by role, otherwise limited to
     /// objects it owns or its device permissions cover (I-06, U-12).
     pub fn authority(&self, role: &str, api: Api, permission: Permission) -> Authority {
-        match self.roles.has(role) {
-            true => Authority::Role,
-            false => Authority::Limited(self.permissions.grants(api, permission)),
+        if self.roles.has(role) {
+            Authority::Role
+        } else {
+            Authority::Limited(self.permissions.grants(api, permission))
         }
     }
 
@@ -197,10 +192,7 @@ impl Caller {
     }
 
     pub(super) fn beyond_bootstrap(self) -> Result<Self> {
-        match self.goes_beyond_bootstrap() {
-            true => Ok(self),
-            false => Err(ApiError::forbidden()),
-        }
+        if self.goes_beyond_bootstrap() { Ok(self) } else { Err(ApiError::forbidden()) }
     }
 
     /// Checks the scope: GET and HEAD need READ, other methods WRITE (T-06).
@@ -210,11 +202,10 @@ impl Caller {
             Method::GET | Method::HEAD => scope.allows_reading(),
             _ => scope.allows_writing(),
         };
-        match allowed {
-            true => Ok(self),
-            false => {
-                Err(ApiError::forbidden_because("the scope of the access token does not cover this method"))
-            }
+        if allowed {
+            Ok(self)
+        } else {
+            Err(ApiError::forbidden_because("the scope of the access token does not cover this method"))
         }
     }
 
@@ -285,11 +276,12 @@ async fn identify(head: &impl Head) -> Result<Caller> {
         return Err(head.state::<Authenticator>().refusal(TokenFlaw::Invalid));
     }
     let caller = authenticate(head).await?;
-    match unasked {
-        true => Err(ApiError::forbidden_because(
+    if unasked {
+        Err(ApiError::forbidden_because(
             "a page of another site may have sent this request without its user's knowledge; send JSON or an application key",
-        )),
-        false => Ok(caller),
+        ))
+    } else {
+        Ok(caller)
     }
 }
 

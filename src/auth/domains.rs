@@ -51,9 +51,10 @@ impl Domains {
             return Ok(tenant.clone());
         }
         let mut names = [Some(&*host), self.behind_region(&host)].into_iter().flatten();
-        match names.any(|name| known.is_named_by_id(name)) {
-            true => Err(ApiError::forbidden_because("use <tenant>/<user> on this host")),
-            false => Ok(self.default_tenant.clone()),
+        if names.any(|name| known.is_named_by_id(name)) {
+            Err(ApiError::forbidden_because("use <tenant>/<user> on this host"))
+        } else {
+            Ok(self.default_tenant.clone())
         }
     }
 
@@ -67,10 +68,7 @@ impl Domains {
     /// unless it is suspended.
     pub(super) async fn tenant_of_visitors(&self, host: &str) -> Result<TenantId> {
         let tenant = self.tenant_of(host).await?;
-        match self.known().await?.suspended.contains(&tenant) {
-            true => Err(ApiError::suspended()),
-            false => Ok(tenant),
-        }
+        if self.known().await?.suspended.contains(&tenant) { Err(ApiError::suspended()) } else { Ok(tenant) }
     }
 
     /// Returns whether a host is the domain of this tenant.

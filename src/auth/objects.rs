@@ -89,10 +89,7 @@ impl Caller {
                 return Ok(Authority::Role);
             }
         }
-        match grants.is_empty() {
-            true => Err(ApiError::forbidden()),
-            false => Ok(authority),
-        }
+        if grants.is_empty() { Err(ApiError::forbidden()) } else { Ok(authority) }
     }
 
     /// Returns whether the caller owns an object or one above it by childDevices. Nobody owns an unknown
@@ -141,9 +138,6 @@ impl Caller {
             wanted,
         )
         .await?;
-        match self.may_see(platform, &object).await? {
-            true => Ok(object),
-            false => Err(ApiError::forbidden()),
-        }
+        if self.may_see(platform, &object).await? { Ok(object) } else { Err(ApiError::forbidden()) }
     }
 }

@@ -137,12 +137,11 @@ impl JwtVerifier for Rs256 {
 impl Verifier<Vec<u8>> for Rs256 {
     fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), signature::Error> {
         let bits = bits(&self.n);
-        let valid = match bits >= STRONG {
-            true => {
-                let key = RsaPublicKeyComponents { n: &self.n, e: &self.e };
-                key.verify(&RSA_PKCS1_2048_8192_SHA256, message, signature).is_ok()
-            }
-            false => BITS.contains(&bits) && self.verifies(message, signature),
+        let valid = if bits >= STRONG {
+            let key = RsaPublicKeyComponents { n: &self.n, e: &self.e };
+            key.verify(&RSA_PKCS1_2048_8192_SHA256, message, signature).is_ok()
+        } else {
+            BITS.contains(&bits) && self.verifies(message, signature)
         };
         valid.then_some(()).ok_or_else(signature::Error::new)
     }
@@ -191,10 +190,8 @@ mod tests {
     }
 
     fn pkcs1(n: &[u8], e: &[u8]) -> Vec<u8> {
-        let number = |bytes: &[u8]| match bytes[0] >= 0x80 {
-            true => der(2, &[&[0], bytes].concat()),
-            false => der(2, bytes),
-        };
+        let number =
+            |bytes: &[u8]| if bytes[0] >= 0x80 { der(2, &[&[0], bytes].concat()) } else { der(2, bytes) };
         der(0x30, &[number(n), number(e)].concat())
     }
 

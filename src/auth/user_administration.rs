@@ -61,9 +61,10 @@ impl Caller {
     /// # Errors
     /// `Forbidden` without ROLE_USER_MANAGEMENT_OWN_READ.
     pub fn owns_record(&self) -> Result<()> {
-        match self.is_bootstrap() {
-            true => Err(ApiError::forbidden()),
-            false => self.require(role::USER_MANAGEMENT_OWN_READ),
+        if self.is_bootstrap() {
+            Err(ApiError::forbidden())
+        } else {
+            self.require(role::USER_MANAGEMENT_OWN_READ)
         }
     }
 
@@ -104,9 +105,10 @@ impl Caller {
         authority: UserAuthority,
     ) -> Administration {
         // A caller from another tenant is named with its tenant, as it logs in.
-        let by = match self.tenant == tenant {
-            true => self.user.to_string(),
-            false => format!("{}/{}", self.tenant, self.user),
+        let by = if self.tenant == tenant {
+            self.user.to_string()
+        } else {
+            format!("{}/{}", self.tenant, self.user)
         };
         Administration {
             tenant,

@@ -23,9 +23,10 @@ impl FromStr for Password {
     fn from_str(text: &str) -> Result<Self, String> {
         let length = text.chars().count();
         let latin = text.chars().all(|c| c <= '\u{ff}' && !c.is_control());
-        match (6..=32).contains(&length) && latin {
-            true => Ok(Self(text.into())),
-            false => Err("a password has 6 to 32 characters, all of Latin-1".into()),
+        if (6..=32).contains(&length) && latin {
+            Ok(Self(text.into()))
+        } else {
+            Err("a password has 6 to 32 characters, all of Latin-1".into())
         }
     }
 }
@@ -55,11 +56,10 @@ impl FromStr for DatabaseUrl {
         let url = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
         let key = text.split_once('=').map_or("", |(key, _)| key.trim());
         let key_value = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-        match url || key_value {
-            true => Ok(Self(text.into())),
-            false => {
-                Err("expected postgres://user:password@host/database or \"host=… user=… dbname=…\"".into())
-            }
+        if url || key_value {
+            Ok(Self(text.into()))
+        } else {
+            Err("expected postgres://user:password@host/database or \"host=… user=… dbname=…\"".into())
         }
     }
 }
@@ -141,18 +141,20 @@ pub(super) fn public_url(text: &str) -> Result<String, String> {
 
 /// Parses a valid header value.
 pub(super) fn header_value(text: &str) -> Result<String, String> {
-    match !text.trim().is_empty() && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        true => Ok(text.trim().into()),
-        false => Err("printable ASCII characters are allowed, at least one".into()),
+    if !text.trim().is_empty() && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        Ok(text.trim().into())
+    } else {
+        Err("printable ASCII characters are allowed, at least one".into())
     }
 }
 
 /// Parses a tenant id: at most 32 characters (Z-01) that need no escaping in a URL or a user name.
 pub(crate) fn tenant_id(text: &str) -> Result<String, String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    match (1..=32).contains(&text.len()) && text.bytes().all(allowed) {
-        true => Ok(text.into()),
-        false => Err("a tenant id has 1 to 32 letters, digits, hyphens and underscores".into()),
+    if (1..=32).contains(&text.len()) && text.bytes().all(allowed) {
+        Ok(text.into())
+    } else {
+        Err("a tenant id has 1 to 32 letters, digits, hyphens and underscores".into())
     }
 }
 
@@ -160,27 +162,30 @@ pub(crate) fn tenant_id(text: &str) -> Result<String, String> {
 pub(crate) fn user_name(text: &str) -> Result<String, String> {
     let length = text.chars().count();
     let allowed = |c: char| !c.is_whitespace() && !c.is_control() && !"/+$:".contains(c);
-    match (1..=1000).contains(&length) && text.chars().all(allowed) {
-        true => Ok(text.into()),
-        false => Err("a user name has 1 to 1000 characters, no blanks and none of / + $ :".into()),
+    if (1..=1000).contains(&length) && text.chars().all(allowed) {
+        Ok(text.into())
+    } else {
+        Err("a user name has 1 to 1000 characters, no blanks and none of / + $ :".into())
     }
 }
 
 /// Parses a label of a host name, in lower case.
 pub(super) fn region(text: &str) -> Result<String, String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    match (1..=63).contains(&text.len()) && text.bytes().all(allowed) {
-        true => Ok(text.to_ascii_lowercase()),
-        false => Err("a region has 1 to 63 letters, digits and hyphens".into()),
+    if (1..=63).contains(&text.len()) && text.bytes().all(allowed) {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err("a region has 1 to 63 letters, digits and hyphens".into())
     }
 }
 
 /// Parses a word that is valid in a header name, a JSON member and a URL.
 pub(super) fn word(text: &str) -> Result<String, String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    match (1..=100).contains(&text.len()) && text.bytes().all(allowed) {
-        true => Ok(text.into()),
-        false => Err("expected 1 to 100 letters, digits, hyphens, underscores and dots".into()),
+    if (1..=100).contains(&text.len()) && text.bytes().all(allowed) {
+        Ok(text.into())
+    } else {
+        Err("expected 1 to 100 letters, digits, hyphens, underscores and dots".into())
     }
 }
 

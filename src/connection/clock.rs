@@ -80,12 +80,11 @@ impl Clock {
         let now = Instant::now();
         let mut next = now + LONG;
         for (_, waiting) in self.waiting.borrow_mut().iter_mut().filter(|(_, waiting)| !waiting.is_due) {
-            match waiting.due <= now {
-                true => {
-                    waiting.is_due = true;
-                    waiting.wake();
-                }
-                false => next = next.min(waiting.due),
+            if waiting.due <= now {
+                waiting.is_due = true;
+                waiting.wake();
+            } else {
+                next = next.min(waiting.due)
             }
         }
         next.max(now + TICK)

@@ -194,9 +194,10 @@ impl<'e> RowRunner<'e> {
     }
 
     fn add(&mut self, line: usize, lines: &Lines) {
-        match self.answer.bytes() + lines.bytes() <= ANSWER_BYTES {
-            true => self.answer.lines().append(lines),
-            false => Refusal::Rest(StatusCode::PAYLOAD_TOO_LARGE).write(line, self.answer.lines()),
+        if self.answer.bytes() + lines.bytes() <= ANSWER_BYTES {
+            self.answer.lines().append(lines)
+        } else {
+            Refusal::Rest(StatusCode::PAYLOAD_TOO_LARGE).write(line, self.answer.lines())
         }
     }
 }

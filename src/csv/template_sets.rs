@@ -77,9 +77,10 @@ impl TemplateSets {
         tenant: &TenantId,
         x_id: &str,
     ) -> Result<Option<Set>> {
-        match x_id == static_templates::x_id() {
-            true => Ok(Some(Set::Static)),
-            false => Ok(self.find(database, tenant, x_id).await?.map(Set::Registered)),
+        if x_id == static_templates::x_id() {
+            Ok(Some(Set::Static))
+        } else {
+            Ok(self.find(database, tenant, x_id).await?.map(Set::Registered))
         }
     }
 

@@ -60,9 +60,10 @@ pub fn authority(head: &impl Head) -> Option<&str> {
 pub(crate) fn check(head: &impl Head) -> Result<(), Error> {
     let is_address = |value: &[u8]| text(value).map(str::trim).is_some_and(is_authority);
     let mut named = head.values(&HOST).chain(head.target_authority().map(str::as_bytes));
-    match named.all(is_address) {
-        true => Ok(()),
-        false => Err(Error::Malformed("The Host of the request is not a valid address".into())),
+    if named.all(is_address) {
+        Ok(())
+    } else {
+        Err(Error::Malformed("The Host of the request is not a valid address".into()))
     }
 }
 

@@ -132,9 +132,10 @@ impl UnreadBody {
         let mut share = None;
         while let Some(chunk) = self.next().await? {
             let length = body.len() + chunk.len();
-            let refusal = match length > limit {
-                true => Some(ApiError::TooLarge { limit }),
-                false => Share::cover(&mut share, &self.request, length).err(),
+            let refusal = if length > limit {
+                Some(ApiError::TooLarge { limit })
+            } else {
+                Share::cover(&mut share, &self.request, length).err()
             };
             if let Some(refusal) = refusal {
                 drop((body, share));
@@ -162,10 +163,11 @@ impl UnreadBody {
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>> {
-        self.payload.next().await.transpose().map_err(|error| match self.stop().grace_is_over() {
-            true => ApiError::Stopping,
-            false => broken(&error),
-        })
+        self.payload
+            .next()
+            .await
+            .transpose()
+            .map_err(|error| if self.stop().grace_is_over() { ApiError::Stopping } else { broken(&error) })
     }
 
     /// Rejects a body with a content coding. Callers of [`into_payload`](Self::into_payload) call this first.

@@ -48,9 +48,10 @@ pub async fn receive(upload: &mut Upload, body: &mut UnreadBody, limit: usize) -
 /// # Errors
 /// `TooLarge`.
 pub fn check_size(limit: usize, upload: &Upload, chunk: &Bytes) -> Result<()> {
-    match upload.length() + chunk.len() as u64 <= limit as u64 {
-        true => Ok(()),
-        false => Err(ApiError::TooLarge { limit }),
+    if upload.length() + chunk.len() as u64 <= limit as u64 {
+        Ok(())
+    } else {
+        Err(ApiError::TooLarge { limit })
     }
 }
 

@@ -93,9 +93,10 @@ impl HeldBytes {
         if of_user.is_some_and(|bytes| *bytes >= self.per_user) {
             return Err(Full::User.into());
         }
-        match held.tenants.get(&owner.0).is_some_and(|bytes| *bytes >= self.per_tenant) {
-            true => Err(Full::Tenant.into()),
-            false => Ok(()),
+        if held.tenants.get(&owner.0).is_some_and(|bytes| *bytes >= self.per_tenant) {
+            Err(Full::Tenant.into())
+        } else {
+            Ok(())
         }
     }
 

@@ -142,12 +142,13 @@ impl RequestHead {
         if ranges().any(|range| range.has_version_0_9() && (range.is(&vendor) || range.is("*/*"))) {
             return Ok(versioned);
         }
-        match ranges().any(|range| range.is("application/json") || range.is("application/*")) {
-            true => Ok("application/json;charset=UTF-8".into()),
-            false => Err(ApiError::NotAcceptable(format!(
+        if ranges().any(|range| range.is("application/json") || range.is("application/*")) {
+            Ok("application/json;charset=UTF-8".into())
+        } else {
+            Err(ApiError::NotAcceptable(format!(
                 "Not acceptable: {}; available: {vendor};ver=0.9 and application/json",
                 text.join(",")
-            ))),
+            )))
         }
     }
 
@@ -190,12 +191,13 @@ impl RequestHead {
         let text: Vec<_> = headers.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
         let mut ranges = text.iter().flat_map(|value| value.split(',')).filter_map(MediaRange::parse);
         let json = ["application/json", "application/*", "*/*"];
-        match text.is_empty() || ranges.any(|range| json.iter().any(|known| range.is(known))) {
-            true => Ok("application/json;charset=UTF-8"),
-            false => Err(ApiError::NotAcceptable(format!(
+        if text.is_empty() || ranges.any(|range| json.iter().any(|known| range.is(known))) {
+            Ok("application/json;charset=UTF-8")
+        } else {
+            Err(ApiError::NotAcceptable(format!(
                 "Not acceptable: {}; available: application/json",
                 text.join(",")
-            ))),
+            )))
         }
     }
 
@@ -223,15 +225,14 @@ impl RequestHead {
             range.is("application/json")
                 || (range.has_version_0_9() && names.iter().any(|name| range.is(&naming().media_type(name))))
         });
-        match known || text.trim().is_empty() {
-            true => Ok(()),
-            false => {
-                let allowed: Vec<String> = names.iter().map(|name| naming().media_type(name)).collect();
-                let allowed = allowed.join(", ");
-                let message =
-                    format!("Unsupported type of body: {text}; allowed: {allowed} and application/json");
-                Err(ApiError::UnsupportedMediaType(message))
-            }
+        if known || text.trim().is_empty() {
+            Ok(())
+        } else {
+            let allowed: Vec<String> = names.iter().map(|name| naming().media_type(name)).collect();
+            let allowed = allowed.join(", ");
+            let message =
+                format!("Unsupported type of body: {text}; allowed: {allowed} and application/json");
+            Err(ApiError::UnsupportedMediaType(message))
         }
     }
 }

@@ -93,8 +93,9 @@ fn with_body_if_wanted<T>(
 where
     for<'a> Linked<'a, T>: Serialize,
 {
-    match head.has_accept() {
-        true => response.insert_header((header::CONTENT_TYPE, media_type)).body(encode(value, links)),
-        false => response.finish(),
+    if head.has_accept() {
+        response.insert_header((header::CONTENT_TYPE, media_type)).body(encode(value, links))
+    } else {
+        response.finish()
     }
 }

@@ -248,23 +248,20 @@ impl Outgoing {
             part.advance(of_part);
             (!part.is_empty()).then_some(part)
         });
-        let taken = match self.len() - self.written <= buffer.len() {
-            true => {
-                let mut length = 0;
-                for part in unwritten {
-                    buffer[length..length + part.len()].copy_from_slice(&part);
-                    length += part.len();
-                }
-                ready!(Pin::new(stream).poll_write(cx, &buffer[..length]))?
+        let taken = if self.len() - self.written <= buffer.len() {
+            let mut length = 0;
+            for part in unwritten {
+                buffer[length..length + part.len()].copy_from_slice(&part);
+                length += part.len();
             }
-            false => {
-                let (mut slices, mut count) = ([IoSlice::new(b""); SLICES], 0);
-                for (slice, part) in slices.iter_mut().zip(unwritten) {
-                    *slice = part;
-                    count += 1;
-                }
-                ready!(Pin::new(stream).poll_write_vectored(cx, &slices[..count]))?
+            ready!(Pin::new(stream).poll_write(cx, &buffer[..length]))?
+        } else {
+            let (mut slices, mut count) = ([IoSlice::new(b""); SLICES], 0);
+            for (slice, part) in slices.iter_mut().zip(unwritten) {
+                *slice = part;
+                count += 1;
             }
+            ready!(Pin::new(stream).poll_write_vectored(cx, &slices[..count]))?
         };
         match taken {
             0 => Poll::Ready(Err(io::ErrorKind::WriteZero.into())),

@@ -94,9 +94,12 @@ async fn over(stream: impl Read + Write + Unpin, message: Message) -> Result<Out
         let response = sender.send_request(message.request).await.map_err(broken)?;
         let status = response.status().as_u16();
         let body = Limited::new(response.into_body(), RESPONSE_BYTES).collect().await;
-        let body = body.map_err(|error| match error.is::<LengthLimitError>() {
-            true => format!("the response {status} is longer than {RESPONSE_BYTES} bytes"),
-            false => format!("the response {status} ended early: {error}"),
+        let body = body.map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                format!("the response {status} is longer than {RESPONSE_BYTES} bytes")
+            } else {
+                format!("the response {status} ended early: {error}")
+            }
         })?;
         let body = String::from_utf8_lossy(&body.to_bytes()).into_owned();
         Ok(OutboundResponse { status, body })

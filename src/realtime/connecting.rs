@@ -61,9 +61,10 @@ impl Connecting<'_> {
             Transport::Socket(_) => Carries::Heartbeat,
             Transport::Mute => Carries::Nothing,
         };
-        let first = match self.realtime.compatibility.is_on() {
-            true => FirstConnect::AnsweredAtOnce,
-            false => FirstConnect::Held,
+        let first = if self.realtime.compatibility.is_on() {
+            FirstConnect::AnsweredAtOnce
+        } else {
+            FirstConnect::Held
         };
         let (reply_to, answer) = oneshot::channel();
         session.do_send(Connect {

@@ -109,9 +109,10 @@ impl Exchange<'_> {
                 return Ok(Outcome::Held(held));
             }
         }
-        Ok(match messages.iter().any(|message| message.channel().as_deref() == Some(DISCONNECT)) {
-            true => Outcome::Farewell(replies.finish()),
-            false => Outcome::Replies(replies.finish()),
+        Ok(if messages.iter().any(|message| message.channel().as_deref() == Some(DISCONNECT)) {
+            Outcome::Farewell(replies.finish())
+        } else {
+            Outcome::Replies(replies.finish())
         })
     }
 
@@ -176,9 +177,10 @@ impl Exchange<'_> {
             replies.refuse(message, Some(channel), error::HANDSHAKE_DENIED, Some(Advice::NONE));
             return Ok(());
         };
-        let acknowledgement = match message.acknowledges() {
-            true => AcknowledgementExtension::Requested,
-            false => AcknowledgementExtension::Absent,
+        let acknowledgement = if message.acknowledges() {
+            AcknowledgementExtension::Requested
+        } else {
+            AcknowledgementExtension::Absent
         };
         let interval = message.advice().and_then(|advice| advice.interval);
         let (user, expires) = (caller.user.clone(), caller.expires());

@@ -48,9 +48,10 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
     // own.
     let brings = request.headers().contains_key("authorization") && !cors::is_unasked(&request).await;
     // A handshake cannot carry the access token that a gateway requires (T-05).
-    let caller = match brings || !upgrades || request.state::<Authenticator>().demands_tokens() {
-        true => Some(Caller::extract(&request).await?),
-        false => None,
+    let caller = if brings || !upgrades || request.state::<Authenticator>().demands_tokens() {
+        Some(Caller::extract(&request).await?)
+    } else {
+        None
     };
     if !upgrades {
         return Err(ApiError::MethodNotAllowed { allow: "POST".into() });

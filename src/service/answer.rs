@@ -35,9 +35,10 @@ impl ResponseBody {
         upload: Option<Running>,
         call: Call,
     ) -> Self {
-        let size = match to_head {
-            true => announced(response.headers()),
-            false => response.body().size_hint().exact().map_or(BodySize::Stream, BodySize::Sized),
+        let size = if to_head {
+            announced(response.headers())
+        } else {
+            response.body().size_hint().exact().map_or(BodySize::Stream, BodySize::Sized)
         };
         let silence = Box::pin(sleep(patience.with_part()));
         Self { incoming: response.into_body(), size, patience, silence, _upload: upload, _call: call }

@@ -143,12 +143,11 @@ pub(super) fn asks_for_websocket(request: &HttpRequest) -> Result<bool> {
         headers.contains_key(edge_header::CONTENT_LENGTH)
             || headers.contains_key(edge_header::TRANSFER_ENCODING)
     };
-    match request.head().upgrade() && request.method() == actix_web::http::Method::GET && !has_body(headers) {
-        true => Ok(true),
-        false => {
-            let why = "An upgrade to a WebSocket is a GET without a body, with 'Connection: Upgrade'";
-            Err(ApiError::Http(StatusCode::BAD_REQUEST, why.into()))
-        }
+    if request.head().upgrade() && request.method() == actix_web::http::Method::GET && !has_body(headers) {
+        Ok(true)
+    } else {
+        let why = "An upgrade to a WebSocket is a GET without a body, with 'Connection: Upgrade'";
+        Err(ApiError::Http(StatusCode::BAD_REQUEST, why.into()))
     }
 }
 

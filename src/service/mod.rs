@@ -97,13 +97,12 @@ pub async fn call(
     };
     let patience = Patience::of(&request, &services);
     let exchange = Exchange { services: &services, connections: &connections, patience, call };
-    let answered = match is_websocket {
-        true => {
-            head.headers.insert(hyper::header::CONNECTION, HeaderValue::from_static("Upgrade"));
-            head.headers.insert(hyper::header::UPGRADE, HeaderValue::from_static("websocket"));
-            exchange.tunnel(head, payload, caller, application.clone()).await
-        }
-        false => exchange.forward(&request, head, payload).await,
+    let answered = if is_websocket {
+        head.headers.insert(hyper::header::CONNECTION, HeaderValue::from_static("Upgrade"));
+        head.headers.insert(hyper::header::UPGRADE, HeaderValue::from_static("websocket"));
+        exchange.tunnel(head, payload, caller, application.clone()).await
+    } else {
+        exchange.forward(&request, head, payload).await
     };
     answered.map_err(fault)
 }
@@ -111,9 +110,10 @@ pub async fn call(
 /// Rejects an unknown emulated method, which was mapped to PATCH so that no other path accepts it (C-06).
 fn check_method(request: &HttpRequest) -> Result<()> {
     let emulated = request.headers().get("X-HTTP-METHOD").filter(|_| request.method() == Method::PATCH);
-    match emulated.is_none_or(|word| word.as_bytes().trim_ascii().eq_ignore_ascii_case(b"PATCH")) {
-        true => Ok(()),
-        false => Err(ApiError::MethodNotAllowed { allow: allow().into() }),
+    if emulated.is_none_or(|word| word.as_bytes().trim_ascii().eq_ignore_ascii_case(b"PATCH")) {
+        Ok(())
+    } else {
+        Err(ApiError::MethodNotAllowed { allow: allow().into() })
     }
 }
 
@@ -237,10 +237,7 @@ impl Exchange<'_> {
 
 fn fault_of(error: &Error) -> ServiceFault {
     tracing::debug!(%error, cause = ?std::error::Error::source(error), "a microservice sent no response");
-    match error.is_connect() {
-        true => ServiceFault::Unreachable,
-        false => ServiceFault::Broken,
-    }
+    if error.is_connect() { ServiceFault::Unreachable } else { ServiceFault::Broken }
 }
 
 /// Returns the body of the response that rejects a WebSocket, if it is short and arrives in time.

@@ -30,18 +30,12 @@ impl Patience {
 
     /// Returns the timeout for the head of the response.
     pub(super) fn with_head(&self) -> Duration {
-        match self.client_is_silent() {
-            true => self.usual.min(FOR_A_SILENT_PEER),
-            false => self.usual,
-        }
+        if self.client_is_silent() { self.usual.min(FOR_A_SILENT_PEER) } else { self.usual }
     }
 
     /// Returns the timeout for the next part of the response.
     pub(super) fn with_part(&self) -> Duration {
-        match self.stop.has_begun() {
-            true => self.with_head().min(WHILE_STOPPING),
-            false => self.with_head(),
-        }
+        if self.stop.has_begun() { self.with_head().min(WHILE_STOPPING) } else { self.with_head() }
     }
 
     /// Waits until the client sends nothing more. The handler itself awaits this, so its task is woken.

@@ -23,15 +23,15 @@ impl AccountId {
     /// `Invalid` names the value and what is allowed.
     pub fn parse(text: &str) -> Result<Self> {
         let hyphenated = text.len() == 36 && HYPHENS.iter().all(|at| text.as_bytes()[*at] == b'-');
-        let digits = match hyphenated {
-            true => {
-                text.bytes().enumerate().filter(|(at, _)| !HYPHENS.contains(at)).map(|(_, b)| b).collect()
-            }
-            false => text.as_bytes().to_vec(),
+        let digits = if hyphenated {
+            text.bytes().enumerate().filter(|(at, _)| !HYPHENS.contains(at)).map(|(_, b)| b).collect()
+        } else {
+            text.as_bytes().to_vec()
         };
-        match digits.len() == 32 && digits.iter().all(u8::is_ascii_hexdigit) {
-            true => Ok(Self(digits.iter().map(|digit| char::from(digit.to_ascii_lowercase())).collect())),
-            false => Err(Error::invalid_value("account", text, "a UUID, with hyphens or without")),
+        if digits.len() == 32 && digits.iter().all(u8::is_ascii_hexdigit) {
+            Ok(Self(digits.iter().map(|digit| char::from(digit.to_ascii_lowercase())).collect()))
+        } else {
+            Err(Error::invalid_value("account", text, "a UUID, with hyphens or without"))
         }
     }
 

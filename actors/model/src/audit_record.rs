@@ -119,9 +119,10 @@ impl AuditRecord {
 
     /// Returns the managed object that the record describes, or `None` when its type refers to another kind of object.
     pub fn object(&self) -> Option<ManagedObjectId> {
-        match Self::other_types().any(|known| known == self.type_) {
-            true => None,
-            false => ManagedObjectId::parse(&self.source).ok(),
+        if Self::other_types().any(|known| known == self.type_) {
+            None
+        } else {
+            ManagedObjectId::parse(&self.source).ok()
         }
     }
 
@@ -214,9 +215,10 @@ fn source_id(raw: &RawValue) -> Result<String> {
 /// Parses a severity in upper or lower case; it is stored in lower case (Y-01, C-18).
 fn severity(word: &str) -> Result<String> {
     let lower = word.to_ascii_lowercase();
-    match SEVERITIES.contains(&&*lower) {
-        true => Ok(lower),
-        false => Err(Error::invalid_value("severity", word, &SEVERITIES.join(", "))),
+    if SEVERITIES.contains(&&*lower) {
+        Ok(lower)
+    } else {
+        Err(Error::invalid_value("severity", word, &SEVERITIES.join(", ")))
     }
 }
 

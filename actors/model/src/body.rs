@@ -121,9 +121,10 @@ impl Body {
 pub fn text(name: &str, raw: &RawValue, max: usize) -> Result<String> {
     let text: String =
         serde_json::from_str(raw.get()).map_err(|_| Error::invalid_value(name, raw.get(), "a string"))?;
-    match text.len() <= max {
-        true => Ok(text),
-        false => Err(Error::invalid_value(name, text, &format!("at most {max} bytes"))),
+    if text.len() <= max {
+        Ok(text)
+    } else {
+        Err(Error::invalid_value(name, text, &format!("at most {max} bytes")))
     }
 }
 
@@ -138,10 +139,7 @@ pub fn missing(members: &[(&str, bool)]) -> Error {
 /// # Errors
 /// `Invalid` for a string that is too long for an id.
 pub fn id_text(name: &str, raw: &RawValue) -> Result<String> {
-    match raw.get().starts_with('"') {
-        true => text(name, raw, 64),
-        false => Ok(raw.get().to_owned()),
-    }
+    if raw.get().starts_with('"') { text(name, raw, 64) } else { Ok(raw.get().to_owned()) }
 }
 
 /// Parses `source`: an object with an `id` that is a string or a number (C-13).
@@ -234,11 +232,10 @@ fn scan_number(number: &str) -> Result<()> {
     let fits = number.len() <= MAX_NUMBER_LENGTH
         && exponent.is_ok_and(|exponent| exponent.abs() <= MAX_EXPONENT)
         && number.parse().is_ok_and(f64::is_finite);
-    match fits {
-        true => Ok(()),
-        false => {
-            Err(Error::invalid_value("number", number, "what a 64-bit float can hold, at most 400 digits"))
-        }
+    if fits {
+        Ok(())
+    } else {
+        Err(Error::invalid_value("number", number, "what a 64-bit float can hold, at most 400 digits"))
     }
 }
 

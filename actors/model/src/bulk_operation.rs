@@ -73,9 +73,10 @@ impl CreationRamp {
 
 impl Serialize for CreationRamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.fract() == 0.0 {
-            true => serializer.serialize_u64(self.0 as u64),
-            false => serializer.serialize_f64(self.0),
+        if self.0.fract() == 0.0 {
+            serializer.serialize_u64(self.0 as u64)
+        } else {
+            serializer.serialize_f64(self.0)
         }
     }
 }

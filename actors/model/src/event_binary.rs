@@ -92,9 +92,10 @@ impl ContentRange {
             "*" => None,
             digits => Some(number(digits).ok_or_else(wrong)?),
         };
-        match start <= end && total.is_none_or(|total| total == end + 1) {
-            true => Ok(Self { start, end, total }),
-            false => Err(wrong()),
+        if start <= end && total.is_none_or(|total| total == end + 1) {
+            Ok(Self { start, end, total })
+        } else {
+            Err(wrong())
         }
     }
 
@@ -113,13 +114,11 @@ impl ContentRange {
     /// # Errors
     /// `Invalid` names both lengths.
     pub fn check_length(&self, sent: u64) -> Result<()> {
-        match sent == self.length() {
-            true => Ok(()),
-            false => {
-                let allowed =
-                    format!("{} bytes, as the range {}-{} says", self.length(), self.start, self.end);
-                Err(Error::invalid_value("body", format!("{sent} bytes"), &allowed))
-            }
+        if sent == self.length() {
+            Ok(())
+        } else {
+            let allowed = format!("{} bytes, as the range {}-{} says", self.length(), self.start, self.end);
+            Err(Error::invalid_value("body", format!("{sent} bytes"), &allowed))
         }
     }
 }
@@ -167,16 +166,15 @@ impl Placement {
             (Self::Replacement, None) => Err(Error::not_found(Noun::EventBinary, event)),
             (Self::Chunk(range), present) => {
                 let expected = present.map_or(0, |content| content.binary().length.unsigned_abs());
-                match range.start == expected {
-                    true => Ok(()),
-                    false => {
-                        let given = format!("a chunk that starts at {}", range.start);
-                        Err(Error::invalid_value(
-                            "Content-Range",
-                            given,
-                            &format!("one that starts at {expected}"),
-                        ))
-                    }
+                if range.start == expected {
+                    Ok(())
+                } else {
+                    let given = format!("a chunk that starts at {}", range.start);
+                    Err(Error::invalid_value(
+                        "Content-Range",
+                        given,
+                        &format!("one that starts at {expected}"),
+                    ))
                 }
             }
             _ => Ok(()),

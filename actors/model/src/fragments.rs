@@ -162,9 +162,10 @@ impl<'de> Deserialize<'de> for Fragments {
                         let names = members.iter().enumerate();
                         index = names.map(|(at, (name, _))| (name.clone(), at)).collect();
                     }
-                    let known = match members.len() < FEW {
-                        true => members.iter().position(|(known, _)| *known == name),
-                        false => index.get(&name).copied(),
+                    let known = if members.len() < FEW {
+                        members.iter().position(|(known, _)| *known == name)
+                    } else {
+                        index.get(&name).copied()
                     };
                     if let Some(at) = known {
                         members[at].1 = raw;

@@ -255,9 +255,10 @@ fn parse_name(text: &str) -> Result<String> {
     let valid = !text.trim().is_empty()
         && text.chars().count() <= MAX_NAME
         && !text.contains(|c: char| c.is_control());
-    match valid {
-        true => Ok(text.to_owned()),
-        false => Err(Error::invalid_value("name", text, "1 to 254 characters, not blank")),
+    if valid {
+        Ok(text.to_owned())
+    } else {
+        Err(Error::invalid_value("name", text, "1 to 254 characters, not blank"))
     }
 }
 

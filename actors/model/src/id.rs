@@ -20,9 +20,10 @@ impl TenantId {
     /// `Invalid` names the value and what is allowed.
     pub fn parse(text: &str) -> Result<Self> {
         let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
-        match (1..=32).contains(&text.len()) && text.bytes().all(allowed) {
-            true => Ok(Self(text.into())),
-            false => Err(Error::invalid_value("id", text, "1 to 32 of a-z, 0-9, '_' and '-'")),
+        if (1..=32).contains(&text.len()) && text.bytes().all(allowed) {
+            Ok(Self(text.into()))
+        } else {
+            Err(Error::invalid_value("id", text, "1 to 32 of a-z, 0-9, '_' and '-'"))
         }
     }
 

@@ -31,14 +31,15 @@ impl DeviceId {
     /// `Invalid` says what is allowed.
     pub fn parse(text: &str) -> Result<Self> {
         let fits = !text.is_empty() && text.chars().count() <= MAX_CHARACTERS && text.len() <= MAX_BYTES;
-        match fits && !text.contains(|c: char| c == ':' || c.is_control()) {
-            true => Ok(Self(text.into())),
-            false => Err(Error::invalid_value(
+        if fits && !text.contains(|c: char| c == ':' || c.is_control()) {
+            Ok(Self(text.into()))
+        } else {
+            Err(Error::invalid_value(
                 "id",
                 text.escape_debug(),
                 "1 to 1000 characters of at most 2000 bytes, no control characters, no ':', which ends the user name \
                  in credentials",
-            )),
+            ))
         }
     }
 
@@ -133,13 +134,14 @@ impl RequestStatus {
     /// # Errors
     /// `Invalid` names both statuses.
     pub fn ensure_may_become(self, next: Self) -> Result<()> {
-        match self as u8 <= next as u8 {
-            true => Ok(()),
-            false => Err(Error::Invalid(format!(
+        if self as u8 <= next as u8 {
+            Ok(())
+        } else {
+            Err(Error::Invalid(format!(
                 "Invalid value of 'status': {}; a request that is {} cannot go back",
                 next.as_str(),
                 self.as_str()
-            ))),
+            )))
         }
     }
 }

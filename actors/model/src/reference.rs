@@ -268,9 +268,10 @@ fn child_id(raw: &RawValue) -> Result<ManagedObjectId> {
 
 /// Parses an id, which is a string or a number (C-13).
 fn id_text(raw: &RawValue) -> Result<String> {
-    match raw.get().bytes().all(|byte| byte.is_ascii_digit()) {
-        true => Ok(raw.get().to_owned()),
-        false => text("managedObject.id", raw, 64),
+    if raw.get().bytes().all(|byte| byte.is_ascii_digit()) {
+        Ok(raw.get().to_owned())
+    } else {
+        text("managedObject.id", raw, 64)
     }
 }
 

@@ -32,9 +32,10 @@ impl ServiceAddress {
         let (host, port) = authority.rsplit_once(':').ok_or_else(refused)?;
         let port_is_one =
             port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|p| p > 0);
-        match is_host(host) && port_is_one && base.split('/').skip(1).all(is_segment) {
-            true => Ok(Self { authority: authority.to_owned(), base: base.to_owned() }),
-            false => Err(refused()),
+        if is_host(host) && port_is_one && base.split('/').skip(1).all(is_segment) {
+            Ok(Self { authority: authority.to_owned(), base: base.to_owned() })
+        } else {
+            Err(refused())
         }
     }
 

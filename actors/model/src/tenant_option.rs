@@ -98,12 +98,11 @@ pub fn parse_category(text: &str) -> Result<String> {
 }
 
 fn parse_name(member: &str, text: &str) -> Result<String> {
-    match (1..=MAX_NAME).contains(&text.chars().count()) && !text.contains(char::is_control) {
-        true => Ok(text.to_owned()),
-        false => {
-            let allowed = format!("1 to {MAX_NAME} characters, no control characters");
-            Err(Error::invalid_value(member, text.escape_debug(), &allowed))
-        }
+    if (1..=MAX_NAME).contains(&text.chars().count()) && !text.contains(char::is_control) {
+        Ok(text.to_owned())
+    } else {
+        let allowed = format!("1 to {MAX_NAME} characters, no control characters");
+        Err(Error::invalid_value(member, text.escape_debug(), &allowed))
     }
 }
 

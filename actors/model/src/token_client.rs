@@ -151,9 +151,10 @@ impl Serialize for Linked<'_, CreatedTokenClient> {
 /// # Errors
 /// `NotFound`, because an invalid key names no client.
 pub fn parse_client_id(text: &str) -> Result<&str> {
-    match (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        true => Ok(text),
-        false => Err(Error::not_found(Noun::TokenClient, text.chars().take(64).collect::<String>())),
+    if (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        Ok(text)
+    } else {
+        Err(Error::not_found(Noun::TokenClient, text.chars().take(64).collect::<String>()))
     }
 }
 

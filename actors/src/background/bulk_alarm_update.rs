@@ -179,10 +179,8 @@ pub(crate) async fn delete_alarms(context: &WriteContext, filter: &AlarmFilter, 
     let mut published = 0;
     loop {
         let step = find_deletion_step(database, &deletion, STEP).await?;
-        let paused = match published < NOTIFIED_DELETIONS {
-            true => Some(context.pause(&step.sources).await),
-            false => None,
-        };
+        let paused =
+            if published < NOTIFIED_DELETIONS { Some(context.pause(&step.sources).await) } else { None };
 
         let (gone, last) = delete_step(database, &mut deletion, &step).await?;
 

@@ -188,10 +188,7 @@ impl Heartbeats {
     }
 
     fn pause(&self, interval: ResponseInterval) -> Duration {
-        let share = match interval.is_maintenance() {
-            true => MAINTENANCE,
-            false => interval.duration() / SHARES,
-        };
+        let share = if interval.is_maintenance() { MAINTENANCE } else { interval.duration() / SHARES };
         share.min(self.limits.heartbeat_pause)
     }
 

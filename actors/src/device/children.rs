@@ -164,10 +164,7 @@ impl Device {
         .await?;
         context.links_changed();
 
-        match removed {
-            true => self.publish_links(&origin).await,
-            false => Err(Error::not_found(Noun::Link, child)),
-        }
+        if removed { self.publish_links(&origin).await } else { Err(Error::not_found(Noun::Link, child)) }
     }
 
     /// Publishes that the references of this object changed, if anyone would receive it.

@@ -100,9 +100,10 @@ impl DeviceActor {
     /// Stops an actor that was idle for a while; the next message starts a new one.
     fn stop_when_idle(&mut self, ctx: &mut actix::Context<Self>) {
         let rest = self.idle.saturating_sub(self.last_used.elapsed());
-        match rest.is_zero() {
-            true => ctx.stop(),
-            false => drop(ctx.run_later(rest, Self::stop_when_idle)),
+        if rest.is_zero() {
+            ctx.stop();
+        } else {
+            ctx.run_later(rest, Self::stop_when_idle);
         }
     }
 }
@@ -150,10 +151,7 @@ impl Device {
             self.gone = true;
             return Err(Error::not_found(Noun::ManagedObject, self.id));
         };
-        match source.permits(origin.by(), has_fragment) {
-            true => Ok(source),
-            false => Err(Error::Forbidden),
-        }
+        if source.permits(origin.by(), has_fragment) { Ok(source) } else { Err(Error::Forbidden) }
     }
 
     /// Returns whether the caller may write another object. It returns true if the object does not exist; the

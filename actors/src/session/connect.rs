@@ -217,9 +217,10 @@ impl SessionActor {
         self.parked = Some(parked);
         self.due = Instant::now() + hold;
         crate::metrics::PARKED.increment(1);
-        match hold.is_zero() {
-            true => self.connect_timed_out(),
-            false => self.answer_with_queue(ctx),
+        if hold.is_zero() {
+            self.connect_timed_out()
+        } else {
+            self.answer_with_queue(ctx)
         }
         self.arm(ctx);
     }

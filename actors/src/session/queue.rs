@@ -68,9 +68,10 @@ impl Queue {
     pub(crate) fn push(&mut self, notification: Arc<Notification>, limits: &Limits) -> Result<(), Overflow> {
         self.bytes += notification.json().len();
         self.waiting.push_back(notification);
-        match self.len() <= limits.queued_notifications && self.bytes <= limits.queued_bytes {
-            true => Ok(()),
-            false => Err(Overflow),
+        if self.len() <= limits.queued_notifications && self.bytes <= limits.queued_bytes {
+            Ok(())
+        } else {
+            Err(Overflow)
         }
     }
 
@@ -80,9 +81,10 @@ impl Queue {
         let Some(batches) = &mut self.batches else { return };
         // The whole deque is taken, so that the memory of a burst is freed.
         for (number, notification) in std::mem::take(&mut batches.unacknowledged).into_iter().rev() {
-            match number <= batch {
-                true => self.bytes -= notification.json().len(),
-                false => self.waiting.push_front(notification),
+            if number <= batch {
+                self.bytes -= notification.json().len()
+            } else {
+                self.waiting.push_front(notification)
             }
         }
     }

@@ -56,9 +56,10 @@ pub async fn may_receive(
     let mut objects: Vec<ManagedObjectId> = without_role.map(|(object, _)| object).collect();
     objects.sort_unstable();
     objects.dedup();
-    let lineages = match objects.is_empty() {
-        true => HashMap::new(),
-        false => access::list_ancestors(database, tenant, &objects).await?,
+    let lineages = if objects.is_empty() {
+        HashMap::new()
+    } else {
+        access::list_ancestors(database, tenant, &objects).await?
     };
     let verdict = |(rights, patterns): &(Rights<'_>, &[Pattern])| {
         let verdicts = patterns.iter().map(|pattern| rights.reach(pattern, &lineages));
@@ -75,9 +76,10 @@ impl Rights<'_> {
         let Some((object, api)) = pattern.object() else { return Verdict::Denied };
         let Some(lineage) = lineages.get(&object) else { return Verdict::Absent };
         let authority = Authority::Limited(self.permissions.grants(api, Permission::Read));
-        match authority.permits(self.user, Ownership::Counts, lineage, |_| false) {
-            true => Verdict::Allowed,
-            false => Verdict::Denied,
+        if authority.permits(self.user, Ownership::Counts, lineage, |_| false) {
+            Verdict::Allowed
+        } else {
+            Verdict::Denied
         }
     }
 }

@@ -36,9 +36,10 @@ pub(crate) async fn delete_measurement(
         context.feed(measurement.source, &PublishedChange::MeasurementDeleted(id), Cause::of(origin));
         return Ok(());
     }
-    match collection::delete_measurement(database, tenant, id, origin.fence()).await? {
-        true => publish_deletions(context, &[(id, measurement.source)], origin),
-        false => return Err(Error::not_found(Noun::Measurement, id)),
+    if collection::delete_measurement(database, tenant, id, origin.fence()).await? {
+        publish_deletions(context, &[(id, measurement.source)], origin)
+    } else {
+        return Err(Error::not_found(Noun::Measurement, id));
     }
     Ok(())
 }

@@ -40,9 +40,10 @@ pub(crate) async fn create_measurements(
     mut turn: Option<Turn>,
 ) -> Result<Vec<Arc<Measurement>>> {
     let NewMeasurements { measurements, origin } = new;
-    let measurements = match origin.mode.stores() {
-        true => store_all(context, measurements, &origin, &mut turn).await?,
-        false => unstored(context, measurements, &origin, turn.as_ref()).await?,
+    let measurements = if origin.mode.stores() {
+        store_all(context, measurements, &origin, &mut turn).await?
+    } else {
+        unstored(context, measurements, &origin, turn.as_ref()).await?
     };
     publish(context, &measurements, &origin, turn);
     Ok(measurements)
@@ -149,9 +150,8 @@ async fn unstored(
     let shapes = context.database.shapes();
     // Sharing a shape is only worth its cost if modules may keep the measurements.
     let may_stay = context.feeds.want(InputStream::MeasurementCreated);
-    let share = |shape: Shape| match may_stay {
-        true => shapes.share(&context.tenant, shape.definition().0, shape),
-        false => Arc::new(shape),
+    let share = |shape: Shape| {
+        if may_stay { shapes.share(&context.tenant, shape.definition().0, shape) } else { Arc::new(shape) }
     };
     let measurements: Vec<_> = new.into_iter().map(|new| Arc::new(new.measured(None, share))).collect();
     authorize(context, &measurements, origin, Freshness::Recent).await?;

@@ -18,9 +18,10 @@ pub(crate) async fn placement_group(
     new: &NewObject,
 ) -> Result<Option<ManagedObjectId>> {
     let NewObject { object, origin } = new;
-    match is_device_user(&origin.user) && origin.mode.stores() && is_device(&object.fragments) {
-        true => placements::find_placement(&context.database, &context.tenant, &origin.user).await,
-        false => Ok(None),
+    if is_device_user(&origin.user) && origin.mode.stores() && is_device(&object.fragments) {
+        placements::find_placement(&context.database, &context.tenant, &origin.user).await
+    } else {
+        Ok(None)
     }
 }
 

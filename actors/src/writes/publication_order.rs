@@ -128,12 +128,11 @@ mod tests {
     impl Published {
         /// Publishes a row, or leaves its publication behind.
         fn commit(&self, row: usize, turn: Turn) {
-            match turn.has_come() {
-                true => self.0.lock().push(row),
-                false => {
-                    let published = self.clone();
-                    turn.publish_later(move || published.0.lock().push(row));
-                }
+            if turn.has_come() {
+                self.0.lock().push(row)
+            } else {
+                let published = self.clone();
+                turn.publish_later(move || published.0.lock().push(row));
             }
         }
 

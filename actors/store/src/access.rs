@@ -165,11 +165,12 @@ pub async fn find_recent_source(
 pub async fn ensure_owns_nothing(database: &Database, tenant: &TenantId, name: &str) -> Result<()> {
     let client = database.reader().await?;
     let statement = client.prepare_cached(OWNS_OBJECTS).await?;
-    match client.query_one(&statement, &[&tenant.as_str(), &name]).await?.get(0) {
-        true => Err(Error::Refused(
+    if client.query_one(&statement, &[&tenant.as_str(), &name]).await?.get(0) {
+        Err(Error::Refused(
             "objects are owned by this name, such as those of a deleted user; ROLE_USER_MANAGEMENT_ADMIN may create the user",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -191,8 +192,5 @@ pub async fn authorize(
     let client = database.reader().await?;
     let source = find_source(&client, tenant, id).await?;
     let source = source.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?;
-    match source.permits(by, has_fragment) {
-        true => Ok(()),
-        false => Err(Error::Forbidden),
-    }
+    if source.permits(by, has_fragment) { Ok(()) } else { Err(Error::Forbidden) }
 }

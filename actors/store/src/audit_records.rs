@@ -141,9 +141,10 @@ async fn list_limited(
     };
     if let Some(after) = page.position() {
         let id = filtered.parameter(after.id);
-        bounds += &match filter.is_by_time() {
-            true => format!(" AND (r.time, r.id) {than} ({}, {id})", filtered.parameter(after.time)),
-            false => format!(" AND r.id {than} {id}"),
+        bounds += &if filter.is_by_time() {
+            format!(" AND (r.time, r.id) {than} ({}, {id})", filtered.parameter(after.time))
+        } else {
+            format!(" AND r.id {than} {id}")
         };
     }
     let by_time = if filter.is_by_time() { format!("r.time{direction}, ") } else { String::new() };

@@ -162,13 +162,10 @@ impl Database {
 
     pub(crate) fn set_reachable(&self, reachable: bool) {
         if self.reachable.swap(reachable, Ordering::Relaxed) != reachable {
-            match reachable {
-                true => tracing::info!("database is reachable again"),
-                false => {
-                    tracing::error!(
-                        "database is not reachable, requests that need it get 503 until it is back"
-                    )
-                }
+            if reachable {
+                tracing::info!("database is reachable again")
+            } else {
+                tracing::error!("database is not reachable, requests that need it get 503 until it is back")
             }
         }
     }
@@ -211,10 +208,7 @@ impl Database {
     /// # Errors
     /// `Unavailable` at once while PostgreSQL is known to be unreachable, so that no request queues for it.
     pub fn ensure_reachable(&self) -> Result<()> {
-        match self.is_reachable() {
-            true => Ok(()),
-            false => Err(Error::unavailable("the database is not reachable")),
-        }
+        if self.is_reachable() { Ok(()) } else { Err(Error::unavailable("the database is not reachable")) }
     }
 
     /// Migrates the schema to the newest version (`sql/migrations`), under an advisory lock.

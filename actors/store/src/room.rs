@@ -45,10 +45,7 @@ impl Database {
     /// # Errors
     /// `DiskFull` while the disk has too little room.
     pub fn ensure_room(&self) -> Result<()> {
-        match self.has_room() {
-            true => Ok(()),
-            false => Err(Error::DiskFull),
-        }
+        if self.has_room() { Ok(()) } else { Err(Error::DiskFull) }
     }
 }
 

@@ -171,9 +171,10 @@ mod tests {
         async fn load(&self, keys: &[u32]) -> Result<HashMap<u32, u32>> {
             self.statements.lock().push(keys.to_vec());
             self.responds.notified().await;
-            match self.fails.load(Ordering::Relaxed) {
-                true => Err(Error::unavailable("no database")),
-                false => Ok(keys.iter().filter(|key| **key < 1000).map(|key| (*key, key * 2)).collect()),
+            if self.fails.load(Ordering::Relaxed) {
+                Err(Error::unavailable("no database"))
+            } else {
+                Ok(keys.iter().filter(|key| **key < 1000).map(|key| (*key, key * 2)).collect())
             }
         }
     }

@@ -131,10 +131,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let bare = settings.bare;
     let server = HttpServer::new(move || {
-        let measurement = match bare {
-            true => web::post().to(measurements::parse),
-            false => web::post().to(measurements::post),
-        };
+        let measurement =
+            if bare { web::post().to(measurements::parse) } else { web::post().to(measurements::post) };
         App::new()
             .app_data(pool.clone())
             .route("/alarm/alarms", web::post().to(alarms::post))

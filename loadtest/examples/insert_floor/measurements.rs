@@ -61,8 +61,9 @@ pub(crate) async fn post(
 
 /// Handles the same request without a database: it only parses the JSON.
 pub(crate) async fn parse(body: web::Json<Value>) -> HttpResponse {
-    match body.is_object() {
-        true => HttpResponse::Created().finish(),
-        false => HttpResponse::UnprocessableEntity().finish(),
+    if body.is_object() {
+        HttpResponse::Created().finish()
+    } else {
+        HttpResponse::UnprocessableEntity().finish()
     }
 }

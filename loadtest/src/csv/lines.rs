@@ -56,9 +56,10 @@ fn value(text: &str) -> Result<(String, &str), Malformed> {
 /// Returns a value as it stands in a line, quoted if necessary.
 pub(crate) fn quoted(value: &str) -> String {
     let edge = value.starts_with(' ') || value.ends_with(' ');
-    match edge || value.contains(['"', ',', '\n', '\r', '\t']) {
-        true => format!("\"{}\"", value.replace('"', "\"\"")),
-        false => value.to_owned(),
+    if edge || value.contains(['"', ',', '\n', '\r', '\t']) {
+        format!("\"{}\"", value.replace('"', "\"\""))
+    } else {
+        value.to_owned()
     }
 }
 

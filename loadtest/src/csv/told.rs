@@ -38,9 +38,10 @@ pub(crate) fn told(answer: &[u8], x_id: &str, serial: &str) -> Result<Vec<Operat
             }
         }
     }
-    match restarts == operations.len() {
-        true => Ok(operations),
-        false => Err(format!("{} lines {TOLD}, but {restarts} lines {RESTART}", operations.len())),
+    if restarts == operations.len() {
+        Ok(operations)
+    } else {
+        Err(format!("{} lines {TOLD}, but {restarts} lines {RESTART}", operations.len()))
     }
 }
 

@@ -143,9 +143,10 @@ impl Reads {
 
 impl Reads {
     pub(super) fn row(&self) -> String {
-        match self.by_status.is_empty() {
-            true => "not offered by this server".to_owned(),
-            false => format!("{}  {:?}, {} bytes", self.latency.row(), self.by_status, self.bytes),
+        if self.by_status.is_empty() {
+            "not offered by this server".to_owned()
+        } else {
+            format!("{}  {:?}, {} bytes", self.latency.row(), self.by_status, self.bytes)
         }
     }
 }

@@ -79,10 +79,7 @@ impl Fact {
     }
 
     pub(super) fn row(&self) -> String {
-        match self.holds {
-            true => self.found.clone(),
-            false => format!("{} INSTEAD OF {}", self.found, self.expected),
-        }
+        if self.holds { self.found.clone() } else { format!("{} INSTEAD OF {}", self.found, self.expected) }
     }
 }
 

@@ -143,10 +143,7 @@ impl Source {
             self.downloads as f64 / self.seconds,
             self.megabytes_per_second()
         );
-        let whole = match self.by_status.keys().all(|status| *status == 200) {
-            true => self.bytes,
-            false => 0,
-        };
+        let whole = if self.by_status.keys().all(|status| *status == 200) { self.bytes } else { 0 };
         [Fact::any(self.kind, rates), Fact::number("bytes of the file", whole, settings.file_bytes as usize)]
     }
 

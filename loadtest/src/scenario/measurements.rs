@@ -71,10 +71,8 @@ fn kind(settings: &Measurements) -> Kind {
 }
 
 fn headers(bench: &Bench, settings: &Measurements) -> String {
-    let headers = match settings.accept {
-        true => bench.target.post_headers(),
-        false => bench.target.quiet_post_headers(),
-    };
+    let headers =
+        if settings.accept { bench.target.post_headers() } else { bench.target.quiet_post_headers() };
     let mode = settings.mode.iter().map(|mode| header_line(&format!("X-Platform-Processing-Mode: {mode}")));
     headers.to_owned() + &mode.collect::<String>()
 }

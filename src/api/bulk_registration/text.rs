@@ -40,10 +40,7 @@ impl Utf8Check {
 
     /// Returns the encoding, at the end of the file.
     pub(super) fn encoding(self) -> Encoding {
-        match self.refuted || !self.begun.is_empty() {
-            true => Encoding::Windows1252,
-            false => Encoding::Utf8,
-        }
+        if self.refuted || !self.begun.is_empty() { Encoding::Windows1252 } else { Encoding::Utf8 }
     }
 }
 

@@ -52,9 +52,10 @@ impl Visitor {
     async fn of(request: &HttpRequest) -> Result<Self> {
         let host = authority(request).unwrap_or_default();
         let authenticator = request.state::<Authenticator>();
-        let tenant = match request.headers().contains_key(header::AUTHORIZATION) {
-            true => Caller::extract(request).await?.tenant.clone(),
-            false => authenticator.tenant_of_visitors(host).await?,
+        let tenant = if request.headers().contains_key(header::AUTHORIZATION) {
+            Caller::extract(request).await?.tenant.clone()
+        } else {
+            authenticator.tenant_of_visitors(host).await?
         };
         let is_at_home = authenticator.is_domain_of(&tenant, host).await?;
         Ok(Self { tenant, is_at_home })

@@ -166,9 +166,10 @@ impl Throttle {
         if self.familiar.get(&(account, source)).is_some() {
             return Subject::Familiar(account, source);
         }
-        match self.pairs.delay(&(account, source)).is_zero() {
-            true => Subject::Newcomers(account),
-            false => Subject::Everywhere(account),
+        if self.pairs.delay(&(account, source)).is_zero() {
+            Subject::Newcomers(account)
+        } else {
+            Subject::Everywhere(account)
         }
     }
 

@@ -29,10 +29,7 @@ impl<'r> Arguments<'r> {
     /// # Errors
     /// `WrongNumber` when there are more.
     pub(crate) fn at_most(self, count: usize) -> Result<(), Refusal> {
-        match self.given().len() <= count {
-            true => Ok(()),
-            false => Err(Refusal::WrongNumber),
-        }
+        if self.given().len() <= count { Ok(()) } else { Err(Refusal::WrongNumber) }
     }
 
     /// Returns a mandatory text.

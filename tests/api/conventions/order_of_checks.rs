@@ -154,9 +154,10 @@ async fn what_there_is_not_is_404_whatever_the_body() {
         ("POST", "/tenant/tenants/nothing/applications"),
     ] {
         for body in BODIES {
-            let caller = match path.starts_with("/tenant/") {
-                true => server.caller("management/admin", ADMIN_PASSWORD),
-                false => admin.clone(),
+            let caller = if path.starts_with("/tenant/") {
+                server.caller("management/admin", ADMIN_PASSWORD)
+            } else {
+                admin.clone()
             };
             let answer = caller.request(method, path).body(body).send().await;
             assert_eq!(answer.status, 404, "{method} {path} {body}: {}", answer.text);

@@ -26,9 +26,10 @@ async fn files_go_with_their_event_be_they_complete_or_not() {
     for incomplete in [false, true] {
         let event = super::path_of(&scene.admin.create_event(&scene.device, "t").await);
         let path = format!("{event}/binaries");
-        match incomplete {
-            false => assert_eq!(send(&scene.admin, "POST", &path, bytes(600_000)).await.status, 201),
-            true => assert_eq!(chunk(&scene.admin, &path, "0-4/*", "hello").await.status, 200),
+        if incomplete {
+            assert_eq!(chunk(&scene.admin, &path, "0-4/*", "hello").await.status, 200)
+        } else {
+            assert_eq!(send(&scene.admin, "POST", &path, bytes(600_000)).await.status, 201)
         }
         assert_eq!(scene.admin.delete(&event).await.status, 204);
         assert_eq!(scene.admin.get(&path).await.status, 404);

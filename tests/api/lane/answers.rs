@@ -65,10 +65,7 @@ impl Conversation {
 
     /// The next answer, if some of it came already.
     pub(crate) async fn answer_if_any(&mut self) -> Option<RawAnswer> {
-        match self.connection.has_something().await {
-            true => self.answer().await,
-            false => None,
-        }
+        if self.connection.has_something().await { self.answer().await } else { None }
     }
 
     /// The stream, for whoever does not listen.

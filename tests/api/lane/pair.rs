@@ -134,9 +134,10 @@ impl Side {
         };
         let mut whole_answers = 0;
         while whole_answers < whole {
-            let answer = match bytes.starts_with(b"HEAD ") {
-                true => conversation.head().await,
-                false => conversation.answer().await,
+            let answer = if bytes.starts_with(b"HEAD ") {
+                conversation.head().await
+            } else {
+                conversation.answer().await
             };
             let Some(answer) = answer else { return self.redacted(answers) };
             whole_answers += usize::from(answer.status() >= 200);

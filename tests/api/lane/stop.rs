@@ -98,9 +98,10 @@ async fn body_that_does_not_come_whole_does_not_hold_the_stop_and_its_request_is
             let bytes = request.bytes();
             let mut conversation = Conversation::open(side.address).await;
             let body = request.head().len();
-            match request.head().contains("chunked") {
-                true => conversation.send([&bytes[..body], b"8\r\n    "].concat()).await,
-                false => conversation.send(&bytes[..body + 200]).await,
+            if request.head().contains("chunked") {
+                conversation.send([&bytes[..body], b"8\r\n    "].concat()).await
+            } else {
+                conversation.send(&bytes[..body + 200]).await
             }
             begun.push((request, conversation));
         }

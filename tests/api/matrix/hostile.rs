@@ -244,9 +244,10 @@ async fn try_row(fixture: &Fixture, row: &Row) -> Vec<String> {
     for (path, body) in attempts {
         let mut request = admin.request(&row.method, &path).accepting_json();
         if let Some(body) = &body {
-            request = match body.starts_with("--") {
-                true => request.header("Content-Type", "multipart/form-data; boundary=b").body(&**body),
-                false => request.header("Content-Type", "application/json").body(&**body),
+            request = if body.starts_with("--") {
+                request.header("Content-Type", "multipart/form-data; boundary=b").body(&**body)
+            } else {
+                request.header("Content-Type", "application/json").body(&**body)
             };
         }
         let answer = request.send().await;

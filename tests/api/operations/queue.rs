@@ -113,7 +113,7 @@ async fn device_that_belongs_to_no_agent_is_refused_with_a_message_of_its_own() 
         let answer = admin.post(OPERATIONS, &json!({"deviceId": device})).await;
         assert_eq!((answer.status, &*answer.error()), (422, "undefined/validationError"), "{}", answer.text);
         assert!(answer.message().contains(device.as_str()), "{}", answer.text);
-        assert!(answer.message().contains("no agent"), "{}", answer.text);
+        assert!(answer.message().contains("neither an agent"), "{}", answer.text);
     }
     assert_eq!(server.database().count("operations").await, 0);
 }

@@ -285,9 +285,10 @@ fn sources() -> String {
     let (mut sources, mut directories) = (String::new(), vec![in_project("src"), in_project("actors")]);
     while let Some(directory) = directories.pop() {
         for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
-            match entry.file_type().unwrap().is_dir() {
-                true => directories.push(entry.path()),
-                false => sources.push_str(&std::fs::read_to_string(entry.path()).unwrap()),
+            if entry.file_type().unwrap().is_dir() {
+                directories.push(entry.path())
+            } else {
+                sources.push_str(&std::fs::read_to_string(entry.path()).unwrap())
             }
         }
     }

@@ -66,9 +66,10 @@ async fn units_hold_for_the_session_whatever_it_subscribes_to() {
 
     let mut values = Vec::new();
     for message in session.receive(3).await {
-        match message["channel"].as_str().unwrap().starts_with("/alarms/") {
-            true => assert_eq!(message["data"]["data"], alarm),
-            false => values.push(message["data"]["data"]["plat_Heat"]["T"].clone()),
+        if message["channel"].as_str().unwrap().starts_with("/alarms/") {
+            assert_eq!(message["data"]["data"], alarm)
+        } else {
+            values.push(message["data"]["data"]["plat_Heat"]["T"].clone())
         }
     }
     assert_eq!(values, [json!({"value": 32, "unit": "°F"}), json!({"value": -40, "unit": "°F"})]);

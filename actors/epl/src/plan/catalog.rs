@@ -59,9 +59,10 @@ fn count(columns: &Columns, left: &mut usize) -> bool {
 /// # Errors
 /// Returns a mistake if there are more columns than a stream may have.
 pub(super) fn check_columns(columns: usize, span: Span) -> Result<(), Mistake> {
-    match columns > MAX_COLUMNS {
-        true => Err(Mistake::new(span, format!("at most {MAX_COLUMNS} columns, here are {columns}"))),
-        false => Ok(()),
+    if columns > MAX_COLUMNS {
+        Err(Mistake::new(span, format!("at most {MAX_COLUMNS} columns, here are {columns}")))
+    } else {
+        Ok(())
     }
 }
 

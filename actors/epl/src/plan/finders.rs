@@ -72,13 +72,14 @@ fn filters(kind: ObjectKind, by: &str) -> Result<Vec<Filter>, String> {
         let (filter, after) =
             known.filter(|(filter, _)| filter.applies_to(kind)).ok_or_else(|| unknown(rest))?;
         if let Some(other) = found.iter().find(|other| filter.asks_for_the_same(**other)) {
-            return Err(match filter == *other {
-                true => format!("'{}' stands here twice", word(filter)),
-                false => format!(
+            return Err(if filter == *other {
+                format!("'{}' stands here twice", word(filter))
+            } else {
+                format!(
                     "'{}' and '{}' ask for the same: only one of them may stand here",
                     word(*other),
                     word(filter)
-                ),
+                )
             });
         }
         found.push(filter);

@@ -179,15 +179,14 @@ impl Resolver<'_, '_> {
         check_number(name, arguments.len(), least, parameters.len())?;
         let one = |(argument, accepts): (&syntax::Expression, &Accepts)| {
             let resolved = self.resolve(argument)?;
-            match accepts.takes(&resolved.type_) {
-                true => Ok(resolved),
-                false => {
-                    let (wanted, given) = (accepts.describe(), describe(&resolved.type_));
-                    Err(Mistake::new(
-                        argument.span,
-                        format!("'{}' takes {wanted} here, this is {given}", name.text),
-                    ))
-                }
+            if accepts.takes(&resolved.type_) {
+                Ok(resolved)
+            } else {
+                let (wanted, given) = (accepts.describe(), describe(&resolved.type_));
+                Err(Mistake::new(
+                    argument.span,
+                    format!("'{}' takes {wanted} here, this is {given}", name.text),
+                ))
             }
         };
         arguments.iter().zip(parameters).map(one).collect()

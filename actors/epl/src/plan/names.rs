@@ -131,9 +131,10 @@ impl Resolver<'_, '_> {
             Some((at, ENUMERATIONS.iter().find(|(enumeration, _)| *enumeration == segment)?))
         })?;
         let word = members.get(at)?;
-        Some(match words.contains(&&*word.text) {
-            true => Ok((Typed::text(&word.text), at + 1)),
-            false => Err(Mistake::new(word.span, format!("no '{}' among {}", word.text, enumerate(*words)))),
+        Some(if words.contains(&&*word.text) {
+            Ok((Typed::text(&word.text), at + 1))
+        } else {
+            Err(Mistake::new(word.span, format!("no '{}' among {}", word.text, enumerate(*words))))
         })
     }
 

@@ -70,12 +70,13 @@ impl Resolver<'_, '_> {
 
     fn number(&mut self, tree: &syntax::Expression, operator: &str) -> Result<Typed, Mistake> {
         let typed = self.resolve(tree)?;
-        match types::is_number(&typed.type_) {
-            true => Ok(typed),
-            false => Err(Mistake::new(
+        if types::is_number(&typed.type_) {
+            Ok(typed)
+        } else {
+            Err(Mistake::new(
                 tree.span,
                 format!("'{operator}' takes numbers, this is {}", describe(&typed.type_)),
-            )),
+            ))
         }
     }
 

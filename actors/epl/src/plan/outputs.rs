@@ -238,9 +238,10 @@ pub(super) fn check(stream: OutputStream, into: &Name, selected: &[Selected]) ->
         column.demand == Demand::Mandatory && selected.iter().all(|one| *one.name != *column.name)
     };
     let missing: Vec<_> = stream.columns().iter().filter(is_missing).map(|column| column.name).collect();
-    match missing.is_empty() {
-        true => Ok(()),
-        false => Err(Mistake::new(into.span, format!("{} also needs {}", into.text, enumerate(missing)))),
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(Mistake::new(into.span, format!("{} also needs {}", into.text, enumerate(missing))))
     }
 }
 

@@ -119,12 +119,11 @@ impl<'p, 'a> Resolver<'p, 'a> {
         clause: &str,
     ) -> Result<Expression, Mistake> {
         let Typed { expression, type_ } = self.resolve(tree)?;
-        match types::is_condition(&type_) {
-            true => Ok(expression),
-            false => {
-                let message = format!("{clause} takes true or false, this is {}", types::describe(&type_));
-                Err(Mistake::new(tree.span, message))
-            }
+        if types::is_condition(&type_) {
+            Ok(expression)
+        } else {
+            let message = format!("{clause} takes true or false, this is {}", types::describe(&type_));
+            Err(Mistake::new(tree.span, message))
         }
     }
 
@@ -136,15 +135,14 @@ impl<'p, 'a> Resolver<'p, 'a> {
     ) -> Result<Vec<Expression>, Mistake> {
         let key = |tree: &syntax::Expression| {
             let Typed { expression, type_ } = self.resolve(tree)?;
-            match types::is_key(&type_) {
-                true => Ok(expression),
-                false => {
-                    let message = format!(
-                        "{clause} tells events apart by simple values, this is {}",
-                        types::describe(&type_)
-                    );
-                    Err(Mistake::new(tree.span, message))
-                }
+            if types::is_key(&type_) {
+                Ok(expression)
+            } else {
+                let message = format!(
+                    "{clause} tells events apart by simple values, this is {}",
+                    types::describe(&type_)
+                );
+                Err(Mistake::new(tree.span, message))
             }
         };
         trees.iter().map(key).collect()
@@ -159,12 +157,13 @@ impl<'p, 'a> Resolver<'p, 'a> {
     }
 
     fn check_depth(&self, depth: usize, span: Span) -> Result<(), Mistake> {
-        match depth > MAX_DEPTH {
-            true => Err(Mistake::new(
+        if depth > MAX_DEPTH {
+            Err(Mistake::new(
                 span,
                 format!("nested more than {MAX_DEPTH} deep, with declared expressions put in"),
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 

@@ -34,9 +34,10 @@ pub(super) fn duration(period: Period) -> Duration {
 /// Converts a period that repeats; it must not be shorter than [`SHORTEST`].
 pub(super) fn repeated(period: Period) -> Result<Duration, Mistake> {
     let duration = duration(period);
-    match duration < SHORTEST {
-        true => Err(Mistake::new(period.span, "the shortest period is 100 milliseconds")),
-        false => Ok(duration),
+    if duration < SHORTEST {
+        Err(Mistake::new(period.span, "the shortest period is 100 milliseconds"))
+    } else {
+        Ok(duration)
     }
 }
 

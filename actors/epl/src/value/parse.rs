@@ -67,9 +67,10 @@ pub(super) fn member<'a>(text: &'a str, name: &str) -> Seen<'a> {
         fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
             let mut found = None;
             while let Some(Name(name)) = map.next_key()? {
-                match *name == *self.0 {
-                    true => found = Some(map.next_value()?),
-                    false => drop(map.next_value::<IgnoredAny>()?),
+                if *name == *self.0 {
+                    found = Some(map.next_value()?)
+                } else {
+                    map.next_value::<IgnoredAny>()?;
                 }
             }
             Ok(found)
@@ -92,9 +93,10 @@ pub(super) fn element(text: &str, at: usize) -> Seen<'_> {
         fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<Self::Value, S::Error> {
             let mut found = None;
             for at in 0.. {
-                let next = match at == self.0 {
-                    true => sequence.next_element()?.map(|raw| found = Some(raw)),
-                    false => sequence.next_element::<IgnoredAny>()?.map(drop),
+                let next = if at == self.0 {
+                    sequence.next_element()?.map(|raw| found = Some(raw))
+                } else {
+                    sequence.next_element::<IgnoredAny>()?.map(drop)
                 };
                 if next.is_none() {
                     break;
@@ -126,9 +128,10 @@ struct Part<'l> {
 
 impl Part<'_> {
     fn deeper<E: serde::de::Error>(self) -> Result<Self, E> {
-        match self.depth < MAX_NESTING {
-            true => Ok(Self { depth: self.depth + 1, ..self }),
-            false => Err(E::custom(format_args!("nested deeper than {MAX_NESTING}"))),
+        if self.depth < MAX_NESTING {
+            Ok(Self { depth: self.depth + 1, ..self })
+        } else {
+            Err(E::custom(format_args!("nested deeper than {MAX_NESTING}")))
         }
     }
 }
@@ -195,9 +198,10 @@ impl<'de> Visitor<'de> for Part<'_> {
                 let known = members.iter().enumerate();
                 places = known.map(|(at, (name, _))| (name.clone(), at)).collect();
             }
-            let known = match members.len() < FEW {
-                true => members.iter().position(|(known, _)| *known == name),
-                false => places.get(&name).copied(),
+            let known = if members.len() < FEW {
+                members.iter().position(|(known, _)| *known == name)
+            } else {
+                places.get(&name).copied()
             };
             match known {
                 Some(at) => members[at].1 = value,

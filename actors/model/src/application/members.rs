@@ -47,12 +47,11 @@ pub(super) fn check_name(name: &str, kind: ApplicationType) -> Result<()> {
             "1 to 128 characters, no control characters",
         ));
     }
-    match kind == ApplicationType::Microservice && !is_segment(name) {
-        true => {
-            let allowed = "for a microservice 1 to 128 of a-z, A-Z, 0-9, '-', '_' and '.'";
-            Err(Error::invalid_value("name", name, allowed))
-        }
-        false => Ok(()),
+    if kind == ApplicationType::Microservice && !is_segment(name) {
+        let allowed = "for a microservice 1 to 128 of a-z, A-Z, 0-9, '-', '_' and '.'";
+        Err(Error::invalid_value("name", name, allowed))
+    } else {
+        Ok(())
     }
 }
 
@@ -64,9 +63,10 @@ pub(super) fn key(raw: &RawValue) -> Result<Secret> {
     };
     let key: String = serde_json::from_str(raw.get()).map_err(|_| wrong())?;
     let printable = key.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    match (1..=MAX_NAME).contains(&key.len()) && printable && key.trim() == key {
-        true => Ok(Secret(key)),
-        false => Err(wrong()),
+    if (1..=MAX_NAME).contains(&key.len()) && printable && key.trim() == key {
+        Ok(Secret(key))
+    } else {
+        Err(wrong())
     }
 }
 
@@ -76,21 +76,17 @@ pub(super) fn resources_password(raw: &RawValue) -> Result<Secret> {
         Error::Invalid("Invalid value of 'resourcesPassword'; allowed: a text of 1 to 255 characters".into())
     };
     let password: String = serde_json::from_str(raw.get()).map_err(|_| wrong())?;
-    match (1..=MAX_PATH).contains(&password.chars().count()) {
-        true => Ok(Secret(password)),
-        false => Err(wrong()),
-    }
+    if (1..=MAX_PATH).contains(&password.chars().count()) { Ok(Secret(password)) } else { Err(wrong()) }
 }
 
 /// Parses the user name of `resourcesUrl`.
 pub(super) fn resources_username(raw: &RawValue) -> Result<String> {
     let name = text("resourcesUsername", raw, 4 * MAX_PATH)?;
-    match (1..=MAX_PATH).contains(&name.chars().count()) && !name.contains(char::is_control) {
-        true => Ok(name),
-        false => {
-            let allowed = "1 to 255 characters, no control characters";
-            Err(Error::invalid_value("resourcesUsername", name.escape_debug(), allowed))
-        }
+    if (1..=MAX_PATH).contains(&name.chars().count()) && !name.contains(char::is_control) {
+        Ok(name)
+    } else {
+        let allowed = "1 to 255 characters, no control characters";
+        Err(Error::invalid_value("resourcesUsername", name.escape_debug(), allowed))
     }
 }
 
@@ -98,12 +94,11 @@ pub(super) fn resources_username(raw: &RawValue) -> Result<String> {
 pub(super) fn context_path(raw: &RawValue) -> Result<String> {
     let path = text("contextPath", raw, 1024)?;
     let bare = path.strip_prefix('/').unwrap_or(&path);
-    match bare.len() <= MAX_PATH && is_segment(bare) {
-        true => Ok(bare.to_owned()),
-        false => {
-            let allowed = "1 to 255 of a-z, A-Z, 0-9, '-', '_' and '.', not '.' or '..'";
-            Err(Error::invalid_value("contextPath", path.escape_debug(), allowed))
-        }
+    if bare.len() <= MAX_PATH && is_segment(bare) {
+        Ok(bare.to_owned())
+    } else {
+        let allowed = "1 to 255 of a-z, A-Z, 0-9, '-', '_' and '.', not '.' or '..'";
+        Err(Error::invalid_value("contextPath", path.escape_debug(), allowed))
     }
 }
 
@@ -129,12 +124,11 @@ pub(super) fn address(name: &str, raw: &RawValue) -> Result<String> {
         None => address.starts_with('/') && !address.starts_with("//"),
     };
     let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !"\\\"<>^`{|}".contains(c);
-    match has_shape && address.chars().count() <= MAX_PATH && address.chars().all(is_plain) {
-        true => Ok(address),
-        false => {
-            let allowed = "at most 255 characters: http://… or https://…, or a path that begins with one '/'";
-            Err(Error::invalid_value(name, address.escape_debug(), allowed))
-        }
+    if has_shape && address.chars().count() <= MAX_PATH && address.chars().all(is_plain) {
+        Ok(address)
+    } else {
+        let allowed = "at most 255 characters: http://… or https://…, or a path that begins with one '/'";
+        Err(Error::invalid_value(name, address.escape_debug(), allowed))
     }
 }
 

@@ -75,9 +75,10 @@ impl<'a> RequestMessage<'a> {
     /// Returns the channels of `subscription`: one name or an array of names (B-16); `None` for other values.
     pub fn subscriptions(&self) -> Option<Vec<Cow<'a, str>>> {
         let raw = self.subscription?;
-        match raw.get().starts_with('[') {
-            true => serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok()?.into_iter().map(text).collect(),
-            false => text(raw).map(|one| vec![one]),
+        if raw.get().starts_with('[') {
+            serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok()?.into_iter().map(text).collect()
+        } else {
+            text(raw).map(|one| vec![one])
         }
     }
 

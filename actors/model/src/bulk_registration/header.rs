@@ -131,9 +131,10 @@ impl Column {
             && prefix.eq_ignore_ascii_case(EXTERNAL)
         {
             let type_ = &name[EXTERNAL.len()..];
-            return match (1..=MAX_SHORT_TEXT).contains(&type_.len()) && !type_.contains('\0') {
-                true => Ok(Self::ExternalId(type_.into())),
-                false => Err(wrong(name, "'external-' and a type of 1 to 1024 bytes without NUL")),
+            return if (1..=MAX_SHORT_TEXT).contains(&type_.len()) && !type_.contains('\0') {
+                Ok(Self::ExternalId(type_.into()))
+            } else {
+                Err(wrong(name, "'external-' and a type of 1 to 1024 bytes without NUL"))
             };
         }
         let parts: Vec<Box<str>> = name.split('.').map(Into::into).collect();
@@ -145,10 +146,7 @@ impl Column {
                 "names of 1 to 1024 bytes that do not start with '$', at most 100 with dots between them";
             return Err(wrong(name, allowed));
         }
-        match is_server_member(&parts[0]) {
-            true => Ok(Self::Ignored(name.into())),
-            false => Ok(Self::Property(parts)),
-        }
+        if is_server_member(&parts[0]) { Ok(Self::Ignored(name.into())) } else { Ok(Self::Property(parts)) }
     }
 }
 
@@ -181,10 +179,7 @@ fn form(given: &HashSet<&Column>, uploader: &TenantId) -> Result<Form> {
         ("CREDENTIALS", lacks(Column::Credentials)),
         ("TENANT", names_tenants && lacks(Column::Tenant)),
     ];
-    match mandatory.iter().any(|(_, lacks)| *lacks) {
-        true => Err(missing(&mandatory)),
-        false => Ok(Form::Devices),
-    }
+    if mandatory.iter().any(|(_, lacks)| *lacks) { Err(missing(&mandatory)) } else { Ok(Form::Devices) }
 }
 
 fn wrong(name: &str, allowed: &str) -> Error {

@@ -57,10 +57,11 @@ impl Header {
         if !cells.auth_type.is_empty() && !cells.auth_type.eq_ignore_ascii_case("BASIC") {
             return Err(Error::invalid_value("AUTH_TYPE", cells.auth_type, "BASIC"));
         }
-        let tenant = match self.names_tenants() {
-            true => TenantId::parse(cells.tenant)
-                .map_err(|_| Error::invalid_value("TENANT", cells.tenant, "an existing tenant"))?,
-            false => self.uploader.clone(),
+        let tenant = if self.names_tenants() {
+            TenantId::parse(cells.tenant)
+                .map_err(|_| Error::invalid_value("TENANT", cells.tenant, "an existing tenant"))?
+        } else {
+            self.uploader.clone()
         };
         let object = cells.object()?;
         Ok(NewDevice { tenant, user, password: Password(cells.credentials.to_owned()), object })
@@ -108,11 +109,10 @@ impl<'a> Cells<'a> {
         if type_.is_empty() || name.is_empty() {
             let told = [type_, name, self.iccid, self.id_type].iter().any(|value| !value.is_empty());
             let more = !self.external_ids.is_empty() || !self.properties.is_empty() || !path.is_empty();
-            return match told || more || shell {
-                true => {
-                    Err(Error::Invalid("TYPE and NAME must be given for the device info of this row".into()))
-                }
-                false => Ok(None),
+            return if told || more || shell {
+                Err(Error::Invalid("TYPE and NAME must be given for the device info of this row".into()))
+            } else {
+                Ok(None)
             };
         }
         self.check_texts()?;
@@ -167,13 +167,14 @@ fn parse_path(text: &str) -> Result<Vec<String>> {
     let names = text.split('/').map(str::trim).filter(|name| !name.is_empty());
     let path: Vec<String> = names.map(ToOwned::to_owned).collect();
     let fits = |name: &String| name.len() <= MAX_SHORT_TEXT && !name.contains('\0');
-    match path.len() <= MAX_PATH && path.iter().all(fits) {
-        true => Ok(path),
-        false => Err(Error::invalid_value(
+    if path.len() <= MAX_PATH && path.iter().all(fits) {
+        Ok(path)
+    } else {
+        Err(Error::invalid_value(
             "PATH",
             text,
             &format!("at most {MAX_PATH} names of at most 1024 bytes without NUL"),
-        )),
+        ))
     }
 }
 

@@ -32,11 +32,12 @@ impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
         let Some(state) = error.code() else {
             // An error without a code does not come from the server: the connection is lost.
-            return match error.is_closed()
+            return if error.is_closed()
                 || std::error::Error::source(&error).is_some_and(|e| e.is::<std::io::Error>())
             {
-                true => Self::unavailable(with_cause(&error)),
-                false => Self::Database(Arc::new(error.into())),
+                Self::unavailable(with_cause(&error))
+            } else {
+                Self::Database(Arc::new(error.into()))
             };
         };
         match state.code() {

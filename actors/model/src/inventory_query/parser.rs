@@ -34,10 +34,7 @@ pub(super) fn parse(text: &str) -> Result<InventoryQuery> {
     let mut parser = Parser { text, at: 0, depth: 0, terms: 0 };
     let query = parser.query()?;
     parser.skip_blanks();
-    match parser.rest().is_empty() {
-        true => Ok(query),
-        false => Err(parser.expected("and, or, $orderby= or the end")),
-    }
+    if parser.rest().is_empty() { Ok(query) } else { Err(parser.expected("and, or, $orderby= or the end")) }
 }
 
 struct Parser<'a> {
@@ -204,9 +201,10 @@ impl<'a> Parser<'a> {
         let mut place = 0..;
         // Adjacent wildcards count as one, because nothing stands between them.
         pieces.retain(|piece| place.next().is_some_and(|at| at == 0 || at == last || !piece.is_empty()));
-        match pieces.len() - 1 > MAX_WILDCARDS {
-            true => Err(self.refused(start, &format!("at most {MAX_WILDCARDS} wildcards in a text"))),
-            false => Ok(Value::Pattern(pieces)),
+        if pieces.len() - 1 > MAX_WILDCARDS {
+            Err(self.refused(start, &format!("at most {MAX_WILDCARDS} wildcards in a text")))
+        } else {
+            Ok(Value::Pattern(pieces))
         }
     }
 
@@ -289,10 +287,7 @@ impl<'a> Parser<'a> {
             text.push('\'');
             self.at += 1;
         }
-        match text.contains('\0') {
-            true => Err(self.expected_at(start, "a text without NUL")),
-            false => Ok(text),
-        }
+        if text.contains('\0') { Err(self.expected_at(start, "a text without NUL")) } else { Ok(text) }
     }
 
     fn rest(&self) -> &'a str {
@@ -327,10 +322,7 @@ impl<'a> Parser<'a> {
     }
 
     fn require(&mut self, what: &str) -> Result<()> {
-        match self.take(what) {
-            true => Ok(()),
-            false => Err(self.expected(what)),
-        }
+        if self.take(what) { Ok(()) } else { Err(self.expected(what)) }
     }
 
     fn expected(&mut self, what: &str) -> Error {

@@ -45,9 +45,10 @@ impl ManifestMembers {
     /// `Invalid` names the member, the value and what is allowed.
     pub(super) fn short(&mut self, name: &str, max: usize) -> Result<Option<String>> {
         let Some(text) = self.text(name, 4 * max)? else { return Ok(None) };
-        match (1..=max).contains(&text.chars().count()) && !text.contains(char::is_control) {
-            true => Ok(Some(text)),
-            false => Err(self.invalid(name, &text, &format!("1 to {max} characters, no control characters"))),
+        if (1..=max).contains(&text.chars().count()) && !text.contains(char::is_control) {
+            Ok(Some(text))
+        } else {
+            Err(self.invalid(name, &text, &format!("1 to {max} characters, no control characters")))
         }
     }
 
@@ -132,11 +133,10 @@ impl ManifestMembers {
         let Some(raw) = self.body.take(name) else { return Ok(Vec::new()) };
         let items: Vec<Box<RawValue>> =
             serde_json::from_str(raw.get()).map_err(|_| self.invalid(name, raw.get(), "an array"))?;
-        match items.len() <= max {
-            true => Ok(items),
-            false => {
-                Err(self.invalid(name, &format!("{} items", items.len()), &format!("at most {max} items")))
-            }
+        if items.len() <= max {
+            Ok(items)
+        } else {
+            Err(self.invalid(name, &format!("{} items", items.len()), &format!("at most {max} items")))
         }
     }
 

@@ -174,12 +174,11 @@ impl Manifest {
 fn context_path(members: &mut ManifestMembers) -> Result<Option<String>> {
     let Some(given) = members.short("contextPath", MAX_CONTEXT_PATH + 1)? else { return Ok(None) };
     let path = given.strip_prefix('/').unwrap_or(&given);
-    match path.len() <= MAX_CONTEXT_PATH && is_segment(path) {
-        true => Ok(Some(path.to_owned())),
-        false => {
-            let allowed = format!("1 to {MAX_CONTEXT_PATH} of a-z, A-Z, 0-9, '-', '_', '.', not '.' or '..'");
-            Err(members.invalid("contextPath", &given, &allowed))
-        }
+    if path.len() <= MAX_CONTEXT_PATH && is_segment(path) {
+        Ok(Some(path.to_owned()))
+    } else {
+        let allowed = format!("1 to {MAX_CONTEXT_PATH} of a-z, A-Z, 0-9, '-', '_', '.', not '.' or '..'");
+        Err(members.invalid("contextPath", &given, &allowed))
     }
 }
 

@@ -90,12 +90,11 @@ fn is_number(raw: &RawValue) -> bool {
 
 fn check_name(name: &str, path: &str) -> Result<()> {
     let forbidden = |c: char| c.is_whitespace() || FORBIDDEN.contains(&c);
-    match name.is_empty() || name.len() > MAX_SHORT_TEXT || name.contains(forbidden) {
-        false => Ok(()),
-        true => {
-            let allowed = "1 to 1024 bytes without white space and any of . , * [ ] ( ) @ $ \"";
-            Err(Error::invalid_value("name of fragment or series", path, allowed))
-        }
+    if name.is_empty() || name.len() > MAX_SHORT_TEXT || name.contains(forbidden) {
+        let allowed = "1 to 1024 bytes without white space and any of . , * [ ] ( ) @ $ \"";
+        Err(Error::invalid_value("name of fragment or series", path, allowed))
+    } else {
+        Ok(())
     }
 }
 
@@ -105,10 +104,7 @@ pub(super) struct JsonMembers<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 impl<'a> JsonMembers<'a> {
     /// Parses an object; returns `None` for other values.
     pub(super) fn of(raw: &'a RawValue) -> Option<Self> {
-        match raw.get().starts_with('{') {
-            true => serde_json::from_str(raw.get()).ok(),
-            false => None,
-        }
+        if raw.get().starts_with('{') { serde_json::from_str(raw.get()).ok() } else { None }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {

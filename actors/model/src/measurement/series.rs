@@ -219,9 +219,10 @@ impl SeriesValues {
     /// # Errors
     /// `Invalid` suggests a smaller request.
     pub fn within(self, cells: usize) -> Result<Self> {
-        match self.slots.len().saturating_mul(self.series.len()) > cells {
-            true => Err(too_large(cells)),
-            false => Ok(self),
+        if self.slots.len().saturating_mul(self.series.len()) > cells {
+            Err(too_large(cells))
+        } else {
+            Ok(self)
         }
     }
 }
@@ -281,9 +282,8 @@ mod tests {
         let shown = |pairs: &serde_json::Value| {
             let pairs = pairs.as_array().expect("an array").iter();
             pairs
-                .map(|pair| match pair.is_null() {
-                    true => "-".to_owned(),
-                    false => format!("{}..{}", pair["min"], pair["max"]),
+                .map(|pair| {
+                    if pair.is_null() { "-".to_owned() } else { format!("{}..{}", pair["min"], pair["max"]) }
                 })
                 .collect::<Vec<_>>()
                 .join(" ")

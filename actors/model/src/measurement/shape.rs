@@ -127,9 +127,10 @@ impl Number {
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.fract() == 0.0 && self.0.abs() < EXACT {
-            true => serializer.serialize_i64(self.0 as i64),
-            false => serializer.serialize_f64(self.0),
+        if self.0.fract() == 0.0 && self.0.abs() < EXACT {
+            serializer.serialize_i64(self.0 as i64)
+        } else {
+            serializer.serialize_f64(self.0)
         }
     }
 }

@@ -99,10 +99,7 @@ impl Role {
         let name = referred(&mut body, "role", &["self", "id", "name"])?;
         // Role names need no encoding in a link, so its last segment is the name.
         let name = name.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        match may_be_defined(name) {
-            true => Ok(Self { name: name.into() }),
-            false => Self::assignable(name),
-        }
+        if may_be_defined(name) { Ok(Self { name: name.into() }) } else { Self::assignable(name) }
     }
 }
 

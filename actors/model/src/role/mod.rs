@@ -223,9 +223,10 @@ impl Role {
     /// # Errors
     /// `NotFound` for a role that does not exist.
     pub fn named(name: &str) -> Result<Self> {
-        match ALL.contains(&name) {
-            true => Ok(Self { name: name.into() }),
-            false => Err(Error::not_found(Noun::Role, name.chars().take(64).collect::<String>())),
+        if ALL.contains(&name) {
+            Ok(Self { name: name.into() })
+        } else {
+            Err(Error::not_found(Noun::Role, name.chars().take(64).collect::<String>()))
         }
     }
 

@@ -49,9 +49,10 @@ impl NewTenant {
             ("adminPass", password.is_none() && !sets_password_later),
             ("adminEmail", members.admin_email.iter().flatten().next().is_none()),
         ];
-        match absent.iter().any(|(_, absent)| *absent) {
-            true => Err(missing(&absent)),
-            false => Ok((Self { id, members, admin_name, parent: Some(parent) }, password)),
+        if absent.iter().any(|(_, absent)| *absent) {
+            Err(missing(&absent))
+        } else {
+            Ok((Self { id, members, admin_name, parent: Some(parent) }, password))
         }
     }
 
@@ -150,12 +151,11 @@ fn take_required(body: &mut Body, name: &str) -> Result<Option<Box<RawValue>>> {
 }
 
 fn short(name: &str, value: String, max: usize) -> Result<String> {
-    match (1..=max).contains(&value.chars().count()) && !value.contains(char::is_control) {
-        true => Ok(value),
-        false => {
-            let allowed = format!("1 to {max} characters, no control characters");
-            Err(Error::invalid_value(name, value.escape_debug(), &allowed))
-        }
+    if (1..=max).contains(&value.chars().count()) && !value.contains(char::is_control) {
+        Ok(value)
+    } else {
+        let allowed = format!("1 to {max} characters, no control characters");
+        Err(Error::invalid_value(name, value.escape_debug(), &allowed))
     }
 }
 

@@ -185,13 +185,14 @@ pub fn parse_domain(text: &str) -> Result<String> {
         && label.bytes().all(allowed)
         && text.bytes().all(rest_allowed)
         && text.split('.').all(|label| !label.is_empty());
-    match valid {
-        true => Ok(text.to_owned()),
-        false => Err(Error::invalid_value(
+    if valid {
+        Ok(text.to_owned())
+    } else {
+        Err(Error::invalid_value(
             "domain",
             text,
             "a lower-case host name of at most 256 characters whose first label has at least 2 and starts with a letter",
-        )),
+        ))
     }
 }
 

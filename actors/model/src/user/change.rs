@@ -175,9 +175,10 @@ fn parse_phone(text: String) -> Result<String> {
     let digits = text.strip_prefix('+').unwrap_or_default().as_bytes();
     let valid =
         (7..=15).contains(&digits.len()) && digits[0] != b'0' && digits.iter().all(u8::is_ascii_digit);
-    match valid {
-        true => Ok(text),
-        false => Err(Error::invalid_value("phone", text, "'+', country code and number: 7 to 15 digits")),
+    if valid {
+        Ok(text)
+    } else {
+        Err(Error::invalid_value("phone", text, "'+', country code and number: 7 to 15 digits"))
     }
 }
 
@@ -186,10 +187,7 @@ fn parse_email(text: String) -> Result<String> {
     let valid = text.len() <= 320
         && !text.contains(|c: char| c.is_whitespace() || c.is_control())
         && matches!(text.split('@').collect::<Vec<_>>()[..], [name, host] if !name.is_empty() && !host.is_empty());
-    match valid {
-        true => Ok(text),
-        false => Err(Error::invalid_value("email", text, "an address with one '@'")),
-    }
+    if valid { Ok(text) } else { Err(Error::invalid_value("email", text, "an address with one '@'")) }
 }
 
 #[cfg(test)]

@@ -51,14 +51,10 @@ pub fn parse_user_name(text: &str) -> Result<Arc<str>> {
     let forbidden = |c: char| {
         c.is_whitespace() || c.is_control() || "/+$:".contains(c) || ('\u{ff01}'..='\u{ffe6}').contains(&c)
     };
-    match !text.is_empty() && text.chars().count() <= 1000 && text.len() <= 2000 && !text.contains(forbidden)
-    {
-        true => Ok(text.into()),
-        false => Err(Error::invalid_value(
-            "userName",
-            text,
-            "1 to 1000 characters, no whitespace, '/', '+', '$', ':'",
-        )),
+    if !text.is_empty() && text.chars().count() <= 1000 && text.len() <= 2000 && !text.contains(forbidden) {
+        Ok(text.into())
+    } else {
+        Err(Error::invalid_value("userName", text, "1 to 1000 characters, no whitespace, '/', '+', '$', ':'"))
     }
 }
 
@@ -67,11 +63,10 @@ pub fn parse_user_name(text: &str) -> Result<Arc<str>> {
 /// # Errors
 /// `Invalid` describes what is allowed.
 pub fn parse_password(text: &str) -> Result<&str> {
-    match (6..=32).contains(&text.chars().count()) && text.chars().all(|c| (' '..='\u{ff}').contains(&c)) {
-        true => Ok(text),
-        false => {
-            Err(Error::Invalid("Invalid value of 'password'; allowed: 6 to 32 Latin-1 characters".into()))
-        }
+    if (6..=32).contains(&text.chars().count()) && text.chars().all(|c| (' '..='\u{ff}').contains(&c)) {
+        Ok(text)
+    } else {
+        Err(Error::Invalid("Invalid value of 'password'; allowed: 6 to 32 Latin-1 characters".into()))
     }
 }
 

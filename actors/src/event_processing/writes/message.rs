@@ -33,8 +33,9 @@ pub(super) fn check(stream: OutputStream, row: &Row) -> Result<()> {
     let row = Cells(row);
     let columns: Vec<(&str, bool)> =
         mandatory(stream).into_iter().flatten().map(|name| (*name, row.get(name).is_none())).collect();
-    match columns.iter().any(|(_, is_missing)| *is_missing) {
-        true => Err(platform_model::body::missing(&columns)),
-        false => Ok(()),
+    if columns.iter().any(|(_, is_missing)| *is_missing) {
+        Err(platform_model::body::missing(&columns))
+    } else {
+        Ok(())
     }
 }

@@ -122,9 +122,10 @@ impl Writes {
             );
             return self.faults.do_send(Faulted { statement, fault });
         }
-        let place = match self.shared.allowance.take(Instant::now()) {
-            true => self.backlog.place(row.weight as usize, WAITING),
-            false => None,
+        let place = if self.shared.allowance.take(Instant::now()) {
+            self.backlog.place(row.weight as usize, WAITING)
+        } else {
+            None
         };
         let Some(place) = place else {
             self.is_over.store(true, Ordering::Relaxed);

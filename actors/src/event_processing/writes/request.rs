@@ -91,9 +91,10 @@ fn headers(value: &Value) -> Result<Vec<(String, String)>> {
     }
     let check = |(name, value): (String, String)| {
         let is_reserved = RESERVED_HEADERS.iter().any(|reserved| name.eq_ignore_ascii_case(reserved));
-        match is_token(&name) && !is_reserved {
-            true => checked(&name, value).map(|value| (name, value)),
-            false => Err(Error::invalid_value("headers", name, "headers that are a module's to set")),
+        if is_token(&name) && !is_reserved {
+            checked(&name, value).map(|value| (name, value))
+        } else {
+            Err(Error::invalid_value("headers", name, "headers that are a module's to set"))
         }
     };
     pairs.into_iter().map(check).collect()
@@ -101,11 +102,10 @@ fn headers(value: &Value) -> Result<Vec<(String, String)>> {
 
 /// Checks that a value cannot end its header line: data from devices must not be able to add headers.
 fn checked(name: &str, value: String) -> Result<String> {
-    match value.contains(|c: char| c.is_control() && c != '\t') {
-        true => {
-            Err(Error::Invalid(format!("Invalid value of '{name}': a header is one line of printable text")))
-        }
-        false => Ok(value),
+    if value.contains(|c: char| c.is_control() && c != '\t') {
+        Err(Error::Invalid(format!("Invalid value of '{name}': a header is one line of printable text")))
+    } else {
+        Ok(value)
     }
 }
 

@@ -53,9 +53,10 @@ pub async fn get_role(database: &Database, tenant: &TenantId, name: &str) -> Res
     }
     let client = database.reader().await?;
     let statement = client.prepare_cached(FIND).await?;
-    match client.query_one(&statement, &[&tenant.as_str(), &name]).await?.get(0) {
-        true => Ok(Role { name: name.into() }),
-        false => Err(unknown),
+    if client.query_one(&statement, &[&tenant.as_str(), &name]).await?.get(0) {
+        Ok(Role { name: name.into() })
+    } else {
+        Err(unknown)
     }
 }
 

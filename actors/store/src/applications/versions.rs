@@ -108,9 +108,12 @@ async fn enter(
     ];
     let row = client.query_one(ACTIVATE, &parameters).await.map_err(Error::from);
     let taken = || format!("contextPath '{}'", path.unwrap_or_default());
-    let row = row.map_err(|error| match error.is_unique_violation() {
-        true => Error::Duplicate { noun: Noun::Application, key: taken() },
-        false => error,
+    let row = row.map_err(|error| {
+        if error.is_unique_violation() {
+            Error::Duplicate { noun: Noun::Application, key: taken() }
+        } else {
+            error
+        }
     });
     let application = from_row(&row?)?;
     let roles_before: [Vec<String>; 2] = [locked.get(2), locked.get(3)];

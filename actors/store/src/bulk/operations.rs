@@ -126,17 +126,14 @@ async fn plan(
     let mut held = held(row)?;
     let members = Members::find(transaction, &held.tenant, held.asked.targets).await?;
     let is_due = held.until_due <= 0.0;
-    let all = match is_due {
-        true => {
-            let all = begin_within(transaction, (&held, lease), members).await?;
-            // Nobody else can hold its row, which is new or locked.
-            all.ok_or(Error::Contended)?
-        }
-        false => {
-            let all = members.count(transaction).await?;
-            transaction.execute(SET_TOTAL, &[&held.tenant.as_str(), &held.id.0, &all]).await?;
-            all
-        }
+    let all = if is_due {
+        let all = begin_within(transaction, (&held, lease), members).await?;
+        // Nobody else can hold its row, which is new or locked.
+        all.ok_or(Error::Contended)?
+    } else {
+        let all = members.count(transaction).await?;
+        transaction.execute(SET_TOTAL, &[&held.tenant.as_str(), &held.id.0, &all]).await?;
+        all
     };
     let is_empty = is_due && all == 0;
     if is_due {
@@ -217,12 +214,11 @@ pub async fn update_bulk_operation(
         }
         patch.apply(&mut bulk_operation);
         transaction.execute(DELETE_TARGETS, &[&tenant.as_str(), &id.0]).await?;
-        let planned = match is_active && !has_started {
-            true => update(&transaction, tenant, bulk_operation, lease).await?,
-            false => {
-                transaction.execute(DELETE, &[&tenant.as_str(), &id.0]).await?;
-                insert(&transaction, tenant, bulk_operation, (origin, lease)).await?
-            }
+        let planned = if is_active && !has_started {
+            update(&transaction, tenant, bulk_operation, lease).await?
+        } else {
+            transaction.execute(DELETE, &[&tenant.as_str(), &id.0]).await?;
+            insert(&transaction, tenant, bulk_operation, (origin, lease)).await?
         };
         keep(transaction, planned, origin).await
     })

@@ -59,12 +59,15 @@ async fn register(
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let others = users::list_others(transaction, tenant, &names).await?;
     let mut seen = HashSet::new();
-    let outcome = |row: &NewRequest| match taken.contains(row.id.as_str()) || !seen.insert(row.id.clone()) {
-        true => Registered::Failed("Duplicate ID: there is a registration request for it".into()),
-        false => match others.get(&row.id.user_name()) {
-            Some(user) => Registered::Failed(users::refusal(user)),
-            None => Registered::Created,
-        },
+    let outcome = |row: &NewRequest| {
+        if taken.contains(row.id.as_str()) || !seen.insert(row.id.clone()) {
+            Registered::Failed("Duplicate ID: there is a registration request for it".into())
+        } else {
+            match others.get(&row.id.user_name()) {
+                Some(user) => Registered::Failed(users::refusal(user)),
+                None => Registered::Created,
+            }
+        }
     };
     let outcomes: Vec<Registered> = rows.iter().map(outcome).collect();
     let new = || rows.iter().zip(&outcomes).filter(|(_, outcome)| **outcome == Registered::Created);

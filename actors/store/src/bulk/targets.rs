@@ -72,9 +72,10 @@ impl Members {
                 Error::Invalid(format!("Invalid value of 'groupId': {group}; its {query}: {error}"))
             });
         }
-        match is_device && !is_group {
-            true => Err(unknown_group(group)),
-            false => Ok(Self::of_static_group(tenant, group)),
+        if is_device && !is_group {
+            Err(unknown_group(group))
+        } else {
+            Ok(Self::of_static_group(tenant, group))
         }
     }
 

@@ -156,9 +156,10 @@ impl Watch {
     /// # Errors
     /// `Unavailable` when the connection is lost, and the lock with it.
     pub async fn sweeps(&mut self) -> Result<bool> {
-        match self.sweeps {
-            true => drop(self.client.simple_query("").await?),
-            false => self.sweeps = self.locks(&format!("SELECT pg_try_advisory_lock({SWEEPING})")).await?,
+        if self.sweeps {
+            drop(self.client.simple_query("").await?)
+        } else {
+            self.sweeps = self.locks(&format!("SELECT pg_try_advisory_lock({SWEEPING})")).await?
         }
         Ok(self.sweeps)
     }

@@ -166,10 +166,7 @@ pub async fn delete_new_device_request(database: &Database, tenant: &TenantId, i
     let client = database.reader().await?;
     let statement = client.prepare_cached(DELETE).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &id.as_str()]).await?;
-    match row.is_some_and(|row| row.get(0)) {
-        true => Ok(()),
-        false => Err(not_found(id)),
-    }
+    if row.is_some_and(|row| row.get(0)) { Ok(()) } else { Err(not_found(id)) }
 }
 
 /// Returns a request with its encrypted password and locks it until the transaction ends.

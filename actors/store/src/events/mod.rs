@@ -126,10 +126,7 @@ pub async fn get_event_with_binary(
             content_type: row.get(13),
             length: row.get(14),
         };
-        match row.get(15) {
-            true => Content::Incomplete(binary),
-            false => Content::Complete(binary),
-        }
+        if row.get(15) { Content::Incomplete(binary) } else { Content::Complete(binary) }
     });
     Ok((from_row(&row)?, content))
 }

@@ -230,9 +230,12 @@ fn like(pieces: &[String]) -> String {
 /// Joins the pieces between wildcards to a regular expression without any other special characters.
 fn regular_expression(pieces: &[String]) -> String {
     let escaped = |piece: &String| {
-        piece.chars().fold(String::new(), |text, c| match c.is_ascii_punctuation() {
-            true => text + "\\" + c.encode_utf8(&mut [0; 4]),
-            false => text + c.encode_utf8(&mut [0; 4]),
+        piece.chars().fold(String::new(), |text, c| {
+            if c.is_ascii_punctuation() {
+                text + "\\" + c.encode_utf8(&mut [0; 4])
+            } else {
+                text + c.encode_utf8(&mut [0; 4])
+            }
         })
     };
     format!("^{}$", pieces.iter().map(escaped).collect::<Vec<_>>().join(".*"))

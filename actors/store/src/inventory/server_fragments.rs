@@ -137,10 +137,7 @@ pub(crate) fn bound_of_comparison(
     operator: Operator,
     value: &Value,
 ) -> Option<&'static str> {
-    match implies_open_alarm(path, operator, value) {
-        true => Some(OPEN_ALARM_IDS),
-        false => bound(path.fragment()),
-    }
+    if implies_open_alarm(path, operator, value) { Some(OPEN_ALARM_IDS) } else { bound(path.fragment()) }
 }
 
 fn shows_alarms(filtered: &mut Filtered) -> String {

@@ -60,10 +60,7 @@ pub(crate) async fn buckets(
     let moment = moment.start().await?;
     let is_wide = columns.iter().flat_map(|column| &column.places).any(|(.., is_wide)| *is_wide);
     let has_rollups = aggregation != Aggregation::Minutely && !is_wide;
-    let rolled = match has_rollups {
-        true => rollups::find_mark(&moment, tenant, filter.source).await?,
-        false => None,
-    };
+    let rolled = if has_rollups { rollups::find_mark(&moment, tenant, filter.source).await? } else { None };
     let mut met = 0;
     for columns in columns.chunks(COLUMNS_AT_ONCE) {
         let read = BucketRead { moment: &moment, tenant, filter, aggregation, columns, most };
@@ -85,9 +82,10 @@ pub(crate) async fn buckets(
 /// Returns the ranges of time that contain the measurements of mixed buckets.
 fn again(mixed: &[(PrimitiveDateTime, TimeRange)]) -> Vec<TimeRange> {
     let ranges = mixed.iter().map(|(_, range)| *range);
-    match mixed.len() > MIXED_ONE_BY_ONE {
-        true => ranges.reduce(|a, b| TimeRange(a.0.min(b.0), a.1.max(b.1))).into_iter().collect(),
-        false => ranges.collect(),
+    if mixed.len() > MIXED_ONE_BY_ONE {
+        ranges.reduce(|a, b| TimeRange(a.0.min(b.0), a.1.max(b.1))).into_iter().collect()
+    } else {
+        ranges.collect()
     }
 }
 
@@ -170,9 +168,10 @@ impl BucketRead<'_> {
         let TimeRange(from, to) = self.range();
         let hour = time::Duration::HOUR;
         let mut met = 0;
-        let since = match rollups::are_few_since(self.moment, self.tenant, rolled).await? {
-            true => MeasurementSubset::SinceFew(rolled),
-            false => MeasurementSubset::SinceMany(rolled),
+        let since = if rollups::are_few_since(self.moment, self.tenant, rolled).await? {
+            MeasurementSubset::SinceFew(rolled)
+        } else {
+            MeasurementSubset::SinceMany(rolled)
         };
         for row in &self.rolled_up().await? {
             add(row, row.try_get(1)?, self.columns, self.filter, values)?;
@@ -211,10 +210,7 @@ impl BucketRead<'_> {
 
     async fn rows(&self, statement: &str, filtered: &Filtered) -> Result<Vec<Row>> {
         let rows = self.moment.query(statement, &filtered.parameters()).await?;
-        match rows.len() > self.most {
-            true => Err(too_large(SERIES_CELLS)),
-            false => Ok(rows),
-        }
+        if rows.len() > self.most { Err(too_large(SERIES_CELLS)) } else { Ok(rows) }
     }
 
     fn stride(&self) -> &'static str {
@@ -335,9 +331,8 @@ fn number(column: &SeriesColumn, shapes: usize, of: &str, filtered: &mut Filtere
     for (shape, at, is_wide) in &column.places {
         by_place.entry((*at, *is_wide)).or_default().push(*shape);
     }
-    let element = |(at, is_wide): (usize, bool)| match is_wide {
-        true => format!("m.wide_{of}[{}]", at + 1),
-        false => format!("m.{of}[{}]", at + 1),
+    let element = |(at, is_wide): (usize, bool)| {
+        if is_wide { format!("m.wide_{of}[{}]", at + 1) } else { format!("m.{of}[{}]", at + 1) }
     };
     if by_place.len() == 1 && column.places.len() == shapes {
         // It is at the same index in all rows that are read.

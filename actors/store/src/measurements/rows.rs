@@ -68,9 +68,10 @@ pub(crate) async fn completed(
     let mut rest = rest(&client, tenant, &more).await?;
     let complete = |row: Indexed| {
         let shape = shapes.get(&row.shape)?.clone();
-        let UnindexedColumns { wide_readings, verbatim } = match is_more(&&row) {
-            true => rest.remove(&row.id)?,
-            false => UnindexedColumns { wide_readings: None, verbatim: None },
+        let UnindexedColumns { wide_readings, verbatim } = if is_more(&&row) {
+            rest.remove(&row.id)?
+        } else {
+            UnindexedColumns { wide_readings: None, verbatim: None }
         };
         Some(Measurement {
             id: Some(MeasurementId(row.id)),

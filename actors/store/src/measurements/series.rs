@@ -88,10 +88,7 @@ async fn permitted(
     let may = |shape: &Shape| source.permits(by, |_: &Source, name: &str| shape.members().contains(&name));
     let on_anything = source.permits(by, |_, _| true);
     shapes.retain(|(_, shape)| may(shape));
-    match on_anything {
-        true => Ok(shapes),
-        false => Err(Error::Forbidden),
-    }
+    if on_anything { Ok(shapes) } else { Err(Error::Forbidden) }
 }
 
 /// The requested series, and where each shape has them.
@@ -195,9 +192,12 @@ async fn measured(
         return Ok(());
     };
     let ids: Vec<i64> = selection.shapes.iter().map(|shape| shape.id).collect();
-    let conditions = |filtered: &mut Filtered| match selection.is_part {
-        true => vec![format!("m.shape = ANY({})", filtered.parameter(ids.clone()))],
-        false => Vec::new(),
+    let conditions = |filtered: &mut Filtered| {
+        if selection.is_part {
+            vec![format!("m.shape = ANY({})", filtered.parameter(ids.clone()))]
+        } else {
+            Vec::new()
+        }
     };
     let span = Span {
         source: Some(filter.source),

@@ -80,9 +80,10 @@ impl Shapes {
             self.definitions.insert((tenant.clone(), row.get(0)), definition.clone());
             found.insert(row.get(0), definition);
         }
-        match unknown.iter().all(|shape| found.contains_key(shape)) {
-            true => Ok(found),
-            false => Err(Error::unavailable("a shape of measurements was deleted concurrently")),
+        if unknown.iter().all(|shape| found.contains_key(shape)) {
+            Ok(found)
+        } else {
+            Err(Error::unavailable("a shape of measurements was deleted concurrently"))
         }
     }
 }

@@ -157,9 +157,8 @@ async fn make(
             let parameters: [&(dyn ToSql + Sync); 7] =
                 [&tenant_id, &id, &module.name, &inputs, &time, &text.as_bytes(), &module.warnings];
             let inserted = transaction.execute(INSERT, &parameters).await.map_err(Error::from);
-            inserted.map_err(|error| match error.is_foreign_key_violation() {
-                true => Error::not_found(Noun::Tenant, tenant),
-                false => error,
+            inserted.map_err(|error| {
+                if error.is_foreign_key_violation() { Error::not_found(Noun::Tenant, tenant) } else { error }
             })?;
         }
         ModuleChange::Delete(_) => {

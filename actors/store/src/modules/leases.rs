@@ -19,10 +19,7 @@ pub(crate) async fn prepare(
     client: &impl GenericClient,
     premises: &BTreeSet<(&TenantId, i64)>,
 ) -> Result<Option<Statement>> {
-    match premises.is_empty() {
-        true => Ok(None),
-        false => Ok(Some(client.prepare_cached(HOLD).await?)),
-    }
+    if premises.is_empty() { Ok(None) } else { Ok(Some(client.prepare_cached(HOLD).await?)) }
 }
 
 /// Prevents other processes from taking over the modules of these tenants until the transaction ends.

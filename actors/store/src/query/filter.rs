@@ -118,10 +118,7 @@ impl Filtered {
             Order::NewestFirst(time, id) => format!("{time} DESC, {id} DESC"),
             Order::OldestFirst(time, id) => format!("{time}, {id}"),
         };
-        let offset = match sought {
-            true => 0,
-            false => i64::from(page.current - 1) * i64::from(page.size),
-        };
+        let offset = if sought { 0 } else { i64::from(page.current - 1) * i64::from(page.size) };
         // Page numbers are parameters too, because the text of a statement is its key in the statement cache.
         self.parameters.push(Box::new(i64::from(page.size) + 1));
         self.parameters.push(Box::new(offset));

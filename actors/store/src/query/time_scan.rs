@@ -128,10 +128,8 @@ impl TimeScan<'_> {
     ) -> Result<(Vec<i64>, Option<Position>)> {
         let columns = self.places();
         let found = self.window(client, &columns, after, window).await?;
-        let next = match found.rows.len() as i64 >= window.limit {
-            true => found.rows.last(),
-            false => found.end.as_ref(),
-        };
+        let next =
+            if found.rows.len() as i64 >= window.limit { found.rows.last() } else { found.end.as_ref() };
         Ok((found.rows.iter().map(|row| row.get(0)).collect(), next.map(position)))
     }
 
@@ -343,10 +341,7 @@ pub(crate) fn devices_of_agent(agent: ManagedObjectId, filtered: &mut Filtered) 
 
 /// Returns the size of the next window. All windows of a request together share the timeout of one statement.
 fn grown(size: i64, deadline: Instant) -> Result<i64> {
-    match Instant::now() > deadline {
-        true => Err(Error::Timeout),
-        false => Ok((size * GROWTH).min(LARGEST_WINDOW)),
-    }
+    if Instant::now() > deadline { Err(Error::Timeout) } else { Ok((size * GROWTH).min(LARGEST_WINDOW)) }
 }
 
 /// Reads the position of a row, whose first column is its id.

@@ -173,10 +173,7 @@ fn check_change(administration: &Administration, before: &User, after: &User) ->
     authority.reaches(before.owner.as_deref())?;
     // The new owner must be under the caller's authority too.
     authority.reaches(after.owner.as_deref())?;
-    match after.permissions == before.permissions {
-        true => Ok(()),
-        false => authority.may_permit(&after.permissions),
-    }
+    if after.permissions == before.permissions { Ok(()) } else { authority.may_permit(&after.permissions) }
 }
 
 /// Checks that a caller may set the password of a user. Whoever sets a password can log in as that user, so the caller
@@ -266,9 +263,10 @@ pub async fn withdraw_role(
 ) -> Result<()> {
     let permitted = |user: &User| {
         administration.authority.reaches(user.owner.as_deref())?;
-        match user.roles.has(role) {
-            true => Ok(user.roles.without(role)),
-            false => Err(Error::not_found(Noun::Role, role)),
+        if user.roles.has(role) {
+            Ok(user.roles.without(role))
+        } else {
+            Err(Error::not_found(Noun::Role, role))
         }
     };
     change_roles(database, administration, (name, None), permitted).await
@@ -317,10 +315,7 @@ async fn ensure_owner(client: &impl GenericClient, user: &User) -> Result<()> {
     let Some(owner) = &user.owner else { return Ok(()) };
     let known =
         *owner != *user.name && client.query_opt(KEEP, &[&user.tenant.as_str(), owner]).await?.is_some();
-    match known {
-        true => Ok(()),
-        false => Err(Error::invalid_value("owner", owner, "another user of this tenant")),
-    }
+    if known { Ok(()) } else { Err(Error::invalid_value("owner", owner, "another user of this tenant")) }
 }
 
 /// Returns the change of an attribute, or `None` when it did not change.

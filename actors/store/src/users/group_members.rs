@@ -133,8 +133,9 @@ pub(crate) async fn ensure_may_lose(
     tenant: &TenantId,
     name: &str,
 ) -> Result<()> {
-    match client.query_one(MAY_LOSE, &[&tenant.as_str(), &name]).await?.get(0) {
-        true => Ok(()),
-        false => Err(Error::Refused("group 'admins' must keep a member who can log in")),
+    if client.query_one(MAY_LOSE, &[&tenant.as_str(), &name]).await?.get(0) {
+        Ok(())
+    } else {
+        Err(Error::Refused("group 'admins' must keep a member who can log in"))
     }
 }

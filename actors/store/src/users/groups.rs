@@ -90,9 +90,10 @@ async fn insert(
 }
 
 fn duplicate(error: Error, name: &str) -> Error {
-    match error.is_unique_violation() {
-        true => Error::Duplicate { noun: Noun::Group, key: name.to_owned() },
-        false => error,
+    if error.is_unique_violation() {
+        Error::Duplicate { noun: Noun::Group, key: name.to_owned() }
+    } else {
+        error
     }
 }
 

@@ -149,9 +149,10 @@ fn application_user(application: Option<i64>, duty: Option<&str>) -> Option<Appl
 pub async fn ensure_tenant(database: &Database, tenant: &TenantId) -> Result<()> {
     let client = database.reader().await?;
     let statement = client.prepare_cached(TENANT_EXISTS).await?;
-    match client.query_one(&statement, &[&tenant.as_str()]).await?.get(0) {
-        true => Ok(()),
-        false => Err(Error::not_found(Noun::Tenant, tenant)),
+    if client.query_one(&statement, &[&tenant.as_str()]).await?.get(0) {
+        Ok(())
+    } else {
+        Err(Error::not_found(Noun::Tenant, tenant))
     }
 }
 

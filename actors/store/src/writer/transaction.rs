@@ -93,10 +93,7 @@ pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec
     let mut by = ByKind::sort(writes);
     let hold = leases::prepare(client, &by.required_fences).await?;
     let alone = by.is_one_statement();
-    let bracket = async |word: &str| match alone {
-        true => Ok(()),
-        false => client.batch_execute(word).await,
-    };
+    let bracket = async |word: &str| if alone { Ok(()) } else { client.batch_execute(word).await };
     // The futures are polled, and so sent, in this order. If one fails, COMMIT rolls everything back.
     let (
         begun,

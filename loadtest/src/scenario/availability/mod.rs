@@ -168,10 +168,7 @@ async fn listed(
         for alarm in
             alarms.filter(|alarm| alarm["source"]["id"].as_str().is_some_and(|id| silent.contains(id)))
         {
-            match alarm["status"] == "CLEARED" && alarm["count"] == 1 {
-                true => cleared += 1,
-                false => open += 1,
-            }
+            if alarm["status"] == "CLEARED" && alarm["count"] == 1 { cleared += 1 } else { open += 1 }
         }
         link = Page::read(response.body)?.next;
     }

@@ -41,10 +41,7 @@ fn note(notes: &AvailabilityRecord, devices: &HashMap<String, usize>, frame: &[u
     let now = notes.run.now();
     for (source, is_cleared) in reports(frame) {
         let Some(&device) = devices.get(&source) else { continue };
-        match is_cleared {
-            true => notes.vigil().cleared(device, now),
-            false => notes.vigil().raised(device, now),
-        }
+        if is_cleared { notes.vigil().cleared(device, now) } else { notes.vigil().raised(device, now) }
     }
 }
 

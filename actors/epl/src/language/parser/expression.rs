@@ -65,13 +65,11 @@ impl Parser<'_> {
 
     /// Returns the height of a node above a child of this height, or a mistake if the tree is too high.
     pub(super) fn grown(&self, height: usize, start: Span) -> Result<usize, Mistake> {
-        match height < MAX_HEIGHT {
-            true => Ok(height + 1),
-            false => {
-                let message =
-                    format!("the expression has more than {MAX_HEIGHT} operators one upon the other");
-                Err(Mistake::new(self.since(start), message))
-            }
+        if height < MAX_HEIGHT {
+            Ok(height + 1)
+        } else {
+            let message = format!("the expression has more than {MAX_HEIGHT} operators one upon the other");
+            Err(Mistake::new(self.since(start), message))
         }
     }
 

@@ -81,22 +81,21 @@ impl<'a> Parser<'a> {
 
     /// Consumes a symbol or a keyword if it is the current token.
     fn accept(&mut self, expected: &'static str) -> bool {
-        let stands = match expected.starts_with(|first: char| first.is_ascii_alphabetic()) {
-            true => self.at_word(expected),
-            false => self.at(expected),
+        let stands = if expected.starts_with(|first: char| first.is_ascii_alphabetic()) {
+            self.at_word(expected)
+        } else {
+            self.at(expected)
         };
-        match stands {
-            true => drop(self.advance()),
-            false => self.tried.push(expected),
+        if stands {
+            self.advance();
+        } else {
+            self.tried.push(expected)
         }
         stands
     }
 
     fn expect(&mut self, expected: &'static str) -> Result<(), Mistake> {
-        match self.accept(expected) {
-            true => Ok(()),
-            false => Err(self.found()),
-        }
+        if self.accept(expected) { Ok(()) } else { Err(self.found()) }
     }
 
     /// Consumes a name; any word is one.

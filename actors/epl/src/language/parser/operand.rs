@@ -40,9 +40,8 @@ impl Parser<'_> {
             return self.chained();
         }
         self.advance();
-        let operand = Box::new(self.nested(|parser| match is_not {
-            true => parser.expression_binding(Binding::Comparison),
-            false => parser.operand(),
+        let operand = Box::new(self.nested(|parser| {
+            if is_not { parser.expression_binding(Binding::Comparison) } else { parser.operand() }
         })?);
         self.height = self.grown(self.height, start)?;
         let kind = if is_not { ExpressionKind::Not(operand) } else { ExpressionKind::Negate(operand) };

@@ -122,8 +122,9 @@ fn check_statement_name(name: &str, span: Span) -> Result<(), Mistake> {
     if length == 0 || length > MAX_NAME {
         return Err(Mistake::new(span, format!("the name of a statement has 1 to {MAX_NAME} characters")));
     }
-    match name.contains(['/', '*']) || name.contains(char::is_control) {
-        true => Err(Mistake::new(span, "the name of a statement has no '/', '*' or control character")),
-        false => Ok(()),
+    if name.contains(['/', '*']) || name.contains(char::is_control) {
+        Err(Mistake::new(span, "the name of a statement has no '/', '*' or control character"))
+    } else {
+        Ok(())
     }
 }

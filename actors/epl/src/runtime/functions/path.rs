@@ -40,10 +40,7 @@ impl<'p> Steps<'p> {
         if let Some(inner) = self.rest.strip_prefix('[') {
             return self.bracket(inner);
         }
-        let name = match self.is_first {
-            true => self.rest,
-            false => self.rest.strip_prefix('.')?,
-        };
+        let name = if self.is_first { self.rest } else { self.rest.strip_prefix('.')? };
         let end = name.find(['.', '[']).unwrap_or(name.len());
         let (name, rest) = name.split_at(end);
         self.rest = rest;

@@ -70,14 +70,13 @@ pub(crate) fn update(stored: &[StoredModule], id: ModuleId, patch: &ModulePatch,
     let deployed = status == ModuleStatus::Deployed;
     let candidate = deployed.then(|| (id, module.name.as_str().into(), text.clone()));
     let planned = planned(&others, candidate);
-    match deployed {
-        true => {
-            accepted(&planned, id)?;
-            module.switched_off.clear();
-            module.warnings = planned.warnings(id, &text);
-            changes.push(ModuleChange::Deploy(module.clone()));
-        }
-        false => changes.push(ModuleChange::Undeploy { module: module.clone(), reason: None }),
+    if deployed {
+        accepted(&planned, id)?;
+        module.switched_off.clear();
+        module.warnings = planned.warnings(id, &text);
+        changes.push(ModuleChange::Deploy(module.clone()));
+    } else {
+        changes.push(ModuleChange::Undeploy { module: module.clone(), reason: None })
     }
     changes.extend(of_others(&others, &planned, now));
     Ok((changes, module))
@@ -163,9 +162,10 @@ fn apart(stored: &[StoredModule], id: ModuleId) -> Result<(StoredModule, Vec<Sto
 }
 
 fn check_free(others: &[StoredModule], name: &str) -> Result<()> {
-    match others.iter().any(|other| other.module.name == name) {
-        true => Err(Error::Duplicate { noun: Noun::Module, key: name.to_owned() }),
-        false => Ok(()),
+    if others.iter().any(|other| other.module.name == name) {
+        Err(Error::Duplicate { noun: Noun::Module, key: name.to_owned() })
+    } else {
+        Ok(())
     }
 }
 
