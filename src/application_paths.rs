@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use platform_model::application::{Application, ApplicationType, Standing};
+use platform_model::application::{Application, ApplicationType, TenantRelation};
 use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
 use platform_store::Database;
@@ -24,7 +24,7 @@ pub struct ApplicationPaths(Cache<(TenantId, Box<str>), Remembered>);
 #[derive(Debug, Clone)]
 struct Remembered {
     application: Arc<Application>,
-    standing: Standing,
+    standing: TenantRelation,
     /// See [`Database::applications_generation`].
     generation: u64,
 }
@@ -57,7 +57,7 @@ impl ApplicationPaths {
         }
         let found = self.find(database, tenant, context_path).await?;
         match found.filter(|known| known.application.kind == kind) {
-            Some(known) if known.standing == Standing::Uses => Ok(known.application),
+            Some(known) if known.standing == TenantRelation::Uses => Ok(known.application),
             Some(_) => Err(ApiError::forbidden_because("the tenant does not subscribe to the application")),
             None => Err(unknown()),
         }

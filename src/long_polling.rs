@@ -16,12 +16,12 @@ use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
-use platform_actors::session::{Answer, ClientId, SessionActor};
+use platform_actors::session::{ClientId, ConnectResponse, SessionActor};
 use platform_model::bayeux::channel::Endpoint;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::auth::{Caller, Source};
-use crate::connection::Line;
+use crate::connection::ConnectionHandle;
 use crate::csv;
 use crate::http::body::UnreadBody;
 use crate::http::error::Result;
@@ -140,7 +140,7 @@ impl HeldPoll {
                 let answer = ready!(held.poll_answer(cx));
                 if !answer.delivery.notifications.is_empty() && peer_is_gone(cx) {
                     held.give_back(answer);
-                    return Poll::Ready(held.text(Answer::default()));
+                    return Poll::Ready(held.text(ConnectResponse::default()));
                 }
                 Poll::Ready(held.text(answer))
             }
@@ -163,7 +163,7 @@ impl HeldPoll {
     /// stay for the next connect. The session is notified of the end when the poll is dropped.
     pub(crate) fn end_empty(&mut self) -> Text {
         match self {
-            Self::Json(held) => held.text(Answer::default()),
+            Self::Json(held) => held.text(ConnectResponse::default()),
             Self::Csv(held) => held.end_empty().into_bytes().into(),
         }
     }
@@ -226,7 +226,7 @@ struct HeldBody {
     held: Option<HeldPoll>,
     /// Whether the text was passed to the connection.
     is_told: bool,
-    line: Line,
+    line: ConnectionHandle,
     /// The timer of the next space.
     space: Pin<Box<Sleep>>,
     keep_alive: Duration,
@@ -236,7 +236,7 @@ struct HeldBody {
 impl HeldBody {
     /// Starts the body. The response head is sent together with the first space or with the text.
     fn begin(held: HeldPoll, request: &HttpRequest, realtime: &Realtime) -> Self {
-        let line = request.conn_data::<Line>().cloned().expect("every connection has its line");
+        let line = request.conn_data::<ConnectionHandle>().cloned().expect("every connection has its line");
         line.withhold_head();
         let keep_alive = realtime.platform.limits().keep_alive;
         let space = Box::pin(sleep(keep_alive));

@@ -107,13 +107,13 @@ fn without_body(response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> 
     if response.request().method() != Method::HEAD {
         return response;
     }
-    response.map_body(|_, body| BoxBody::new(Unsent(body.size())))
+    response.map_body(|_, body| BoxBody::new(UnsentBody(body.size())))
 }
 
 /// The length of a body that is not sent.
-struct Unsent(BodySize);
+struct UnsentBody(BodySize);
 
-impl MessageBody for Unsent {
+impl MessageBody for UnsentBody {
     type Error = Infallible;
 
     fn size(&self) -> BodySize {

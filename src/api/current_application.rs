@@ -6,7 +6,7 @@ use std::sync::Arc;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
-use platform_model::application::{ApplicationPatch, ApplicationUser, Duty, Secret};
+use platform_model::application::{ApplicationPatch, ApplicationUser, Secret, UserPurpose};
 use platform_model::application_credentials::ApplicationCredentials;
 use platform_model::application_settings::{Options, SettingsPlan};
 use platform_model::error::{Error, Noun};
@@ -44,7 +44,7 @@ pub async fn get_bootstrap_user(
     let id = applications::own(&caller, &platform, &path).await?.id;
     let user = platform_store::applications::users::find_bootstrap_user(platform.database(), id).await?;
     let user = user.ok_or_else(|| Error::not_found(Noun::Application, format!("{id}/bootstrapUser")))?;
-    let credentials = credentials(&secret_key, (id, Duty::Bootstrap), user)?;
+    let credentials = credentials(&secret_key, (id, UserPurpose::Bootstrap), user)?;
     Ok(reply::found(media_type, &credentials, &head.links()))
 }
 
@@ -59,7 +59,7 @@ pub async fn get(
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
-    let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
+    let ApplicationUser { application, .. } = acting(&caller, &[UserPurpose::Bootstrap])?;
     let media_type = head.accepted("application")?;
     let database = platform.database();
     let seen = platform_store::applications::see_application(database, &caller.0.tenant, application).await?;
@@ -80,7 +80,7 @@ pub async fn update(
     platform: web::Data<Platform>,
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
-    let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
+    let ApplicationUser { application, .. } = acting(&caller, &[UserPurpose::Bootstrap])?;
     head.check_mode()?;
     let (media_type, sent) = body.parse(&["application"], ApplicationPatch::parse).await?;
     let patch = ApplicationPatch {
@@ -112,7 +112,7 @@ pub async fn list_subscriptions(
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
-    let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
+    let ApplicationUser { application, .. } = acting(&caller, &[UserPurpose::Bootstrap])?;
     let mut listing = Listing::of(&head, "applicationUserCollection")?;
     if listing.query.get("pageSize").is_none() {
         listing.request.size = MAX_PAGE_SIZE;
@@ -121,7 +121,7 @@ pub async fn list_subscriptions(
     let page =
         platform_store::applications::users::list_service_users(database, application, &listing.request)
             .await?;
-    let of = (application, Duty::Service);
+    let of = (application, UserPurpose::Service);
     let members =
         page.members.into_iter().map(|user| credentials(&secret_key, of, user)).collect::<Result<_>>()?;
     let page = Page { members, next: page.next, count: page.count };
@@ -140,18 +140,18 @@ pub async fn get_settings(
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
-    let user = acting(&caller, &[Duty::Bootstrap, Duty::Service])?;
+    let user = acting(&caller, &[UserPurpose::Bootstrap, UserPurpose::Service])?;
     let media_type = head.accepted_json()?;
     let application =
         platform_store::applications::get_application(platform.database(), user.application).await?;
     let plan = SettingsPlan::of(&application)?;
     let own = options((&platform, &secret_key), &caller.0.tenant, &plan).await?;
     let settings = match user.duty {
-        Duty::Bootstrap => plan.of_owner(own),
-        Duty::Service if plan.asks_owner() => {
+        UserPurpose::Bootstrap => plan.of_owner(own),
+        UserPurpose::Service if plan.asks_owner() => {
             plan.of_subscriber(own, options((&platform, &secret_key), &application.owner, &plan).await?)
         }
-        Duty::Service => plan.of_subscriber(own, Options::new()),
+        UserPurpose::Service => plan.of_subscriber(own, Options::new()),
     };
     let json =
         serde_json::to_vec(&settings).expect("writing to memory does not fail and all keys are strings");
@@ -162,10 +162,10 @@ pub async fn get_settings(
 ///
 /// # Errors
 /// `Forbidden` for any other user.
-fn acting(caller: &AnyCaller, duties: &[Duty]) -> Result<ApplicationUser> {
+fn acting(caller: &AnyCaller, duties: &[UserPurpose]) -> Result<ApplicationUser> {
     let user = caller.0.application.filter(|user| duties.contains(&user.duty));
     user.ok_or_else(|| {
-        if duties.contains(&Duty::Service) {
+        if duties.contains(&UserPurpose::Service) {
             ApiError::forbidden_because("only users of microservices may do this")
         } else {
             ApiError::forbidden_because("only bootstrap users of microservices may do this")
@@ -197,7 +197,7 @@ async fn options(
 
 fn credentials(
     secret_key: &SecretKey,
-    (application, duty): (ApplicationId, Duty),
+    (application, duty): (ApplicationId, UserPurpose),
     user: StoredUser,
 ) -> Result<ApplicationCredentials> {
     let StoredUser { tenant, name, sealed_password } = user;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
-use platform_model::application::Duty;
+use platform_model::application::UserPurpose;
 use platform_model::error::{Error, Noun};
 use platform_model::id::{ApplicationId, TenantId};
 use platform_model::role;
@@ -92,7 +92,7 @@ pub async fn create(
     let (media_type, application) =
         body.parse(&["applicationReference", "application"], Subscription::parse_application).await?;
 
-    let secret = secret_key.draw_user_secret(&tenant, application, Duty::Service);
+    let secret = secret_key.draw_user_secret(&tenant, application, UserPurpose::Service);
     let database = platform.database();
     let by = (&offer, &secret);
     let subscription =

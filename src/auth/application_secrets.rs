@@ -3,7 +3,7 @@
 //! purpose; none is stored in clear text.
 
 use platform_model::application::{
-    ApplicationPatch, ApplicationType, Duty, NewApplication, Secret, ShownApplication,
+    ApplicationPatch, ApplicationType, NewApplication, Secret, ShownApplication, UserPurpose,
 };
 use platform_model::id::{ApplicationId, TenantId};
 use platform_store::applications::SeenApplication;
@@ -22,7 +22,7 @@ impl SecretKey {
         StoredSecrets {
             key: self.store_application_key(id, new.key.as_str()),
             resources_password: new.resources_password.as_ref().map(seal),
-            bootstrap: is_service.then(|| self.draw_user_secret(owner, id, Duty::Bootstrap)),
+            bootstrap: is_service.then(|| self.draw_user_secret(owner, id, UserPurpose::Bootstrap)),
         }
     }
 
@@ -69,7 +69,7 @@ impl SecretKey {
     }
 
     /// Generates the password of a user of a microservice in a tenant.
-    pub fn draw_user_secret(&self, tenant: &TenantId, id: ApplicationId, duty: Duty) -> UserSecret {
+    pub fn draw_user_secret(&self, tenant: &TenantId, id: ApplicationId, duty: UserPurpose) -> UserSecret {
         let password = password::generate();
         let place = format!("{id} {}", duty.as_str());
         let sealed = self.sealing().seal(["application user", tenant.as_str(), &place], &password);
@@ -81,7 +81,7 @@ impl SecretKey {
         &self,
         tenant: &TenantId,
         id: ApplicationId,
-        duty: Duty,
+        duty: UserPurpose,
         sealed: &str,
     ) -> Option<String> {
         let place = format!("{id} {}", duty.as_str());

@@ -9,7 +9,7 @@ use actix_web::{FromRequest, HttpRequest, dev};
 use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, Map};
 use platform_model::access::{Api, Authority, DevicePermissions, Permission};
-use platform_model::application::{ApplicationUser, Duty};
+use platform_model::application::{ApplicationUser, UserPurpose};
 use platform_model::id::TenantId;
 use platform_model::origin::{Origin, ProcessingMode};
 use platform_model::role::{self, RoleSet};
@@ -18,7 +18,7 @@ use tokio::time::sleep;
 
 use super::throttle::Source;
 use super::{Authenticator, cors};
-use crate::connection::{FOR_A_SILENT_PEER, Line};
+use crate::connection::{ConnectionHandle, FOR_A_SILENT_PEER};
 use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::head::Head;
 use crate::http::{RequestHead, application_key, authority, client_address};
@@ -182,7 +182,7 @@ impl Caller {
     /// Returns whether the caller is the bootstrap user of a microservice, which looks up the users it may
     /// act as (W-10).
     pub(crate) fn is_service_bootstrap(&self) -> bool {
-        self.application.is_some_and(|user| user.duty == Duty::Bootstrap)
+        self.application.is_some_and(|user| user.duty == UserPurpose::Bootstrap)
     }
 
     /// Returns whether the caller is no bootstrap user: those of devices and of microservices may only use
@@ -303,7 +303,7 @@ async fn authenticate(head: &impl Head) -> Result<Caller> {
 /// Resolves some time after the client has closed its half of the connection. The client may still read
 /// (B-24), but a verification may wait for much longer, and one without a client should make room for others.
 async fn client_left(request: &HttpRequest) {
-    let Some(line) = request.conn_data::<Line>() else { return pending().await };
+    let Some(line) = request.conn_data::<ConnectionHandle>() else { return pending().await };
     line.peer_ends().await;
     sleep(FOR_A_SILENT_PEER).await;
 }

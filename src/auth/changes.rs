@@ -10,7 +10,7 @@ use platform_model::id::TenantId;
 use super::Identity;
 
 /// The number of users whose changes are recorded individually; beyond it, the callers verified before are
-/// [`Standing::Unknown`].
+/// [`Validity::Unknown`].
 const KNOWN: usize = 100_000;
 
 /// The changes of users and tenants, numbered.
@@ -51,7 +51,7 @@ pub(super) enum TenantBy {
 
 /// The validity of a caller since its verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Validity {
     /// Nothing changed.
     Current,
     /// The user or the tenant changed: the caller must authenticate again.
@@ -75,7 +75,7 @@ impl Changes {
     }
 
     /// Returns the validity of a caller since its verification.
-    pub(super) fn standing(&self, identity: &Identity) -> Standing {
+    pub(super) fn standing(&self, identity: &Identity) -> Validity {
         self.0.read().standing(identity)
     }
 
@@ -84,7 +84,7 @@ impl Changes {
     pub(super) fn while_current(&self, identity: &Identity, by: TenantBy, remember: impl FnOnce()) {
         let log = self.0.read();
         let same_domains = by == TenantBy::Credentials || log.domains <= identity.seen;
-        if same_domains && log.standing(identity) == Standing::Current {
+        if same_domains && log.standing(identity) == Validity::Current {
             remember();
         }
     }
@@ -139,7 +139,7 @@ impl Log {
         *self = Self { count: self.count, floor: self.count, domains: self.domains, ..Self::default() };
     }
 
-    fn standing(&self, identity: &Identity) -> Standing {
+    fn standing(&self, identity: &Identity) -> Validity {
         let tenant = &identity.tenant;
         let of_user = self.users.get(tenant).and_then(|users| users.get(&*identity.user));
         let moments = [of_user, self.tenants.get(tenant)].into_iter().flatten();
@@ -147,9 +147,9 @@ impl Log {
             moments.fold((0, 0), |(standing, rights), of| (standing.max(of.standing), rights.max(of.rights)));
         let of_keys = self.options.get(tenant).filter(|_| identity.by_jwt()).copied().unwrap_or_default();
         match identity.seen {
-            seen if standing.max(of_keys) > seen => Standing::Changed,
-            seen if rights.max(self.floor) > seen => Standing::Unknown,
-            _ => Standing::Current,
+            seen if standing.max(of_keys) > seen => Validity::Changed,
+            seen if rights.max(self.floor) > seen => Validity::Unknown,
+            _ => Validity::Current,
         }
     }
 }
@@ -192,14 +192,14 @@ mod tests {
         changes.note(Changed::Users(&t1, &names("joe")), || {});
         let since = changes.now();
         let standing = |tenant, user| changes.standing(&verified(tenant, user, since, Proof::Password));
-        assert_eq!(standing(&t1, "joe"), Standing::Current);
+        assert_eq!(standing(&t1, "joe"), Validity::Current);
 
         changes.note(Changed::Users(&t1, &names("joe")), || {});
         changes.note(Changed::Tenant(&t2), || {});
 
-        assert_eq!(standing(&t1, "joe"), Standing::Changed);
-        assert_eq!(standing(&t1, "ann"), Standing::Current);
-        assert_eq!(standing(&t2, "joe"), Standing::Changed);
+        assert_eq!(standing(&t1, "joe"), Validity::Changed);
+        assert_eq!(standing(&t1, "ann"), Validity::Current);
+        assert_eq!(standing(&t2, "joe"), Validity::Changed);
     }
 
     #[test]
@@ -209,12 +209,12 @@ mod tests {
         changes.note(Changed::Rights(&t2, &Holders::Everybody), || {});
 
         let standing = |tenant, user| changes.standing(&verified(tenant, user, 0, Proof::Password));
-        assert_eq!(standing(&t1, "joe"), Standing::Unknown);
-        assert_eq!(standing(&t1, "ann"), Standing::Current);
-        assert_eq!(standing(&t2, "ann"), Standing::Unknown);
+        assert_eq!(standing(&t1, "joe"), Validity::Unknown);
+        assert_eq!(standing(&t1, "ann"), Validity::Current);
+        assert_eq!(standing(&t2, "ann"), Validity::Unknown);
 
         changes.note(Changed::Users(&t1, &names("joe")), || {});
-        assert_eq!(standing(&t1, "joe"), Standing::Changed);
+        assert_eq!(standing(&t1, "joe"), Validity::Changed);
     }
 
     #[test]
@@ -227,8 +227,8 @@ mod tests {
 
         changes.note(Changed::Options(&t1), || {});
 
-        assert_eq!(changes.standing(&basic), Standing::Current);
-        assert_eq!(changes.standing(&token), Standing::Changed);
+        assert_eq!(changes.standing(&basic), Validity::Current);
+        assert_eq!(changes.standing(&token), Validity::Changed);
     }
 
     #[test]
@@ -238,10 +238,10 @@ mod tests {
 
         changes.note(Changed::Anything, || {});
 
-        assert_eq!(changes.standing(&before), Standing::Unknown);
+        assert_eq!(changes.standing(&before), Validity::Unknown);
         assert_eq!(
             changes.standing(&verified(&t1, "joe", changes.now(), Proof::Password)),
-            Standing::Current
+            Validity::Current
         );
         let mut remembered = false;
         changes.while_current(&before, TenantBy::Credentials, || remembered = true);
@@ -269,6 +269,6 @@ mod tests {
         (0..=KNOWN).for_each(|n| changes.note(Changed::Users(&t1, &names(&n.to_string())), || {}));
 
         assert!(changes.0.read().entries <= KNOWN);
-        assert_eq!(changes.standing(&before), Standing::Unknown);
+        assert_eq!(changes.standing(&before), Validity::Unknown);
     }
 }

@@ -37,7 +37,7 @@ use ring::hmac;
 use access_token::GatewayCheck;
 use application_keys::ApplicationKeys;
 use basic::Credentials;
-use changes::{Changes, Standing, TenantBy};
+use changes::{Changes, TenantBy, Validity};
 use domains::Domains;
 use jwt::{PublicKeys, is_bearer};
 use password::{ChosenPasswords, HashChosen, SecretKey};
@@ -194,7 +194,7 @@ impl Authenticator {
     /// Returns whether nothing has changed about a caller since its verification, as far as this server
     /// knows.
     pub(crate) fn is_current(&self, caller: &Caller) -> bool {
-        caller.remaining() != Some(Duration::ZERO) && self.changes.standing(caller) == Standing::Current
+        caller.remaining() != Some(Duration::ZERO) && self.changes.standing(caller) == Validity::Current
     }
 
     /// Returns the current state of a caller on an open connection; `None` when user, tenant or key changed
@@ -207,10 +207,10 @@ impl Authenticator {
             return Ok(None);
         }
         match self.changes.standing(caller) {
-            Standing::Current => Ok(Some(caller.clone())),
-            Standing::Changed => Ok(None),
-            Standing::Unknown if !self.holds(&caller.proof).await? => Ok(None),
-            Standing::Unknown => self.load(&caller.tenant, &caller.user, caller.proof).await,
+            Validity::Current => Ok(Some(caller.clone())),
+            Validity::Changed => Ok(None),
+            Validity::Unknown if !self.holds(&caller.proof).await? => Ok(None),
+            Validity::Unknown => self.load(&caller.tenant, &caller.user, caller.proof).await,
         }
     }
 

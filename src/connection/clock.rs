@@ -103,12 +103,12 @@ impl Waiting {
 
 /// The registration of a connection with the clock.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Deadline {
     clock: Rc<Clock>,
     key: usize,
 }
 
-impl Place {
+impl Deadline {
     /// Registers a connection with a deadline after this time.
     pub(crate) fn take(clock: &Rc<Clock>, wait: Duration) -> Self {
         let key =
@@ -143,7 +143,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Deadline {
     fn drop(&mut self) {
         let mut waiting = self.clock.waiting.borrow_mut();
         waiting.remove(self.key);

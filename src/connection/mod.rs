@@ -2,7 +2,7 @@
 
 mod clock;
 mod framing;
-mod line;
+mod handle;
 mod patience;
 mod serving;
 mod stream;
@@ -10,10 +10,10 @@ pub(crate) mod upgraded;
 
 use std::time::Duration;
 
-pub(crate) use clock::{Clock, Place};
+pub(crate) use clock::{Clock, Deadline};
 pub(crate) use framing::OVERLONG;
-pub(crate) use line::{BodyIs, Connection, FOR_A_SILENT_PEER, Line};
-pub(crate) use patience::{Pace, Taking};
+pub(crate) use handle::{BodyIs, Connection, ConnectionHandle, FOR_A_SILENT_PEER};
+pub(crate) use patience::{Pace, WriteTimeout};
 pub(crate) use serving::{OverHttp, Serving};
 pub(crate) use stream::Stream;
 

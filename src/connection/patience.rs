@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 
 use platform_model::limits::Limits;
 
-use super::clock::{Clock, Place};
+use super::clock::{Clock, Deadline};
 use super::stream::Stream;
 
 /// Detects a peer that does not accept the bytes written to it.
 #[derive(Debug)]
-pub(crate) struct Taking {
+pub(crate) struct WriteTimeout {
     clock: Rc<Clock>,
     /// A peer that accepts nothing for this time counts as gone.
     longest: Duration,
     /// The timer of a write that found no space in the send buffer.
-    stuck: Option<Place>,
+    stuck: Option<Deadline>,
 }
 
-impl Taking {
+impl WriteTimeout {
     pub(crate) fn new(clock: Rc<Clock>, longest: Duration) -> Self {
         Self { clock, longest, stuck: None }
     }
@@ -42,7 +42,7 @@ impl Taking {
         if written.is_ready() {
             return written;
         }
-        let place = self.stuck.get_or_insert_with(|| Place::take(&self.clock, self.longest));
+        let place = self.stuck.get_or_insert_with(|| Deadline::take(&self.clock, self.longest));
         place.poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use actix_http::error::DispatchError;
 use futures_util::future::LocalBoxFuture;
 
-use super::line::Line;
+use super::handle::ConnectionHandle;
 use crate::telemetry;
 
 /// Serves a connection until it ends.
@@ -23,7 +23,7 @@ pub(crate) enum Serving {
 
 /// A connection that actix-http serves. When it has upgraded the connection, the line contains the next stage.
 pub(crate) struct OverHttp {
-    pub(crate) line: Line,
+    pub(crate) line: ConnectionHandle,
     pub(crate) served: LocalBoxFuture<'static, Result<(), DispatchError>>,
 }
 

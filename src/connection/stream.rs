@@ -70,7 +70,7 @@ impl Stream {
         }
     }
 
-    /// See [`Line::peer_is_gone`](super::Line::peer_is_gone).
+    /// See [`ConnectionHandle::peer_is_gone`](super::ConnectionHandle::peer_is_gone).
     pub(crate) fn peer_is_gone(&mut self, cx: &Context<'_>) -> bool {
         match self {
             Self::Plain(tcp) => match SockRef::from(&*tcp).peek(&mut [MaybeUninit::uninit()]) {

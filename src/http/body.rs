@@ -14,7 +14,7 @@ use futures_util::{Stream, StreamExt};
 use platform_actors::Platform;
 use platform_model::body::Body;
 
-use crate::connection::{BodyIs, Line, Pace, Place};
+use crate::connection::{BodyIs, ConnectionHandle, Deadline, Pace};
 use crate::http::RequestHead;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
@@ -25,17 +25,17 @@ use crate::stop::Stop;
 /// [`crate::connection`].
 pub struct Incoming {
     payload: web::Payload,
-    line: Option<Line>,
+    line: Option<ConnectionHandle>,
     pace: Pace,
     /// The deadline while the server waits for bytes.
-    waits: Option<Place>,
+    waits: Option<Deadline>,
 }
 
 impl Incoming {
     /// Wraps the body of a request.
     pub fn of(request: &HttpRequest, payload: web::Payload) -> Self {
         // The requests that CSV rows are converted into have no connection.
-        let line = request.conn_data::<Line>().cloned();
+        let line = request.conn_data::<ConnectionHandle>().cloned();
         line.iter().for_each(|line| line.body_is(BodyIs::Underway));
         Self { payload, line, pace: Pace::new(request.state::<Platform>().limits()), waits: None }
     }
@@ -45,7 +45,7 @@ impl Incoming {
     fn poll_pause(&mut self, cx: &Context<'_>) -> Poll<PayloadError> {
         let Some(line) = &self.line else { return Poll::Pending };
         line.body_is(BodyIs::Taken);
-        let waits = self.waits.get_or_insert_with(|| Place::take(line.clock(), self.pace.wait()));
+        let waits = self.waits.get_or_insert_with(|| Deadline::take(line.clock(), self.pace.wait()));
         if waits.poll(cx).is_pending() {
             return Poll::Pending;
         }

@@ -90,7 +90,7 @@ fn end(mut head: BytesMut, config: &ServiceConfig) -> BytesMut {
 }
 
 /// The response to a request.
-pub(super) enum Answer {
+pub(super) enum LaneResponse {
     /// A response that is sent immediately, and whether the connection closes after it.
     Now(Outgoing, bool),
     /// A poll that is held.
@@ -98,18 +98,18 @@ pub(super) enum Answer {
 }
 
 /// Holds the poll of a known client, with the same result as [`answer`].
-pub(super) fn hold_at_once(known: Option<&Result<Caller>>, request: &Request) -> Option<Answer> {
+pub(super) fn hold_at_once(known: Option<&Result<Caller>>, request: &Request) -> Option<LaneResponse> {
     let begun = Instant::now();
     let caller = known?.as_ref().ok().filter(|_| !request.has(&header::ORIGIN))?;
     let path = &request.lane.paths[request.outline.path];
     let answered = long_polling::hold_at_once(caller, request, request.body())?;
     path.durations.record(StatusCode::OK, begun.elapsed());
-    Some(Answer::of(answered, request, None))
+    Some(LaneResponse::of(answered, request, None))
 }
 
 /// Computes the response to a request and records its duration in the metrics like every other route. The duration of a
 /// held poll ends when the poll is held. `known` is the caller, if no database query is needed to authenticate it.
-pub(super) async fn answer(known: Option<Result<Caller>>, request: Request) -> Answer {
+pub(super) async fn answer(known: Option<Result<Caller>>, request: Request) -> LaneResponse {
     let (begun, mut closes) = (Instant::now(), request.outline.closes);
     let (path, config) = (&request.lane.paths[request.outline.path], &request.lane.config);
     let caller = match known {
@@ -132,18 +132,18 @@ pub(super) async fn answer(known: Option<Result<Caller>>, request: Request) -> A
         for_pages = Some(Box::new(headers));
     }
     let (status, answer) = match answered {
-        Ok(answered) => (StatusCode::OK, Answer::of(answered, &request, for_pages)),
+        Ok(answered) => (StatusCode::OK, LaneResponse::of(answered, &request, for_pages)),
         Err(error) => {
             let response = error.answer(&request);
             let status = response.status();
-            (status, Answer::Now(Outgoing::refusal(response, closes, for_pages, config), closes))
+            (status, LaneResponse::Now(Outgoing::refusal(response, closes, for_pages, config), closes))
         }
     };
     path.durations.record(status, begun.elapsed());
     answer
 }
 
-impl Answer {
+impl LaneResponse {
     fn of(answered: Answered, request: &Request, for_pages: Option<Box<HeaderMap>>) -> Self {
         let (closes, Answered { media_type, deprecated, body }) = (request.outline.closes, answered);
         let head = Head { media_type, deprecated, closes, for_pages };

@@ -11,10 +11,10 @@ use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Lane;
-use super::answer::{Answer, Head, Outgoing, answer, hold_at_once};
+use super::answer::{Head, LaneResponse, Outgoing, answer, hold_at_once};
 use super::request::{HEAD_BYTES, Look, Outline, Request, look};
 use crate::auth::Caller;
-use crate::connection::{KEEP_ALIVE, Pace, Place, REQUEST_HEAD, Stream};
+use crate::connection::{Deadline, KEEP_ALIVE, Pace, REQUEST_HEAD, Stream};
 use crate::http::error::ApiError;
 use crate::http::held_bytes::LARGE;
 use crate::long_polling::HeldPoll;
@@ -37,7 +37,7 @@ pub(super) struct Connection {
     /// The pending write, which is finished before anything else happens.
     outgoing: Option<Outgoing>,
     state: State,
-    place: Place,
+    deadline: Deadline,
     /// Whether the connection has sent a response before.
     is_used: bool,
 }
@@ -46,11 +46,11 @@ enum State {
     /// The connection waits for a request.
     Idle,
     /// The future is boxed, so that a waiting connection reserves no memory for it.
-    Answering(LocalBoxFuture<'static, Answer>),
+    Answering(LocalBoxFuture<'static, LaneResponse>),
     Holding(Hold),
     /// The response to a poll is being written. The poll is kept, because its session may have to wait until the write
     /// is finished.
-    Telling(HeldPoll, Behind),
+    Telling(HeldPoll, AfterResponse),
     Closing,
     /// The connection is handed over to actix-http.
     Leaving,
@@ -58,18 +58,18 @@ enum State {
 
 /// The state of a connection after its response.
 #[derive(Debug, Clone, Copy)]
-enum Behind {
+enum AfterResponse {
     Idle,
     Closing,
     Leaving,
 }
 
-impl From<Behind> for State {
-    fn from(behind: Behind) -> Self {
+impl From<AfterResponse> for State {
+    fn from(behind: AfterResponse) -> Self {
         match behind {
-            Behind::Idle => Self::Idle,
-            Behind::Closing => Self::Closing,
-            Behind::Leaving => Self::Leaving,
+            AfterResponse::Idle => Self::Idle,
+            AfterResponse::Closing => Self::Closing,
+            AfterResponse::Leaving => Self::Leaving,
         }
     }
 }
@@ -89,7 +89,7 @@ struct Hold {
 }
 
 /// The parts of a connection that is handed over: the stream, and the bytes that were read but not processed.
-pub(super) type Left = Option<(Stream, Vec<u8>)>;
+pub(super) type HandedOver = Option<(Stream, Vec<u8>)>;
 
 /// The event that ends the wait for a request.
 #[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
@@ -107,7 +107,7 @@ enum Next {
 impl Connection {
     pub(super) fn new(lane: Rc<Lane>, stream: Stream, peer: Option<SocketAddr>) -> Self {
         Self {
-            place: Place::take(&lane.clock, REQUEST_HEAD),
+            deadline: Deadline::take(&lane.clock, REQUEST_HEAD),
             lane,
             stream: Some(stream),
             peer,
@@ -131,7 +131,7 @@ impl Connection {
             }
             let Poll::Ready(came) = self.poll_read(cx)? else {
                 let is_over = self.is_used && self.unread.is_empty();
-                return self.place.poll(cx).map(|()| Ok(if is_over { Next::Ended } else { Next::Late }));
+                return self.deadline.poll(cx).map(|()| Ok(if is_over { Next::Ended } else { Next::Late }));
             };
             let next = match came {
                 0 if self.unread.is_empty() => Some(Next::Ended),
@@ -144,9 +144,9 @@ impl Connection {
             // The time limit of a head applies to the whole head, so further bytes do not extend it.
             if let Some(unfinished) = &mut self.unfinished {
                 unfinished.pace.came(came);
-                self.place.set(unfinished.pace.wait());
+                self.deadline.set(unfinished.pace.wait());
             } else if self.is_used && self.unread.len() == came {
-                self.place.set(REQUEST_HEAD);
+                self.deadline.set(REQUEST_HEAD);
             }
         }
     }
@@ -217,7 +217,7 @@ impl Connection {
         }
         match hold.poll.poll_text(cx, |_| false) {
             Poll::Ready(text) => Poll::Ready(Ok(Some(text))),
-            Poll::Pending => self.place.poll(cx).map(|()| Ok(None)),
+            Poll::Pending => self.deadline.poll(cx).map(|()| Ok(None)),
         }
     }
 
@@ -263,12 +263,12 @@ impl Connection {
     }
 
     /// Continues with the response to a request.
-    fn go_on(&mut self, answer: Answer) {
+    fn go_on(&mut self, answer: LaneResponse) {
         match answer {
-            Answer::Now(outgoing, closes) => self.answer(outgoing, closes),
-            Answer::Later(head, poll) => {
+            LaneResponse::Now(outgoing, closes) => self.answer(outgoing, closes),
+            LaneResponse::Later(head, poll) => {
                 self.state = State::Holding(Hold { head, poll, in_parts: false });
-                self.place.set(self.lane.limits().keep_alive);
+                self.deadline.set(self.lane.limits().keep_alive);
             }
         }
     }
@@ -279,11 +279,11 @@ impl Connection {
         self.write(outgoing);
     }
 
-    fn behind(&self, closes: bool) -> Behind {
+    fn behind(&self, closes: bool) -> AfterResponse {
         match closes {
-            true => Behind::Closing,
-            false if self.unread.is_empty() => Behind::Idle,
-            false => Behind::Leaving,
+            true => AfterResponse::Closing,
+            false if self.unread.is_empty() => AfterResponse::Idle,
+            false => AfterResponse::Leaving,
         }
     }
 
@@ -301,18 +301,18 @@ impl Connection {
         if outgoing.poll_all(cx, stream, &mut self.lane.buffer.borrow_mut())?.is_pending() {
             outgoing.is_stuck &= !stream.took_some();
             if !std::mem::replace(&mut outgoing.is_stuck, true) {
-                self.place.set(slowest);
+                self.deadline.set(slowest);
                 if let State::Telling(poll, _) = &mut self.state {
                     poll.writing_takes_a_while();
                 }
             }
-            return self.place.poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
+            return self.deadline.poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
         }
         self.outgoing = None;
         if let State::Telling(_, behind) = self.state {
             self.state = behind.into();
         }
-        self.place.set(match self.state {
+        self.deadline.set(match self.state {
             State::Holding(_) => self.lane.limits().keep_alive,
             State::Closing => slowest,
             _ => KEEP_ALIVE,
@@ -323,14 +323,14 @@ impl Connection {
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(stream) = &mut self.stream else { return Poll::Ready(Ok(())) };
         match Pin::new(stream).poll_shutdown(cx) {
-            Poll::Pending => self.place.poll(cx).map(Ok),
+            Poll::Pending => self.deadline.poll(cx).map(Ok),
             closed => closed,
         }
     }
 }
 
 impl Future for Connection {
-    type Output = io::Result<Left>;
+    type Output = io::Result<HandedOver>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let connection = self.get_mut();

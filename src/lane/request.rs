@@ -66,13 +66,13 @@ pub(super) struct Outline {
 /// The name and value of a header.
 #[derive(Debug, Clone, Copy, Default)]
 struct Field {
-    name: Place,
-    value: Place,
+    name: Slice,
+    value: Slice,
 }
 
 /// A range of bytes: the start, and the end (exclusive).
 #[derive(Debug, Clone, Copy, Default)]
-struct Place(u16, u16);
+struct Slice(u16, u16);
 
 /// Parses the bytes of a request. `find` returns the index of a path of the lane; a body may have up to `most` bytes.
 pub(super) fn look(bytes: &[u8], find: impl Fn(&str) -> Option<usize>, most: usize) -> Look {
@@ -170,7 +170,7 @@ impl Outline {
     }
 }
 
-impl Place {
+impl Slice {
     fn len(self) -> usize {
         usize::from(self.1 - self.0)
     }
@@ -181,11 +181,11 @@ impl Place {
 }
 
 /// Returns the range of a part of these bytes. An empty part may point elsewhere, so its range is empty.
-fn place(part: &[u8], bytes: &[u8]) -> Place {
+fn place(part: &[u8], bytes: &[u8]) -> Slice {
     let begin = (part.as_ptr() as usize).wrapping_sub(bytes.as_ptr() as usize);
     match u16::try_from(begin + part.len()) {
-        Ok(end) if !part.is_empty() => Place(begin as u16, end),
-        _ => Place::default(),
+        Ok(end) if !part.is_empty() => Slice(begin as u16, end),
+        _ => Slice::default(),
     }
 }
 

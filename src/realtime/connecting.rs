@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use actix::Addr;
-use platform_actors::session::{Carries, ClientId, Connect, FirstConnect, SessionActor};
+use platform_actors::session::{ClientId, Connect, FirstConnect, ResponseContent, SessionActor};
 use platform_model::bayeux::{Batch, RequestMessage};
 use tokio::sync::oneshot;
 
@@ -57,9 +57,9 @@ impl Connecting<'_> {
             false => Duration::ZERO,
         };
         let carries = match self.transport {
-            Transport::LongPolling => Carries::Notifications,
-            Transport::Socket(_) => Carries::Heartbeat,
-            Transport::Mute => Carries::Nothing,
+            Transport::LongPolling => ResponseContent::Notifications,
+            Transport::Socket(_) => ResponseContent::Heartbeat,
+            Transport::Mute => ResponseContent::Nothing,
         };
         let first = if self.realtime.compatibility.is_on() {
             FirstConnect::AnsweredAtOnce

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use actix::Addr;
 use platform_actors::hub::Notification;
-use platform_actors::session::{Abandoned, Answer, ClientId, ResumeConnect, SessionActor, Writing, Written};
+use platform_actors::session::{
+    Abandoned, ClientId, ConnectResponse, ResumeConnect, SessionActor, Writing, Written,
+};
 use platform_model::bayeux::Reply;
 use platform_model::bayeux::reply::Acknowledgement;
 use serde_json::value::RawValue;
@@ -20,7 +22,7 @@ use super::CONNECT;
 /// A connect that waits for notifications. Dropping it before its response notifies the session that the client went
 /// away and returns to the session the notifications that were received but not written.
 pub struct Held {
-    answer: oneshot::Receiver<Answer>,
+    answer: oneshot::Receiver<ConnectResponse>,
     session: Addr<SessionActor>,
     client: ClientId,
     id: Option<Box<RawValue>>,
@@ -38,7 +40,7 @@ enum Stage {
 
 impl Held {
     pub(super) fn new(
-        answer: oneshot::Receiver<Answer>,
+        answer: oneshot::Receiver<ConnectResponse>,
         session: Addr<SessionActor>,
         client: ClientId,
         id: Option<Box<RawValue>>,
@@ -47,15 +49,15 @@ impl Held {
     }
 
     /// Waits for the session's reply. A session that ended meanwhile counts as an unknown client.
-    pub async fn answer(&mut self) -> Answer {
+    pub async fn answer(&mut self) -> ConnectResponse {
         poll_fn(|cx| self.poll_answer(cx)).await
     }
 
     /// Polls for the session's reply, for transports that are polled themselves.
-    pub fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
+    pub fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<ConnectResponse> {
         Pin::new(&mut self.answer).poll(cx).map(|answer| {
             self.stage = Stage::Answered;
-            answer.unwrap_or_else(|_| Answer::unknown_client())
+            answer.unwrap_or_else(|_| ConnectResponse::unknown_client())
         })
     }
 
@@ -77,12 +79,12 @@ impl Held {
 
     /// Returns to the session a reply that could not be written. Its notifications stay in the queue for the next
     /// connect (B-22).
-    pub fn give_back(&self, answer: Answer) {
+    pub fn give_back(&self, answer: ConnectResponse) {
         self.session.do_send(Abandoned { unwritten: Some(answer.delivery) });
     }
 
     /// Returns the whole response to a connect: the notifications first, the reply to the connect last (B-07).
-    pub fn text(&self, answer: Answer) -> Text {
+    pub fn text(&self, answer: ConnectResponse) -> Text {
         let mut after = Vec::with_capacity(REPLY_BYTES);
         after.push(if answer.delivery.notifications.is_empty() { b'[' } else { b',' });
         self.write_reply(&answer, &mut after);
@@ -91,7 +93,7 @@ impl Held {
     }
 
     /// Writes the reply to the connect.
-    pub(super) fn write_reply(&self, answer: &Answer, out: &mut Vec<u8>) {
+    pub(super) fn write_reply(&self, answer: &ConnectResponse, out: &mut Vec<u8>) {
         let told = (answer.error, answer.advice, answer.delivery.batch);
         if let (None, None, None) = told {
             return Reply::write_connected(self.id.as_deref(), self.client, out);

@@ -16,8 +16,8 @@ use std::time::Duration;
 use actix::{Addr, Recipient};
 use actix_web::web;
 use platform_actors::session::{
-    Answer, AttachSocket, ClientId, Disconnect, FindOwner, SessionActor, SessionTemplates, SetSocketAside,
-    SocketMessage, UseTemplates,
+    AttachSocket, ClientId, ConnectResponse, Disconnect, FindOwner, SessionActor, SessionTemplates,
+    SetSocketAside, SocketMessage, UseTemplates,
 };
 use platform_actors::tenant::AcknowledgementExtension;
 use platform_actors::{NewSession, Platform, Tenant};
@@ -373,7 +373,7 @@ impl Replies {
     }
 
     /// Writes the notifications, followed by the reply to their connect.
-    fn connected(&mut self, held: &Held, answer: &Answer) {
+    fn connected(&mut self, held: &Held, answer: &ConnectResponse) {
         let notifications = &answer.delivery.notifications;
         self.0.reserve(notifications.iter().map(|n| n.json().len() + 1).sum::<usize>() + REPLY_BYTES);
         for notification in notifications {

@@ -2,7 +2,7 @@
 
 use actix::Addr;
 use platform_actors::session::{
-    self, Belongs, Rights, SessionActor, Subscribe, Subscribed, Unsubscribe, Verdict,
+    self, IsOwnedBy, Rights, SessionActor, Subscribe, Subscribed, Unsubscribe, Verdict,
 };
 use platform_actors::{Holders, Names};
 use platform_model::bayeux::{Pattern, RequestMessage, error};
@@ -24,7 +24,7 @@ impl Exchange<'_> {
     ) -> Result<()> {
         let channel = "/meta/subscribe";
         let Some(caller) = self.caller.clone() else { return Ok(()) };
-        if !session.send(Belongs { user: caller.user.clone() }).await.unwrap_or(false) {
+        if !session.send(IsOwnedBy { user: caller.user.clone() }).await.unwrap_or(false) {
             replies.unknown_client(message, channel);
             return Ok(());
         }
@@ -100,7 +100,7 @@ impl Exchange<'_> {
         }
         let user = Holders::Users(Names::from([(&*caller.user).into()]));
         Box::pin(self.realtime.platform.end_what_rested_on_lost_rights(&caller.tenant, user)).await;
-        session.send(Belongs { user: caller.user.clone() }).await.unwrap_or(false)
+        session.send(IsOwnedBy { user: caller.user.clone() }).await.unwrap_or(false)
     }
 
     /// Returns whether every module channel names a deployed module; any other first segment is a spelling error

@@ -20,7 +20,7 @@ use tokio::task::yield_now;
 use super::held::LARGE;
 use super::{Exchange, Held, Outcome, Realtime, Transport};
 use crate::auth::{Authenticator, Caller, Source, cors};
-use crate::connection::Line;
+use crate::connection::ConnectionHandle;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::{authority, client_address};
@@ -57,7 +57,7 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
         return Err(ApiError::MethodNotAllowed { allow: "POST".into() });
     }
     let realtime = request.state::<Realtime>().clone();
-    if let Some(line) = request.conn_data::<Line>() {
+    if let Some(line) = request.conn_data::<ConnectionHandle>() {
         line.bound_send_buffer();
     }
     let limits = realtime.platform.limits();

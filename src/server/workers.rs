@@ -25,7 +25,7 @@ use actix_web::{App, web};
 
 use super::components::Components;
 use crate::connection::{
-    Clock, Connection, KEEP_ALIVE, OverHttp, REQUEST_HEAD, Serving, Stream, Taking, upgraded,
+    Clock, Connection, KEEP_ALIVE, OverHttp, REQUEST_HEAD, Serving, Stream, WriteTimeout, upgraded,
 };
 use crate::csv::rest_caller::RestRoutes;
 use crate::lane::Lane;
@@ -160,7 +160,7 @@ impl Service<TcpStream> for Entrance {
     fn call(&self, stream: TcpStream) -> Self::Future {
         let (tls, lane, http) = (self.tls.clone(), self.lane.clone(), self.http.clone());
         let stop = self.stop.clone();
-        let taking = Taking::new(self.clock.clone(), self.slowest);
+        let taking = WriteTimeout::new(self.clock.clone(), self.slowest);
         Serving::Entering(Box::pin(async move {
             let peer = stream.peer_addr().ok();
             let mut stream = Stream::open(stream, tls).await?;

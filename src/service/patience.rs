@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_web::HttpRequest;
 
 use super::services::Services;
-use crate::connection::{FOR_A_SILENT_PEER, Line};
+use crate::connection::{ConnectionHandle, FOR_A_SILENT_PEER};
 use crate::stop::Stop;
 
 /// The timeout for the next part of a response while the server stops. Responses that never end, such as server-sent
@@ -18,13 +18,13 @@ const WHILE_STOPPING: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub(super) struct Patience {
     usual: Duration,
-    line: Option<Line>,
+    line: Option<ConnectionHandle>,
     stop: Arc<Stop>,
 }
 
 impl Patience {
     pub(super) fn of(request: &HttpRequest, services: &Services) -> Self {
-        let line = request.conn_data::<Line>().cloned();
+        let line = request.conn_data::<ConnectionHandle>().cloned();
         Self { usual: services.platform.limits().service_timeout, line, stop: services.stop.clone() }
     }
 
@@ -47,6 +47,6 @@ impl Patience {
     }
 
     fn client_is_silent(&self) -> bool {
-        self.line.as_ref().is_some_and(Line::peer_has_ended)
+        self.line.as_ref().is_some_and(ConnectionHandle::peer_has_ended)
     }
 }

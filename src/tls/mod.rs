@@ -180,7 +180,7 @@ pub(crate) fn has_ended(tcp: &TcpStream, session: &mut ServerConnection) -> (boo
             Ok(state) if state.peer_has_closed() => true,
             // A further request waits to be read.
             Ok(_) if !session.wants_read() => return (false, taken),
-            Ok(_) => match session.read_tls(&mut Unwaited(tcp)) {
+            Ok(_) => match session.read_tls(&mut RawSocket(tcp)) {
                 Ok(0) => true,
                 Ok(_) => {
                     taken = true;
@@ -194,9 +194,9 @@ pub(crate) fn has_ended(tcp: &TcpStream, session: &mut ServerConnection) -> (boo
 }
 
 /// A socket that is read without the event loop, which may not have noticed yet that bytes arrived.
-struct Unwaited<'a>(&'a TcpStream);
+struct RawSocket<'a>(&'a TcpStream);
 
-impl Read for Unwaited<'_> {
+impl Read for RawSocket<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         (&*SockRef::from(self.0)).read(buffer)
     }

@@ -136,14 +136,14 @@ pub enum Placement {
 
 /// How an upload is attached.
 #[derive(Debug)]
-pub enum Placed {
+pub enum AttachedUpload {
     /// The upload becomes the file, and the previous content is deleted.
     Alone(Content),
     /// Its bytes are appended to those of an incomplete file.
     Behind(Content),
 }
 
-impl Placed {
+impl AttachedUpload {
     /// Returns the resulting state of the file.
     pub fn content(&self) -> &Content {
         match self {
@@ -185,7 +185,12 @@ impl Placement {
     ///
     /// # Errors
     /// The errors of [`Placement::check`].
-    pub fn place(&self, event: EventId, present: Option<&Content>, uploaded: &Binary) -> Result<Placed> {
+    pub fn place(
+        &self,
+        event: EventId,
+        present: Option<&Content>,
+        uploaded: &Binary,
+    ) -> Result<AttachedUpload> {
         self.check(event, present)?;
         let uploaded = uploaded.clone();
         let whole = |binary| match self {
@@ -194,14 +199,15 @@ impl Placement {
         };
         Ok(match (self, present) {
             // Name and type are those of the first chunk.
-            (Self::Chunk(_), Some(Content::Incomplete(begun))) => {
-                Placed::Behind(whole(Binary { length: begun.length + uploaded.length, ..begun.clone() }))
-            }
+            (Self::Chunk(_), Some(Content::Incomplete(begun))) => AttachedUpload::Behind(whole(Binary {
+                length: begun.length + uploaded.length,
+                ..begun.clone()
+            })),
             // The name stays, because a raw body does not name the file.
             (Self::Replacement, Some(present)) => {
-                Placed::Alone(whole(Binary { name: present.binary().name.clone(), ..uploaded }))
+                AttachedUpload::Alone(whole(Binary { name: present.binary().name.clone(), ..uploaded }))
             }
-            _ => Placed::Alone(whole(uploaded)),
+            _ => AttachedUpload::Alone(whole(uploaded)),
         })
     }
 }
@@ -309,7 +315,7 @@ mod tests {
     fn last_chunk_completes_the_file_under_name_and_type_of_the_first() {
         let begun = Content::Incomplete(binary(1, "a", 5));
         let placed = chunk("5-7/8").place(EventId(7), Some(&begun), &binary(2, "b", 3)).expect("the next");
-        let Placed::Behind(Content::Complete(whole)) = placed else { panic!("{placed:?}") };
+        let AttachedUpload::Behind(Content::Complete(whole)) = placed else { panic!("{placed:?}") };
         assert_eq!((whole.id, &*whole.content_type, whole.length), (BinaryId(1), "text/a", 8));
     }
 

@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use platform_model::bayeux::Pattern;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
-use platform_store::announcements::{Change, Shift};
+use platform_store::announcements::{Change, RightsChange};
 use platform_store::users;
 use platform_store::watch;
 use tokio::sync::mpsc;
@@ -141,7 +141,7 @@ impl Platform {
                     self.end_sessions(tenant, Holders::Users(names.clone())).await;
                 }
                 Change::Tenant(tenant) => self.end_sessions(tenant, Holders::Everybody).await,
-                Change::Rights(tenant, of, Shift::Taken) => {
+                Change::Rights(tenant, of, RightsChange::Withdrawn) => {
                     self.end_denied(tenant, of.clone(), InDoubt::End).await;
                 }
                 Change::Anything => {
@@ -149,7 +149,7 @@ impl Platform {
                         self.end_denied(&tenant, Holders::Everybody, InDoubt::Stay).await;
                     }
                 }
-                Change::Rights(_, _, Shift::Given)
+                Change::Rights(_, _, RightsChange::Granted)
                 | Change::Options(_)
                 | Change::Availability(..)
                 | Change::Names(_)

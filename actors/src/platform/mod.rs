@@ -31,7 +31,7 @@ use crate::background::bulk_operation::BulkOperations;
 use crate::background::heartbeats::Heartbeats;
 use crate::background::presence::Presence;
 use crate::device::CachedMappings;
-use crate::event_processing::deployment::{Deployments, Foundation};
+use crate::event_processing::deployment::{Deployments, SharedDependencies};
 use crate::event_processing::feed::Feeds;
 use crate::event_processing::look_ups::LookUpPath;
 use crate::hub::{NotificationHub, SubscriptionCounts};
@@ -103,7 +103,7 @@ impl Platform {
                 ActorThread { arbiter, writer, heartbeats }
             };
             let threads = writers.into_iter().map(thread).collect();
-            let foundation = Foundation {
+            let foundation = SharedDependencies {
                 platform: platform.clone(),
                 database: database.clone(),
                 process,

@@ -15,7 +15,7 @@ use super::{Delivery, SessionActor, SessionContext, SessionTemplates};
 
 /// The response to a connect.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct ConnectResponse {
     /// The notifications; empty after a timeout or when a newer connect took over.
     pub delivery: Delivery,
     /// What the client should do next, if the response has to say so (B-08).
@@ -30,7 +30,7 @@ pub struct Answer {
 
 /// What the response to a connect carries, which depends on its transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carries {
+pub enum ResponseContent {
     /// A long poll: its response carries the notifications.
     Notifications,
     /// A connect over a socket is only a heartbeat, because notifications are sent as frames of their own (B-19).
@@ -60,11 +60,11 @@ pub struct Connect {
     /// The last batch that the client received (B-22).
     pub acknowledged: Option<i64>,
     /// What the response carries.
-    pub carries: Carries,
+    pub carries: ResponseContent,
     /// Whether the first connect of a session gets its response at once (compatibility switch, B-11).
     pub first: FirstConnect,
     /// The channel for the response.
-    pub reply_to: oneshot::Sender<Answer>,
+    pub reply_to: oneshot::Sender<ConnectResponse>,
 }
 
 /// How the first connect of a session is handled (B-11, C-20).
@@ -99,7 +99,7 @@ pub struct ResumeConnect {
     /// The hold time that the response advises for the next connect (B-08a).
     pub advised: Duration,
     /// The channel for the response.
-    pub reply_to: oneshot::Sender<Answer>,
+    pub reply_to: oneshot::Sender<ConnectResponse>,
 }
 
 /// Reports that a response takes a while to write, because the client reads slowly. The session does not end
@@ -120,8 +120,8 @@ pub struct Written;
 /// A connect that waits for notifications.
 #[derive(Debug)]
 pub(super) struct Parked {
-    reply_to: oneshot::Sender<Answer>,
-    carries: Carries,
+    reply_to: oneshot::Sender<ConnectResponse>,
+    carries: ResponseContent,
     /// The hold time that the response advises for the next connect.
     advised: Option<Duration>,
 }
@@ -137,11 +137,11 @@ impl Handler<Connect> for SessionActor {
 
     fn handle(&mut self, connect: Connect, ctx: &mut Self::Context) {
         if !self.belongs_to(&connect.user) {
-            return drop(connect.reply_to.send(Answer::unknown_client()));
+            return drop(connect.reply_to.send(ConnectResponse::unknown_client()));
         }
         self.connects += 1;
         self.appear(ctx);
-        self.answer_parked(Answer::default());
+        self.answer_parked(ConnectResponse::default());
         self.expires = connect.expires.map(Box::new);
         if let Some(interval) = connect.interval {
             self.interval = interval;
@@ -149,7 +149,7 @@ impl Handler<Connect> for SessionActor {
         if let Some(batch) = connect.acknowledged {
             self.queue.acknowledged(batch);
         }
-        if connect.carries == Carries::Notifications {
+        if connect.carries == ResponseContent::Notifications {
             // The newest connection of the client wins; an older socket may be half open (B-13a).
             self.leave_socket();
         }
@@ -171,9 +171,9 @@ impl Handler<ResumeConnect> for SessionActor {
     ) {
         if connect != self.connects || self.parked.is_some() {
             // A newer connect is parked, or was and is closed already.
-            return drop(reply_to.send(Answer::default()));
+            return drop(reply_to.send(ConnectResponse::default()));
         }
-        let (carries, advised) = (Carries::Notifications, Some(advised));
+        let (carries, advised) = (ResponseContent::Notifications, Some(advised));
         self.park(Parked { reply_to, carries, advised }, hold, ctx);
     }
 }
@@ -237,9 +237,9 @@ impl SessionActor {
     /// Returns whether the response to this connect carries notifications.
     fn are_carried_by(&self, parked: &Parked) -> bool {
         match parked.carries {
-            Carries::Notifications => true,
-            Carries::Heartbeat => self.queue.acknowledges(),
-            Carries::Nothing => false,
+            ResponseContent::Notifications => true,
+            ResponseContent::Heartbeat => self.queue.acknowledges(),
+            ResponseContent::Nothing => false,
         }
     }
 
@@ -248,7 +248,7 @@ impl SessionActor {
     pub(super) fn connect_timed_out(&mut self) {
         match &self.parked {
             Some(parked) if !self.are_carried_by(parked) => {
-                self.answer_parked(Answer { advice: parked.advice(), ..Answer::default() });
+                self.answer_parked(ConnectResponse { advice: parked.advice(), ..ConnectResponse::default() });
             }
             _ => self.deliver_to_parked(),
         }
@@ -260,7 +260,7 @@ impl SessionActor {
         let delivery = self.queue.take();
         let count = delivery.notifications.len() as u64;
         let (templates, connect) = (self.templates.clone(), self.connects);
-        let answer = Answer { delivery, advice: parked.advice(), error: None, templates, connect };
+        let answer = ConnectResponse { delivery, advice: parked.advice(), error: None, templates, connect };
         match parked.reply_to.send(answer) {
             Ok(()) => crate::metrics::DELIVERED.increment(count),
             Err(unsent) => self.queue.put_back(unsent.delivery),
@@ -268,7 +268,7 @@ impl SessionActor {
     }
 
     /// Completes a parked connect without notifications. Returns whether the transport received the response.
-    pub(super) fn answer_parked(&mut self, answer: Answer) -> bool {
+    pub(super) fn answer_parked(&mut self, answer: ConnectResponse) -> bool {
         // If the transport is gone nothing is lost, because the response holds no notifications.
         self.unpark().is_some_and(|parked| parked.reply_to.send(answer).is_ok())
     }

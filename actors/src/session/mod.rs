@@ -47,7 +47,9 @@ use actix::WeakAddr;
 use actix::prelude::*;
 use tokio::time::Instant;
 
-pub use connect::{Abandoned, Answer, Carries, Connect, FirstConnect, ResumeConnect, Writing, Written};
+pub use connect::{
+    Abandoned, Connect, ConnectResponse, FirstConnect, ResponseContent, ResumeConnect, Writing, Written,
+};
 pub use context::SessionContext;
 pub(crate) use context::{SessionTask, SharedSession};
 use platform_model::bayeux::{Advice, Pattern, error};
@@ -57,7 +59,7 @@ pub use queue::Delivery;
 pub(crate) use rights::ListSubscriptions;
 pub use rights::{Rights, Verdict, may_receive};
 pub use socket::{AttachSocket, Frame, SetSocketAside, SocketClosed, SocketMessage};
-pub use subscriptions::{Belongs, Subscribe, Subscribed, Unsubscribe};
+pub use subscriptions::{IsOwnedBy, Subscribe, Subscribed, Unsubscribe};
 pub use templates::{SessionTemplates, UseTemplates};
 
 use crate::hub::{Notification, NotificationHub, RemoveSubscriptions};
@@ -255,7 +257,7 @@ impl Actor for SessionActor {
         let socket = self.take_socket();
         let dropped = self.queue.len() as u64;
         crate::metrics::DROPPED.increment(dropped);
-        let responded = self.answer_parked(Answer::unknown_client());
+        let responded = self.answer_parked(ConnectResponse::unknown_client());
         if let Some(socket) = socket {
             let notice = if responded { EndNotice::InResponse } else { EndNotice::Missing };
             socket.end(self.client, notice);
@@ -316,7 +318,7 @@ impl Handler<Release> for SessionActor {
 
     fn handle(&mut self, release: Release, ctx: &mut Self::Context) {
         let advice = Advice::retry(release.interval, self.environment.limits.connect_timeout);
-        self.answer_parked(Answer { advice: Some(advice), ..Answer::default() });
+        self.answer_parked(ConnectResponse { advice: Some(advice), ..ConnectResponse::default() });
         if let Some(socket) = &self.socket {
             socket.leave();
         }
@@ -339,7 +341,7 @@ impl Handler<Disconnect> for SessionActor {
         let own = self.belongs_to(&disconnect.user);
         if own {
             // The held connect succeeds, because the client itself ended the session.
-            self.answer_parked(Answer::default());
+            self.answer_parked(ConnectResponse::default());
             if let Some(socket) = self.take_socket() {
                 socket.end(self.client, EndNotice::InResponse);
             }
@@ -349,7 +351,7 @@ impl Handler<Disconnect> for SessionActor {
     }
 }
 
-impl Answer {
+impl ConnectResponse {
     /// The response for a session that does not exist; it advises a new handshake (B-14).
     pub fn unknown_client() -> Self {
         Self { error: Some(error::UNKNOWN_CLIENT), advice: Some(Advice::HANDSHAKE), ..Self::default() }

@@ -38,7 +38,7 @@ pub struct Unsubscribe {
 /// may not receive.
 #[derive(Debug, Message)]
 #[rtype(result = "bool")]
-pub struct Belongs {
+pub struct IsOwnedBy {
     /// The user who sent the request.
     pub user: Arc<str>,
 }
@@ -54,10 +54,10 @@ pub enum Subscribed {
     TooMany,
 }
 
-impl Handler<Belongs> for SessionActor {
+impl Handler<IsOwnedBy> for SessionActor {
     type Result = bool;
 
-    fn handle(&mut self, belongs: Belongs, _: &mut Self::Context) -> bool {
+    fn handle(&mut self, belongs: IsOwnedBy, _: &mut Self::Context) -> bool {
         self.belongs_to(&belongs.user)
     }
 }

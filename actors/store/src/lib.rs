@@ -45,7 +45,7 @@ use measurements::rollups::Rollups;
 use measurements::shapes::Shapes;
 use platform_model::error::{Error, Result};
 use platform_model::limits::Limits;
-use room::Scarcity;
+use room::DiskSpaceFlag;
 pub use room::{Room, keep_log_short};
 use shared_lookups::{STATEMENTS_AT_ONCE, SharedLookups};
 use users::AccountLookup;
@@ -70,7 +70,7 @@ pub struct Database {
     accounts: Arc<SharedLookups<AccountLookup>>,
     lineages: Arc<SharedLookups<LineageLookup>>,
     reachable: Arc<AtomicBool>,
-    scarcity: Arc<Scarcity>,
+    scarcity: Arc<DiskSpaceFlag>,
     statement_timeout: Duration,
     ping: Duration,
     shapes: Arc<Shapes>,

@@ -25,7 +25,7 @@ pub enum Room {
 
 /// Whether room is scarce; all writers of the process share this flag.
 #[derive(Debug, Default)]
-pub(super) struct Scarcity(AtomicBool);
+pub(super) struct DiskSpaceFlag(AtomicBool);
 
 impl Database {
     /// Returns whether new data may be stored.

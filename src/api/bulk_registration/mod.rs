@@ -17,7 +17,7 @@ use platform_actors::Platform;
 use platform_actors::background::bulk_registration::{BulkRegistration, HashedDevice, Registered, Uploader};
 use platform_model::access::{Api, Permission};
 use platform_model::body::missing;
-use platform_model::bulk_registration::{Asked, NewDevice, Place, Row};
+use platform_model::bulk_registration::{NewDevice, Row, RowIdentity, RowRequest};
 use platform_model::error::Error;
 use platform_model::role;
 
@@ -131,17 +131,17 @@ async fn register(
     authenticator: &Authenticator,
     run: &mut BulkRegistration,
     rows: Vec<Row>,
-) -> Result<Vec<(Place, Registered)>> {
+) -> Result<Vec<(RowIdentity, Registered)>> {
     let mut done = Vec::with_capacity(rows.len());
     let (mut devices, mut places) = (Vec::new(), Vec::new());
     let (mut requests, mut places_of_requests) = (Vec::new(), Vec::new());
     for Row { place, asks } in rows {
         match asks {
-            Ok(Asked::Device(device)) => {
+            Ok(RowRequest::Device(device)) => {
                 devices.push(*device);
                 places.push(place);
             }
-            Ok(Asked::Request(request)) => {
+            Ok(RowRequest::Request(request)) => {
                 requests.push(request);
                 places_of_requests.push(place);
             }

@@ -6,7 +6,7 @@ use actix_web::http::header;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use platform_actors::background::bulk_registration::Registered;
-use platform_model::bulk_registration::Place;
+use platform_model::bulk_registration::RowIdentity;
 use platform_model::error::Error;
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ impl RegistrationResult {
     ///
     /// # Errors
     /// `Unavailable` when the disk is full.
-    pub(super) async fn note(&mut self, place: &Place, registered: &Registered) -> Result<()> {
+    pub(super) async fn note(&mut self, place: &RowIdentity, registered: &Registered) -> Result<()> {
         match registered {
             Registered::Created => {
                 self.created += 1;

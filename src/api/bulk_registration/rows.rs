@@ -4,7 +4,7 @@
 use std::io::{self, Cursor, Read};
 
 use actix_web::web::block;
-use platform_model::bulk_registration::{Header, Place, Row, separator};
+use platform_model::bulk_registration::{Header, Row, RowIdentity, separator};
 use platform_model::error::Error;
 use platform_model::id::TenantId;
 use tempfile::SpooledTempFile;
@@ -84,7 +84,7 @@ impl RowReader {
                     rows.push(self.header.row(line, &cells));
                 }
                 NextRecord::Unreadable(line) => {
-                    let place = Place { line, id: None, tenant: self.header.uploader().to_string() };
+                    let place = RowIdentity { line, id: None, tenant: self.header.uploader().to_string() };
                     rows.push(Row { place, asks: Err(unreadable(line)) });
                     return Ok((rows, false));
                 }

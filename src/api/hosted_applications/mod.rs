@@ -15,7 +15,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder, web};
 use futures_util::stream;
 use platform_actors::Platform;
-use platform_model::application::{Application, ApplicationType, Standing};
+use platform_model::application::{Application, ApplicationType, TenantRelation};
 use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
 use platform_store::applications::find_application_at;
@@ -108,7 +108,7 @@ async fn find(
         };
         // An upload, perhaps at another server, may have replaced the version in the meantime.
         match find_application_at(database, tenant, context_path).await? {
-            Some((now, Standing::Uses))
+            Some((now, TenantRelation::Uses))
                 if now.kind == kind && now.active_version != application.active_version =>
             {
                 application = now.into();

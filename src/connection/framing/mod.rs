@@ -27,14 +27,14 @@ const FRAMING: [&str; 4] = [CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE, "connect
 /// The state of the requests of a connection.
 #[derive(Debug)]
 pub(super) struct Requests {
-    place: Place,
+    place: Position,
     /// An incomplete head. It passes when it is complete.
     begun: Vec<u8>,
 }
 
 /// The position of the next byte within a request.
 #[derive(Debug)]
-enum Place {
+enum Position {
     Head,
     /// Within a body with a length; `left` is the number of bytes that remain.
     Body {
@@ -64,13 +64,13 @@ pub(super) enum Passing {
 
 impl Requests {
     pub(super) fn new() -> Self {
-        Self { place: Place::Head, begun: Vec::new() }
+        Self { place: Position::Head, begun: Vec::new() }
     }
 
     /// Returns whether the body of a request was broken. The bytes after it are not part of the body, and the start of
     /// the next request is unknown.
     pub(super) fn are_broken(&self) -> bool {
-        matches!(self.place, Place::Broken)
+        matches!(self.place, Position::Broken)
     }
 
     /// Returns the bytes that pass for these received bytes.
@@ -95,28 +95,28 @@ impl Requests {
         while at < bytes.len() {
             let rest = &bytes[at..];
             match &mut self.place {
-                Place::Beyond => return (bytes.len(), None),
-                Place::End | Place::Broken => return (at, None),
-                Place::Body { left, is_last } => {
+                Position::Beyond => return (bytes.len(), None),
+                Position::End | Position::Broken => return (at, None),
+                Position::Body { left, is_last } => {
                     let passing = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
                     (*left, at) = (*left - passing as u64, at + passing);
                     if *left == 0 {
-                        self.place = Place::behind(*is_last);
+                        self.place = Position::behind(*is_last);
                     }
                 }
-                Place::Chunks { chunks, is_last } => match chunks.follow(rest) {
+                Position::Chunks { chunks, is_last } => match chunks.follow(rest) {
                     Followed::Within => return (bytes.len(), None),
-                    Followed::To(end) => (self.place, at) = (Place::behind(*is_last), at + end),
-                    Followed::Broken(end) => (self.place, at) = (Place::Broken, at + end),
+                    Followed::To(end) => (self.place, at) = (Position::behind(*is_last), at + end),
+                    Followed::Broken(end) => (self.place, at) = (Position::Broken, at + end),
                 },
-                Place::Head => match look(rest) {
+                Position::Head => match look(rest) {
                     Look::Incomplete => {
                         self.begun = rest.to_vec();
                         return (at, None);
                     }
-                    Look::Unreadable => self.place = Place::Beyond,
+                    Look::Unreadable => self.place = Position::Beyond,
                     Look::Overlong => {
-                        self.place = Place::End;
+                        self.place = Position::End;
                         let request =
                             format!("GET {OVERLONG} HTTP/1.1\r\nhost:\r\nconnection: close\r\n\r\n");
                         return (at, Some(request.into()));
@@ -129,7 +129,7 @@ impl Requests {
     }
 }
 
-impl Place {
+impl Position {
     /// Returns the position after a request.
     fn behind(is_last: bool) -> Self {
         if is_last { Self::End } else { Self::Head }
@@ -201,7 +201,7 @@ enum Look {
     /// The target is too long.
     Overlong,
     /// A complete head: its length in bytes, and the position after it.
-    Head(usize, Place),
+    Head(usize, Position),
 }
 
 fn look(bytes: &[u8]) -> Look {
@@ -216,7 +216,7 @@ fn look(bytes: &[u8]) -> Look {
     match parsed {
         Err(_) => Look::Unreadable,
         Ok(_) if target > TARGET_BYTES => Look::Overlong,
-        Ok(httparse::Status::Complete(length)) => Look::Head(length, Place::behind_head(&request)),
+        Ok(httparse::Status::Complete(length)) => Look::Head(length, Position::behind_head(&request)),
         Ok(httparse::Status::Partial) if bytes.len() >= HEAD_BYTES => Look::Unreadable,
         Ok(httparse::Status::Partial) => Look::Incomplete,
     }

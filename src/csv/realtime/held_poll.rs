@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use actix_web::web;
 use futures_util::future::LocalBoxFuture;
-use platform_actors::session::{Answer, Delivery};
+use platform_actors::session::{ConnectResponse, Delivery};
 use platform_model::bayeux::Advice;
 use platform_model::id::TenantId;
 use tokio::time::Instant;
@@ -52,7 +52,7 @@ enum State {
 /// session.
 pub(super) struct Evaluation {
     held: Option<Held>,
-    answer: Answer,
+    answer: ConnectResponse,
     evaluated: LocalBoxFuture<'static, Result<Evaluated>>,
 }
 
@@ -104,11 +104,11 @@ impl HeldPoll {
     pub(crate) fn end_empty(&mut self) -> String {
         self.state = State::Over;
         let advice = Advice::retry(Duration::ZERO, self.row.csv.platform.limits().connect_timeout);
-        self.end(&Answer { advice: Some(advice), ..Answer::default() })
+        self.end(&ConnectResponse { advice: Some(advice), ..ConnectResponse::default() })
     }
 
     /// Returns the next state after a reply of the session, or the end of the body.
-    fn answered(&mut self, held: Held, answer: Answer) -> Result<State, String> {
+    fn answered(&mut self, held: Held, answer: ConnectResponse) -> Result<State, String> {
         if !answer.delivery.notifications.is_empty() {
             let (csv, tenant) = (self.row.csv.clone(), self.row.tenant.clone());
             return Ok(State::Evaluating(Box::new(Evaluation::new(held, answer, csv, tenant))));
@@ -155,7 +155,7 @@ impl HeldPoll {
         }
     }
 
-    fn end(&self, answer: &Answer) -> String {
+    fn end(&self, answer: &ConnectResponse) -> String {
         let mut lines = Lines::default();
         replies::write_connected(answer, self.row.line, &self.row.csv, &mut lines);
         lines.into_text()
@@ -164,7 +164,7 @@ impl HeldPoll {
 
 impl Evaluation {
     /// Starts to evaluate a reply with notifications.
-    pub(super) fn new(held: Held, answer: Answer, csv: web::Data<Csv>, tenant: TenantId) -> Self {
+    pub(super) fn new(held: Held, answer: ConnectResponse, csv: web::Data<Csv>, tenant: TenantId) -> Self {
         let notifications = answer.delivery.notifications.iter().map(|n| n.json().clone()).collect();
         let templates = answer.templates.as_ref().map(Arc::clone).unwrap_or_default();
         let evaluated = Box::pin(results::evaluate(csv, tenant, templates, notifications));
@@ -173,12 +173,12 @@ impl Evaluation {
 
     /// Consumes the first `count` notifications, which reached the client or matched no template. The others
     /// go back to the session.
-    pub(super) fn taken(mut self, count: usize) -> (Answer, Option<Held>) {
+    pub(super) fn taken(mut self, count: usize) -> (ConnectResponse, Option<Held>) {
         let (mut answer, held) = (std::mem::take(&mut self.answer), self.held.take());
         let notifications = answer.delivery.notifications.split_off(count);
         if let Some(held) = held.as_ref().filter(|_| !notifications.is_empty()) {
             let delivery = Delivery { notifications, batch: None };
-            held.give_back(Answer { delivery, ..Answer::default() });
+            held.give_back(ConnectResponse { delivery, ..ConnectResponse::default() });
         }
         (answer, held)
     }

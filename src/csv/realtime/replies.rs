@@ -1,6 +1,6 @@
 //! Bayeux replies as lines: 40 for an error, 86 for advice (S-52, S-54, S-56).
 
-use platform_actors::session::Answer;
+use platform_actors::session::ConnectResponse;
 use platform_model::bayeux::{Reconnect, error};
 use serde::Deserialize;
 
@@ -52,7 +52,7 @@ pub(super) fn write_denied(lines: &mut Lines) {
 
 /// Writes the lines of a connect without notifications: its client is unknown, or its time expired. A connect
 /// that a newer one replaced has no lines.
-pub(super) fn write_connected(answer: &Answer, line: usize, csv: &Csv, lines: &mut Lines) {
+pub(super) fn write_connected(answer: &ConnectResponse, line: usize, csv: &Csv, lines: &mut Lines) {
     if let Some(error) = answer.error {
         lines.push(["40", Message::Connect.channel(), error]);
     }

@@ -128,19 +128,19 @@ pub struct ApplicationUser {
     /// The microservice.
     pub application: ApplicationId,
     /// The purpose of the user.
-    pub duty: Duty,
+    pub duty: UserPurpose,
 }
 
 /// The purpose of a user of a microservice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Duty {
+pub enum UserPurpose {
     /// In its owner's tenant, the microservice lists its subscribers as this user (W-10).
     Bootstrap,
     /// The microservice works in the tenant of a subscriber as this user (W-11).
     Service,
 }
 
-impl Duty {
+impl UserPurpose {
     /// Returns the prefix of the names of such users; the name of the application follows (W-10).
     pub fn user_prefix(self) -> &'static str {
         match self {
@@ -169,7 +169,7 @@ impl Duty {
 
 /// The relation of a tenant to an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum TenantRelation {
     /// The tenant owns it or subscribes to it, and may use it.
     Uses,
     /// The tenant sees it on the market and does not use it.

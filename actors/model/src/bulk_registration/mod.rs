@@ -27,14 +27,14 @@ pub const MAX_COLUMNS: usize = 4096;
 #[derive(Debug)]
 pub struct Row {
     /// The identification of the row in the result.
-    pub place: Place,
+    pub place: RowIdentity,
     /// The request of the row, or why it cannot be processed.
-    pub asks: Result<Asked, Error>,
+    pub asks: Result<RowRequest, Error>,
 }
 
 /// The identification of a row in the result.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct RowIdentity {
     /// The line of the file where the row begins; the header is usually in line 1.
     pub line: u64,
     /// The value of ID, where the row has one.
@@ -45,7 +45,7 @@ pub struct Place {
 
 /// The request of a row.
 #[derive(Debug)]
-pub enum Asked {
+pub enum RowRequest {
     /// A user and, optionally, a device that it owns (N-12).
     Device(Box<NewDevice>),
     /// A registration request, which waits for its device (N-11).
@@ -113,7 +113,7 @@ pub struct CredentialUpdate<'a> {
     device_id: &'a str,
 }
 
-impl Place {
+impl RowIdentity {
     /// Returns the entry of a failed row in the result. `line` is the text `DeviceInfo{…}` of N-15, because clients
     /// read it as a string; so the line number is part of the reason.
     pub fn failed(&self, reason: &str) -> Failure<'_> {

@@ -2,7 +2,9 @@
 
 use super::header::{Column, Form};
 use super::properties::Properties;
-use super::{Asked, Header, MAX_PATH, NewDevice, NewDeviceObject, NewRequest, Password, Place, Row};
+use super::{
+    Header, MAX_PATH, NewDevice, NewDeviceObject, NewRequest, Password, Row, RowIdentity, RowRequest,
+};
 use crate::body::MAX_SHORT_TEXT;
 use crate::error::{Error, Result};
 use crate::external_id::NewExternalId;
@@ -38,15 +40,15 @@ impl Header {
             // It is unknown which cell is the ID, and it might be the password.
             let (given, allowed) = (format!("{} columns", cells.len()), self.width().to_string());
             let asks = Err(Error::invalid_value("row", given, &allowed));
-            return Row { place: Place { line, id: None, tenant: own }, asks };
+            return Row { place: RowIdentity { line, id: None, tenant: own }, asks };
         }
         let cells = Cells::of(self, cells);
         let id = Some(cells.id).filter(|id| !id.is_empty());
         let tenant = if self.names_tenants() { cells.tenant.chars().take(100).collect() } else { own };
-        let place = Place { line, id: id.map(|id| id.chars().take(1000).collect()), tenant };
+        let place = RowIdentity { line, id: id.map(|id| id.chars().take(1000).collect()), tenant };
         let asks = match self.form {
-            Form::Devices => self.device(&cells).map(|device| Asked::Device(device.into())),
-            Form::Requests => cells.request().map(Asked::Request),
+            Form::Devices => self.device(&cells).map(|device| RowRequest::Device(device.into())),
+            Form::Requests => cells.request().map(RowRequest::Request),
         };
         Row { place, asks }
     }
@@ -190,7 +192,7 @@ mod tests {
 
     fn device(names: &str, values: &str) -> Box<NewDevice> {
         match row(names, values, "main").asks {
-            Ok(Asked::Device(device)) => device,
+            Ok(RowRequest::Device(device)) => device,
             other => panic!("{values}: {other:?}"),
         }
     }
@@ -301,7 +303,8 @@ mod tests {
     fn tenant_of_another_than_the_management_tenant_is_ignored() {
         let device = device("ID;CREDENTIALS;TENANT", "a1;secret-1;other");
         assert_eq!(device.tenant.as_str(), "main");
-        let Ok(Asked::Device(device)) = row("ID;CREDENTIALS;TENANT", "a1;secret-1;other", "management").asks
+        let Ok(RowRequest::Device(device)) =
+            row("ID;CREDENTIALS;TENANT", "a1;secret-1;other", "management").asks
         else {
             panic!("no device")
         };
@@ -314,7 +317,7 @@ mod tests {
             let names = ["ID", "CREDENTIALS", "TYPE", "NAME", "PATH", "SHELL", "external-x", "a.b"];
             let header = Header::parse(&names, &TenantId::parse("main").expect("an id")).expect("a header");
             let row = header.row(1, &cells);
-            if let Ok(Asked::Device(device)) = row.asks {
+            if let Ok(RowRequest::Device(device)) = row.asks {
                 proptest::prop_assert!(device.user.starts_with("device_") && !device.user.contains(':'));
                 proptest::prop_assert!(device.object.is_none_or(|object| !object.object.fragments.to_json().contains("\\u0000")));
             }

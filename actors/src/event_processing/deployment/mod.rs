@@ -82,7 +82,7 @@ struct Held {
 }
 
 /// The dependencies that the modules of all tenants share.
-pub(crate) struct Foundation {
+pub(crate) struct SharedDependencies {
     pub(crate) platform: Weak<Platform>,
     pub(crate) database: Database,
     /// The number of this process.
@@ -93,8 +93,8 @@ pub(crate) struct Foundation {
 
 impl Deployments {
     /// Starts the threads of modules; no module runs yet.
-    pub(crate) fn new(foundation: Foundation, look_ups: LookUpPath) -> Self {
-        let Foundation { platform, database, process, limits, ids } = foundation;
+    pub(crate) fn new(foundation: SharedDependencies, look_ups: LookUpPath) -> Self {
+        let SharedDependencies { platform, database, process, limits, ids } = foundation;
         let (requests, requested) = mpsc::channel(OUTBOUND);
         Self {
             platform,

@@ -3,7 +3,7 @@
 //! The database says which modules are deployed; the runner reconciles the running modules with it, again and again. A
 //! module whose text, deployment and dependencies on other modules are unchanged goes on with its state.
 
-use crate::event_processing::feed::Appetite;
+use crate::event_processing::feed::ReadStreams;
 use crate::writes::WriteContext;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::Deployments;
 use super::hold::Hold;
 use super::off::{Off, What};
 use crate::event_processing::module_actor::{
-    Cause, Deployment, End, ModuleActor, Outlet, Renamed, Share, Steps, Total, Trouble, Wake, Workplace,
+    Cause, Deployment, End, ModuleActor, ModuleContext, Outlet, Renamed, Share, Steps, Total, Trouble, Wake,
 };
 use crate::event_processing::writes::{TenantWrites, Writes};
 use crate::metrics;
@@ -155,7 +155,7 @@ impl TenantRunner {
         ctx: &mut Context<Self>,
     ) {
         let deployment = Deployment { module: stored.module.id, number: stored.deployment };
-        let place = Workplace {
+        let place = ModuleContext {
             deployment,
             plan: plan.clone(),
             look_ups: Arc::new(self.deployments.look_ups(self.tenant())),
@@ -173,7 +173,7 @@ impl TenantRunner {
             let module = ctx.address();
             let wake = Box::new(move || module.do_send(Wake));
             let (module, queue) = (deployment.module, limits.module_queue);
-            let feed = context.feeds.attach(module, Appetite::of(&planned), queue, wake);
+            let feed = context.feeds.attach(module, ReadStreams::of(&planned), queue, wake);
             let (faults, overflow) = (ctx.address().recipient(), ctx.address().recipient());
             let writes = Writes::start(writes, module, faults, overflow);
             let outlet = Outlet { module, name: called, context, writes };

@@ -10,7 +10,9 @@ use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::input_stream::InputStreams;
 use platform_model::links::Links;
-use platform_store::modules::holders::{self, Lost, ModuleHold, Survey, TAKEN_OVER_AT_ONCE, Terms};
+use platform_store::modules::holders::{
+    self, LostConnection, ModuleHold, Survey, TAKEN_OVER_AT_ONCE, TakeoverConditions,
+};
 use platform_store::modules::session::ModuleSession;
 use tokio::time::{sleep, timeout};
 
@@ -35,7 +37,7 @@ impl Deployments {
     pub(crate) async fn start(self: &Arc<Self>, links: Links) -> Result<()> {
         // It is set once: a process starts its modules once.
         let _ = self.links.set(links);
-        while self.look_after(Lost::IsGone).await? == TAKEN_OVER_AT_ONCE {}
+        while self.look_after(LostConnection::IsGone).await? == TAKEN_OVER_AT_ONCE {}
         let runners: Vec<_> = self.held.lock().values().map(|held| held.runner.clone()).collect();
         let settling = runners.iter().map(|runner| runner.send(Reconcile { generation: None }));
         let settled = timeout(STARTED, join_all(settling)).await;
@@ -49,7 +51,7 @@ impl Deployments {
     pub(crate) async fn keep_going(self: Arc<Self>) {
         let pause = self.limits.module_lease.min(self.limits.module_idle) / 3;
         loop {
-            let looked = self.look_after(Lost::MayComeBack).await;
+            let looked = self.look_after(LostConnection::MayComeBack).await;
             if let Err(error) = &looked {
                 tracing::debug!(%error, "the leases of modules cannot be checked now");
             }
@@ -61,10 +63,10 @@ impl Deployments {
 
     /// Checks all leases. Returns the number of tenants whose modules were acquired. `lost` says how to treat holders
     /// whose connections have ended, when the own connection is new; otherwise they ended while this process watched.
-    async fn look_after(self: &Arc<Self>, lost: Lost) -> Result<usize> {
+    async fn look_after(self: &Arc<Self>, lost: LostConnection) -> Result<usize> {
         let mut own = self.session.lock().await;
         let (session, lost) = match own.take().filter(|session| !session.is_over()) {
-            Some(session) => (session, Lost::IsGone),
+            Some(session) => (session, LostConnection::IsGone),
             None => (self.open_session().await?, lost),
         };
         let looked = timeout(self.limits.module_lease, self.look_by(&session, lost)).await;
@@ -77,7 +79,7 @@ impl Deployments {
         looked.map_err(|_| Error::unavailable("leases of modules took too long"))?
     }
 
-    async fn look_by(self: &Arc<Self>, session: &ModuleSession, lost: Lost) -> Result<usize> {
+    async fn look_by(self: &Arc<Self>, session: &ModuleSession, lost: LostConnection) -> Result<usize> {
         let kept = self.renew(session).await?;
         let survey: HashMap<TenantId, Survey> = holders::survey(session).await?.into_iter().collect();
         self.leave_idle(session, &kept, &survey).await?;
@@ -138,13 +140,13 @@ impl Deployments {
 
     /// Acquires the modules that nobody runs, and those whose events arrive here and no longer at their holder.
     /// Returns the number of tenants.
-    async fn take_on(self: &Arc<Self>, session: &ModuleSession, lost: Lost) -> Result<usize> {
+    async fn take_on(self: &Arc<Self>, session: &ModuleSession, lost: LostConnection) -> Result<usize> {
         let Some(platform) = self.platform.upgrade() else { return Ok(0) };
         let living = platform.living_tenants();
         let missed = living.iter().filter(|(_, tenant)| tenant.context().feeds.take_missed());
         let missed: Vec<TenantId> = missed.map(|(id, _)| id.clone()).collect();
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
-        let terms = Terms { lost, lease, idle: self.limits.module_idle };
+        let terms = TakeoverConditions { lost, lease, idle: self.limits.module_idle };
         let taken = holders::take_over(session, self.process, &missed, terms).await?;
         if taken.len() == TAKEN_OVER_AT_ONCE {
             self.look_soon();

@@ -48,7 +48,7 @@ pub(crate) struct Feed {
 /// The queue between the writers and one module.
 struct Reader {
     module: ModuleId,
-    appetite: Appetite,
+    appetite: ReadStreams,
     capacity: usize,
     wake: Box<dyn Fn() + Send + Sync>,
     waiting: Mutex<Waiting>,
@@ -81,12 +81,12 @@ pub(crate) enum Fed {
 
 /// The streams that a module reads.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Appetite {
+pub(crate) struct ReadStreams {
     pub(crate) inputs: InputStreams,
     pub(crate) streams: Vec<Arc<str>>,
 }
 
-impl Appetite {
+impl ReadStreams {
     /// Returns what a module with this plan must be fed with.
     pub(crate) fn of(plan: &ModulePlan) -> Self {
         let named = plan.streams.iter().filter_map(|stream| match stream {
@@ -158,7 +158,7 @@ impl Feeds {
     pub(crate) fn attach(
         &self,
         module: ModuleId,
-        appetite: Appetite,
+        appetite: ReadStreams,
         capacity: usize,
         wake: Box<dyn Fn() + Send + Sync>,
     ) -> Feed {

@@ -21,8 +21,8 @@ fn event_deleted() -> Input {
     input_of(Occurrence::Told(PublishedChange::EventDeleted(EventId(7))), 1)
 }
 
-fn reads(inputs: &[InputStream]) -> Appetite {
-    let mut appetite = Appetite::default();
+fn reads(inputs: &[InputStream]) -> ReadStreams {
+    let mut appetite = ReadStreams::default();
     inputs.iter().for_each(|stream| appetite.inputs.insert(*stream));
     appetite
 }
@@ -107,7 +107,7 @@ fn module_that_overflowed_takes_nothing_more_and_hears_so() {
 fn few_large_ones_overflow_as_many_small_ones_do() {
     let feeds = Feeds::default();
     let (streams, wake) = (vec![Arc::from("s")], Box::new(|| {}));
-    let appetite = Appetite { streams, ..Appetite::default() };
+    let appetite = ReadStreams { streams, ..ReadStreams::default() };
     let feed = feeds.attach(ModuleId(1), appetite, 1000, wake);
     let forward = |bytes: usize| feeds.forward(ModuleId(2), &"s".into(), &row(bytes as u32));
     (0..3).for_each(|_| forward(WAITING_BYTES / 3));
@@ -191,7 +191,7 @@ fn rows_go_to_the_other_modules_that_read_their_stream() {
     let feeds = Feeds::default();
     let attach = |id, streams: &[&str]| {
         let streams = streams.iter().map(|stream| Arc::from(*stream)).collect();
-        feeds.attach(ModuleId(id), Appetite { streams, ..Appetite::default() }, 10, Box::new(|| {}))
+        feeds.attach(ModuleId(id), ReadStreams { streams, ..ReadStreams::default() }, 10, Box::new(|| {}))
     };
     let [own, other, stranger] = [attach(1, &["s"]), attach(2, &["t", "s"]), attach(3, &["t"])];
     feeds.forward(ModuleId(1), &"s".into(), &row(1));

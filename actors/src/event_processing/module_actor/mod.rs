@@ -30,7 +30,7 @@ use crate::metrics;
 pub(crate) use outlet::Outlet;
 pub(crate) use share::{Share, Total};
 pub(crate) use steps::Steps;
-use steps::{Ran, Then};
+use steps::{NextAction, Ran};
 pub(crate) use trouble::{Cause, Trouble};
 use trouble::{Faults, shown};
 
@@ -80,7 +80,7 @@ pub(crate) struct Deployment {
 }
 
 /// The dependencies of a module's actor.
-pub(crate) struct Workplace {
+pub(crate) struct ModuleContext {
     pub(crate) deployment: Deployment,
     pub(crate) plan: Arc<ModulePlan>,
     pub(crate) look_ups: Arc<StoreLookUps>,
@@ -93,7 +93,7 @@ pub(crate) struct Workplace {
 
 /// The actor of a running module.
 pub(crate) struct ModuleActor {
-    place: Workplace,
+    place: ModuleContext,
     outlet: Outlet,
     /// The module; absent while it takes steps on a blocking thread.
     steps: Option<Steps>,
@@ -104,7 +104,7 @@ pub(crate) struct ModuleActor {
 }
 
 impl ModuleActor {
-    pub(crate) fn new(place: Workplace, outlet: Outlet, steps: Steps) -> Self {
+    pub(crate) fn new(place: ModuleContext, outlet: Outlet, steps: Steps) -> Self {
         metrics::MODULES.increment(1);
         Self { place, outlet, steps: Some(steps), woken: false, faults: Faults::default(), timer: None }
     }
@@ -160,22 +160,22 @@ impl ModuleActor {
                 return self.switch_off(trouble, ctx);
             }
         }
-        if !ran.off.is_empty() && !matches!(ran.then, Then::SwitchOff(_)) {
+        if !ran.off.is_empty() && !matches!(ran.then, NextAction::SwitchOff(_)) {
             let (deployment, off) = (self.place.deployment, ran.off);
             self.place.runner.do_send(StatementsOff { deployment, off });
         }
         let woken = std::mem::take(&mut self.woken);
         match ran.then {
-            Then::SwitchOff(trouble) => self.switch_off(trouble, ctx),
-            Then::Rest(deadline) if !woken => match deadline {
+            NextAction::SwitchOff(trouble) => self.switch_off(trouble, ctx),
+            NextAction::Rest(deadline) if !woken => match deadline {
                 Some(deadline) => self.work_in(self.until(deadline).min(LONGEST_REST), ctx),
                 None => self.forget_timer(ctx),
             },
-            Then::Gather(deadline) => {
+            NextAction::Gather(deadline) => {
                 let rest = deadline.map_or(GATHER, |deadline| self.until(deadline).min(GATHER));
                 self.work_in(rest, ctx);
             }
-            Then::Rest(_) | Then::GoOn => {
+            NextAction::Rest(_) | NextAction::GoOn => {
                 // A message to itself would be handled before other actors have a turn.
                 let turn = yield_now().into_actor(self);
                 ctx.spawn(turn.map(|(), actor, ctx| actor.work(ctx)));

@@ -15,7 +15,7 @@ use platform_store::operations;
 use tokio::time::sleep;
 
 use super::TenantWrites;
-use super::deed::{Children, Deed};
+use super::module_write::{Children, ModuleWrite};
 use crate::device::{
     AddChildren, DeleteEvent, DeleteManagedObject, DeviceActor, QueueOperation, RaiseAlarm, UpdateAlarm,
     UpdateEvent, UpdateManagedObject, UpdateOperation,
@@ -34,28 +34,28 @@ impl TenantWrites {
     ///
     /// # Errors
     /// Returns `NotFound`, `Unavailable` or `Database`.
-    pub(super) async fn device_of(&self, deed: &Deed) -> Result<Option<ManagedObjectId>> {
+    pub(super) async fn device_of(&self, deed: &ModuleWrite) -> Result<Option<ManagedObjectId>> {
         let (database, tenant) = (&self.reads, &self.tenant);
         Ok(Some(match deed {
-            Deed::CreateManagedObject { .. } => return Ok(None),
-            Deed::UpdateManagedObject(id, ..) | Deed::DeleteManagedObject(id) => *id,
-            Deed::CreateEvent(event) => event.source,
-            Deed::CreateMeasurements(measurements) => {
+            ModuleWrite::CreateManagedObject { .. } => return Ok(None),
+            ModuleWrite::UpdateManagedObject(id, ..) | ModuleWrite::DeleteManagedObject(id) => *id,
+            ModuleWrite::CreateEvent(event) => event.source,
+            ModuleWrite::CreateMeasurements(measurements) => {
                 return Ok(measurements.first().map(|measurement| measurement.source));
             }
-            Deed::CreateOperation(operation) => operation.device,
-            Deed::CreateAlarm(alarm) => alarm.source,
-            Deed::UpdateEvent(id, _) | Deed::DeleteEvent(id) => {
+            ModuleWrite::CreateOperation(operation) => operation.device,
+            ModuleWrite::CreateAlarm(alarm) => alarm.source,
+            ModuleWrite::UpdateEvent(id, _) | ModuleWrite::DeleteEvent(id) => {
                 self.patiently(async || events::get_event(database, tenant, *id).await).await?.source
             }
-            Deed::DeleteMeasurement(id) => {
+            ModuleWrite::DeleteMeasurement(id) => {
                 let get = async || rows::get_measurement(database, tenant, *id).await;
                 self.patiently(get).await?.source
             }
-            Deed::UpdateOperation(id, _) => {
+            ModuleWrite::UpdateOperation(id, _) => {
                 self.patiently(async || operations::get_operation(database, tenant, *id).await).await?.device
             }
-            Deed::UpdateAlarm(id, _) => {
+            ModuleWrite::UpdateAlarm(id, _) => {
                 self.patiently(async || alarms::get_alarm(database, tenant, *id).await).await?.source
             }
         }))
@@ -67,10 +67,10 @@ impl TenantWrites {
     /// # Errors
     /// Returns the error that a client's request would receive, and `Conflict` if this process no longer holds
     /// the tenant's modules.
-    pub(super) async fn carry_out(&self, deed: &Deed, origin: &Arc<Origin>) -> Result<()> {
+    pub(super) async fn carry_out(&self, deed: &ModuleWrite, origin: &Arc<Origin>) -> Result<()> {
         let (database, tenant, origin) = (&self.reads, &self.tenant, origin.clone());
         match deed {
-            Deed::CreateManagedObject { object, owner, children } => {
+            ModuleWrite::CreateManagedObject { object, owner, children } => {
                 let mut by = Origin::clone(&origin);
                 by.user = owner.clone().unwrap_or(by.user);
                 let new = NewObject { object: object.clone(), origin: by };
@@ -80,54 +80,54 @@ impl TenantWrites {
                     None => Ok(()),
                 }
             }
-            Deed::UpdateManagedObject(id, patch, children) => {
+            ModuleWrite::UpdateManagedObject(id, patch, children) => {
                 if children.is_empty() || !patch.is_empty() {
                     let message = UpdateManagedObject { patch: patch.clone(), origin: origin.clone() };
                     self.ask(*id, message).await?;
                 }
                 self.add_children(*id, children, &origin).await
             }
-            Deed::DeleteManagedObject(id) => {
+            ModuleWrite::DeleteManagedObject(id) => {
                 self.ask(*id, DeleteManagedObject { cascade: Cascade::default(), origin }).await
             }
-            Deed::CreateEvent(event) => {
+            ModuleWrite::CreateEvent(event) => {
                 let create = async || self.living()?.create_event(event.clone(), &origin, None).await;
                 self.patiently(create).await.map(drop)
             }
-            Deed::UpdateEvent(id, patch) => {
+            ModuleWrite::UpdateEvent(id, patch) => {
                 let get = async || events::get_event(database, tenant, *id).await;
                 let event = Arc::new(self.patiently(get).await?);
                 let source = event.source;
                 self.ask(source, UpdateEvent { event, patch: patch.clone(), origin }).await.map(drop)
             }
-            Deed::DeleteEvent(id) => {
+            ModuleWrite::DeleteEvent(id) => {
                 let get = async || events::get_event(database, tenant, *id).await;
                 let event = Arc::new(self.patiently(get).await?);
                 self.ask(event.source, DeleteEvent { event, origin }).await
             }
-            Deed::CreateMeasurements(measurements) => {
+            ModuleWrite::CreateMeasurements(measurements) => {
                 let new = NewMeasurements { measurements: measurements.clone(), origin: (*origin).clone() };
                 let create = async || self.living()?.create_measurements(new.clone(), None).await;
                 self.patiently(create).await.map(drop)
             }
-            Deed::DeleteMeasurement(id) => {
+            ModuleWrite::DeleteMeasurement(id) => {
                 self.patiently(async || self.living()?.delete_measurement(*id, &origin).await).await
             }
-            Deed::CreateOperation(operation) => {
+            ModuleWrite::CreateOperation(operation) => {
                 let message = QueueOperation { operation: operation.clone(), origin };
                 self.ask(operation.device, message).await.map(drop)
             }
-            Deed::UpdateOperation(id, patch) => {
+            ModuleWrite::UpdateOperation(id, patch) => {
                 let get = async || operations::get_operation(database, tenant, *id).await;
                 let operation = Arc::new(self.patiently(get).await?);
                 let (device, patch) = (operation.device, patch.clone());
                 let message = UpdateOperation { operation, patch, only_from: None, origin };
                 self.ask(device, message).await.map(drop)
             }
-            Deed::CreateAlarm(alarm) => {
+            ModuleWrite::CreateAlarm(alarm) => {
                 self.ask(alarm.source, RaiseAlarm { alarm: alarm.clone(), origin }).await.map(drop)
             }
-            Deed::UpdateAlarm(id, patch) => {
+            ModuleWrite::UpdateAlarm(id, patch) => {
                 let get = async || alarms::get_alarm(database, tenant, *id).await;
                 let alarm = Arc::new(self.patiently(get).await?);
                 let source = alarm.source;

@@ -9,9 +9,9 @@ mod allowance;
 mod body;
 mod carrying_out;
 pub(super) mod cells;
-mod deed;
 mod lanes;
 mod message;
+mod module_write;
 mod queue;
 mod request;
 #[cfg(test)]

@@ -15,9 +15,9 @@ use platform_model::origin::Origin;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::allowance::Place;
-use super::deed::Deed;
 use super::lanes::Lanes;
-use super::request::Asked;
+use super::module_write::ModuleWrite;
+use super::request::RequestRow;
 use super::{TenantWrites, message};
 use crate::event_processing::module_actor::Faulted;
 use crate::metrics;
@@ -45,7 +45,7 @@ pub(super) struct Order {
 #[derive(Debug)]
 struct Write {
     statement: usize,
-    deed: Deed,
+    deed: ModuleWrite,
     depth: Depth,
     /// The backlog space of all rows that the write consists of.
     places: Vec<Place>,
@@ -102,7 +102,7 @@ impl Queue {
             }
             return None;
         }
-        match Deed::of(stream, &row) {
+        match ModuleWrite::of(stream, &row) {
             Ok(deed) => deed.map(|deed| Write { statement, deed, depth, places: vec![place] }),
             Err(error) => {
                 self.tell(statement, &error);
@@ -133,7 +133,7 @@ impl Queue {
     }
 
     async fn request(&self, order: Order) {
-        let outcome = match Asked::of(&order.row) {
+        let outcome = match RequestRow::of(&order.row) {
             Ok(asked) => self.shared.request(asked, order.depth).await,
             Err(error) => Err(Fault::new(error.to_string())),
         };
@@ -150,12 +150,12 @@ impl Queue {
 /// Combines a write with the measurements that directly follow it in the lane of its device, if they have the
 /// same statement and depth, so that a fault is reported for the right statement.
 fn along(mut write: Write, device: Option<ManagedObjectId>, lanes: &mut Lanes<Write>) -> Write {
-    if !matches!(write.deed, Deed::CreateMeasurements(_)) {
+    if !matches!(write.deed, ModuleWrite::CreateMeasurements(_)) {
         return write;
     }
     let own = (write.statement, write.depth);
     let may = |next: &Write| {
-        (next.statement, next.depth) == own && matches!(next.deed, Deed::CreateMeasurements(_))
+        (next.statement, next.depth) == own && matches!(next.deed, ModuleWrite::CreateMeasurements(_))
     };
     for next in lanes.along_with(device, MEASUREMENTS_AT_ONCE, may) {
         write.deed.take_along(next.deed);

@@ -27,7 +27,7 @@ const MAX_HEADERS: (usize, usize) = (16 << 10, 100);
 
 /// A request as its row describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct RequestRow {
     pub(super) url: String,
     pub(super) method: String,
     pub(super) body: Option<String>,
@@ -37,7 +37,7 @@ pub(super) struct Asked {
     pub(super) source: Option<ManagedObjectId>,
 }
 
-impl Asked {
+impl RequestRow {
     /// Reads the row. `headers` is either text with lines of the form `Name: value`, or an object of names and
     /// values. A body that is not text is sent as JSON.
     ///
@@ -120,10 +120,10 @@ impl TenantWrites {
     ///
     /// # Errors
     /// Returns a fault if nothing sends requests, if too many requests wait, or if no response arrives.
-    pub(super) async fn request(&self, asked: Asked, depth: Depth) -> Result<(), Fault> {
+    pub(super) async fn request(&self, asked: RequestRow, depth: Depth) -> Result<(), Fault> {
         let turn = self.requests_under_way.acquire().await;
         let (answer, answered) = oneshot::channel();
-        let Asked { url, method, body, authorization, content_type, headers, source } = asked;
+        let RequestRow { url, method, body, authorization, content_type, headers, source } = asked;
         let tenant = self.tenant.clone();
         let request = OutboundRequest {
             tenant,

@@ -10,9 +10,9 @@ use platform_model::timestamp::Timestamp;
 
 use super::body::json;
 use super::cells::Cells;
-use super::deed::Deed;
 use super::message;
-use super::request::Asked;
+use super::module_write::ModuleWrite;
+use super::request::RequestRow;
 
 type Cell = (&'static str, Value);
 
@@ -125,7 +125,8 @@ fn objects_and_their_children_are_named_by_ids_in_lists_or_alone() {
         ("childAssets", list(vec![id(1), text("2"), Value::Integer(3)])),
         ("childDevices", id(4)),
     ]);
-    let Ok(Some(Deed::CreateManagedObject { owner, children, object })) = Deed::of(CreateManagedObject, &row)
+    let Ok(Some(ModuleWrite::CreateManagedObject { owner, children, object })) =
+        ModuleWrite::of(CreateManagedObject, &row)
     else {
         panic!("it creates an object")
     };
@@ -139,7 +140,7 @@ fn objects_and_their_children_are_named_by_ids_in_lists_or_alone() {
 
 #[test]
 fn rows_that_no_request_could_be_are_faults_that_say_why() {
-    let fault = |stream: OutputStream, cells: Vec<Cell>| match Deed::of(stream, &row(cells)) {
+    let fault = |stream: OutputStream, cells: Vec<Cell>| match ModuleWrite::of(stream, &row(cells)) {
         Err(error) => error.to_string(),
         Ok(deed) => panic!("{deed:?}"),
     };
@@ -171,7 +172,7 @@ fn rows_that_no_request_could_be_are_faults_that_say_why() {
 #[test]
 fn operation_that_is_created_is_pending_whatever_its_row_says() {
     let row = row(vec![("deviceId", id(7)), ("status", text("SUCCESSFUL"))]);
-    let Ok(Some(Deed::CreateOperation(operation))) = Deed::of(CreateOperation, &row) else {
+    let Ok(Some(ModuleWrite::CreateOperation(operation))) = ModuleWrite::of(CreateOperation, &row) else {
         panic!("it creates an operation")
     };
     assert_eq!(operation.queued().status.as_str(), "PENDING");
@@ -202,7 +203,7 @@ fn requests_are_read_with_headers_as_lines_or_as_an_object() {
             ("source", id(7)),
             ("headers", headers),
         ];
-        Asked::of(&row(cells)).expect("valid")
+        RequestRow::of(&row(cells)).expect("valid")
     };
     let lines = asked(text("X-A: 1\r\n\r\nX-B:two: three \n"));
     let object =
@@ -220,7 +221,7 @@ fn requests_that_would_break_out_of_their_place_are_faults() {
         let mut cells = vec![("url", text("http://h")), ("method", text("GET"))];
         cells.retain(|(known, _)| *known != name);
         cells.push((name, value));
-        Asked::of(&row(cells))
+        RequestRow::of(&row(cells))
     };
     assert!(ask("body", text("any\r\ntext")).is_ok());
     for (name, value) in [
@@ -247,8 +248,8 @@ proptest::proptest! {
     fn any_text_in_any_column_is_a_write_or_a_fault_without_a_panic(value in "\\PC{0,30}|[0-9eE.+-]{0,20}") {
         for stream in [CreateAlarm, UpdateManagedObject, CreateMeasurement, UpdateOperation] {
             let names = ["id", "type", "time", "text", "source", "deviceId", "status", "severity", "childAssets"];
-            let _ = Deed::of(stream, &row(names.map(|name| (name, text(&value))).into()));
+            let _ = ModuleWrite::of(stream, &row(names.map(|name| (name, text(&value))).into()));
         }
-        let _ = Asked::of(&row(["url", "method", "headers", "source"].map(|name| (name, text(&value))).into()));
+        let _ = RequestRow::of(&row(["url", "method", "headers", "source"].map(|name| (name, text(&value))).into()));
     }
 }

@@ -18,7 +18,7 @@ async fn session_with_one_subscription_and_a_parked_connect_in_bytes() {
         "SessionActor {} Parked {} Answer {} Connect {} Pattern {} Queue {}",
         size_of::<SessionActor>(),
         size_of::<Parked>(),
-        size_of::<Answer>(),
+        size_of::<ConnectResponse>(),
         size_of::<Connect>(),
         size_of::<Pattern>(),
         size_of::<Queue>(),

@@ -42,7 +42,7 @@ fn new_session() -> NewSession {
 }
 
 /// A long poll without special requests, and the receiver of its response.
-fn new_connect() -> (Connect, oneshot::Receiver<Answer>) {
+fn new_connect() -> (Connect, oneshot::Receiver<ConnectResponse>) {
     let (reply_to, answer) = oneshot::channel();
     let connect = Connect {
         user: USER.into(),
@@ -51,7 +51,7 @@ fn new_connect() -> (Connect, oneshot::Receiver<Answer>) {
         advised: None,
         interval: None,
         acknowledged: None,
-        carries: Carries::Notifications,
+        carries: ResponseContent::Notifications,
         first: FirstConnect::Held,
         reply_to,
     };
@@ -94,11 +94,11 @@ fn start_with(limits: Limits, new: NewSession) -> Bench {
 }
 
 impl Bench {
-    fn connect(&self) -> oneshot::Receiver<Answer> {
+    fn connect(&self) -> oneshot::Receiver<ConnectResponse> {
         self.connect_with(|_| {})
     }
 
-    fn connect_with(&self, wish: impl FnOnce(&mut Connect)) -> oneshot::Receiver<Answer> {
+    fn connect_with(&self, wish: impl FnOnce(&mut Connect)) -> oneshot::Receiver<ConnectResponse> {
         let (mut connect, answer) = new_connect();
         wish(&mut connect);
         self.session.do_send(connect);
@@ -119,7 +119,7 @@ impl Bench {
     }
 }
 
-fn texts(answer: &Answer) -> Vec<&str> {
+fn texts(answer: &ConnectResponse) -> Vec<&str> {
     answer.delivery.notifications.iter().map(|n| std::str::from_utf8(n.json()).expect("UTF-8")).collect()
 }
 
@@ -223,7 +223,7 @@ async fn newer_connect_takes_over_and_the_older_gets_an_empty_response() {
 }
 
 impl Bench {
-    fn resume(&self, connect: u64, hold: Duration) -> oneshot::Receiver<Answer> {
+    fn resume(&self, connect: u64, hold: Duration) -> oneshot::Receiver<ConnectResponse> {
         let (reply_to, answer) = oneshot::channel();
         self.session.do_send(ResumeConnect { connect, hold, advised: HOLD, reply_to });
         answer
@@ -366,7 +366,7 @@ async fn stopping_server_sends_empty_responses_with_the_advice_to_come_back_late
     assert_eq!((advice.reconnect, advice.interval), (Reconnect::Retry, Some(interval)));
 }
 
-async fn publish_to(pattern: Pattern) -> Answer {
+async fn publish_to(pattern: Pattern) -> ConnectResponse {
     let bench = start(Limits::default());
     let subscribe = Subscribe { user: USER.into(), patterns: vec![pattern], templates: None };
     assert_eq!(bench.session.send(subscribe).await.expect("alive"), Subscribed::Done);

@@ -86,8 +86,8 @@ async fn endings(socket: &Addr<SlowSocket>) -> Vec<&'static str> {
     socket.send(Received).await.expect("the socket lives").1
 }
 
-fn heartbeat(bench: &Bench) -> oneshot::Receiver<Answer> {
-    bench.connect_with(|connect| connect.carries = Carries::Heartbeat)
+fn heartbeat(bench: &Bench) -> oneshot::Receiver<ConnectResponse> {
+    bench.connect_with(|connect| connect.carries = ResponseContent::Heartbeat)
 }
 
 #[actix::test]
@@ -187,7 +187,7 @@ async fn what_was_not_acknowledged_over_a_long_poll_comes_with_the_next_connect_
     bench.attach(&SlowSocket::that_reads()).await;
 
     let again = bench.connect_with(|connect| {
-        (connect.carries, connect.acknowledged) = (Carries::Heartbeat, Some(0));
+        (connect.carries, connect.acknowledged) = (ResponseContent::Heartbeat, Some(0));
     });
 
     assert_eq!((texts(&lost), texts(&again.await.expect("answered"))), (vec!["1"], vec!["1"]));

@@ -22,11 +22,11 @@ pub enum Holders {
 
 /// Whether rights were added or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shift {
+pub enum RightsChange {
     /// Rights were only added, so no session ends.
-    Given,
+    Granted,
     /// Some rights may be gone, so sessions that depend on them end.
-    Taken,
+    Withdrawn,
 }
 
 /// A change of data that servers cache.
@@ -35,7 +35,7 @@ pub enum Change {
     /// Users whose password changed, or who were disabled or deleted: their sessions end (U-16).
     Users(TenantId, Names),
     /// Users whose rights changed (B-18b).
-    Rights(TenantId, Holders, Shift),
+    Rights(TenantId, Holders, RightsChange),
     /// The status or the domain of a tenant changed: all its sessions end (Z-01).
     Tenant(TenantId),
     /// A cached option of a tenant changed.
@@ -118,7 +118,7 @@ impl Change {
         if let Some(list) = text.strip_prefix(USERS) {
             return Some(Self::Users(tenant, serde_json::from_str(list).ok()?));
         }
-        for shift in [Shift::Given, Shift::Taken] {
+        for shift in [RightsChange::Granted, RightsChange::Withdrawn] {
             match text.strip_prefix(shift.word()) {
                 None => {}
                 Some("") => return Some(Self::Rights(tenant, Holders::Everybody, shift)),
@@ -139,16 +139,16 @@ impl Change {
     }
 }
 
-impl Shift {
+impl RightsChange {
     /// Returns the kind of a change of rights, given whether it is certain that no right was lost.
     pub(crate) fn unless_lost(nothing_is_lost: bool) -> Self {
-        if nothing_is_lost { Self::Given } else { Self::Taken }
+        if nothing_is_lost { Self::Granted } else { Self::Withdrawn }
     }
 
     fn word(self) -> &'static str {
         match self {
-            Self::Given => GIVEN,
-            Self::Taken => TAKEN,
+            Self::Granted => GIVEN,
+            Self::Withdrawn => TAKEN,
         }
     }
 }
@@ -186,9 +186,9 @@ mod tests {
         let (tenant, users) = (tenant(), names(&["joe", "a \"quoted\" name", "ünï"]));
         vec![
             Change::Users(tenant.clone(), users.clone()),
-            Change::Rights(tenant.clone(), Holders::Users(users.clone()), Shift::Given),
-            Change::Rights(tenant.clone(), Holders::Users(users), Shift::Taken),
-            Change::Rights(tenant.clone(), Holders::Everybody, Shift::Taken),
+            Change::Rights(tenant.clone(), Holders::Users(users.clone()), RightsChange::Granted),
+            Change::Rights(tenant.clone(), Holders::Users(users), RightsChange::Withdrawn),
+            Change::Rights(tenant.clone(), Holders::Everybody, RightsChange::Withdrawn),
             Change::Tenant(tenant.clone()),
             Change::Options(tenant.clone()),
             Change::Availability(tenant.clone(), ManagedObjectId(7)),

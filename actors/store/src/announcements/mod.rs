@@ -23,7 +23,7 @@ use platform_model::id::TenantId;
 use super::{Database, until_uncontended};
 pub(crate) use bus::Bus;
 use bus::CarriedOut;
-pub use changes::{Change, Shift};
+pub use changes::{Change, RightsChange};
 pub use changes::{Holders, Names};
 
 /// The `NOTIFY` channel of all changes.
@@ -89,7 +89,7 @@ impl Announcements {
     }
 
     /// Adds a change of the rights of a user.
-    pub(super) fn add_rights_of(&self, tenant: &TenantId, name: &str, shift: Shift) {
+    pub(super) fn add_rights_of(&self, tenant: &TenantId, name: &str, shift: RightsChange) {
         self.add(Change::Rights(tenant.clone(), Holders::Users(Names::from([name.into()])), shift));
     }
 

@@ -12,7 +12,7 @@ pub mod versions;
 use std::sync::atomic::Ordering;
 
 use deadpool_postgres::{GenericClient, Transaction};
-use platform_model::application::{Application, ApplicationType, Availability, Standing};
+use platform_model::application::{Application, ApplicationType, Availability, TenantRelation};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ApplicationId, BinaryId, TenantId};
 use serde_json::value::RawValue;
@@ -100,12 +100,12 @@ pub async fn find_application_at(
     database: &Database,
     tenant: &TenantId,
     context_path: &str,
-) -> Result<Option<(Application, Standing)>> {
+) -> Result<Option<(Application, TenantRelation)>> {
     let client = database.loader().await?;
     let statement = client.prepare_cached(FIND_AT).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &context_path]).await?;
     row.map(|row| {
-        let standing = if row.get(14) { Standing::Uses } else { Standing::Sees };
+        let standing = if row.get(14) { TenantRelation::Uses } else { TenantRelation::Sees };
         Ok((from_row(&row)?, standing))
     })
     .transpose()

@@ -7,7 +7,7 @@ use platform_model::id::TenantId;
 use platform_model::role::{self, Role};
 
 use crate::Database;
-use crate::announcements::{Announcements, Change, Holders, Shift};
+use crate::announcements::{Announcements, Change, Holders, RightsChange};
 use crate::applications::users::tenants_of;
 
 const LIST: &str = include_str!("../../../../sql/queries/application_roles/list.sql");
@@ -93,11 +93,11 @@ pub(crate) async fn withdraw_undefined(
     client.query_one(LOCK, &[]).await?;
     let users = client.query(WITHDRAW_FROM_USERS, &[&tenants, &&role::ALL[..]]).await?;
     for (tenant, row) in tenants_of(&users)?.iter().zip(&users) {
-        announcements.add_rights_of(tenant, row.get(1), Shift::Taken);
+        announcements.add_rights_of(tenant, row.get(1), RightsChange::Withdrawn);
     }
     let groups = client.query(WITHDRAW_FROM_GROUPS, &[&tenants, &&role::ALL[..]]).await?;
     for tenant in tenants_of(&groups)? {
-        announcements.add(Change::Rights(tenant, Holders::Everybody, Shift::Taken));
+        announcements.add(Change::Rights(tenant, Holders::Everybody, RightsChange::Withdrawn));
     }
     Ok(())
 }

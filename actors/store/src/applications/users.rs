@@ -3,7 +3,7 @@
 //! changed otherwise.
 
 use deadpool_postgres::GenericClient;
-use platform_model::application::{Application, Duty};
+use platform_model::application::{Application, UserPurpose};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ApplicationId, TenantId};
 use platform_model::page::{After, Count, Page, PageRequest, TotalPages};
@@ -11,7 +11,7 @@ use platform_model::role;
 use tokio_postgres::Row;
 
 use crate::Database;
-use crate::announcements::{Announcements, Shift};
+use crate::announcements::{Announcements, RightsChange};
 use crate::applications::roles;
 use crate::query::filter::page_of;
 
@@ -54,7 +54,7 @@ pub(crate) async fn enter_bootstrap_user(
     application: &Application,
     secret: &UserSecret,
 ) -> Result<()> {
-    enter((client, announcements), &application.owner, application, Duty::Bootstrap, &[], secret).await
+    enter((client, announcements), &application.owner, application, UserPurpose::Bootstrap, &[], secret).await
 }
 
 /// Creates the service user in the tenant of a subscriber, as part of the transaction of the subscription.
@@ -68,7 +68,8 @@ pub(crate) async fn enter_service_user(
     application: &Application,
     secret: &UserSecret,
 ) -> Result<()> {
-    enter((client, announcements), tenant, application, Duty::Service, &held(application), secret).await
+    enter((client, announcements), tenant, application, UserPurpose::Service, &held(application), secret)
+        .await
 }
 
 /// Creates a user of a microservice. When its name is in use, the id of the application is appended.
@@ -76,7 +77,7 @@ async fn enter(
     (client, announcements): (&impl GenericClient, &Announcements),
     tenant: &TenantId,
     application: &Application,
-    duty: Duty,
+    duty: UserPurpose,
     roles: &[&str],
     secret: &UserSecret,
 ) -> Result<()> {
@@ -98,7 +99,7 @@ async fn enter(
             )
             .await?;
         if inserted == 1 {
-            announcements.add_rights_of(tenant, name, Shift::Given);
+            announcements.add_rights_of(tenant, name, RightsChange::Granted);
             return Ok(());
         }
     }
@@ -132,7 +133,7 @@ pub(crate) async fn follow(
 ) -> Result<()> {
     let changed = client.query(FOLLOW, &[&application.id.0, &held(application)]).await?;
     for (tenant, row) in tenants_of(&changed)?.iter().zip(&changed) {
-        announcements.add_rights_of(tenant, row.get(1), Shift::Taken);
+        announcements.add_rights_of(tenant, row.get(1), RightsChange::Withdrawn);
     }
     let tenants = client.query(LIST_TENANTS, &[&application.id.0]).await?;
     roles::withdraw_undefined(client, announcements, &tenants_of(&tenants)?).await

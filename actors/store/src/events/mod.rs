@@ -10,7 +10,7 @@ use deadpool_postgres::GenericClient;
 use platform_model::binary::Binary;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::event::Event;
-use platform_model::event_binary::{Content, Placed};
+use platform_model::event_binary::{AttachedUpload, Content};
 use platform_model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::types::ToSql;
@@ -175,7 +175,7 @@ pub async fn place_binary(
     database: &Database,
     tenant: &TenantId,
     event: &Event,
-    placed: &Placed,
+    placed: &AttachedUpload,
     upload: BinaryId,
 ) -> Result<bool> {
     let Some(id) = event.id else { return Ok(false) };
@@ -185,11 +185,11 @@ pub async fn place_binary(
         return Ok(false);
     }
     match placed {
-        Placed::Alone(content) => {
+        AttachedUpload::Alone(content) => {
             binaries::delete_of_event(&transaction, tenant, id).await?;
             binaries::attach_to_event(&transaction, tenant, id, content).await?;
         }
-        Placed::Behind(content) => binaries::append(&transaction, tenant, content, upload).await?,
+        AttachedUpload::Behind(content) => binaries::append(&transaction, tenant, content, upload).await?,
     }
     transaction.commit().await?;
     Ok(true)

@@ -33,7 +33,7 @@ pub struct ModuleHold {
 
 /// Whether a process whose connection has ended counts as gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lost {
+pub enum LostConnection {
     /// The process is gone, so another one takes its modules over.
     IsGone,
     /// The database was unavailable, so the process may only have lost its connection and be about to reconnect.
@@ -42,9 +42,9 @@ pub enum Lost {
 
 /// The conditions under which a process may take a lease from another one.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms {
+pub struct TakeoverConditions {
     /// Whether a holder whose connection has ended counts as gone.
-    pub lost: Lost,
+    pub lost: LostConnection,
     /// The length of a lease: a process that does not renew it for this long counts as gone.
     pub lease: Duration,
     /// How long the holder must have received no events before another process may take over.
@@ -86,11 +86,11 @@ pub async fn take_over(
     session: &ModuleSession,
     process: i64,
     missed: &[TenantId],
-    terms: Terms,
+    terms: TakeoverConditions,
 ) -> Result<Vec<ModuleHold>> {
     let missed: Vec<&str> = missed.iter().map(TenantId::as_str).collect();
     let (lease, idle) = (terms.lease.as_secs_f64(), terms.idle.as_secs_f64());
-    let (most, lost) = (TAKEN_OVER_AT_ONCE as i64, terms.lost == Lost::IsGone);
+    let (most, lost) = (TAKEN_OVER_AT_ONCE as i64, terms.lost == LostConnection::IsGone);
     let parameters: [&(dyn ToSql + Sync); 8] =
         [&process, &lease, &missed, &idle, &most, &lost, &session.pid, &session.start];
     let rows = session.client.query(TAKE_OVER, &parameters).await?;

@@ -14,7 +14,7 @@ use platform_model::user::{Administration, User, UserPatch};
 use serde::Serialize;
 use tokio_postgres::types::{Json, ToSql};
 
-use crate::announcements::{Announcements, Shift, change};
+use crate::announcements::{Announcements, RightsChange, change};
 use crate::applications::roles;
 use crate::users;
 use crate::users::group_members;
@@ -74,7 +74,7 @@ async fn insert(
     user: &User,
     password_hash: Option<&str>,
 ) -> Result<()> {
-    announcements.add_rights_of(&user.tenant, &user.name, Shift::Given);
+    announcements.add_rights_of(&user.tenant, &user.name, RightsChange::Granted);
     ensure_owner(client, user).await?;
     let roles: Vec<&str> = user.roles.names().collect();
     let profile = &user.profile;
@@ -163,8 +163,8 @@ pub async fn update_user(
 }
 
 /// Returns whether device permissions were removed or only added.
-pub(crate) fn shift(before: &DevicePermissions, after: &DevicePermissions) -> Shift {
-    Shift::unless_lost(before.are_within(after, |_, _| false))
+pub(crate) fn shift(before: &DevicePermissions, after: &DevicePermissions) -> RightsChange {
+    RightsChange::unless_lost(before.are_within(after, |_, _| false))
 }
 
 /// Checks that a caller has the authority for a change.
@@ -289,7 +289,7 @@ async fn change_roles(
         let names: Vec<&str> = roles.names().collect();
         transaction.execute(UPDATE_ROLES, &[&tenant.as_str(), &name, &names]).await?;
         audit_user(transaction, administration, name, vec![change]).await?;
-        announcements.add_rights_of(tenant, name, Shift::unless_lost(given.is_some()));
+        announcements.add_rights_of(tenant, name, RightsChange::unless_lost(given.is_some()));
         Ok(())
     })
     .await

@@ -7,7 +7,7 @@ use platform_model::id::TenantId;
 use platform_model::user::{Administration, User};
 
 use crate::Database;
-use crate::announcements::{Shift, change};
+use crate::announcements::{RightsChange, change};
 use crate::users::changes::{audit_user, changed, lock_user};
 use crate::users::groups;
 
@@ -47,7 +47,7 @@ pub async fn insert_member(
         after.groups.push(group);
         after.groups.sort_by_key(|group| group.id);
         audit_groups(transaction, administration, &user, &after.groups).await?;
-        announcements.add_rights_of(tenant, name, Shift::Given);
+        announcements.add_rights_of(tenant, name, RightsChange::Granted);
         Ok(after)
     })
     .await
@@ -79,7 +79,7 @@ pub async fn delete_member(
         transaction.execute(DELETE, &[&tenant.as_str(), &group.id.0, &name]).await?;
         let after: Vec<Group> = user.groups.iter().filter(|of| of.id != group.id).cloned().collect();
         audit_groups(transaction, administration, &user, &after).await?;
-        announcements.add_rights_of(tenant, name, Shift::Taken);
+        announcements.add_rights_of(tenant, name, RightsChange::Withdrawn);
         Ok(())
     })
     .await

@@ -16,7 +16,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
 use crate::Database;
-use crate::announcements::{Change, Holders, Names, Shift, change};
+use crate::announcements::{Change, Holders, Names, RightsChange, change};
 use crate::applications::roles;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::users::changes::{audit, changed, shift};
@@ -65,7 +65,7 @@ pub async fn ensure_default_groups(database: &Database) -> Result<()> {
                 let all = role::administrator();
                 let all: Vec<&str> = all.names().collect();
                 group_members::insert_all_powerful(transaction, &tenant, admins, &all).await?;
-                announcements.add(Change::Rights(tenant.clone(), Holders::Everybody, Shift::Given));
+                announcements.add(Change::Rights(tenant.clone(), Holders::Everybody, RightsChange::Granted));
             }
             Ok(())
         })
@@ -235,7 +235,7 @@ pub async fn delete_group(database: &Database, administration: &Administration, 
         ];
         let changes: Vec<_> = changes.into_iter().flatten().collect();
         if !changes.is_empty() {
-            announcements.add(Change::Rights(tenant.clone(), members, Shift::Taken));
+            announcements.add(Change::Rights(tenant.clone(), members, RightsChange::Withdrawn));
         }
         audit_group(transaction, administration, id, changes).await
     })
@@ -293,7 +293,7 @@ async fn change_roles(
         let Some(change) = changed("roles", &group.roles, &roles) else { return Ok(()) };
         let names: Vec<&str> = roles.names().collect();
         transaction.execute(UPDATE_ROLES, &[&tenant.as_str(), &id.0, &names]).await?;
-        let shift = Shift::unless_lost(given.is_some());
+        let shift = RightsChange::unless_lost(given.is_some());
         announcements.add(Change::Rights(tenant.clone(), members(transaction, tenant, id).await?, shift));
         audit_group(transaction, administration, id, vec![change]).await
     })

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use deadpool_postgres::GenericClient;
 use platform_model::access::DevicePermissions;
-use platform_model::application::{ApplicationUser, Duty};
+use platform_model::application::{ApplicationUser, UserPurpose};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::group::{Group, GroupId};
 use platform_model::id::{ApplicationId, TenantId};
@@ -139,7 +139,7 @@ fn permissions(row: &Row, column: usize) -> Result<DevicePermissions> {
 }
 
 fn application_user(application: Option<i64>, duty: Option<&str>) -> Option<ApplicationUser> {
-    Some(ApplicationUser { application: ApplicationId(application?), duty: Duty::parse(duty?)? })
+    Some(ApplicationUser { application: ApplicationId(application?), duty: UserPurpose::parse(duty?)? })
 }
 
 /// Ensures that a tenant exists, for callers who may name any tenant (U-04).

@@ -44,12 +44,12 @@ pub(super) struct Ran {
     pub(super) faults: Vec<(usize, Fault)>,
     /// The statements that were switched off.
     pub(super) off: Vec<StatementOff>,
-    pub(super) then: Then,
+    pub(super) then: NextAction,
 }
 
 /// What the actor does after a run.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Then {
+pub(super) enum NextAction {
     /// Continue after other actors had their turn, because there is more to do.
     GoOn,
     /// Rest until the module is woken, or until this time (milliseconds since 1970).
@@ -81,17 +81,17 @@ impl Steps {
         let then = loop {
             match self.step(look_ups, &mut outcome) {
                 Ok(None) if Instant::now() < end && outcome.effects.len() < EFFECTS => {}
-                Ok(None) => break Then::GoOn,
+                Ok(None) => break NextAction::GoOn,
                 Ok(Some(rest)) => break rest,
-                Err(trouble) => break Then::SwitchOff(trouble),
+                Err(trouble) => break NextAction::SwitchOff(trouble),
             }
         };
         let shared = self.share(&mut outcome);
         let off: Vec<_> = outcome.off.iter().map(|(statement, cause)| self.off(*statement, *cause)).collect();
         let then = match (then, shared, off.last()) {
-            (Then::SwitchOff(trouble), ..) | (_, Err(trouble), _) => Then::SwitchOff(trouble),
+            (NextAction::SwitchOff(trouble), ..) | (_, Err(trouble), _) => NextAction::SwitchOff(trouble),
             (_, _, Some(last)) if self.runtime.is_at_rest() => {
-                Then::SwitchOff(Trouble::new(Cause::Retained, &*last.reason))
+                NextAction::SwitchOff(Trouble::new(Cause::Retained, &*last.reason))
             }
             (then, ..) => then,
         };
@@ -137,14 +137,14 @@ impl Steps {
     }
 
     /// Takes one step. Returns what to do next when there was no step to take.
-    fn step(&mut self, look_ups: &dyn LookUps, outcome: &mut Outcome) -> Result<Option<Then>, Trouble> {
+    fn step(&mut self, look_ups: &dyn LookUps, outcome: &mut Outcome) -> Result<Option<NextAction>, Trouble> {
         let (fed, now) = (self.next()?, self.clock.now());
         if fed.is_none() {
             let deadline = self.runtime.next_deadline();
             if deadline.is_none_or(|deadline| now < deadline) {
                 return Ok(Some(match std::mem::replace(&mut self.without, Without::Rests) {
-                    Without::Rests => Then::Rest(deadline),
-                    Without::LooksAgain => Then::Gather(deadline),
+                    Without::Rests => NextAction::Rest(deadline),
+                    Without::LooksAgain => NextAction::Gather(deadline),
                 }));
             }
         }

@@ -9,7 +9,7 @@ use platform_model::origin::Depth;
 use platform_model::origin::ProcessingMode;
 use platform_model::timestamp::Timestamp;
 
-use crate::event_processing::feed::Appetite;
+use crate::event_processing::feed::ReadStreams;
 use serde_json::json;
 
 use super::super::share::Total;
@@ -53,7 +53,7 @@ fn started_beside(text: &str, budget: Budget, queue: usize, bytes: usize) -> Fix
     let module = parse(text).unwrap_or_else(|mistake| panic!("{}", mistake.shown(text)));
     let plan = plan(&module, &Catalog::default()).unwrap_or_else(|mistake| panic!("{}", mistake.shown(text)));
     let (plan, feeds, clock) = (Arc::new(plan), Feeds::default(), Clock::driven(1_000_000));
-    let feed = feeds.attach(ModuleId(1), Appetite::of(&plan), queue, Box::new(|| {}));
+    let feed = feeds.attach(ModuleId(1), ReadStreams::of(&plan), queue, Box::new(|| {}));
     let share = Share::new(Total::new(bytes));
     let steps = Steps::new(plan, budget, feed, clock.clone(), share);
     Fixture { feeds, clock, steps }
@@ -75,7 +75,7 @@ impl Fixture {
     }
 
     /// Runs the module. Returns the published rows, and what the actor does next.
-    fn told(&mut self) -> (Vec<serde_json::Value>, Then) {
+    fn told(&mut self) -> (Vec<serde_json::Value>, NextAction) {
         let ran = self.run();
         let row = |effect: &Effect| match effect {
             Effect::Tell { row, .. } => serde_json::from_str(&row.to_json()).unwrap(),
@@ -93,22 +93,22 @@ fn each_event_is_a_step_and_the_module_rests_when_no_more_gathered_behind_it() {
     let (rows, then) = module.told();
 
     assert_eq!(rows, [json!({"n": 1}), json!({"n": 2}), json!({"n": 3})]);
-    assert_eq!(then, Then::Gather(None));
+    assert_eq!(then, NextAction::Gather(None));
     module.feed(1);
-    assert_eq!(module.told(), (vec![json!({"n": 4})], Then::Gather(None)));
-    assert_eq!(module.told(), (vec![], Then::Rest(None)));
+    assert_eq!(module.told(), (vec![json!({"n": 4})], NextAction::Gather(None)));
+    assert_eq!(module.told(), (vec![], NextAction::Rest(None)));
 }
 
 #[test]
 fn timers_go_off_when_the_clock_says_so_and_no_sooner() {
     let mut module = started(TICKING, budget(100), 100);
-    assert_eq!(module.told(), (vec![], Then::Rest(Some(1_001_000))));
+    assert_eq!(module.told(), (vec![], NextAction::Rest(Some(1_001_000))));
 
     module.clock.set(1_000_999);
     assert_eq!(module.told().0.len(), 0);
     module.clock.set(1_002_500);
 
-    assert_eq!(module.told(), (vec![json!({"word": "tick"}); 2], Then::Rest(Some(1_003_000))));
+    assert_eq!(module.told(), (vec![json!({"word": "tick"}); 2], NextAction::Rest(Some(1_003_000))));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn module_whose_time_is_up_goes_on_after_the_others_where_it_was() {
     module.feed(10);
 
     let first = module.steps.run(Duration::ZERO, &Finds);
-    assert_eq!((first.effects.len(), first.then), (1, Then::GoOn));
+    assert_eq!((first.effects.len(), first.then), (1, NextAction::GoOn));
 
     let (rows, _) = module.told();
     assert_eq!((rows.len(), &rows[0]), (9, &json!({"n": 2})));
@@ -130,17 +130,17 @@ fn a_lot_that_came_out_is_handed_on_before_more_is_made() {
 
     let ran = module.run();
 
-    assert_eq!((ran.effects.len(), ran.then), (EFFECTS, Then::GoOn));
+    assert_eq!((ran.effects.len(), ran.then), (EFFECTS, NextAction::GoOn));
 }
 
 #[test]
 fn module_that_retains_too_much_cannot_go_on() {
     let mut module = started(KEEPING, budget(10), 100);
     module.feed(10);
-    assert_eq!(module.run().then, Then::Gather(None));
+    assert_eq!(module.run().then, NextAction::Gather(None));
     module.feed(1);
 
-    let Then::SwitchOff(trouble) = module.run().then else { panic!("it goes on") };
+    let NextAction::SwitchOff(trouble) = module.run().then else { panic!("it goes on") };
 
     assert_eq!(trouble.cause, Cause::Retained);
     assert!(trouble.text.starts_with("it retains 11 events of "), "{}", trouble.text);
@@ -154,13 +154,13 @@ fn statement_that_retains_too_much_is_switched_off_and_its_neighbours_go_on() {
 
     let ran = module.run();
 
-    assert_eq!((ran.then, ran.faults, ran.effects.len()), (Then::Gather(None), vec![], 12));
+    assert_eq!((ran.then, ran.faults, ran.effects.len()), (NextAction::Gather(None), vec![], 12));
     let [StatementOff { statement, reason }] = &*ran.off else { panic!("{:?}", ran.off) };
     assert_eq!(statement, "kept");
     assert!(reason.starts_with("it retains 11 events of "), "{reason}");
     module.feed(20);
     let (rows, then) = module.told();
-    assert_eq!((rows.last(), then), (Some(&json!({"n": 32})), Then::Gather(None)));
+    assert_eq!((rows.last(), then), (Some(&json!({"n": 32})), NextAction::Gather(None)));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn statement_that_was_switched_off_before_stays_so() {
 
     let ran = module.run();
 
-    assert_eq!((ran.off, ran.effects.len(), ran.then), (vec![], 20, Then::Gather(None)));
+    assert_eq!((ran.off, ran.effects.len(), ran.then), (vec![], 20, NextAction::Gather(None)));
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn module_that_is_too_much_for_its_tenant_goes_on_without_what_retains_most() {
     let [StatementOff { statement, reason }] = &*ran.off else { panic!("{:?}", ran.off) };
     assert_eq!(statement, "many");
     assert!(reason.contains("the modules of the tenant retain more than 3000 bytes together"), "{reason}");
-    assert_eq!(ran.then, Then::Gather(None));
+    assert_eq!(ran.then, NextAction::Gather(None));
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn module_that_lost_events_cannot_go_on() {
     let mut module = started(COUNTING, budget(10), 5);
     module.feed(6);
 
-    let Then::SwitchOff(trouble) = module.run().then else { panic!("it goes on") };
+    let NextAction::SwitchOff(trouble) = module.run().then else { panic!("it goes on") };
 
     assert_eq!(trouble.cause, Cause::Overload);
 }
@@ -207,7 +207,7 @@ fn panic_in_a_step_ends_the_module_and_nothing_else() {
     let mut module = started(looking_up, budget(10), 5);
     module.feed(1);
 
-    let Then::SwitchOff(trouble) = module.run().then else { panic!("it goes on") };
+    let NextAction::SwitchOff(trouble) = module.run().then else { panic!("it goes on") };
 
     assert_eq!(trouble.cause, Cause::Panic);
 }

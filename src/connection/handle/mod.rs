@@ -24,7 +24,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::clock::Clock;
 use super::framing::{Passing, Requests};
-use super::patience::Taking;
+use super::patience::WriteTimeout;
 use super::stream::Stream;
 use crate::stop::Stop;
 
@@ -37,16 +37,16 @@ pub(crate) const FOR_A_SILENT_PEER: Duration = Duration::from_secs(3);
 /// The bytes that end a head.
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
-/// A stream that handlers can access as a [`Line`]. Its state is on the heap, because each future through which a connection
+/// A stream that handlers can access as a [`ConnectionHandle`]. Its state is on the heap, because each future through which a connection
 /// passes reserves room for it.
 pub(crate) struct Connection(Box<ConnectionState>);
 
 struct ConnectionState {
-    line: Line,
+    line: ConnectionHandle,
     requests: Requests,
     /// The bytes that were read and are to be passed on to actix-http.
     passing: Bytes,
-    taking: Taking,
+    taking: WriteTimeout,
     stop: Arc<Stop>,
     /// Resolves when the grace period for clients ends; created when the stop of the server begins.
     grace_over: Option<LocalBoxFuture<'static, ()>>,
@@ -54,14 +54,14 @@ struct ConnectionState {
 
 /// A handler's access to its connection: `HttpRequest::conn_data::<Line>()`.
 #[derive(Clone)]
-pub(crate) struct Line(Rc<LineState>);
+pub(crate) struct ConnectionHandle(Rc<LineState>);
 
 struct LineState {
     stream: RefCell<Stream>,
     clock: Rc<Clock>,
     head: Head,
     peer_ended: Cell<bool>,
-    /// Whether the connection was read since [`Line::expect_read`]. `came` says whether bytes arrived since then.
+    /// Whether the connection was read since [`ConnectionHandle::expect_read`]. `came` says whether bytes arrived since then.
     read: Cell<bool>,
     came: Cell<bool>,
     body: Cell<BodyIs>,
@@ -91,7 +91,7 @@ struct Head {
     withheld: RefCell<Vec<u8>>,
 }
 
-impl Line {
+impl ConnectionHandle {
     fn new(stream: Stream, clock: Rc<Clock>) -> Self {
         let stream = RefCell::new(stream);
         Self(Rc::new(LineState {
@@ -273,8 +273,8 @@ fn end_of_head(written: &[u8]) -> Option<usize> {
 
 impl Connection {
     /// Creates a connection. `unread` contains the bytes that were already read from it.
-    pub(crate) fn new(stream: Stream, unread: &[u8], stop: Arc<Stop>, taking: Taking) -> Self {
-        let (line, mut requests) = (Line::new(stream, taking.clock().clone()), Requests::new());
+    pub(crate) fn new(stream: Stream, unread: &[u8], stop: Arc<Stop>, taking: WriteTimeout) -> Self {
+        let (line, mut requests) = (ConnectionHandle::new(stream, taking.clock().clone()), Requests::new());
         let passing = match requests.follow(unread) {
             Passing::First(count) => Bytes::copy_from_slice(&unread[..count]),
             Passing::Instead(other) => other.into(),
@@ -282,7 +282,7 @@ impl Connection {
         Self(Box::new(ConnectionState { line, requests, passing, taking, stop, grace_over: None }))
     }
 
-    pub(crate) fn line(&self) -> &Line {
+    pub(crate) fn line(&self) -> &ConnectionHandle {
         &self.0.line
     }
 }

@@ -20,7 +20,7 @@ impl Wake for Woken {
 }
 
 /// Returns whether the peer is gone, and whether the task that polls the connection was woken.
-fn asked(line: &Line) -> (bool, bool) {
+fn asked(line: &ConnectionHandle) -> (bool, bool) {
     let woken = Arc::new(Woken::default());
     let gone = line.peer_is_gone(&Context::from_waker(&Waker::from(woken.clone())));
     (gone, woken.0.load(Ordering::Relaxed) > 0)
@@ -44,7 +44,7 @@ async fn encrypted() -> (Connection, tokio_rustls::client::TlsStream<TcpStream>)
 async fn encrypted_by(clock: &Rc<Clock>) -> (Connection, tokio_rustls::client::TlsStream<TcpStream>) {
     let (server, client) = crate::tls::tests::connected().await;
     crate::connection::stream::bound_unsent(server.get_ref().0.tcp());
-    let taking = Taking::new(clock.clone(), Duration::from_secs(1));
+    let taking = WriteTimeout::new(clock.clone(), Duration::from_secs(1));
     (Connection::new(Stream::Tls(server), &[], Arc::default(), taking), client)
 }
 

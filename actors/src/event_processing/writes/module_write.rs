@@ -18,7 +18,7 @@ use super::cells::Cells;
 
 /// A write to the platform.
 #[derive(Debug)]
-pub(super) enum Deed {
+pub(super) enum ModuleWrite {
     CreateManagedObject {
         object: NewManagedObject,
         /// The owner; "cep" if it is `None`.
@@ -45,7 +45,7 @@ pub(super) enum Deed {
 /// Objects that are to be linked below another one, by kind of link.
 pub(super) type Children = Vec<(LinkKind, Vec<ManagedObjectId>)>;
 
-impl Deed {
+impl ModuleWrite {
     /// Returns the write that a row requests; `None` for a stream that sends something instead of writing.
     ///
     /// # Errors
