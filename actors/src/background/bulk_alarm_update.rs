@@ -15,7 +15,6 @@ use actix::prelude::*;
 use platform_model::alarm::AlarmFilter;
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Result};
-use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::links::Links;
 use platform_store::alarms::bulk_updates::{
     self as store, Deletion, Held, Stepped, delete_step, find_deletion_step, find_step, make_step,
@@ -23,7 +22,7 @@ use platform_store::alarms::bulk_updates::{
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::background::leases::{LeaseGuard, Leases};
-use crate::writes::{Cause, WriteContext};
+use crate::writes::{Cause, DeletionPublisher, WriteContext};
 
 /// The alarms that one step changes; a step is a transaction of about ten milliseconds.
 const STEP: i64 = 500;
@@ -176,18 +175,14 @@ pub(crate) async fn delete_alarms(context: &WriteContext, filter: &AlarmFilter, 
     let (database, tenant) = (&context.database, &context.tenant);
     let last_alarm = store::last_alarm(database, tenant).await?;
     let mut deletion = Deletion { tenant, filter, last_alarm, place: None };
-    let mut published = 0;
+    let mut publisher = DeletionPublisher::new(context, Cause::persistent(links));
     loop {
         let step = find_deletion_step(database, &deletion, STEP).await?;
-        let paused =
-            if published < NOTIFIED_DELETIONS { Some(context.pause(&step.sources).await) } else { None };
+        let paused = if publisher.publishes_more() { Some(context.pause(&step.sources).await) } else { None };
 
         let (gone, last) = delete_step(database, &mut deletion, &step).await?;
 
-        for (alarm, source) in gone.into_iter().take(NOTIFIED_DELETIONS - published) {
-            context.publish(source, PublishedChange::AlarmDeleted(alarm), Cause::persistent(links));
-            published += 1;
-        }
+        publisher.publish(gone, PublishedChange::AlarmDeleted);
         drop(paused);
         if last {
             return Ok(());

@@ -6,7 +6,6 @@ use actix::prelude::*;
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
-use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
 use platform_model::origin::Origin;
 use platform_model::reference::WantedReferences;
@@ -16,6 +15,7 @@ use platform_store::inventory::managed_objects::{ChangedBy, ManagedObjectUpdate}
 use platform_store::writer::{Change, Written};
 
 use super::{Cause, Device, DeviceActor};
+use crate::writes::DeletionPublisher;
 
 /// Changes the fields that a PUT contains and no others (C-10).
 ///
@@ -154,10 +154,9 @@ impl Device {
         }
         self.gone = true;
         self.context.links_changed();
-        for id in gone.into_iter().rev().take(NOTIFIED_DELETIONS) {
-            let event = PublishedChange::ManagedObjectDeleted(id);
-            self.context.publish(id, event, Cause::of(&origin));
-        }
+        let gone = gone.into_iter().rev().map(|id| (id, id));
+        let mut publisher = DeletionPublisher::new(&self.context, Cause::of(&origin));
+        publisher.publish(gone, PublishedChange::ManagedObjectDeleted);
         Ok(())
     }
 

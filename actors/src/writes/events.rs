@@ -7,14 +7,13 @@ use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Result};
 use platform_model::event::{Event, EventFilter, NewEvent};
 use platform_model::id::EventId;
-use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::origin::Origin;
 use platform_store::access::{Source, find_source};
 use platform_store::events::collection;
 use platform_store::events::{SentEvent, ShownSource};
 use platform_store::writer::{Change, Written};
 
-use super::{Cause, Turn, WriteContext};
+use super::{Cause, DeletionPublisher, Turn, WriteContext};
 
 /// Creates an event and publishes CREATE (M-01 to M-04).
 ///
@@ -134,14 +133,10 @@ pub(crate) async fn delete_events(
     filter: &EventFilter,
     origin: &Origin,
 ) -> Result<()> {
-    let mut notifications_left = NOTIFIED_DELETIONS;
+    let mut publisher = DeletionPublisher::new(context, Cause::of(origin));
     let mut deletion = collection::deletion(&context.database, &context.tenant, filter);
     while let Some(gone) = deletion.next().await? {
-        for (id, source) in gone.into_iter().take(notifications_left) {
-            notifications_left -= 1;
-            let event = PublishedChange::EventDeleted(id);
-            context.publish(source, event, Cause::of(origin));
-        }
+        publisher.publish(gone, PublishedChange::EventDeleted);
     }
     Ok(())
 }

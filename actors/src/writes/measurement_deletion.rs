@@ -3,15 +3,14 @@
 use platform_model::access::Authority;
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
-use platform_model::id::{ManagedObjectId, MeasurementId};
-use platform_model::limits::NOTIFIED_DELETIONS;
+use platform_model::id::MeasurementId;
 use platform_model::measurement::MeasurementFilter;
 use platform_model::origin::Origin;
 use platform_store::access::{self, Source};
 use platform_store::measurements::collection::{self, begin_deletion, delete_next};
 use platform_store::measurements::rows::get_measurement;
 
-use super::{Cause, WriteContext};
+use super::{Cause, DeletionPublisher, WriteContext};
 
 /// Deletes one measurement and publishes DELETE as the mode requires (M-02 to M-04). QUIESCENT sends the deletion to
 /// modules only, as do TRANSIENT and CEP, which delete nothing.
@@ -37,11 +36,12 @@ pub(crate) async fn delete_measurement(
         return Ok(());
     }
     if collection::delete_measurement(database, tenant, id, origin.fence()).await? {
-        publish_deletions(context, &[(id, measurement.source)], origin)
+        let change = PublishedChange::MeasurementDeleted(id);
+        context.publish(measurement.source, change, Cause::of(origin));
+        Ok(())
     } else {
-        return Err(Error::not_found(Noun::Measurement, id));
+        Err(Error::not_found(Noun::Measurement, id))
     }
-    Ok(())
 }
 
 /// Deletes the matching measurements that arrived before this call, in many short transactions. Publishes DELETE of
@@ -59,18 +59,9 @@ pub(crate) async fn delete_measurements(
     }
     let (database, tenant) = (&context.database, &context.tenant);
     let mut deletion = begin_deletion(database, tenant, filter, context.ids.next()).await?;
-    let mut left = NOTIFIED_DELETIONS;
+    let mut publisher = DeletionPublisher::new(context, Cause::of(origin));
     while let Some(gone) = delete_next(database, tenant, &mut deletion).await? {
-        let published = &gone[..gone.len().min(left)];
-        publish_deletions(context, published, origin);
-        left -= published.len();
+        publisher.publish(gone, PublishedChange::MeasurementDeleted);
     }
     Ok(())
-}
-
-fn publish_deletions(context: &WriteContext, gone: &[(MeasurementId, ManagedObjectId)], origin: &Origin) {
-    for (id, source) in gone {
-        let event = PublishedChange::MeasurementDeleted(*id);
-        context.publish(*source, event, Cause::of(origin));
-    }
 }

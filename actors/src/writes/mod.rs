@@ -29,7 +29,7 @@ pub use measurements::NewMeasurements;
 pub(crate) use measurements::create_measurements;
 pub(crate) use operations::delete_operations;
 pub(crate) use placement::{forget_placement, placement_group};
-pub(crate) use publication::Cause;
+pub(crate) use publication::{Cause, DeletionPublisher};
 pub use publication_order::{PublicationOrder, Turn};
 
 use crate::background::heartbeats::Heartbeats;
@@ -39,7 +39,7 @@ use crate::event_processing::feed::Feeds;
 use crate::hub::{NotificationHub, SubscriptionCounts};
 use crate::registry::Registry;
 
-/// What writes of a tenant need. There is one for each actor thread, with the writer of that thread.
+/// The dependencies of a tenant's writes. Each actor thread has its own, with the writer of that thread.
 #[derive(Clone)]
 pub(crate) struct WriteContext {
     pub(crate) tenant: TenantId,

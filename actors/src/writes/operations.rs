@@ -2,12 +2,11 @@
 
 use platform_model::change::PublishedChange;
 use platform_model::error::Result;
-use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::links::Links;
 use platform_model::operation::OperationFilter;
 use platform_store::operations::collection;
 
-use super::{Cause, WriteContext};
+use super::{Cause, DeletionPublisher, WriteContext};
 
 /// Deletes the matching operations, and publishes DELETE for each of the first thousand (O-08, B-06). The deletion
 /// consists of many short transactions; a caller that stops halfway may repeat the request.
@@ -19,13 +18,10 @@ pub(crate) async fn delete_operations(
     filter: &OperationFilter,
     links: &Links,
 ) -> Result<()> {
-    let mut notifications_left = NOTIFIED_DELETIONS;
+    let mut publisher = DeletionPublisher::new(context, Cause::persistent(links));
     let mut deletion = collection::deletion(&context.database, &context.tenant, filter);
     while let Some(gone) = deletion.next().await? {
-        for (id, device) in gone.into_iter().take(notifications_left) {
-            notifications_left -= 1;
-            context.publish(device, PublishedChange::OperationDeleted(id), Cause::persistent(links));
-        }
+        publisher.publish(gone, PublishedChange::OperationDeleted);
     }
     Ok(())
 }

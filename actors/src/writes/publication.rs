@@ -8,6 +8,7 @@ use platform_model::bayeux::Resource;
 use platform_model::change::PublishedChange;
 use platform_model::id::ManagedObjectId;
 use platform_model::input_stream::InputStream;
+use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::links::Links;
 use platform_model::operation::Operation;
 use platform_model::origin::Depth;
@@ -44,6 +45,36 @@ impl<'a> Cause<'a> {
         match self.mode {
             ProcessingMode::Quiescent => Self { mode: ProcessingMode::Persistent, ..self },
             _ => self,
+        }
+    }
+}
+
+/// Publishes the deletions of one request: the first thousand of them, and no more (B-06).
+pub(crate) struct DeletionPublisher<'a> {
+    context: &'a WriteContext,
+    cause: Cause<'a>,
+    left: usize,
+}
+
+impl<'a> DeletionPublisher<'a> {
+    pub(crate) fn new(context: &'a WriteContext, cause: Cause<'a>) -> Self {
+        Self { context, cause, left: NOTIFIED_DELETIONS }
+    }
+
+    /// Returns whether further deletions are published.
+    pub(crate) fn publishes_more(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Publishes DELETE of objects, each with its source, after the commit that deleted them.
+    pub(crate) fn publish<Id>(
+        &mut self,
+        deleted: impl IntoIterator<Item = (Id, ManagedObjectId)>,
+        change: fn(Id) -> PublishedChange,
+    ) {
+        for (id, source) in deleted.into_iter().take(self.left) {
+            self.left -= 1;
+            self.context.publish(source, change(id), self.cause);
         }
     }
 }
