@@ -2,7 +2,6 @@
 //! come first, because they are requested most.
 
 use std::rc::Rc;
-use std::sync::LazyLock;
 
 use actix_web::guard::{GuardContext, fn_guard};
 use actix_web::http::Method;
@@ -57,10 +56,8 @@ async fn refuse_rows(_: AnyCaller) -> Result<HttpResponse> {
 }
 
 /// Returns every path with the methods it supports, in the format of the `Allow` header. Tests must cover all of them.
-pub fn listed() -> Vec<(String, &'static str)> {
-    static LISTED: LazyLock<Vec<(String, String)>> =
-        LazyLock::new(|| paths().into_iter().map(|path| (path.pattern.clone(), path.allow())).collect());
-    LISTED.iter().map(|(pattern, allow)| (pattern.clone(), allow.as_str())).collect()
+pub fn listed() -> Vec<(String, String)> {
+    paths().into_iter().map(|path| (path.pattern.clone(), path.allow())).collect()
 }
 
 /// The Bayeux endpoints (B-01), including the deprecated paths.
@@ -234,7 +231,7 @@ fn open(path: &str, shape: Shape) -> Path {
 /// A path with the handlers of its methods.
 struct Path {
     pattern: String,
-    /// The methods that clients are told about.
+    /// The methods in the `Allow` header.
     methods: Vec<Method>,
     resource: Resource,
     /// The format of errors, for a path that needs no credentials.
@@ -267,7 +264,7 @@ macro_rules! method {
 }
 
 impl Path {
-    /// Adds a method to those that clients are told about.
+    /// Adds a method to the `Allow` header.
     fn with(mut self, method: Method) -> Self {
         self.methods.push(method);
         self
@@ -302,7 +299,7 @@ impl Path {
         Self { resource, ..path }
     }
 
-    /// Tells clients that the path supports HEAD, too, for browsers, load balancers and uptime monitors.
+    /// Names HEAD in the `Allow` header, too, for browsers, load balancers and uptime monitors.
     fn announcing_head(self) -> Self {
         self.with(Method::HEAD)
     }

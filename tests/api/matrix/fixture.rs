@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
+use platform::config::Settings;
 use serde_json::json;
 
 use super::SECRET;
@@ -58,7 +60,12 @@ impl Fixture {
     pub(super) async fn create() -> Self {
         let database = TestDatabase::create().await;
         database.insert_tenant("plant7", "plant7.example.com").await;
-        let server = TestServer::start_on(&database, |settings| settings.read_connections = 8).await;
+        let change = |settings: &mut Settings| {
+            settings.read_connections = 8;
+            // A bulk update of alarms that takes longer is answered with 202.
+            settings.limits.bulk_alarm_reply = Duration::from_secs(60);
+        };
+        let server = TestServer::start_on(&database, change).await;
         let callers = HashMap::from([
             (Who::Stranger as u8, server.stranger()),
             (Who::OtherTenant as u8, server.caller("plant7/admin", ADMIN_PASSWORD)),
