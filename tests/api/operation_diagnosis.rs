@@ -13,7 +13,7 @@ async fn device_user(server: &TestServer, name: &str) -> Caller {
     server.user_with(&format!("device_{name}"), &roles).await
 }
 
-/// A new agent of this user; gives its id.
+/// Creates a new agent of this user and returns its id.
 async fn agent_of(user: &Caller, more: Value) -> String {
     let mut body = json!({"name": "gateway", "plat_IsDevice": {}, "com_platform_model_Agent": {}});
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

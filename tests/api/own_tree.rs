@@ -33,7 +33,7 @@ impl Plant {
         [&self.agent, &self.sensor, &self.foreign]
     }
 
-    /// Creates one thing of each of the three, by the administrator; gives their ids.
+    /// Creates one thing of each of the three, by the administrator, and returns their ids.
     async fn create_of_each(&self, path: &str, body: impl Fn(&str) -> Value) -> [String; 3] {
         let mut created = [const { String::new() }; 3];
         for (id, object) in created.iter_mut().zip(self.objects()) {

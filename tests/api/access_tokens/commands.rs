@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{OBJECTS, TOKENS};
 use crate::harness::{Caller, Program, eventually, run, scratch};
 
-/// Runs a command that must succeed; gives the words it printed.
+/// Runs a command that must succeed and returns the words it printed.
 pub(crate) fn succeed(directory: &Path, arguments: &[&str]) -> String {
     let output = run(Program::command(directory, arguments), "");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -15,7 +15,7 @@ pub(crate) fn succeed(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Runs a command that must fail; gives what it said.
+/// Runs a command that must fail and returns what it said.
 pub(crate) fn fail(directory: &Path, arguments: &[&str]) -> String {
     let output = run(Program::command(directory, arguments), "");
     assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");

@@ -19,7 +19,7 @@ async fn bulk(caller: &Caller, filters: &str, body: &str) -> u16 {
     answer.status
 }
 
-/// Raises alarms of these types; gives their links.
+/// Raises alarms of these types and returns their links.
 async fn raise(caller: &Caller, device: &str, kinds: &[&str]) -> Vec<String> {
     let mut links = Vec::new();
     for kind in kinds {

@@ -12,7 +12,7 @@ use crate::harness::{Caller, TestServer};
 
 const APPLICATIONS: &str = "/application/applications";
 
-/// A new application of this type; gives its id. Its context path is its name.
+/// Creates a new application of this type and returns its id. Its context path is its name.
 async fn create(caller: &Caller, kind: &str, name: &str) -> String {
     let mut body = json!({"name": name, "key": format!("{name}-key"), "type": kind});
     match kind {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::harness::tenants::management;
 use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
 
 const APPLICATIONS: &str = "/application/applications";
@@ -52,7 +53,7 @@ fn with(mut body: Value, member: &str, value: Value) -> Value {
     body
 }
 
-/// Creates an application; gives its path.
+/// Creates an application and returns its path.
 async fn create(caller: &Caller, body: &Value) -> String {
     let id = caller.create(APPLICATIONS, body).await["id"].as_str().unwrap().to_owned();
     format!("{APPLICATIONS}/{id}")
@@ -73,11 +74,6 @@ async fn two_tenants() -> Arc<TestDatabase> {
 /// The administrator of tenant `plant7`.
 fn plant7(server: &TestServer) -> Caller {
     server.caller("plant7/admin", ADMIN_PASSWORD)
-}
-
-/// The administrator of the installation.
-fn management(server: &TestServer) -> Caller {
-    server.caller("management/admin", ADMIN_PASSWORD)
 }
 
 /// Lets a tenant subscribe.

@@ -63,7 +63,7 @@ async fn device_user(server: &TestServer, name: &str) -> Caller {
     server.user_with(&format!("device_{name}"), &["ROLE_INVENTORY_CREATE", "ROLE_ALARM_READ"]).await
 }
 
-/// A device of this caller's that must be heard within so many minutes; gives its id.
+/// Creates a device of this caller's that must be heard within this many minutes and returns its id.
 async fn watched(caller: &Caller, minutes: i64) -> String {
     let body = json!({"name": "pump", "plat_IsDevice": {}, "plat_RequiredAvailability": {"responseInterval": minutes}});
     caller.create(OBJECTS, &body).await["id"].as_str().unwrap().to_owned()
@@ -100,7 +100,7 @@ async fn unavailability_alarms(caller: &Caller, device: &str) -> Vec<Value> {
     page["alarms"].as_array().unwrap().clone()
 }
 
-/// Waits until the newest alarm of a device's silences has this status; gives them all.
+/// Waits until the newest alarm of a device's silences has this status and returns them all.
 async fn until_alarm_is(caller: &Caller, device: &str, status: &str) -> Vec<Value> {
     eventually(status, async || {
         let alarms = unavailability_alarms(caller, device).await;

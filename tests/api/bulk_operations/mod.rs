@@ -23,7 +23,7 @@ pub(crate) const BULK: &str = "/devicecontrol/bulkoperations";
 /// How long a bulk operation of a test may take on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(90);
 
-/// Puts devices into a database that are agents, and a static group of them; gives the id of the group.
+/// Puts agents and a static group of them into a database and returns the id of the group.
 pub(crate) async fn fleet(database: &TestDatabase, devices: i64) -> String {
     let objects = "INSERT INTO managed_objects (tenant, id, name, owner, created_at, updated_at, fragments) \
         SELECT 'main', 1000 + n, 'pump ' || n, 'admin', now(), now(), \
@@ -37,13 +37,13 @@ pub(crate) async fn fleet(database: &TestDatabase, devices: i64) -> String {
     "1000".to_owned()
 }
 
-/// An agent that is a device; gives its id.
+/// Creates an agent that is a device and returns its id.
 pub(crate) async fn create_agent(caller: &Caller, name: &str) -> String {
     let agent = json!({"name": name, "plat_IsDevice": {}, "com_platform_model_Agent": {}});
     id_of(&caller.create("/inventory/managedObjects", &agent).await)
 }
 
-/// A static group of these objects; gives its id.
+/// Creates a static group of these objects and returns its id.
 pub(crate) async fn group_of(caller: &Caller, members: &[&str]) -> String {
     let group = json!({"name": "pumps", "type": "plat_DeviceGroup", "plat_IsDeviceGroup": {}});
     let group = id_of(&caller.create("/inventory/managedObjects", &group).await);
@@ -85,12 +85,12 @@ pub(crate) fn shown(instant: OffsetDateTime) -> Value {
     json!(Timestamp::stored(instant, 0).to_string())
 }
 
-/// A bulk operation that was just created; gives its link.
+/// Creates a bulk operation and returns its link.
 pub(crate) async fn plan(caller: &Caller, body: &Value) -> String {
     caller.create(BULK, body).await["self"].as_str().unwrap().to_owned()
 }
 
-/// Waits for the end of a bulk operation; gives it.
+/// Waits for the end of a bulk operation and returns it.
 pub(crate) async fn completed(caller: &Caller, link: &str) -> Value {
     eventually_within(LONG, "the end of the bulk operation", async || {
         Some(caller.read(link).await).filter(|bulk| bulk["status"] != "ACTIVE")

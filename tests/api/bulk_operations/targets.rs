@@ -8,14 +8,14 @@ use super::{
 };
 use crate::harness::{Caller, TestServer};
 
-/// A dynamic group; gives its id.
+/// Creates a dynamic group and returns its id.
 async fn dynamic(caller: &Caller, query: &Value) -> String {
     let group =
         json!({"type": "plat_DynamicGroup", "plat_IsDynamicGroup": {}, "plat_DeviceQueryString": query});
     id_of(&caller.create("/inventory/managedObjects", &group).await)
 }
 
-/// Runs a bulk operation for a group to its end; gives whom it was for.
+/// Runs a bulk operation for a group to its end and returns whom it was for.
 async fn told_by(server: &TestServer, group: &str) -> Vec<String> {
     completed(&server.admin(), &plan(&server.admin(), &bulk_of(group, 0.0)).await).await;
     devices(server.database()).await

@@ -36,7 +36,7 @@ async fn upload(caller: &Caller, file: impl AsRef<[u8]>) -> Answer {
     request.accepting_json().body(form(file)).send().await
 }
 
-/// Registers the devices of a file; gives the result.
+/// Registers the devices of a file and returns the result.
 async fn register(caller: &Caller, file: impl AsRef<[u8]>) -> Value {
     let answer = upload(caller, file).await;
     assert_eq!(answer.status, 201, "{}", answer.text);

@@ -28,12 +28,12 @@ mod stored_sets;
 use crate::harness::Caller;
 use crate::harness::csv::{request, send, text_of};
 
-/// Sends rows of a registered set; gives the answer's text.
+/// Sends rows of a registered set and returns the answer's text.
 async fn send_to(caller: &Caller, x_id: &str, rows: &str) -> String {
     text_of(request(caller, rows).header("X-Id", x_id).send().await)
 }
 
-/// Registers a set that has no flaws; gives the id of its object.
+/// Registers a set that has no flaws and returns the id of its object.
 async fn register(caller: &Caller, x_id: &str, templates: &str) -> String {
     let answer = send_to(caller, x_id, templates).await;
     let id = answer.strip_prefix("20,").and_then(|id| id.strip_suffix('\n'));

@@ -11,7 +11,7 @@ use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
 
 const OPERATIONS: usize = 24;
 
-/// Sends a row so often at once, each by another of the callers; gives how often each answer came.
+/// Sends a row this many times at once, each by another of the callers, and returns how often each answer came.
 async fn at_once(callers: &[Caller], row: &str, times: usize) -> HashMap<String, usize> {
     let answers = join_all((0..times).map(|n| {
         let (caller, row) = (callers[n % callers.len()].clone(), row.to_owned());

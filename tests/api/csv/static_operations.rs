@@ -33,7 +33,7 @@ impl Gateway {
         Self { admin, device, ids: [agent, child, nameless] }
     }
 
-    /// Queues an operation for one of the three; gives its id.
+    /// Queues an operation for one of the three and returns its id.
     pub(super) async fn queue(&self, target: usize, fragments: Value) -> String {
         let mut operation = json!({"deviceId": self.ids[target]});
         operation.as_object_mut().unwrap().extend(fragments.as_object().unwrap().clone());

@@ -43,7 +43,7 @@ async fn accept(server: &TestServer, id: &str) {
     assert_eq!(answer.status, 200, "{}", answer.text);
 }
 
-/// Registers and accepts a device, and polls for it; gives its password.
+/// Registers and accepts a device, polls for it and returns its password.
 async fn admit(server: &TestServer, id: &str) -> String {
     register(server, id).await;
     accept(server, id).await;

@@ -13,7 +13,8 @@ use serde_json::json;
 
 use crate::harness::{ADMIN_PASSWORD, Answer, Caller, TestDatabase, TestServer, upload, web_archive};
 
-/// A new web application of these files, and an `index.html` if they hold none; gives its id. It is served at its name.
+/// Creates a web application of these files, with an `index.html` if they hold none, and returns its id. It is served at
+/// its name.
 async fn host(caller: &Caller, name: &str, files: &[(&str, &str)]) -> String {
     let id = create(caller, name, "PRIVATE").await;
     let answer = upload(caller, &id, &web_archive(files)).await;
@@ -21,7 +22,7 @@ async fn host(caller: &Caller, name: &str, files: &[(&str, &str)]) -> String {
     id
 }
 
-/// A web application without a version; gives its id.
+/// Creates a web application without a version and returns its id.
 async fn create(caller: &Caller, name: &str, availability: &str) -> String {
     let body = json!({"name": name, "key": format!("{name}-key"), "type": "HOSTED", "contextPath": name,
         "resourcesUrl": "/", "availability": availability});

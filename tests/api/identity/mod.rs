@@ -19,7 +19,7 @@ fn pair(kind: &str, value: &str) -> Value {
     json!({"type": kind, "externalId": value})
 }
 
-/// Names an object; gives the external id.
+/// Names an object and returns the external id.
 async fn name(caller: &Caller, device: &str, kind: &str, value: &str) -> Value {
     caller.create(&ids_of(device), &pair(kind, value)).await
 }

@@ -6,7 +6,7 @@ use crate::harness::{Caller, TestServer};
 
 const OBJECTS: &str = "/inventory/managedObjects";
 
-/// A tree of objects below a parent; gives the new id.
+/// Creates a tree of objects below a parent and returns the new id.
 async fn below(caller: &Caller, parent: &str, block: &str, body: Value) -> String {
     caller.create(&format!("{OBJECTS}/{parent}/{block}"), &body).await["id"].as_str().unwrap().to_owned()
 }

@@ -11,7 +11,7 @@ use crate::harness::{REALTIME, Session, notifications, reply};
 
 const OBJECTS: &str = "/inventory/managedObjects";
 
-/// Sends bytes, and at once the end; gives everything that comes.
+/// Sends bytes and at once the end, and returns everything that comes.
 async fn said_and_done(side: &Side, bytes: impl Into<Vec<u8>>) -> Vec<RawAnswer> {
     let mut conversation = Conversation::open(side.address).await;
     conversation.send(bytes).await;

@@ -62,12 +62,12 @@ impl Pair {
         [&self.lane, &self.alone]
     }
 
-    /// Expects the same of both; gives it.
+    /// Expects the same of both and returns it.
     pub(crate) async fn agree(&self, request: Sample) -> Vec<RawAnswer> {
         self.agree_on(Sent::Whole(1), |_| request.bytes()).await
     }
 
-    /// Expects the same of both, of what may differ by the name of a session; gives it.
+    /// Expects the same of both apart from the names of sessions, and returns it.
     pub(crate) async fn agree_on(&self, sent: Sent, bytes: impl Fn(&Side) -> Vec<u8>) -> Vec<RawAnswer> {
         let (ours, theirs) = (bytes(&self.lane), bytes(&self.alone));
         let (mut lane, mut alone) =

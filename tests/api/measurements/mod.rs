@@ -21,7 +21,7 @@ use crate::harness::{Caller, measurement_of};
 
 const MEASUREMENTS: &str = "/measurement/measurements";
 
-/// Stores a measurement with one series; gives it.
+/// Stores a measurement with one series and returns it.
 async fn measure(caller: &Caller, source: &str, time: &str, value: i64) -> Value {
     caller.create(MEASUREMENTS, &measurement_of(source, time, value)).await
 }

@@ -262,7 +262,7 @@ async fn hold(database: &TestDatabase) -> tokio_postgres::Client {
     client
 }
 
-/// Waits until so many connections wait for a lock; gives the process of one that inserts rollups.
+/// Waits until this many connections wait for a lock and returns the process of one that inserts rollups.
 async fn held(database: &TestDatabase, waiting: usize) -> i32 {
     let statement = "SELECT pid, query LIKE 'INSERT INTO measurement_rollups%' FROM pg_stat_activity \
         WHERE datname = current_database() AND wait_event_type = 'Lock' ORDER BY 2 DESC";

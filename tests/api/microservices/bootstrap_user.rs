@@ -42,7 +42,7 @@ async fn what_is_no_microservice_has_no_bootstrap_user() {
 #[tokio::test]
 async fn bootstrap_user_is_the_owners_alone() {
     let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let boss = create_reseller(&server, "t7").await;
     let seen = create_application(&server.admin(), &microservice("pump")).await;
     let mut body = microservice("hidden");
     body["availability"] = json!("PRIVATE");

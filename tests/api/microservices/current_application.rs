@@ -103,7 +103,7 @@ async fn put_that_is_wrong_is_refused() {
 #[tokio::test]
 async fn both_spellings_of_subscriptions_answer_the_same() {
     let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    create_reseller(&server, "t7").await;
     let (_, bootstrap) = serve(&server, "pump", json!({}), &["t7", "main"]).await;
 
     let answer = bootstrap.get(SUBSCRIPTIONS).await;
@@ -125,7 +125,7 @@ async fn subscriptions_are_one_large_page_unless_a_size_is_asked_for() {
     let server = TestServer::start().await;
     let (id, bootstrap) = serve(&server, "pump", json!({}), &[]).await;
     for tenant in ["a-b", "a0", "a_b", "b", "b1", "c"] {
-        create_tenant(&server, tenant).await;
+        create_reseller(&server, tenant).await;
         subscribe(&management(&server), tenant, &id).await;
     }
     subscribe(&server.admin(), "main", &id).await;

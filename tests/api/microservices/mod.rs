@@ -15,37 +15,13 @@ mod tenants;
 
 use serde_json::{Value, json};
 
+use crate::harness::tenants::{create_reseller, create_reseller_below, management};
 use crate::harness::{ADMIN_PASSWORD, Caller, TestServer, eventually};
 
 const APPLICATIONS: &str = "/application/applications";
 const CURRENT: &str = "/application/currentApplication";
 const SUBSCRIPTIONS: &str = "/application/currentApplication/subscriptions";
 const SETTINGS: &str = "/application/currentApplication/settings";
-
-/// The administrator of the installation.
-fn management(server: &TestServer) -> Caller {
-    server.caller("management/admin", ADMIN_PASSWORD)
-}
-
-/// A tenant below the caller's, which may have sub-tenants; gives its administrator.
-async fn create_tenant_below(server: &TestServer, parent: &Caller, id: &str) -> Caller {
-    let body = json!({
-        "id": id,
-        "domain": format!("plant-{id}.example.com"),
-        "company": "Acme",
-        "adminName": "boss",
-        "adminPass": ADMIN_PASSWORD,
-        "adminEmail": "boss@example.com",
-        "allowCreateTenants": true,
-    });
-    parent.create("/tenant/tenants", &body).await;
-    server.caller(&format!("{id}/boss"), ADMIN_PASSWORD)
-}
-
-/// A tenant below `management`; gives its administrator.
-async fn create_tenant(server: &TestServer, id: &str) -> Caller {
-    create_tenant_below(server, &management(server), id).await
-}
 
 /// A complete body of a microservice that everybody may subscribe to.
 fn microservice(name: &str) -> Value {
@@ -57,7 +33,7 @@ fn external(name: &str) -> Value {
     json!({"name": name, "key": format!("{name}-key"), "type": "EXTERNAL", "externalUrl": "https://example.com/"})
 }
 
-/// Creates an application; gives its id.
+/// Creates an application and returns its id.
 async fn create_application(owner: &Caller, body: &Value) -> String {
     owner.create(APPLICATIONS, body).await["id"].as_str().unwrap().to_owned()
 }
@@ -72,7 +48,7 @@ fn reference(application: &str) -> Value {
     json!({"application": {"id": application}})
 }
 
-/// Subscribes a tenant; gives the answer's body.
+/// Subscribes a tenant and returns the answer's body.
 async fn subscribe(by: &Caller, tenant: &str, application: &str) -> Value {
     by.create(&of_tenant(tenant), &reference(application)).await
 }

@@ -13,8 +13,8 @@ async fn user_of(server: &TestServer, tenant: &str, name: &str, roles: &[&str]) 
 #[tokio::test]
 async fn management_subscribes_any_tenant_to_anything() {
     let server = TestServer::start().await;
-    let reseller = create_tenant(&server, "shop").await;
-    create_tenant_below(&server, &reseller, "t7").await;
+    let reseller = create_reseller(&server, "shop").await;
+    create_reseller_below(&server, &reseller, "t7").await;
     let private = create_application(&server.admin(), &external("web")).await;
 
     for tenant in ["t7", "shop", "main", "management"] {
@@ -26,8 +26,8 @@ async fn management_subscribes_any_tenant_to_anything() {
 #[tokio::test]
 async fn parent_subscribes_its_tenants_to_what_it_owns_and_to_the_market() {
     let server = TestServer::start().await;
-    let reseller = create_tenant(&server, "shop").await;
-    let boss = create_tenant_below(&server, &reseller, "t7").await;
+    let reseller = create_reseller(&server, "shop").await;
+    let boss = create_reseller_below(&server, &reseller, "t7").await;
     let own = create_application(&reseller, &external("own")).await;
     let market = create_application(&server.admin(), &microservice("market")).await;
     let foreign = create_application(&server.admin(), &external("foreign")).await;
@@ -46,7 +46,7 @@ async fn parent_subscribes_its_tenants_to_what_it_owns_and_to_the_market() {
 #[tokio::test]
 async fn tenant_subscribes_itself_to_what_it_owns_and_to_the_market() {
     let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let boss = create_reseller(&server, "t7").await;
     let own = create_application(&boss, &external("own")).await;
     let market = create_application(&server.admin(), &microservice("market")).await;
     let foreign = create_application(&server.admin(), &external("foreign")).await;
@@ -61,7 +61,7 @@ async fn tenant_subscribes_itself_to_what_it_owns_and_to_the_market() {
 #[tokio::test]
 async fn tenant_keeps_what_it_was_subscribed_to_by_who_looks_after_it() {
     let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let boss = create_reseller(&server, "t7").await;
     let id = create_application(&server.admin(), &external("web")).await;
     subscribe(&management(&server), "t7", &id).await;
 
@@ -74,8 +74,8 @@ async fn tenant_keeps_what_it_was_subscribed_to_by_who_looks_after_it() {
 #[tokio::test]
 async fn other_tenants_need_the_roles_of_tenants_and_the_own_those_of_applications() {
     let server = TestServer::start().await;
-    let reseller = create_tenant(&server, "shop").await;
-    create_tenant_below(&server, &reseller, "t7").await;
+    let reseller = create_reseller(&server, "shop").await;
+    create_reseller_below(&server, &reseller, "t7").await;
     let id = create_application(&server.admin(), &microservice("pump")).await;
 
     for (n, (role, below, own)) in [

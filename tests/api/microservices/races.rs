@@ -28,7 +28,7 @@ async fn subscriptions_and_changes_of_roles_leave_every_service_user_with_the_la
     let (id, bootstrap) = serve(&server, "pump", json!({}), &[]).await;
     let tenants: Vec<String> = (0..6).map(|n| format!("t{n}")).collect();
     for tenant in &tenants {
-        create_tenant(&server, tenant).await;
+        create_reseller(&server, tenant).await;
     }
     let management = management(&server);
 
@@ -96,7 +96,7 @@ async fn role_of_two_microservices_goes_when_both_leave_at_once() {
 #[tokio::test]
 async fn subscription_and_deletion_of_the_application_leave_nothing_behind() {
     let server = TestServer::start().await;
-    let (admin, boss) = (server.admin(), create_tenant(&server, "t7").await);
+    let (admin, boss) = (server.admin(), create_reseller(&server, "t7").await);
     for n in 0..8 {
         let id = create_application(&admin, &microservice(&format!("pump{n}"))).await;
         let (path, reference) = (of_tenant("t7"), reference(&id));

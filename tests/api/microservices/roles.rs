@@ -42,7 +42,7 @@ async fn until_withdrawn(holders: &[Caller], role: &str) {
 #[tokio::test]
 async fn roles_of_microservices_are_listed_for_subscribers_each_once() {
     let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let boss = create_reseller(&server, "t7").await;
     let platform = roles_seen_by(&boss).await;
     let (id, _) = serve(&server, "pump", defining(), &["t7"]).await;
     serve(&server, "valve", json!({"roles": ["ROLE_PUMP_READ"]}), &["t7"]).await;
@@ -95,7 +95,7 @@ async fn roles_of_microservices_are_given_to_users_and_groups_of_subscribers() {
 #[tokio::test]
 async fn roles_of_microservices_are_given_nowhere_else() {
     let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    create_reseller(&server, "t7").await;
     serve(&server, "pump", defining(), &["t7"]).await;
     let admin = server.admin();
     admin.create("/user/main/users", &json!({"userName": "joe", "password": "secret-1"})).await;

@@ -24,7 +24,7 @@ async fn dump_of_the_database_holds_no_password_of_a_microservice() {
 #[tokio::test]
 async fn password_that_was_moved_to_another_user_is_not_told() {
     let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let boss = create_reseller(&server, "t7").await;
     let (_, of_main) = serve(&server, "pump", json!({}), &["main"]).await;
     assert_eq!(service_users(&of_main).await.len(), 1);
     let id = create_application(&boss, &microservice("thief")).await;

@@ -12,7 +12,7 @@ fn reader() -> Value {
 #[tokio::test]
 async fn service_user_works_in_the_tenant_of_the_subscriber_with_the_required_roles() {
     let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let boss = create_reseller(&server, "t7").await;
     let (_, bootstrap) = serve(&server, "pump", reader(), &["t7"]).await;
     boss.create_device("pump of t7").await;
     server.admin().create_device("pump of main").await;
@@ -186,7 +186,7 @@ async fn nobody_takes_the_name_of_a_service_user() {
 #[tokio::test]
 async fn required_roles_are_applied_again_at_once() {
     let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    create_reseller(&server, "t7").await;
     let (id, bootstrap) = serve(&server, "pump", reader(), &["main", "t7"]).await;
     let mut services = Vec::new();
     for tenant in ["main", "t7"] {
@@ -227,7 +227,7 @@ async fn service_user_goes_with_the_subscription() {
 #[tokio::test]
 async fn service_user_goes_with_the_application() {
     let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    create_reseller(&server, "t7").await;
     let (id, bootstrap) = serve(&server, "pump", reader(), &["t7"]).await;
     let service = service_in(&server, &bootstrap, "t7").await;
     assert_eq!(service.get(DEVICES).await.status, 200);
@@ -257,7 +257,7 @@ async fn users_of_a_service_user_belong_to_nobody_when_it_is_gone() {
 #[tokio::test]
 async fn service_user_of_a_suspended_tenant_is_403_and_stays_listed() {
     let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    create_reseller(&server, "t7").await;
     let (_, bootstrap) = serve(&server, "pump", reader(), &["t7"]).await;
     let service = service_in(&server, &bootstrap, "t7").await;
     assert_eq!(service.get(DEVICES).await.status, 200);

@@ -5,7 +5,7 @@ use super::*;
 /// A microservice of tenant `main`, subscribed to by `main` and `t7`, whose archive has this manifest: as its bootstrap user,
 /// as its service user in `t7`, and the administrator of `t7`.
 async fn serve_with(server: &TestServer, manifest: Value) -> (Caller, Caller, Caller) {
-    let boss = create_tenant(server, "t7").await;
+    let boss = create_reseller(server, "t7").await;
     let (id, bootstrap) = serve(server, "pump", json!({}), &["t7", "main"]).await;
     let statement = "UPDATE applications SET manifest = $1::text::json WHERE id::text = $2";
     server.database().execute(statement, &[&manifest.to_string(), &id]).await;

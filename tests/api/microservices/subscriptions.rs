@@ -8,7 +8,7 @@ use crate::harness::MEDIA;
 #[tokio::test]
 async fn subscription_is_answered_with_application_and_tenant() {
     let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    create_reseller(&server, "t7").await;
     let id = create_application(&server.admin(), &microservice("pump")).await;
 
     let request = management(&server).request("POST", &of_tenant("t7"));
@@ -110,7 +110,7 @@ async fn subscription_that_ended_is_404_and_can_be_made_again() {
 #[tokio::test]
 async fn tenants_of_others_are_404_and_unknown_applications_422() {
     let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    create_reseller(&server, "t7").await;
     let id = create_application(&server.admin(), &microservice("pump")).await;
 
     for tenant in ["t7", "nobody", "No%20Tenant"] {
@@ -131,7 +131,7 @@ async fn tenants_of_others_are_404_and_unknown_applications_422() {
 #[tokio::test]
 async fn subscription_makes_an_application_visible() {
     let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let boss = create_reseller(&server, "t7").await;
     let id = create_application(&server.admin(), &external("web")).await;
     let path = format!("{APPLICATIONS}/{id}");
     assert_eq!(boss.get(&path).await.status, 404);

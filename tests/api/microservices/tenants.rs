@@ -28,7 +28,7 @@ async fn current_tenant_tells_what_it_subscribes_to() {
 #[tokio::test]
 async fn tenant_tells_what_it_subscribes_to_and_of_what_it_owns_the_market() {
     let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let boss = create_reseller(&server, "t7").await;
     let foreign = create_application(&server.admin(), &external("foreign")).await;
     create_application(&boss, &microservice("offered")).await;
     create_application(&boss, &external("hidden")).await;
@@ -83,7 +83,7 @@ async fn tenant_with_thousands_of_applications_tells_2000_and_where_the_rest_is(
 #[tokio::test]
 async fn tenant_that_is_deleted_takes_its_users_out_of_other_tenants() {
     let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let boss = create_reseller(&server, "t7").await;
     let mut body = microservice("pump");
     body["requiredRoles"] = json!(["ROLE_INVENTORY_READ"]);
     body["roles"] = json!(["ROLE_PUMP_READ"]);
@@ -108,13 +108,13 @@ async fn tenant_that_is_deleted_takes_its_users_out_of_other_tenants() {
 #[tokio::test]
 async fn tenant_that_is_deleted_subscribes_to_nothing_any_more() {
     let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    create_reseller(&server, "t7").await;
     let (_, bootstrap) = serve(&server, "pump", json!({}), &["t7", "main"]).await;
 
     assert_eq!(management(&server).delete("/tenant/tenants/t7").await.status, 204);
 
     let users = service_users(&bootstrap).await;
     assert_eq!((users.len(), &users[0]["tenant"]), (1, &json!("main")));
-    create_tenant(&server, "t7").await;
+    create_reseller(&server, "t7").await;
     assert_eq!(management(&server).read(&of_tenant("t7")).await["references"], json!([]));
 }

@@ -12,7 +12,7 @@ use crate::harness::Caller;
 
 const MODULES: &str = "/cep/modules";
 
-/// Uploads a module; gives it.
+/// Uploads a module and returns it.
 async fn deploy(caller: &Caller, text: &str) -> Value {
     let request = caller.request("POST", MODULES).accepting_json().header("Content-Type", "text/plain");
     let answer = request.body(text).send().await;

@@ -10,16 +10,11 @@ mod system;
 
 use serde_json::{Value, json};
 
-use crate::harness::{ADMIN_PASSWORD, Caller, TestServer};
+use crate::harness::tenants::management;
 
 const OPTIONS: &str = "/tenant/options";
 
 /// A complete body.
 fn option_of(category: &str, key: &str, value: &str) -> Value {
     json!({"category": category, "key": key, "value": value})
-}
-
-/// The administrator of the installation.
-fn management(server: &TestServer) -> Caller {
-    server.caller("management/admin", ADMIN_PASSWORD)
 }

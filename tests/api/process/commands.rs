@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::harness::{Caller, Program, eventually_within, run, scratch};
 
-/// Runs a command that must succeed; gives what it printed.
+/// Runs a command that must succeed and returns what it printed.
 fn succeed(directory: &std::path::Path, arguments: &[&str], input: &str) -> String {
     let output = run(Program::command(directory, arguments), input);
     let said = String::from_utf8_lossy(&output.stderr);

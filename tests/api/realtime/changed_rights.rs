@@ -26,7 +26,7 @@ async fn permit(admin: &Caller, holder: &str, permissions: Value) {
     assert_eq!(answer.status, 200, "{}", answer.text);
 }
 
-/// A new group; gives its path.
+/// Creates a new group and returns its path.
 async fn group(admin: &Caller, name: &str) -> String {
     let group = admin.create(GROUPS, &json!({"name": name})).await;
     format!("{GROUPS}/{}", group["id"])

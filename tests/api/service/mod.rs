@@ -76,7 +76,7 @@ impl Behind {
         (connection, head)
     }
 
-    /// Sends a request, answers it as the microservice; gives what the service heard, and the answer.
+    /// Sends a request, answers it as the microservice and returns what the service heard, and the answer.
     async fn answered(&self, request: Request, answer: &str) -> (String, Answer) {
         let service = async {
             let (mut connection, head) = self.asked().await;

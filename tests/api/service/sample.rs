@@ -73,7 +73,7 @@ impl Counter {
     }
 }
 
-/// Listens for the platform; gives the address.
+/// Listens for the platform and returns the address.
 fn listen(counter: Counter, objects: HashMap<String, String>) -> String {
     let state = web::Data::new((counter, objects));
     let answer =

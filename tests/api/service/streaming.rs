@@ -163,7 +163,7 @@ async fn service_that_does_not_read_makes_the_client_wait() {
     drop(service);
 }
 
-/// Writes until nothing is taken any more; gives how much was.
+/// Writes until nothing is taken any more and returns how much was.
 async fn fill(stream: &mut tokio::net::TcpStream) -> usize {
     let (part, mut sent) = (vec![b'x'; 1 << 16], 0);
     while sent < MUCH / 2 {
@@ -175,7 +175,7 @@ async fn fill(stream: &mut tokio::net::TcpStream) -> usize {
     sent
 }
 
-/// Reads until nothing comes for a while; gives how much came.
+/// Reads until nothing comes for a while and returns how much came.
 async fn drain(mut stream: tokio::net::TcpStream) -> usize {
     let (mut buffer, mut came) = (vec![0; 1 << 16], 0);
     while let Ok(Ok(count @ 1..)) = timeout(Duration::from_secs(2), stream.read(&mut buffer)).await {

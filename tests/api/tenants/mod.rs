@@ -8,18 +8,8 @@ mod isolation;
 mod list;
 mod suspend;
 
-use serde_json::json;
-
-use crate::harness::tenants::{TENANTS, create_tenant, management, tenant_of};
+use crate::harness::tenants::{TENANTS, create_reseller, create_tenant, management, tenant_of};
 use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
-
-/// A tenant that may have sub-tenants; gives its administrator.
-async fn create_reseller(server: &TestServer, id: &str) -> Caller {
-    let mut body = tenant_of(id);
-    body["allowCreateTenants"] = json!(true);
-    management(server).create(TENANTS, &body).await;
-    server.caller(&format!("{id}/boss"), ADMIN_PASSWORD)
-}
 
 /// A user of tenant `management` with exactly these roles.
 async fn manager_with(server: &TestServer, name: &str, roles: &[&str]) -> Caller {

@@ -59,7 +59,7 @@ impl Certificates {
         }
     }
 
-    /// Puts a new certificate into the files; gives it.
+    /// Puts a new certificate into the files and returns it.
     pub(super) fn renew(&self) -> CertificateDer<'static> {
         let fresh = self.fresh();
         write(self.chain(), fresh.chain).unwrap();

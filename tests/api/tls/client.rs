@@ -81,7 +81,7 @@ impl Encrypted {
         Ok(String::from_utf8(buffer).unwrap())
     }
 
-    /// Reads until this text has come; gives everything that came.
+    /// Reads until this text has come and returns everything that came.
     pub(super) async fn read_until(&mut self, text: &str) -> String {
         let mut came = String::new();
         while !came.contains(text) {

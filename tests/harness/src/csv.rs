@@ -2,7 +2,7 @@
 
 use super::{Answer, Caller, Request};
 
-/// Sends rows of the static set; gives the answer's text.
+/// Sends rows of the static set and returns the answer's text.
 pub async fn send(caller: &Caller, rows: &str) -> String {
     text_of(request(caller, rows).send().await)
 }

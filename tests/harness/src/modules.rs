@@ -6,7 +6,7 @@ use super::{Caller, eventually, measurement_of};
 
 pub const MODULES: &str = "/cep/modules";
 
-/// Deploys a text; gives the module.
+/// Deploys a text and returns the module.
 pub async fn deploy(caller: &Caller, text: &str) -> Value {
     let request = caller.request("POST", MODULES).accepting_json().header("Content-Type", "text/plain");
     let answer = request.body(text).send().await;
@@ -77,7 +77,7 @@ pub async fn events(caller: &Caller, type_: &str) -> Vec<String> {
     events.into_iter().map(|(_, text)| text).collect()
 }
 
-/// Waits until there are so many events of a type; gives their texts.
+/// Waits until there are this many events of a type and returns their texts.
 pub async fn events_come(caller: &Caller, type_: &str, count: usize) -> Vec<String> {
     eventually(&format!("{count} events of type {type_}"), async || {
         Some(events(caller, type_).await).filter(|events| events.len() >= count)

@@ -9,7 +9,7 @@ pub const OPERATIONS: &str = "/devicecontrol/operations";
 /// The endpoint of agents' channels.
 pub const AGENTS: &str = "/notification/operations";
 
-/// A new device that runs an agent; gives its id.
+/// Creates a new device that runs an agent and returns its id.
 pub async fn create_agent(caller: &Caller, name: &str) -> String {
     let agent = json!({"name": name, "plat_IsDevice": {}, "com_platform_model_Agent": {}});
     let agent = caller.create("/inventory/managedObjects", &agent).await;
@@ -23,19 +23,19 @@ pub async fn place_below(caller: &Caller, parent: &str, device: &str) {
     assert_eq!(answer.status, 201, "{}", answer.text);
 }
 
-/// A new device below another by childDevices; gives its id.
+/// Creates a new device below another by childDevices and returns its id.
 pub async fn create_below(caller: &Caller, parent: &str, name: &str) -> String {
     let device = caller.create_device(name).await;
     place_below(caller, parent, &device).await;
     device
 }
 
-/// A new operation to restart a device; gives it.
+/// Creates a new operation to restart a device and returns it.
 pub async fn queue(caller: &Caller, device: &str) -> Value {
     caller.create(OPERATIONS, &json!({"deviceId": device, "plat_Restart": {}})).await
 }
 
-/// PUT of a change of an operation, which must be accepted; gives the operation.
+/// Changes an operation by PUT, which must succeed, and returns the operation.
 pub async fn change(caller: &Caller, operation: &Value, change: Value) -> Value {
     let answer = caller.put(&path_of(operation), &change).await;
     assert_eq!(answer.status, 200, "{change}: {}", answer.text);

@@ -18,7 +18,7 @@ pub async fn run_everywhere(server: &TestServer, name: &str) {
     tokio::spawn(answer_all(listener, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"));
 }
 
-/// A microservice of the caller's tenant; gives its id.
+/// Creates a microservice of the caller's tenant and returns its id.
 pub async fn create_microservice(caller: &Caller, name: &str) -> String {
     let body = json!({"name": name, "key": format!("{name}-key"), "type": "MICROSERVICE"});
     let created = caller.create("/application/applications", &body).await;
@@ -40,7 +40,8 @@ pub async fn answer_all(listener: TcpListener, answer: &'static str) {
     }
 }
 
-/// `platform application route <application> <address>`, or `--none`; gives what it prints or why it refuses.
+/// Runs `platform application route <application> <address>`, or with `--none`, and returns what it prints or why it
+/// refuses.
 pub async fn route(
     database: &TestDatabase,
     application: &str,

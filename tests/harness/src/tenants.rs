@@ -23,8 +23,21 @@ pub fn tenant_of(id: &str) -> Value {
     })
 }
 
-/// A tenant below `management`; gives its administrator.
+/// Creates a tenant below `management` and returns its administrator.
 pub async fn create_tenant(server: &TestServer, id: &str) -> Caller {
     management(server).create(TENANTS, &tenant_of(id)).await;
+    server.caller(&format!("{id}/boss"), ADMIN_PASSWORD)
+}
+
+/// Creates a tenant below `management` that may have sub-tenants and returns its administrator.
+pub async fn create_reseller(server: &TestServer, id: &str) -> Caller {
+    create_reseller_below(server, &management(server), id).await
+}
+
+/// Creates a tenant below the caller's that may have sub-tenants and returns its administrator.
+pub async fn create_reseller_below(server: &TestServer, parent: &Caller, id: &str) -> Caller {
+    let mut body = tenant_of(id);
+    body["allowCreateTenants"] = json!(true);
+    parent.create(TENANTS, &body).await;
     server.caller(&format!("{id}/boss"), ADMIN_PASSWORD)
 }

@@ -168,7 +168,7 @@ async fn neither_language_knows_the_sessions_of_the_other() {
     assert_eq!(session.receive(1).await.len(), 1);
 }
 
-/// One request of rows without `Accept`, which no client library leaves out; gives the body.
+/// Sends rows without `Accept`, which no client library leaves out, and returns the body.
 async fn without_accept(server: &TestServer, rows: &str) -> String {
     let mut connection = RawConnection::open(server.address()).await;
     let authorization = format!("Authorization: {}", server.admin().authorization().unwrap());

@@ -162,7 +162,7 @@ async fn set_that_is_changed_or_deleted_while_a_connect_is_held_is_in_force_at_o
     assert_eq!(held.answer().await, "87,1,other\n300,1,x\n");
 }
 
-/// A gateway with a child of this serial; gives their ids.
+/// Creates a gateway with a child of this serial and returns their ids.
 async fn gateway_with_child(admin: &Caller, serial: &str) -> (String, String) {
     let gateway = create_agent(admin, "gateway").await;
     let child = create_below(admin, &gateway, "sensor").await;
