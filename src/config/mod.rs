@@ -102,7 +102,7 @@ pub struct Settings {
           action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub fast_lane: bool,
 
-    /// What to log: a level (error, warn, info, debug, trace), also by module (info,platform_actors=debug)
+    /// Filter of the log: a level (error, warn, info, debug, trace), also by module (info,platform_actors=debug)
     #[arg(long, env = "PLATFORM_LOG", value_name = "FILTER", default_value = "info")]
     pub log: String,
 
