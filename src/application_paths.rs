@@ -17,14 +17,14 @@ const REMEMBERED: usize = 10_000;
 /// The maximum length of a context path (W-04).
 const LONGEST: usize = 255;
 
-/// See the module documentation.
+/// The cache that maps a tenant and a context path to an application.
 #[derive(Debug)]
 pub struct ApplicationPaths(Cache<(TenantId, Box<str>), Remembered>);
 
 #[derive(Debug, Clone)]
 struct Remembered {
     application: Arc<Application>,
-    standing: TenantRelation,
+    relation: TenantRelation,
     /// See [`Database::applications_generation`].
     generation: u64,
 }
@@ -57,7 +57,7 @@ impl ApplicationPaths {
         }
         let found = self.find(database, tenant, context_path).await?;
         match found.filter(|known| known.application.kind == kind) {
-            Some(known) if known.standing == TenantRelation::Uses => Ok(known.application),
+            Some(known) if known.relation == TenantRelation::Uses => Ok(known.application),
             Some(_) => Err(ApiError::forbidden_because("the tenant does not subscribe to the application")),
             None => Err(unknown()),
         }
@@ -74,11 +74,11 @@ impl ApplicationPaths {
         if let Some(known) = self.0.get(&key).filter(|known| known.generation == generation) {
             return Ok(Some(known));
         }
-        let Some((application, standing)) = find_application_at(database, tenant, context_path).await? else {
+        let Some((application, relation)) = find_application_at(database, tenant, context_path).await? else {
             self.0.remove(&key);
             return Ok(None);
         };
-        let known = Remembered { application: Arc::new(application), standing, generation };
+        let known = Remembered { application: Arc::new(application), relation, generation };
         self.0.insert(key, known.clone());
         Ok(Some(known))
     }

@@ -57,7 +57,7 @@ pub struct Place {
     pub is_directory: bool,
 }
 
-/// See the module documentation.
+/// The cache of the files of hosted applications.
 pub struct HostedFiles {
     database: Database,
     chunks: Cache<(Version, i32), Bytes, Weight>,
@@ -149,7 +149,7 @@ impl HostedFiles {
 /// accepted the previous one; the first is looked up immediately.
 ///
 /// # Errors
-/// As the stream: `NotFound` when the version is no longer active; `Unavailable` or `Database`.
+/// The errors of the stream: `NotFound` when the version is no longer active; `Unavailable` or `Database`.
 pub async fn read(
     files: web::Data<HostedFiles>,
     version: Version,

@@ -185,7 +185,7 @@ pub async fn realtime(
 /// `POST /notification/operations`: agent channels (B-01).
 ///
 /// # Errors
-/// As [`realtime`].
+/// The errors of [`realtime`].
 pub async fn operations(
     caller: Caller,
     request: HttpRequest,
@@ -225,8 +225,8 @@ struct HeldBody {
     /// The poll; `None` after its text was written.
     held: Option<HeldPoll>,
     /// Whether the text was passed to the connection.
-    is_told: bool,
-    line: ConnectionHandle,
+    is_sent: bool,
+    connection: ConnectionHandle,
     /// The timer of the next space.
     space: Pin<Box<Sleep>>,
     keep_alive: Duration,
@@ -236,14 +236,17 @@ struct HeldBody {
 impl HeldBody {
     /// Starts the body. The response head is sent together with the first space or with the text.
     fn begin(held: HeldPoll, request: &HttpRequest, realtime: &Realtime) -> Self {
-        let line = request.conn_data::<ConnectionHandle>().cloned().expect("every connection has its line");
-        line.withhold_head();
+        let connection = request
+            .conn_data::<ConnectionHandle>()
+            .cloned()
+            .expect("every request has the handle of its connection");
+        connection.withhold_head();
         let keep_alive = realtime.platform.limits().keep_alive;
         let space = Box::pin(sleep(keep_alive));
         Self {
             held: Some(held),
-            is_told: false,
-            line,
+            is_sent: false,
+            connection,
             space,
             keep_alive,
             stop: request.state::<Stop>().clone(),
@@ -268,29 +271,29 @@ impl MessageBody for HeldBody {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
         let body = &mut *self;
-        let Some(held) = body.held.as_mut().filter(|_| !body.is_told) else {
+        let Some(held) = body.held.as_mut().filter(|_| !body.is_sent) else {
             body.held = None;
             return Poll::Ready(None);
         };
         // A poll is also ended when the end of its peer could no longer be detected.
-        let text = if body.line.peer_has_ended() || !body.line.is_read() {
+        let text = if body.connection.peer_has_ended() || !body.connection.is_read() {
             Poll::Ready(held.end_empty())
         } else {
-            held.poll_text(cx, |cx| body.line.peer_is_gone(cx))
+            held.poll_text(cx, |cx| body.connection.peer_is_gone(cx))
         };
         let Poll::Ready(text) = text else {
             let space = body.poll_space(cx);
             if space.is_pending() {
-                body.line.expect_read(cx);
+                body.connection.expect_read(cx);
             }
             return space.map(|space| Some(Ok(space)));
         };
         if body.stop.has_begun() {
-            body.line.close_behind_answer();
+            body.connection.close_behind_answer();
         }
-        body.is_told = true;
+        body.is_sent = true;
         if text.is_large() {
-            body.line.bound_send_buffer();
+            body.connection.bound_send_buffer();
             // The connection polls the body again only when it has accepted nearly all of this.
             held.writing_takes_a_while();
         }

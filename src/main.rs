@@ -68,7 +68,7 @@ fn serve(settings: &Settings) -> Result<(), Failure> {
     let mut postgres = private_postgres(settings)?;
     let url = database_url(settings, postgres.as_ref());
     let served = System::new().block_on(async {
-        let told_to_stop = told_to_stop()?;
+        let stop_signal = stop_signal()?;
         let mut tell = |user| greeting.introduce(user);
         let server = Box::pin(Server::start(settings, prerequisites, &url, &mut tell)).await?;
         greeting.end()?;
@@ -76,7 +76,7 @@ fn serve(settings: &Settings) -> Result<(), Failure> {
         // Supervision runs on this thread, because the private PostgreSQL must be restarted by the thread that lives
         // longest.
         tokio::select! {
-            () = server.run(told_to_stop) => {}
+            () = server.run(stop_signal) => {}
             never = supervise(postgres.as_mut(), &database) => match never {},
         }
         Ok(())
@@ -109,7 +109,7 @@ async fn supervise(postgres: Option<&mut EmbeddedPostgres>, database: &Database)
     let Some(postgres) = postgres else { return std::future::pending().await };
     loop {
         // The disk is checked before the database is restarted, because PostgreSQL would end again on a full disk.
-        database.set_room(postgres.look_at_disk());
+        database.set_room(postgres.check_disk());
         if let Err(error) = postgres.supervise() {
             tracing::error!(%error, "private postgresql cannot be started again");
         }
@@ -119,7 +119,7 @@ async fn supervise(postgres: Option<&mut EmbeddedPostgres>, database: &Database)
 
 /// Resolves at SIGTERM or Ctrl-C. The signal handlers are installed immediately, so that a script that reads `ready`
 /// may stop the server at once.
-fn told_to_stop() -> io::Result<impl Future<Output = ()>> {
+fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }

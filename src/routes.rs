@@ -195,7 +195,7 @@ fn paths() -> Vec<Path> {
 
     // These requests are forwarded to microservices, which define their own rules for the paths below.
     for path in ["/service/{contextPath}", "/service/{contextPath}/{path:.*}"] {
-        paths.push(at(path).answered_by_service().reserved());
+        paths.push(at(path).forwarded_to_service().reserved());
     }
     paths.push(at("/application/applications/{id}/binaries").post(application_binaries::create).reserved());
     // Files of hosted applications are for browsers.
@@ -315,7 +315,7 @@ impl Path {
     }
 
     /// Forwards all its methods to a microservice.
-    fn answered_by_service(self) -> Self {
+    fn forwarded_to_service(self) -> Self {
         service::METHODS.iter().cloned().fold(self, |path, method| {
             let route = web::method(method.clone()).to(service::call);
             let path = path.with(method);

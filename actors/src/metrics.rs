@@ -45,7 +45,7 @@ pub(crate) static MODULE_WRITES: LazyLock<Counter> =
 /// The number of messages of modules that were accepted and not delivered.
 pub(crate) static MODULE_MESSAGES: LazyLock<Counter> =
     LazyLock::new(|| metrics::counter!("platform_module_messages_undelivered_total"));
-/// Statements that were switched off while their module goes on.
+/// Statements that were switched off while their module continues.
 pub(crate) static MODULE_STATEMENTS_SWITCHED_OFF: LazyLock<Counter> =
     LazyLock::new(|| metrics::counter!("platform_module_statements_switched_off_total"));
 

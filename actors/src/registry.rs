@@ -11,7 +11,7 @@ const SHARDS: usize = 64;
 
 type Shard<K, H, S> = RwLock<HashMap<K, H, S>>;
 
-/// How a registry stores the address of an actor.
+/// The form in which a registry stores the address of an actor.
 pub trait StoredAddress<A: Actor> {
     /// Converts an address to the stored form.
     fn store(address: Addr<A>) -> Self;
@@ -20,7 +20,7 @@ pub trait StoredAddress<A: Actor> {
     fn running(&self) -> Option<Addr<A>>;
 }
 
-/// The registry keeps the actor alive.
+/// A strong address: the registry keeps the actor alive.
 impl<A: Actor> StoredAddress<A> for Addr<A> {
     fn store(address: Addr<A>) -> Self {
         address
@@ -31,7 +31,7 @@ impl<A: Actor> StoredAddress<A> for Addr<A> {
     }
 }
 
-/// Another owner keeps the actor alive; an entry is a tenth as large.
+/// A weak address: another owner keeps the actor alive, and the entry takes a tenth of the memory.
 impl<A: Actor> StoredAddress<A> for WeakAddr<A> {
     fn store(address: Addr<A>) -> Self {
         address.downgrade()

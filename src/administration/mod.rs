@@ -140,7 +140,7 @@ pub async fn change_password(database: &Database, key: &SecretKey, user: &UserPa
 enum Rights<'a> {
     /// Those of a member of group `admins`.
     Administrator,
-    /// Only to collect device credentials (N-09).
+    /// The right to collect device credentials, and no other (N-09).
     Bootstrap,
     /// Roles held directly.
     Roles(&'a [Role]),

@@ -75,7 +75,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
 /// gets the number of alarms that [`list`] would list.
 ///
 /// # Errors
-/// As [`list`].
+/// The errors of [`list`].
 pub async fn count(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
     let by = (role::ALARM_READ, Api::Alarm);

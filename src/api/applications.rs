@@ -103,7 +103,7 @@ pub async fn list(
 /// may use once (W-08).
 ///
 /// # Errors
-/// As [`list`].
+/// The errors of [`list`].
 pub async fn list_by_name(
     caller: Caller,
     head: RequestHead,
@@ -119,7 +119,7 @@ pub async fn list_by_name(
 /// (W-08). For an unknown tenant the page is empty, so nobody learns which tenants exist.
 ///
 /// # Errors
-/// As [`list`]; 404 for text that cannot be a tenant id.
+/// The errors of [`list`]; 404 for text that cannot be a tenant id.
 pub async fn list_by_owner(
     caller: Caller,
     head: RequestHead,
@@ -135,7 +135,7 @@ pub async fn list_by_owner(
 /// (W-08). Another tenant's subscriptions are for the tenant that manages it.
 ///
 /// # Errors
-/// As [`list`]; 403 for another tenant without ROLE_TENANT_MANAGEMENT_READ or when the caller's tenant does
+/// The errors of [`list`]; 403 for another tenant without ROLE_TENANT_MANAGEMENT_READ or when the caller's tenant does
 /// not manage it; 404 for an unknown tenant, in tenant `management`.
 pub async fn list_by_tenant(
     caller: Caller,

@@ -146,7 +146,7 @@ pub async fn get_settings(
         platform_store::applications::get_application(platform.database(), user.application).await?;
     let plan = SettingsPlan::of(&application)?;
     let own = options((&platform, &secret_key), &caller.0.tenant, &plan).await?;
-    let settings = match user.duty {
+    let settings = match user.purpose {
         UserPurpose::Bootstrap => plan.of_owner(own),
         UserPurpose::Service if plan.asks_owner() => {
             plan.of_subscriber(own, options((&platform, &secret_key), &application.owner, &plan).await?)
@@ -162,10 +162,10 @@ pub async fn get_settings(
 ///
 /// # Errors
 /// `Forbidden` for any other user.
-fn acting(caller: &AnyCaller, duties: &[UserPurpose]) -> Result<ApplicationUser> {
-    let user = caller.0.application.filter(|user| duties.contains(&user.duty));
+fn acting(caller: &AnyCaller, purposes: &[UserPurpose]) -> Result<ApplicationUser> {
+    let user = caller.0.application.filter(|user| purposes.contains(&user.purpose));
     user.ok_or_else(|| {
-        if duties.contains(&UserPurpose::Service) {
+        if purposes.contains(&UserPurpose::Service) {
             ApiError::forbidden_because("only users of microservices may do this")
         } else {
             ApiError::forbidden_because("only bootstrap users of microservices may do this")
@@ -197,11 +197,11 @@ async fn options(
 
 fn credentials(
     secret_key: &SecretKey,
-    (application, duty): (ApplicationId, UserPurpose),
+    (application, purpose): (ApplicationId, UserPurpose),
     user: StoredUser,
 ) -> Result<ApplicationCredentials> {
     let StoredUser { tenant, name, sealed_password } = user;
-    let password = secret_key.open_user_secret(&tenant, application, duty, &sealed_password);
+    let password = secret_key.open_user_secret(&tenant, application, purpose, &sealed_password);
     let password = password
         .ok_or_else(|| Error::unavailable("the password of a microservice was sealed with another key"))?;
     Ok(ApplicationCredentials { tenant, name, password: Secret::new(password) })

@@ -13,9 +13,9 @@ use crate::http::{RequestHead, reply};
 
 /// The media type in which the caller's own user is shown, chosen by `Accept`.
 enum UserView {
-    /// With `effectiveRoles`. Also the default when the client names neither type.
+    /// The user with `effectiveRoles`; the default when the client names neither type.
     CurrentUser(String),
-    /// With groups and direct roles, as others see the user.
+    /// The user with groups and direct roles, as others see it.
     User(String),
 }
 

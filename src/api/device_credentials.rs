@@ -61,7 +61,7 @@ pub async fn create(
 /// as seen.
 ///
 /// # Errors
-/// As [`create`], and 404 for a device that has no credentials.
+/// The errors of [`create`], and 404 for a device that has no credentials.
 pub async fn get(
     AnyCaller(caller): AnyCaller,
     request: HttpRequest,
@@ -93,7 +93,7 @@ fn within(caller: &Caller) -> Option<&TenantId> {
 /// later polls (N-08).
 ///
 /// # Errors
-/// As [`create`].
+/// The errors of [`create`].
 async fn collect(
     platform: &Platform,
     secret_key: &SecretKey,

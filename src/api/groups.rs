@@ -76,7 +76,7 @@ pub async fn get(
 /// `GET /user/<tenant>/groupByName/<name>`: returns the group of a name, as [`get`] does.
 ///
 /// # Errors
-/// As [`get`].
+/// The errors of [`get`].
 pub async fn get_by_name(
     caller: Caller,
     head: RequestHead,
@@ -133,7 +133,7 @@ pub async fn remove(
 /// `GET /user/<tenant>/groups/<id>/users`: returns a page of the members by name, including device users.
 ///
 /// # Errors
-/// As [`get`], and 422 for an invalid parameter.
+/// The errors of [`get`], and 422 for an invalid parameter.
 pub async fn list_users(
     caller: Caller,
     head: RequestHead,
@@ -155,7 +155,7 @@ pub async fn list_users(
 /// `GET /user/<tenant>/groups/<id>/users/<name>`: returns a member.
 ///
 /// # Errors
-/// As [`get`], and 404 for a user who is not a member.
+/// The errors of [`get`], and 404 for a user who is not a member.
 pub async fn get_user(
     caller: Caller,
     head: RequestHead,

@@ -59,7 +59,7 @@ pub async fn create(
 /// skips routing (S-05). A row that overlaps others passes its turn.
 ///
 /// # Errors
-/// As [`create`].
+/// The errors of [`create`].
 pub(crate) async fn create_without_response(
     caller: &Caller,
     head: &RequestHead,

@@ -93,7 +93,7 @@ pub async fn get(
 /// deploys or undeploys it.
 ///
 /// # Errors
-/// As [`create`]; 404 for an unknown module; 422 for an invalid member, and when the module cannot be
+/// The errors of [`create`]; 404 for an unknown module; 422 for an invalid member, and when the module cannot be
 /// deployed.
 pub async fn update(
     caller: Caller,

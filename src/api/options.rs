@@ -85,7 +85,7 @@ pub async fn get(
 /// `PUT /tenant/options/<category>/<key>`: sets a value, whether or not the option existed.
 ///
 /// # Errors
-/// As [`create`].
+/// The errors of [`create`].
 pub async fn update(
     caller: Caller,
     head: RequestHead,
@@ -146,7 +146,7 @@ pub async fn get_category(
 /// key (C-10).
 ///
 /// # Errors
-/// As [`create`].
+/// The errors of [`create`].
 pub async fn update_category(
     caller: Caller,
     head: RequestHead,

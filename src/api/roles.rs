@@ -77,7 +77,7 @@ pub async fn list_of_group(
 /// `GET /user/<tenant>/users/<name>/roles/<role>`: returns a role that the user holds directly.
 ///
 /// # Errors
-/// As [`list_of_user`], and 404 for a role the user does not hold.
+/// The errors of [`list_of_user`], and 404 for a role the user does not hold.
 pub async fn get_of_user(
     caller: Caller,
     head: RequestHead,
@@ -92,7 +92,7 @@ pub async fn get_of_user(
 /// `GET /user/<tenant>/groups/<id>/roles/<role>`: returns a role of a group.
 ///
 /// # Errors
-/// As [`list_of_group`], and 404 for a role the group does not hold.
+/// The errors of [`list_of_group`], and 404 for a role the group does not hold.
 pub async fn get_of_group(
     caller: Caller,
     head: RequestHead,

@@ -53,7 +53,7 @@ pub async fn list(
 /// `GET /tenant/tenants/<tenant>/applications/<id>`: returns an application that a tenant subscribes to.
 ///
 /// # Errors
-/// As [`list`], and 404 when the tenant does not subscribe.
+/// The errors of [`list`], and 404 when the tenant does not subscribe.
 pub async fn get(
     caller: Caller,
     head: RequestHead,

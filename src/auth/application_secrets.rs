@@ -69,9 +69,9 @@ impl SecretKey {
     }
 
     /// Generates the password of a user of a microservice in a tenant.
-    pub fn draw_user_secret(&self, tenant: &TenantId, id: ApplicationId, duty: UserPurpose) -> UserSecret {
+    pub fn draw_user_secret(&self, tenant: &TenantId, id: ApplicationId, purpose: UserPurpose) -> UserSecret {
         let password = password::generate();
-        let place = format!("{id} {}", duty.as_str());
+        let place = format!("{id} {}", purpose.as_str());
         let sealed = self.sealing().seal(["application user", tenant.as_str(), &place], &password);
         UserSecret { hash: self.hash(&password), sealed }
     }
@@ -81,10 +81,10 @@ impl SecretKey {
         &self,
         tenant: &TenantId,
         id: ApplicationId,
-        duty: UserPurpose,
+        purpose: UserPurpose,
         sealed: &str,
     ) -> Option<String> {
-        let place = format!("{id} {}", duty.as_str());
+        let place = format!("{id} {}", purpose.as_str());
         self.sealing().open(["application user", tenant.as_str(), &place], sealed)
     }
 }

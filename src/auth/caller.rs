@@ -182,7 +182,7 @@ impl Caller {
     /// Returns whether the caller is the bootstrap user of a microservice, which looks up the users it may
     /// act as (W-10).
     pub(crate) fn is_service_bootstrap(&self) -> bool {
-        self.application.is_some_and(|user| user.duty == UserPurpose::Bootstrap)
+        self.application.is_some_and(|user| user.purpose == UserPurpose::Bootstrap)
     }
 
     /// Returns whether the caller is no bootstrap user: those of devices and of microservices may only use
@@ -330,7 +330,7 @@ impl Caller {
     /// Returns the caller of a request on the fast lane, if it is cached.
     ///
     /// # Errors
-    /// As the extractor.
+    /// The errors of the extractor.
     pub(crate) fn known(head: &impl Head) -> Option<Result<Self>> {
         known(head).map(|caller| caller?.beyond_bootstrap())
     }
@@ -338,7 +338,7 @@ impl Caller {
     /// Returns the caller of a request on the fast lane.
     ///
     /// # Errors
-    /// As the extractor.
+    /// The errors of the extractor.
     pub(crate) async fn of(head: &impl Head) -> Result<Self> {
         identify(head).await?.beyond_bootstrap()
     }

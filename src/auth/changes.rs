@@ -35,17 +35,17 @@ struct Log {
 #[derive(Debug, Clone, Copy, Default)]
 struct Moments {
     /// The last change of the user's existence or credentials.
-    standing: u64,
+    credentials: u64,
     /// The last change of the user's rights.
     rights: u64,
 }
 
-/// How a caller named its tenant.
+/// The part of the request that named the tenant of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TenantBy {
-    /// In the user name or the token.
+    /// The user name or the token.
     Credentials,
-    /// By the host; then a change of any tenant's domain may change the tenant.
+    /// The host. A change of any tenant's domain may then change the tenant.
     Host,
 }
 
@@ -75,8 +75,8 @@ impl Changes {
     }
 
     /// Returns the validity of a caller since its verification.
-    pub(super) fn standing(&self, identity: &Identity) -> Validity {
-        self.0.read().standing(identity)
+    pub(super) fn validity(&self, identity: &Identity) -> Validity {
+        self.0.read().validity(identity)
     }
 
     /// Runs `remember` if nothing about the caller changed since its verification; nothing changes while it
@@ -84,7 +84,7 @@ impl Changes {
     pub(super) fn while_current(&self, identity: &Identity, by: TenantBy, remember: impl FnOnce()) {
         let log = self.0.read();
         let same_domains = by == TenantBy::Credentials || log.domains <= identity.seen;
-        if same_domains && log.standing(identity) == Validity::Current {
+        if same_domains && log.validity(identity) == Validity::Current {
             remember();
         }
     }
@@ -106,13 +106,13 @@ impl Log {
         }
         match changed {
             Changed::Users(tenant, names) => {
-                names.iter().for_each(|name| self.of_user(tenant, name).standing = now);
+                names.iter().for_each(|name| self.of_user(tenant, name).credentials = now);
             }
             Changed::Rights(tenant, Holders::Users(names)) => {
                 names.iter().for_each(|name| self.of_user(tenant, name).rights = now);
             }
             Changed::Rights(tenant, Holders::Everybody) => self.of_tenant(tenant).rights = now,
-            Changed::Tenant(tenant) => self.of_tenant(tenant).standing = now,
+            Changed::Tenant(tenant) => self.of_tenant(tenant).credentials = now,
             Changed::Options(tenant) => {
                 let known = self.options.insert(tenant.clone(), now);
                 self.entries += usize::from(known.is_none());
@@ -139,15 +139,16 @@ impl Log {
         *self = Self { count: self.count, floor: self.count, domains: self.domains, ..Self::default() };
     }
 
-    fn standing(&self, identity: &Identity) -> Validity {
+    fn validity(&self, identity: &Identity) -> Validity {
         let tenant = &identity.tenant;
         let of_user = self.users.get(tenant).and_then(|users| users.get(&*identity.user));
         let moments = [of_user, self.tenants.get(tenant)].into_iter().flatten();
-        let (standing, rights) =
-            moments.fold((0, 0), |(standing, rights), of| (standing.max(of.standing), rights.max(of.rights)));
+        let (credentials, rights) = moments.fold((0, 0), |(credentials, rights), of| {
+            (credentials.max(of.credentials), rights.max(of.rights))
+        });
         let of_keys = self.options.get(tenant).filter(|_| identity.by_jwt()).copied().unwrap_or_default();
         match identity.seen {
-            seen if standing.max(of_keys) > seen => Validity::Changed,
+            seen if credentials.max(of_keys) > seen => Validity::Changed,
             seen if rights.max(self.floor) > seen => Validity::Unknown,
             _ => Validity::Current,
         }
@@ -191,15 +192,15 @@ mod tests {
         let (changes, t1, t2) = (Changes::default(), id("t1"), id("t2"));
         changes.note(Changed::Users(&t1, &names("joe")), || {});
         let since = changes.now();
-        let standing = |tenant, user| changes.standing(&verified(tenant, user, since, Proof::Password));
-        assert_eq!(standing(&t1, "joe"), Validity::Current);
+        let validity = |tenant, user| changes.validity(&verified(tenant, user, since, Proof::Password));
+        assert_eq!(validity(&t1, "joe"), Validity::Current);
 
         changes.note(Changed::Users(&t1, &names("joe")), || {});
         changes.note(Changed::Tenant(&t2), || {});
 
-        assert_eq!(standing(&t1, "joe"), Validity::Changed);
-        assert_eq!(standing(&t1, "ann"), Validity::Current);
-        assert_eq!(standing(&t2, "joe"), Validity::Changed);
+        assert_eq!(validity(&t1, "joe"), Validity::Changed);
+        assert_eq!(validity(&t1, "ann"), Validity::Current);
+        assert_eq!(validity(&t2, "joe"), Validity::Changed);
     }
 
     #[test]
@@ -208,13 +209,13 @@ mod tests {
         changes.note(Changed::Rights(&t1, &Holders::Users(names("joe"))), || {});
         changes.note(Changed::Rights(&t2, &Holders::Everybody), || {});
 
-        let standing = |tenant, user| changes.standing(&verified(tenant, user, 0, Proof::Password));
-        assert_eq!(standing(&t1, "joe"), Validity::Unknown);
-        assert_eq!(standing(&t1, "ann"), Validity::Current);
-        assert_eq!(standing(&t2, "ann"), Validity::Unknown);
+        let validity = |tenant, user| changes.validity(&verified(tenant, user, 0, Proof::Password));
+        assert_eq!(validity(&t1, "joe"), Validity::Unknown);
+        assert_eq!(validity(&t1, "ann"), Validity::Current);
+        assert_eq!(validity(&t2, "ann"), Validity::Unknown);
 
         changes.note(Changed::Users(&t1, &names("joe")), || {});
-        assert_eq!(standing(&t1, "joe"), Validity::Changed);
+        assert_eq!(validity(&t1, "joe"), Validity::Changed);
     }
 
     #[test]
@@ -227,8 +228,8 @@ mod tests {
 
         changes.note(Changed::Options(&t1), || {});
 
-        assert_eq!(changes.standing(&basic), Validity::Current);
-        assert_eq!(changes.standing(&token), Validity::Changed);
+        assert_eq!(changes.validity(&basic), Validity::Current);
+        assert_eq!(changes.validity(&token), Validity::Changed);
     }
 
     #[test]
@@ -238,9 +239,9 @@ mod tests {
 
         changes.note(Changed::Anything, || {});
 
-        assert_eq!(changes.standing(&before), Validity::Unknown);
+        assert_eq!(changes.validity(&before), Validity::Unknown);
         assert_eq!(
-            changes.standing(&verified(&t1, "joe", changes.now(), Proof::Password)),
+            changes.validity(&verified(&t1, "joe", changes.now(), Proof::Password)),
             Validity::Current
         );
         let mut remembered = false;
@@ -269,6 +270,6 @@ mod tests {
         (0..=KNOWN).for_each(|n| changes.note(Changed::Users(&t1, &names(&n.to_string())), || {}));
 
         assert!(changes.0.read().entries <= KNOWN);
-        assert_eq!(changes.standing(&before), Validity::Unknown);
+        assert_eq!(changes.validity(&before), Validity::Unknown);
     }
 }

@@ -168,7 +168,7 @@ fn allowed_headers() -> String {
     format!("{common}, {}", own.join(", "))
 }
 
-/// What the option permits an origin to do.
+/// The permission that the option gives an origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     /// The origin may not read.

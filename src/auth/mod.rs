@@ -194,7 +194,7 @@ impl Authenticator {
     /// Returns whether nothing has changed about a caller since its verification, as far as this server
     /// knows.
     pub(crate) fn is_current(&self, caller: &Caller) -> bool {
-        caller.remaining() != Some(Duration::ZERO) && self.changes.standing(caller) == Validity::Current
+        caller.remaining() != Some(Duration::ZERO) && self.changes.validity(caller) == Validity::Current
     }
 
     /// Returns the current state of a caller on an open connection; `None` when user, tenant or key changed
@@ -206,7 +206,7 @@ impl Authenticator {
         if caller.remaining() == Some(Duration::ZERO) {
             return Ok(None);
         }
-        match self.changes.standing(caller) {
+        match self.changes.validity(caller) {
             Validity::Current => Ok(Some(caller.clone())),
             Validity::Changed => Ok(None),
             Validity::Unknown if !self.holds(&caller.proof).await? => Ok(None),
@@ -252,7 +252,7 @@ impl Authenticator {
     /// as chosen by a person (U-16), and waits for the threads for those.
     ///
     /// # Errors
-    /// As [`Authenticator::hash_chosen`].
+    /// The errors of [`Authenticator::hash_chosen`].
     pub async fn hash_of_device(&self, password: &str) -> Result<String> {
         if password.chars().count() >= MACHINE_SECRET {
             return Ok(self.secret_key.hash(password));

@@ -23,7 +23,8 @@ impl Caller {
     /// Returns the user of a path: any, a sub-user of the caller, or the caller itself.
     ///
     /// # Errors
-    /// As [`Caller::reads_users`], `Forbidden` for a user with another owner, `NotFound` for an unknown user.
+    /// The errors of [`Caller::reads_users`], `Forbidden` for a user with another owner, `NotFound` for an unknown
+    /// user.
     pub async fn reads_user(&self, platform: &Platform, (tenant, name): (&str, &str)) -> Result<User> {
         let database = platform.database();
         if self.is_user(tenant, name) && self.roles.has(role::USER_MANAGEMENT_OWN_READ) {
@@ -38,7 +39,7 @@ impl Caller {
     /// Returns the authorization to change users of the tenant of a path: all, or the caller's own sub-users.
     ///
     /// # Errors
-    /// As [`Caller::reads_users`].
+    /// The errors of [`Caller::reads_users`].
     pub async fn administers_users(&self, platform: &Platform, tenant: &str) -> Result<Administration> {
         let (tenant, authority) = self.users_of(platform, tenant, role::USER_MANAGEMENT_ADMIN).await?;
         Ok(self.administration(platform, tenant, authority))
@@ -47,7 +48,7 @@ impl Caller {
     /// Returns the authorization to change groups of the tenant of a path.
     ///
     /// # Errors
-    /// As [`Caller::reads_users`]; owning sub-users is not sufficient to change groups.
+    /// The errors of [`Caller::reads_users`]; owning sub-users is not sufficient to change groups.
     pub async fn administers_groups(&self, platform: &Platform, tenant: &str) -> Result<Administration> {
         let administration = self.administers_users(platform, tenant).await?;
         match administration.authority {

@@ -191,7 +191,7 @@ pub struct TlsSettings {
     pub handshake: Duration,
 }
 
-/// Where the data is: the part of the settings that every command takes as flags.
+/// The location of the data: the part of the settings that every command takes as flags.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Data")]
 pub struct StoreSettings {

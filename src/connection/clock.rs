@@ -24,7 +24,7 @@ const LONG: Duration = Duration::from_secs(3600);
 pub(crate) struct Clock {
     waiting: RefCell<Slab<Waiting>>,
     /// The time at which the clock next checks the deadlines.
-    next_look: Cell<Instant>,
+    next_check: Cell<Instant>,
     /// Notified when a deadline earlier than the next check is set.
     earlier: Notify,
 }
@@ -48,7 +48,7 @@ impl Clock {
     pub(super) fn new() -> Rc<Self> {
         Rc::new(Self {
             waiting: RefCell::default(),
-            next_look: Cell::new(Instant::now()),
+            next_check: Cell::new(Instant::now()),
             earlier: Notify::new(),
         })
     }
@@ -56,7 +56,7 @@ impl Clock {
     /// Runs the clock, even after the server stops. All waiting tasks are woken when the stop begins and when its grace
     /// period ends.
     pub(super) async fn run(self: Rc<Self>, stop: Arc<Stop>) {
-        let told = async {
+        let stopping = async {
             stop.begun().await;
             self.wake_all();
             stop.grace_over().await;
@@ -65,18 +65,18 @@ impl Clock {
         };
         let ticking = async {
             loop {
-                self.next_look.set(self.look());
+                self.next_check.set(self.check());
                 tokio::select! {
-                    () = sleep_until(self.next_look.get().into()) => {}
+                    () = sleep_until(self.next_check.get().into()) => {}
                     () = self.earlier.notified() => {}
                 }
             }
         };
-        tokio::join!(told, ticking);
+        tokio::join!(stopping, ticking);
     }
 
     /// Wakes the tasks whose deadline has passed. Returns the time of the next check.
-    fn look(&self) -> Instant {
+    fn check(&self) -> Instant {
         let now = Instant::now();
         let mut next = now + LONG;
         for (_, waiting) in self.waiting.borrow_mut().iter_mut().filter(|(_, waiting)| !waiting.is_due) {
@@ -124,8 +124,8 @@ impl Deadline {
         let mut waiting = self.clock.waiting.borrow_mut();
         let waiting = &mut waiting[self.key];
         (waiting.due, waiting.is_due) = (due, false);
-        if due < self.clock.next_look.get() {
-            self.clock.next_look.set(due);
+        if due < self.clock.next_check.get() {
+            self.clock.next_check.set(due);
             self.clock.earlier.notify_one();
         }
     }

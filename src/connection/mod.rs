@@ -1,4 +1,4 @@
-//! Connections below HTTP: the byte stream, the [`line`] over which actix-http serves it, its time limits.
+//! Connections below HTTP: the byte stream, the [`handle`] by which handlers reach it, its time limits.
 
 mod clock;
 mod framing;

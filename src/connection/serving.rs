@@ -21,9 +21,9 @@ pub(crate) enum Serving {
     Upgraded(LocalBoxFuture<'static, ()>),
 }
 
-/// A connection that actix-http serves. When it has upgraded the connection, the line contains the next stage.
+/// A connection that actix-http serves. When it has upgraded the connection, `handle` contains the next stage.
 pub(crate) struct OverHttp {
-    pub(crate) line: ConnectionHandle,
+    pub(crate) handle: ConnectionHandle,
     pub(crate) served: LocalBoxFuture<'static, Result<(), DispatchError>>,
 }
 
@@ -39,7 +39,7 @@ impl Future for Serving {
                 },
                 Self::Http(http) => {
                     let served = ready!(http.served.as_mut().poll(cx));
-                    match http.line.take_upgraded() {
+                    match http.handle.take_upgraded() {
                         Some(upgraded) => Self::Upgraded(upgraded),
                         None => return Poll::Ready(served.inspect_err(telemetry::count_faulty_connection)),
                     }

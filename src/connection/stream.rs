@@ -61,8 +61,8 @@ impl Stream {
         SockRef::from(tcp).set_send_buffer_size(SEND_BUFFER).ok();
     }
 
-    /// Returns whether the operating system has accepted bytes since the last call, although the writer was told that
-    /// there is no space.
+    /// Returns whether the operating system has accepted bytes since the last call, although the last write found no
+    /// space.
     pub(crate) fn took_some(&mut self) -> bool {
         match self {
             Self::Plain(_) => false,

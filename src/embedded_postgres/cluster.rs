@@ -85,12 +85,13 @@ fn create_database(
         single.args(["-c", "fsync=off"]);
     }
     single.arg("postgres");
-    let output = answer(single, b"CREATE DATABASE platform;\n").map_err(StartError::io("run", &program))?;
+    let output =
+        run_to_completion(single, b"CREATE DATABASE platform;\n").map_err(StartError::io("run", &program))?;
     succeeded(&program, output)
 }
 
 /// Runs a command to completion with `input` as its standard input.
-fn answer(mut command: Command, input: &[u8]) -> std::io::Result<Output> {
+fn run_to_completion(mut command: Command, input: &[u8]) -> std::io::Result<Output> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         // A program that ended early explains the reason in its output, so a broken pipe is ignored here.

@@ -36,7 +36,7 @@ impl Disk {
     }
 
     /// Checks the free space, removes or recreates the reserve, and logs changes.
-    pub(super) fn look(&mut self) -> Room {
+    pub(super) fn check(&mut self) -> Room {
         if self.least_free == 0 {
             self.give_reserve_away();
             return Room::Enough;
@@ -195,10 +195,10 @@ mod tests {
 
         let free = disk.free().unwrap();
         disk.least_free = 1 << 60;
-        let seen = disk.look();
+        let seen = disk.check();
         disk.least_free = 0;
 
         assert!(free > 0 && free < 1 << 60, "{free}");
-        assert_eq!((seen, disk.look(), reserved(&disk)), (Room::Scarce, Room::Enough, None));
+        assert_eq!((seen, disk.check(), reserved(&disk)), (Room::Scarce, Room::Enough, None));
     }
 }

@@ -109,7 +109,7 @@ pub enum StartError {
     /// PostgreSQL ended, or was not ready in time.
     #[error("the private PostgreSQL {what}; the end of {}:\n{tail}", .log.display())]
     NotReady {
-        /// What happened.
+        /// The event that ended the start.
         what: String,
         /// The log file.
         log: PathBuf,

@@ -129,7 +129,7 @@ impl EmbeddedPostgres {
         postmaster::end_leftover(&launch.cluster)?;
         let mut disk = Disk::new(launch.cluster.clone(), data_dir.reserve(), options.least_free);
         // On a full disk, the start already needs the space of the reserve.
-        disk.look();
+        disk.check();
         let now = Instant::now();
         let mut postgres = Self {
             launch,
@@ -157,8 +157,8 @@ impl EmbeddedPostgres {
 
     /// Checks whether the disk has space to store data. Called about twice a second, because other programs may
     /// fill the disk.
-    pub fn look_at_disk(&mut self) -> Room {
-        self.disk.look()
+    pub fn check_disk(&mut self) -> Room {
+        self.disk.check()
     }
 
     /// Restarts the database when it ended by itself or was stopped by an operator, after a delay of one second that

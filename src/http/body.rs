@@ -25,7 +25,7 @@ use crate::stop::Stop;
 /// [`crate::connection`].
 pub struct Incoming {
     payload: web::Payload,
-    line: Option<ConnectionHandle>,
+    connection: Option<ConnectionHandle>,
     pace: Pace,
     /// The deadline while the server waits for bytes.
     waits: Option<Deadline>,
@@ -35,21 +35,21 @@ impl Incoming {
     /// Wraps the body of a request.
     pub fn of(request: &HttpRequest, payload: web::Payload) -> Self {
         // The requests that CSV rows are converted into have no connection.
-        let line = request.conn_data::<ConnectionHandle>().cloned();
-        line.iter().for_each(|line| line.body_is(BodyIs::Underway));
-        Self { payload, line, pace: Pace::new(request.state::<Platform>().limits()), waits: None }
+        let connection = request.conn_data::<ConnectionHandle>().cloned();
+        connection.iter().for_each(|connection| connection.body_is(BodyIs::Underway));
+        Self { payload, connection, pace: Pace::new(request.state::<Platform>().limits()), waits: None }
     }
 
     /// Handles a pause of the body. Ready when the pause has lasted too long; the server then stops reading from the
     /// client.
     fn poll_pause(&mut self, cx: &Context<'_>) -> Poll<PayloadError> {
-        let Some(line) = &self.line else { return Poll::Pending };
-        line.body_is(BodyIs::Taken);
-        let waits = self.waits.get_or_insert_with(|| Deadline::take(line.clock(), self.pace.wait()));
+        let Some(connection) = &self.connection else { return Poll::Pending };
+        connection.body_is(BodyIs::Taken);
+        let waits = self.waits.get_or_insert_with(|| Deadline::take(connection.clock(), self.pace.wait()));
         if waits.poll(cx).is_pending() {
             return Poll::Pending;
         }
-        line.give_up(cx);
+        connection.give_up(cx);
         Poll::Ready(PayloadError::Io(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -73,7 +73,7 @@ impl Stream for Incoming {
 
 impl Drop for Incoming {
     fn drop(&mut self) {
-        self.line.iter().for_each(|line| line.body_is(BodyIs::Nothing));
+        self.connection.iter().for_each(|connection| connection.body_is(BodyIs::Nothing));
     }
 }
 
@@ -110,8 +110,8 @@ impl UnreadBody {
     /// Reads the whole body.
     ///
     /// # Errors
-    /// As [`chunk`](Self::chunk); `TooLarge` beyond `limit` bytes, as soon as that is known; `TooManyRequests` when
-    /// unfinished bodies occupy too much memory.
+    /// The errors of [`chunk`](Self::chunk); `TooLarge` beyond `limit` bytes, as soon as that is known;
+    /// `TooManyRequests` when unfinished bodies occupy too much memory.
     pub async fn read(mut self, limit: usize) -> Result<Bytes> {
         if let Err(refusal) = self.check_coding() {
             self.refuse().await;
@@ -205,7 +205,7 @@ impl UnreadBody {
     /// supported media types (C-09). The response has the first of them; its full name is returned with the object.
     ///
     /// # Errors
-    /// As [`RequestHead::accepted`], [`RequestHead::check_content_type`] and [`UnreadBody::json`].
+    /// The errors of [`RequestHead::accepted`], [`RequestHead::check_content_type`] and [`UnreadBody::json`].
     pub async fn object(self, names: &[&str]) -> Result<(String, Body)> {
         let head = RequestHead::of(&self.request);
         let media_type = head.accepted(names.first().copied().unwrap_or_default())?;
@@ -214,10 +214,10 @@ impl UnreadBody {
         Ok((media_type, self.json(limit).await?))
     }
 
-    /// As [`UnreadBody::object`], and parses the object.
+    /// Reads the object as [`UnreadBody::object`] does, and parses it.
     ///
     /// # Errors
-    /// As [`UnreadBody::object`], and the errors of `parse`.
+    /// The errors of [`UnreadBody::object`], and the errors of `parse`.
     pub async fn parse<T, E: Into<ApiError>>(
         self,
         names: &[&str],
@@ -230,7 +230,7 @@ impl UnreadBody {
     /// Reads the body as one JSON object.
     ///
     /// # Errors
-    /// As [`UnreadBody::read`], and the errors of [`Body::parse`].
+    /// The errors of [`UnreadBody::read`], and the errors of [`Body::parse`].
     pub async fn json(self, limit: usize) -> Result<Body> {
         Ok(Body::parse(&self.read(limit).await?)?)
     }

@@ -57,7 +57,7 @@ struct Held {
     tenants: HashMap<TenantId, usize>,
 }
 
-/// Whose limit is reached.
+/// The limit that is reached.
 enum Full {
     User,
     Tenant,
@@ -114,7 +114,7 @@ impl HeldBytes {
         };
         match full.filter(|_| bounded) {
             Some(full) => {
-                // Who holds nothing has no entry. (The tenant holds something, or it would not be full.)
+                // The entry of a user without bytes is removed. The tenant has bytes, or it would not be full.
                 if *of_user == 0 {
                     held.users.remove(of);
                 }

@@ -152,11 +152,11 @@ impl RequestHead {
         }
     }
 
-    /// As [`RequestHead::accepted`], but only when the client names one of the types, not for `*/*`, which many clients always
-    /// send.
+    /// Returns the same as [`RequestHead::accepted`], but only when the client names one of the types: many clients
+    /// always send `*/*`.
     ///
     /// # Errors
-    /// As [`RequestHead::accepted`].
+    /// The errors of [`RequestHead::accepted`].
     pub fn accepted_by_name(&self, name: &str) -> Result<Option<String>> {
         let media_type = self.accepted(name)?;
         let vendor = naming().media_type(name);

@@ -149,8 +149,8 @@ impl Part {
     /// Reads the whole part.
     ///
     /// # Errors
-    /// As [`Part::chunk`]; `TooLarge` beyond `limit` bytes; `TooManyRequests` when unfinished bodies occupy too much
-    /// memory.
+    /// The errors of [`Part::chunk`]; `TooLarge` beyond `limit` bytes; `TooManyRequests` when unfinished bodies occupy
+    /// too much memory.
     pub async fn read(mut self, limit: usize) -> Result<Vec<u8>> {
         let (mut bytes, mut share) = (Vec::new(), None);
         while let Some(chunk) = self.chunk().await? {

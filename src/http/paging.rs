@@ -50,7 +50,7 @@ impl<'w> Listing<'w> {
     /// Reads the request for a page of a collection with this media type (C-08).
     ///
     /// # Errors
-    /// As [`RequestHead::accepted`] and [`page_request`].
+    /// The errors of [`RequestHead::accepted`] and [`page_request`].
     pub fn of(head: &'w RequestHead, name: &str) -> Result<Self> {
         Self::new(head, head.accepted(name)?, Query::parse(head.query_string()))
     }
@@ -58,7 +58,7 @@ impl<'w> Listing<'w> {
     /// Reads the requested page from parameters that were parsed before. The response has this content type.
     ///
     /// # Errors
-    /// As [`page_request`].
+    /// The errors of [`page_request`].
     pub fn new(head: &'w RequestHead, media_type: String, query: Query) -> Result<Self> {
         let request = page_request(&query)?;
         Ok(Self { head, media_type, query, request })

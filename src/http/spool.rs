@@ -55,7 +55,7 @@ impl Spool {
     /// Finishes writing.
     ///
     /// # Errors
-    /// As [`Spool::write`].
+    /// The errors of [`Spool::write`].
     pub async fn finish(mut self) -> Result<Spooled> {
         self.flush().await?;
         let mut file = self.file.take().ok_or_else(broken)?;

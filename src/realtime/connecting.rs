@@ -48,11 +48,11 @@ impl Connecting<'_> {
     ) -> Held {
         let wishes = message.advice();
         let asked = wishes.and_then(|wishes| wishes.timeout);
-        let standing = self.standing_hold();
+        let default = self.default_hold();
         let hold = match waits {
             // A connect ends at the latest when the caller's token expires.
             true => {
-                asked.map_or(standing, |asked| self.caller.remaining().map_or(asked, |rest| asked.min(rest)))
+                asked.map_or(default, |asked| self.caller.remaining().map_or(asked, |rest| asked.min(rest)))
             }
             false => Duration::ZERO,
         };
@@ -71,7 +71,7 @@ impl Connecting<'_> {
             user: self.caller.user.clone(),
             expires: self.caller.expires(),
             hold,
-            advised: wishes.map(|_| standing),
+            advised: wishes.map(|_| default),
             interval: wishes.and_then(|wishes| wishes.interval),
             acknowledged: message.acknowledged_batch(),
             carries,
@@ -83,7 +83,7 @@ impl Connecting<'_> {
 
     /// Returns the hold time of a connect whose client requests no other, which is the timeout that the advice
     /// announces (B-08a). Clients keep the last advice and abandon a connect that lasts longer.
-    pub(super) fn standing_hold(&self) -> Duration {
+    pub(super) fn default_hold(&self) -> Duration {
         let longest = self.realtime.platform.limits().connect_timeout;
         self.caller.remaining().map_or(longest, |remaining| longest.min(remaining))
     }

@@ -39,7 +39,7 @@ const CONNECT: &str = "/meta/connect";
 /// The channel on which a client ends its session.
 const DISCONNECT: &str = "/meta/disconnect";
 
-/// What the protocol uses of the server.
+/// The components that the protocol uses.
 pub struct Realtime {
     /// The sessions.
     pub platform: Arc<Platform>,
@@ -62,7 +62,7 @@ pub enum Transport {
 
 /// The server's side of the protocol for one request or socket.
 pub struct Exchange<'e> {
-    /// What the protocol uses of the server.
+    /// The components that the protocol uses.
     pub realtime: &'e Realtime,
     /// The endpoint, which determines the channels that can be used.
     pub endpoint: Endpoint,
@@ -205,7 +205,7 @@ impl Exchange<'_> {
             supported_connection_types: Some(if common.is_empty() { &CONNECTION_TYPES } else { &common }),
             client_id: Some(&client.to_string()),
             successful: true,
-            advice: self.connecting().map(|to| Advice::retry(Duration::ZERO, to.standing_hold())),
+            advice: self.connecting().map(|to| Advice::retry(Duration::ZERO, to.default_hold())),
             ext: (acknowledgement == AcknowledgementExtension::Requested).then_some(Acknowledgement::Enabled),
             ..Reply::default()
         });

@@ -36,14 +36,14 @@ impl Exchange<'_> {
             }
         };
         if self.may_receive(&caller, &patterns).await? != Verdict::Allowed
-            || !self.lead_somewhere(&caller, &patterns).await?
+            || !self.name_deployed_modules(&caller, &patterns).await?
         {
             replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None);
             return Ok(());
         }
         let (user, templates) = (caller.user.clone(), self.templates.take());
         match session.send(Subscribe { user, patterns, templates }).await {
-            Ok(Subscribed::Done) if self.rests_on_rights_of_now(&caller, session).await => {
+            Ok(Subscribed::Done) if self.may_still_receive(&caller, session).await => {
                 replies.accept(message, channel);
             }
             Ok(Subscribed::TooMany) => replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None),
@@ -94,18 +94,18 @@ impl Exchange<'_> {
 
     /// Returns whether the session is still valid after a subscription. A request that revoked permissions of the user
     /// meanwhile did not see this subscription, so the permissions are checked here again.
-    async fn rests_on_rights_of_now(&self, caller: &Caller, session: &Addr<SessionActor>) -> bool {
+    async fn may_still_receive(&self, caller: &Caller, session: &Addr<SessionActor>) -> bool {
         if self.realtime.authenticator.is_current(caller) {
             return true;
         }
         let user = Holders::Users(Names::from([(&*caller.user).into()]));
-        Box::pin(self.realtime.platform.end_what_rested_on_lost_rights(&caller.tenant, user)).await;
+        Box::pin(self.realtime.platform.end_sessions_without_rights(&caller.tenant, user)).await;
         session.send(IsOwnedBy { user: caller.user.clone() }).await.unwrap_or(false)
     }
 
     /// Returns whether every module channel names a deployed module; any other first segment is a spelling error
     /// (S-52a). The statements of the module are not checked, because they may change during the subscription.
-    async fn lead_somewhere(&self, caller: &Caller, patterns: &[Pattern]) -> Result<bool> {
+    async fn name_deployed_modules(&self, caller: &Caller, patterns: &[Pattern]) -> Result<bool> {
         let database = self.realtime.platform.database();
         for pattern in patterns {
             if let Pattern::Module { module, .. } = pattern

@@ -37,7 +37,7 @@ pub async fn realtime(request: HttpRequest, stream: web::Payload) -> Result<Http
 /// `GET /notification/operations` with `Upgrade: websocket`.
 ///
 /// # Errors
-/// As [`realtime`].
+/// The errors of [`realtime`].
 pub async fn operations(request: HttpRequest, stream: web::Payload) -> Result<HttpResponse> {
     upgrade(Endpoint::Operations, request, stream).await
 }

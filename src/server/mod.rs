@@ -145,7 +145,7 @@ impl Server {
             spawn(outbound_requests::keep_sending(platform(), self.module_request_hosts.clone())),
             spawn(abandoned_uploads::remove_hourly(platform(), links())),
             spawn(platform().watch_silence(links())),
-            spawn(probes::keep_asking(self.components.services.clone())),
+            spawn(probes::keep_probing(self.components.services.clone())),
         ]
     }
 }

@@ -79,14 +79,14 @@ pub(super) fn listen(
             .keep_alive(KEEP_ALIVE)
             .client_request_timeout(REQUEST_HEAD)
             .local_addr(address)
-            .on_connect_ext(|connection: &Connection, data| drop(data.insert(connection.line().clone())))
+            .on_connect_ext(|connection: &Connection, data| drop(data.insert(connection.handle().clone())))
             .upgrade(fn_service(move |(request, connection): (_, Framed<Connection, Codec>)| {
                 let routes: &Rc<_> =
                     routes_of_upgrades.get().expect("routes are made before connections are taken");
                 let stop = of_upgrades.clone();
                 let grace_over = async move { stop.grace_over().await };
-                let line = connection.io_ref().line().clone();
-                line.upgrade(upgraded::serve(routes.clone(), request, connection, grace_over));
+                let handle = connection.io_ref().handle().clone();
+                handle.upgrade(upgraded::serve(routes.clone(), request, connection, grace_over));
                 ready(Ok::<(), Infallible>(()))
             }))
             .finish(app);
@@ -172,8 +172,8 @@ impl Service<TcpStream> for Entrance {
                 }
             }
             let connection = Connection::new(stream, &unread, stop, taking);
-            let line = connection.line().clone();
-            Ok(Some(OverHttp { line, served: http.call((connection, actix_http::Protocol::Http1, peer)) }))
+            let handle = connection.handle().clone();
+            Ok(Some(OverHttp { handle, served: http.call((connection, actix_http::Protocol::Http1, peer)) }))
         }))
     }
 }

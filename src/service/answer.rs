@@ -50,8 +50,8 @@ fn announced(headers: &HeaderMap) -> BodySize {
     length.map_or(BodySize::None, BodySize::Sized)
 }
 
-/// Why a response ends early. The client's connection is then closed in the middle of the body, so that the client
-/// does not take the part for the whole.
+/// The reason why a response ends early. The client's connection is then closed in the middle of the body, so that
+/// the client does not take the part for the whole.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ResponseAborted {
     #[error("the microservice aborted its response: {0}")]
@@ -73,8 +73,8 @@ impl MessageBody for ResponseBody {
                 Poll::Ready(Some(Ok(frame))) => {
                     let next = Instant::now() + self.patience.with_part();
                     self.silence.as_mut().reset(next);
-                    // Trailers are dropped, because the client was not told of any. An empty part would end the
-                    // response.
+                    // Trailers are dropped, because the head of the response announced none. An empty part would
+                    // end the response.
                     if let Ok(part) = frame.into_data()
                         && !part.is_empty()
                     {

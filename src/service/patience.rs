@@ -18,14 +18,14 @@ const WHILE_STOPPING: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub(super) struct Patience {
     usual: Duration,
-    line: Option<ConnectionHandle>,
+    connection: Option<ConnectionHandle>,
     stop: Arc<Stop>,
 }
 
 impl Patience {
     pub(super) fn of(request: &HttpRequest, services: &Services) -> Self {
-        let line = request.conn_data::<ConnectionHandle>().cloned();
-        Self { usual: services.platform.limits().service_timeout, line, stop: services.stop.clone() }
+        let connection = request.conn_data::<ConnectionHandle>().cloned();
+        Self { usual: services.platform.limits().service_timeout, connection, stop: services.stop.clone() }
     }
 
     /// Returns the timeout for the head of the response.
@@ -40,13 +40,13 @@ impl Patience {
 
     /// Waits until the client sends nothing more. The handler itself awaits this, so its task is woken.
     pub(super) async fn client_falls_silent(&self) {
-        match &self.line {
-            Some(line) => line.peer_ends().await,
+        match &self.connection {
+            Some(connection) => connection.peer_ends().await,
             None => pending().await,
         }
     }
 
     fn client_is_silent(&self) -> bool {
-        self.line.as_ref().is_some_and(ConnectionHandle::peer_has_ended)
+        self.connection.as_ref().is_some_and(ConnectionHandle::peer_has_ended)
     }
 }

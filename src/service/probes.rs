@@ -35,7 +35,7 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
 type Connections = Client<HttpConnector, Empty<Bytes>>;
 
 /// Probes microservices as long as the server runs.
-pub(crate) async fn keep_asking(services: web::Data<Services>) {
+pub(crate) async fn keep_probing(services: web::Data<Services>) {
     let prober = Prober {
         connections: client::connections(),
         places: Rc::new(Semaphore::new(CONCURRENT_PROBES)),

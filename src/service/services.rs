@@ -12,7 +12,7 @@ use crate::auth::Authenticator;
 use crate::http::hosted::Policies;
 use crate::stop::Stop;
 
-/// The state of microservices in this server process, and what requests to them use of the server.
+/// The state of microservices in this server process, and the components that requests to them use.
 pub struct Services {
     pub(super) platform: Arc<Platform>,
     pub(super) authenticator: web::Data<Authenticator>,

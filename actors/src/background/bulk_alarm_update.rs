@@ -28,7 +28,7 @@ use crate::writes::{Cause, DeletionPublisher, WriteContext};
 const STEP: i64 = 500;
 /// The factor by which a step shrinks when a constraint rejects it.
 const SHRINK: i64 = 8;
-/// The delay before a step is retried that lost against a device.
+/// The delay before a step is retried because a device changed one of its alarms at the same time.
 const CONTENTION_DELAY: Duration = Duration::from_millis(20);
 /// The delay before a step is retried while the database is unreachable or its disk is full.
 const UNREACHABLE_DELAY: Duration = Duration::from_secs(1);

@@ -1,10 +1,11 @@
-//! Work that no request waits for: the availability of devices, bulk changes, and what is left over.
+//! Work in the background: the availability of devices, bulk changes, and the removal of abandoned uploads.
 //!
-//! - Availability: [`heartbeats`] writes the time of each device's last message, [`silence`] raises alarms for devices that
-//!   stopped sending, [`presence`] marks device users that are connected.
-//! - Bulk work goes on in small steps and survives a restart: [`bulk_alarm_update`] and [`bulk_operation`]. Of several
-//!   servers one runs it: [`leases`]. [`bulk_registration`] runs within its request, but as steps of the same kind.
-//! - [`abandoned_uploads`] deletes the chunks of files that nobody finished.
+//! - Availability: [`heartbeats`] writes the time of each device's last message, [`silence`] raises alarms for devices
+//!   that stopped sending, [`presence`] marks device users that are connected.
+//! - Bulk work consists of small steps and survives a restart: [`bulk_alarm_update`] and [`bulk_operation`]. [`leases`]
+//!   ensure that one of several servers runs it. [`bulk_registration`] runs within its request and also in steps, but a
+//!   restart ends it.
+//! - [`abandoned_uploads`] deletes files of events whose upload was not completed.
 
 pub mod abandoned_uploads;
 pub(crate) mod bulk_alarm_update;

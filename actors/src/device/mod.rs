@@ -135,7 +135,8 @@ impl Device {
     }
 
     /// Looks up the access data of the managed object and checks that the caller may write to it. It is read each
-    /// time, because another process may have changed the owner. `has_fragment` tells whether a fragment is written.
+    /// time, because another process may have changed the owner. `has_fragment` returns whether the write
+    /// contains a fragment.
     ///
     /// # Errors
     /// `NotFound` when the object does not exist, `Forbidden`, `Unavailable` or `Database`.

@@ -107,7 +107,7 @@ struct NotificationForms<'a, C> {
     publish: &'a Publish,
     channel: C,
     id: u64,
-    /// As stored, metric and imperial. Only measurements have more than one form.
+    /// The forms as stored, metric and imperial. Only measurements have more than one.
     encoded: [Option<Arc<Notification>>; 3],
 }
 

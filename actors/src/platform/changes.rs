@@ -103,7 +103,7 @@ impl Platform {
             Change::Tenant(tenant) => {
                 self.forget_options(tenant);
                 // A suspended tenant has its modules stopped.
-                self.modules.look_soon();
+                self.modules.check_soon();
                 notify(Changed::Tenant(tenant));
             }
             Change::Options(tenant) => {
@@ -114,10 +114,10 @@ impl Platform {
                 self.forget_heartbeat_schedule(Some((tenant.clone(), *object)))
             }
             Change::Names(tenant) => self.database.names_changed(tenant),
-            Change::Modules(_) => self.modules.look_soon(),
+            Change::Modules(_) => self.modules.check_soon(),
             Change::Applications(_) => self.database.applications_changed(),
             Change::Anything => {
-                self.modules.look_soon();
+                self.modules.check_soon();
                 self.database.applications_changed();
                 self.database.any_names_changed();
                 self.tenants.read().values().for_each(|tenant| tenant.forget_options());
@@ -145,7 +145,7 @@ impl Platform {
                     self.end_denied(tenant, of.clone(), InDoubt::End).await;
                 }
                 Change::Anything => {
-                    for (tenant, _) in self.living_tenants() {
+                    for (tenant, _) in self.known_tenants() {
                         self.end_denied(&tenant, Holders::Everybody, InDoubt::Stay).await;
                     }
                 }
@@ -166,7 +166,7 @@ impl Platform {
 
     /// Ends the sessions of these users that subscribed to a channel which the user may not receive (any more). They
     /// have ended when this returns. A caller that subscribes meanwhile with the earlier rights must call this again.
-    pub async fn end_what_rested_on_lost_rights(&self, tenant: &TenantId, of: Holders) {
+    pub async fn end_sessions_without_rights(&self, tenant: &TenantId, of: Holders) {
         self.end_denied(tenant, of, InDoubt::End).await;
     }
 

@@ -261,7 +261,7 @@ impl Platform {
     }
 
     /// Returns the tenants that were used since this process started.
-    pub(crate) fn living_tenants(&self) -> Vec<(TenantId, Arc<Tenant>)> {
+    pub(crate) fn known_tenants(&self) -> Vec<(TenantId, Arc<Tenant>)> {
         let tenants = self.tenants.read();
         tenants.iter().map(|(id, tenant)| (id.clone(), tenant.clone())).collect()
     }

@@ -18,7 +18,7 @@ use super::{Delivery, SessionActor, SessionContext, SessionTemplates};
 pub struct ConnectResponse {
     /// The notifications; empty after a timeout or when a newer connect took over.
     pub delivery: Delivery,
-    /// What the client should do next, if the response has to say so (B-08).
+    /// The advice for the next step of the client, if the response has to contain one (B-08).
     pub advice: Option<Advice>,
     /// The Bayeux error; `None` means success.
     pub error: Option<&'static str>,
@@ -28,13 +28,13 @@ pub struct ConnectResponse {
     pub connect: u64,
 }
 
-/// What the response to a connect carries, which depends on its transport.
+/// The content of the response to a connect, which depends on its transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseContent {
     /// A long poll: its response carries the notifications.
     Notifications,
     /// A connect over a socket is only a heartbeat, because notifications are sent as frames of their own (B-19).
-    /// With the acknowledgement extension they travel in connect responses on every transport (B-22a).
+    /// If the session uses the acknowledgement extension, every transport gets them in connect responses (B-22a).
     Heartbeat,
     /// Nobody reads the response, so it carries nothing.
     Nothing,
@@ -59,7 +59,7 @@ pub struct Connect {
     pub interval: Option<Duration>,
     /// The last batch that the client received (B-22).
     pub acknowledged: Option<i64>,
-    /// What the response carries.
+    /// The content of the response.
     pub carries: ResponseContent,
     /// Whether the first connect of a session gets its response at once (compatibility switch, B-11).
     pub first: FirstConnect,
@@ -228,14 +228,16 @@ impl SessionActor {
     /// Sends all queued notifications in the response to the parked connect, if there is one that carries
     /// notifications.
     pub(super) fn answer_with_queue(&mut self, ctx: &mut SessionContext) {
-        if !self.queue.is_empty() && self.parked.as_ref().is_some_and(|parked| self.are_carried_by(parked)) {
+        if !self.queue.is_empty()
+            && self.parked.as_ref().is_some_and(|parked| self.carries_notifications(parked))
+        {
             self.deliver_to_parked();
             self.touch(ctx);
         }
     }
 
     /// Returns whether the response to this connect carries notifications.
-    fn are_carried_by(&self, parked: &Parked) -> bool {
+    fn carries_notifications(&self, parked: &Parked) -> bool {
         match parked.carries {
             ResponseContent::Notifications => true,
             ResponseContent::Heartbeat => self.queue.acknowledges(),
@@ -247,7 +249,7 @@ impl SessionActor {
     /// notifications.
     pub(super) fn connect_timed_out(&mut self) {
         match &self.parked {
-            Some(parked) if !self.are_carried_by(parked) => {
+            Some(parked) if !self.carries_notifications(parked) => {
                 self.answer_parked(ConnectResponse { advice: parked.advice(), ..ConnectResponse::default() });
             }
             _ => self.deliver_to_parked(),

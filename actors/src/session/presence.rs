@@ -1,4 +1,4 @@
-//! How a session reports that its user is connected.
+//! The report of a session that its user is connected.
 
 use actix::prelude::*;
 use platform_model::origin::is_device_user;

@@ -1,5 +1,5 @@
-//! Which channels a user may receive. This is checked when a client subscribes, and for all its channels again when
-//! the user loses rights (B-01, B-18b).
+//! The channels that a user may receive. They are checked when a client subscribes, and again when the user loses
+//! rights (B-01, B-18b).
 
 use std::collections::HashMap;
 

@@ -121,7 +121,7 @@ pub struct SocketClosed {
     pub socket: Recipient<SocketMessage>,
 }
 
-/// Whether a response tells the client that its session ended.
+/// Whether a response reports the end of the session to its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EndNotice {
     InResponse,

@@ -136,7 +136,7 @@ impl WriteContext {
         notified || self.feeds.want(InputStream::ManagedObjectUpdated)
     }
 
-    /// Tells the hub that links were added or removed, so that objects belong to other families (B-19b).
+    /// Notifies the hub that links were added or removed, so that objects belong to other families (B-19b).
     pub(crate) fn links_changed(&self) {
         self.hub.do_send(LinksChanged);
     }

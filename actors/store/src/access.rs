@@ -87,7 +87,7 @@ pub async fn list_lineages(
 /// A managed object, as its lineage is looked up.
 type Key = (TenantId, ManagedObjectId);
 
-/// The look-ups of lineages by clients that subscribe, with their connections.
+/// Looks up the lineages that clients need when they subscribe, over connections of its own.
 pub(crate) struct LineageLookup(pub(crate) Pool);
 
 impl Lookup for LineageLookup {
@@ -174,7 +174,7 @@ pub async fn ensure_owns_nothing(database: &Database, tenant: &TenantId, name: &
     }
 }
 
-/// Authorizes a caller to read or write data of this managed object. `has_fragment` tells whether the data holds a
+/// Authorizes a caller to read or write data of this managed object. `has_fragment` returns whether the data holds a
 /// fragment; the data may be the object itself or, for example, one of its alarms.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ pub(crate) static BATCH_ROWS: LazyLock<Histogram> =
 /// The duration of each group commit in seconds.
 pub(crate) static COMMIT: LazyLock<Histogram> =
     LazyLock::new(|| metrics::histogram!("platform_writer_commit_seconds"));
-/// Writes refused because the queue was full, the database away or its disk full.
+/// Writes refused because the queue was full, the database unreachable or its disk full.
 pub(crate) static WRITES_REFUSED: LazyLock<Counter> =
     LazyLock::new(|| metrics::counter!("platform_writer_refused_total"));
 /// Whether writes are refused because there is no room on the disk.

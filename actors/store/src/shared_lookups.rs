@@ -156,7 +156,7 @@ mod tests {
 
     use super::*;
 
-    /// A database that responds when it is told to, and remembers its statements.
+    /// A database that responds when the test lets it, and records its statements.
     #[derive(Default)]
     struct Slow {
         statements: Mutex<Vec<Vec<u32>>>,

@@ -32,7 +32,7 @@ WITH change AS (
         updated.tenant, updated.audit_id, 'SmartRule', described.activity, updated.updated_at, described.activity,
         updated.id::text, updated.user_name, updated.application, 'warning', described.changes, updated.updated_at
     FROM updated
-    -- As it was before this statement.
+    -- The table still shows the object as it was before this statement.
     JOIN managed_objects was ON was.tenant = updated.tenant AND was.id = updated.id
     CROSS JOIN LATERAL (
         SELECT
@@ -64,7 +64,8 @@ WITH change AS (
                 WHERE before -> member IS DISTINCT FROM after -> member
             ) AS changes
     ) AS described
-    -- Of all other objects nothing is looked up; one that stops being a smart rule is recorded, too.
+    -- The first condition avoids the look-up for all other objects. An object that becomes or stops being a smart rule
+    -- is recorded, too.
     WHERE (updated.type = $17 OR updated.sets_type)
         AND $17 IN (was.type, updated.type)
         AND described.changes IS NOT NULL
@@ -88,7 +89,7 @@ WITH change AS (
             ELSE v.counted_from
         END
     WHERE v.response_interval <> excluded.response_interval
-    -- Servers store a last message only at times, by the interval they have cached, so they are notified.
+    -- Servers cache the interval, which determines when they store the time of a last message, so they are notified.
     RETURNING pg_notify('platform_users', v.tenant || '/+availability/' || v.device)
 )
 SELECT

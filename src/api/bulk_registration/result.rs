@@ -41,7 +41,7 @@ impl RegistrationResult {
     /// the request, and no single object could be its `Location`. The lists are streamed from disk.
     ///
     /// # Errors
-    /// As [`RegistrationResult::note`].
+    /// The errors of [`RegistrationResult::note`].
     pub(super) async fn respond(self, media_type: String) -> Result<HttpResponse> {
         let Self { created, updated, failed } = self;
         let (successful, all) = (created + updated.count, created + updated.count + failed.count);

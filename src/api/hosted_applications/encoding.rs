@@ -16,9 +16,9 @@ pub(super) fn choose<'p>(
     let packed = [(&place.gzip, "gzip"), (&place.brotli, "br")];
     let mut best = (accepted.identity(), &place.file, None);
     for (file, name) in packed {
-        let (Some(file), liking) = (file, accepted.liking(name)) else { continue };
-        if liking > 0 && liking >= best.0 {
-            best = (liking, file, Some(name));
+        let (Some(file), weight) = (file, accepted.weight_of(name)) else { continue };
+        if weight > 0 && weight >= best.0 {
+            best = (weight, file, Some(name));
         }
     }
     (best.1, best.2)
@@ -33,18 +33,18 @@ impl Accepted {
         let items = given.flat_map(|value| value.split(',')).filter_map(|item| {
             let mut parts = item.split(';').map(str::trim);
             let name = parts.next().filter(|name| !name.is_empty())?.to_ascii_lowercase();
-            let liking = parts.find_map(|part| part.strip_prefix(['q', 'Q'])?.trim_start().strip_prefix('='));
-            Some((name, liking.map_or(1000, |text| thousandths(text.trim()))))
+            let weight = parts.find_map(|part| part.strip_prefix(['q', 'Q'])?.trim_start().strip_prefix('='));
+            Some((name, weight.map_or(1000, |text| thousandths(text.trim()))))
         });
         Self(items.collect())
     }
 
     fn named(&self, name: &str) -> Option<u16> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, liking)| *liking)
+        self.0.iter().find(|(known, _)| known == name).map(|(_, weight)| *weight)
     }
 
     /// Returns the weight of a compressed form: zero, unless it is named or everything is accepted.
-    fn liking(&self, name: &str) -> u16 {
+    fn weight_of(&self, name: &str) -> u16 {
         let alias = (name == "gzip").then(|| self.named("x-gzip")).flatten();
         self.named(name).or(alias).or_else(|| self.named("*")).unwrap_or(0)
     }

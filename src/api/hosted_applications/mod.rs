@@ -65,7 +65,7 @@ impl Visitor {
 /// `GET` and `HEAD /apps/<contextPath>`: returns the index page.
 ///
 /// # Errors
-/// As [`get`].
+/// The errors of [`get`].
 pub async fn get_root(request: HttpRequest, path: web::Path<String>) -> Result<HttpResponse> {
     respond(&request, (&path, "")).await
 }

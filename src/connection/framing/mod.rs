@@ -36,7 +36,7 @@ pub(super) struct Requests {
 #[derive(Debug)]
 enum Position {
     Head,
-    /// Within a body with a length; `left` is the number of bytes that remain.
+    /// The byte is within a body with a length; `left` is the number of bytes that remain.
     Body {
         left: u64,
         is_last: bool,
@@ -45,11 +45,11 @@ enum Position {
         chunks: Chunks,
         is_last: bool,
     },
-    /// After the requests: within an upgraded connection, or after bytes that are not a request.
+    /// The byte comes after the requests: within an upgraded connection, or after bytes that are not a request.
     Beyond,
-    /// After the last request.
+    /// The byte comes after the last request.
     End,
-    /// After an invalid byte within a chunk.
+    /// The byte comes after an invalid one within a chunk.
     Broken,
 }
 

@@ -37,12 +37,12 @@ pub(crate) const FOR_A_SILENT_PEER: Duration = Duration::from_secs(3);
 /// The bytes that end a head.
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
-/// A stream that handlers can access as a [`ConnectionHandle`]. Its state is on the heap, because each future through which a connection
-/// passes reserves room for it.
+/// A stream that handlers can access as a [`ConnectionHandle`]. Its state is on the heap, because each future through
+/// which a connection passes reserves room for it.
 pub(crate) struct Connection(Box<ConnectionState>);
 
 struct ConnectionState {
-    line: ConnectionHandle,
+    handle: ConnectionHandle,
     requests: Requests,
     /// The bytes that were read and are to be passed on to actix-http.
     passing: Bytes,
@@ -52,16 +52,17 @@ struct ConnectionState {
     grace_over: Option<LocalBoxFuture<'static, ()>>,
 }
 
-/// A handler's access to its connection: `HttpRequest::conn_data::<Line>()`.
+/// A handler's access to its connection: `HttpRequest::conn_data::<ConnectionHandle>()`.
 #[derive(Clone)]
-pub(crate) struct ConnectionHandle(Rc<LineState>);
+pub(crate) struct ConnectionHandle(Rc<HandleState>);
 
-struct LineState {
+struct HandleState {
     stream: RefCell<Stream>,
     clock: Rc<Clock>,
     head: Head,
     peer_ended: Cell<bool>,
-    /// Whether the connection was read since [`ConnectionHandle::expect_read`]. `came` says whether bytes arrived since then.
+    /// Whether the connection was read since [`ConnectionHandle::expect_read`]. `came` says whether bytes arrived since
+    /// then.
     read: Cell<bool>,
     came: Cell<bool>,
     body: Cell<BodyIs>,
@@ -94,7 +95,7 @@ struct Head {
 impl ConnectionHandle {
     fn new(stream: Stream, clock: Rc<Clock>) -> Self {
         let stream = RefCell::new(stream);
-        Self(Rc::new(LineState {
+        Self(Rc::new(HandleState {
             stream,
             clock,
             head: Head::default(),
@@ -274,26 +275,26 @@ fn end_of_head(written: &[u8]) -> Option<usize> {
 impl Connection {
     /// Creates a connection. `unread` contains the bytes that were already read from it.
     pub(crate) fn new(stream: Stream, unread: &[u8], stop: Arc<Stop>, taking: WriteTimeout) -> Self {
-        let (line, mut requests) = (ConnectionHandle::new(stream, taking.clock().clone()), Requests::new());
+        let (handle, mut requests) = (ConnectionHandle::new(stream, taking.clock().clone()), Requests::new());
         let passing = match requests.follow(unread) {
             Passing::First(count) => Bytes::copy_from_slice(&unread[..count]),
             Passing::Instead(other) => other.into(),
         };
-        Self(Box::new(ConnectionState { line, requests, passing, taking, stop, grace_over: None }))
+        Self(Box::new(ConnectionState { handle, requests, passing, taking, stop, grace_over: None }))
     }
 
-    pub(crate) fn line(&self) -> &ConnectionHandle {
-        &self.0.line
+    pub(crate) fn handle(&self) -> &ConnectionHandle {
+        &self.0.handle
     }
 }
 
 impl ConnectionState {
     fn stream(&self) -> RefMut<'_, Stream> {
-        self.line.0.stream.borrow_mut()
+        self.handle.0.stream.borrow_mut()
     }
 
     fn unless_over<T>(&mut self, cx: &Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        self.taking.unless_over(cx, &mut self.line.0.stream.borrow_mut(), written)
+        self.taking.unless_over(cx, &mut self.handle.0.stream.borrow_mut(), written)
     }
 
     /// Ready when the server is stopping and the grace period for clients is over. actix-http then sees the end of the
@@ -321,7 +322,7 @@ impl AsyncRead for Connection {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self.get_mut().0;
-        this.line.0.read.set(true);
+        this.handle.0.read.set(true);
         let before = buffer.filled().len();
         loop {
             if !this.passing.is_empty() {
@@ -329,16 +330,16 @@ impl AsyncRead for Connection {
                 buffer.put_slice(&this.passing.split_to(most));
             }
             if buffer.filled().len() > before {
-                this.line.something_came();
+                this.handle.something_came();
                 return Poll::Ready(Ok(()));
             }
-            if this.line.0.given_up.get() {
+            if this.handle.0.given_up.get() {
                 return Poll::Ready(Ok(()));
             }
             let read = Pin::new(&mut *this.stream()).poll_read(cx, buffer);
             match read {
                 Poll::Ready(Ok(())) if buffer.filled().len() > before => {
-                    this.line.0.came.set(true);
+                    this.handle.0.came.set(true);
                     match this.requests.follow(&buffer.filled()[before..]) {
                         Passing::First(count) => buffer.set_filled(before + count),
                         Passing::Instead(other) => {
@@ -347,8 +348,8 @@ impl AsyncRead for Connection {
                         }
                     }
                 }
-                Poll::Ready(Ok(())) => return this.line.poll_end(cx).map(Ok),
-                Poll::Pending if this.requests.are_broken() => return this.line.poll_end(cx).map(Ok),
+                Poll::Ready(Ok(())) => return this.handle.poll_end(cx).map(Ok),
+                Poll::Pending if this.requests.are_broken() => return this.handle.poll_end(cx).map(Ok),
                 Poll::Pending => return this.poll_grace(cx).map(Ok),
                 failed => return failed,
             }
@@ -359,7 +360,7 @@ impl AsyncRead for Connection {
 impl AsyncWrite for Connection {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
         let this = &mut *self.get_mut().0;
-        let written = this.line.poll_write(cx, buffer);
+        let written = this.handle.poll_write(cx, buffer);
         this.unless_over(cx, written)
     }
 
@@ -373,7 +374,7 @@ impl AsyncWrite for Connection {
     /// of the connection.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self.get_mut().0;
-        let shut = this.line.poll_shutdown(cx);
+        let shut = this.handle.poll_shutdown(cx);
         this.unless_over(cx, shut)
     }
 }

@@ -20,9 +20,9 @@ impl Wake for Woken {
 }
 
 /// Returns whether the peer is gone, and whether the task that polls the connection was woken.
-fn asked(line: &ConnectionHandle) -> (bool, bool) {
+fn asked(handle: &ConnectionHandle) -> (bool, bool) {
     let woken = Arc::new(Woken::default());
-    let gone = line.peer_is_gone(&Context::from_waker(&Waker::from(woken.clone())));
+    let gone = handle.peer_is_gone(&Context::from_waker(&Waker::from(woken.clone())));
     (gone, woken.0.load(Ordering::Relaxed) > 0)
 }
 
@@ -52,7 +52,7 @@ async fn encrypted_by(clock: &Rc<Clock>) -> (Connection, tokio_rustls::client::T
 async fn peer_that_says_farewell_or_hangs_up_is_gone_before_the_event_loop_knows() {
     for farewell in [true, false] {
         let (connection, mut client) = encrypted().await;
-        assert_eq!(asked(connection.line()), (false, false));
+        assert_eq!(asked(connection.handle()), (false, false));
 
         if farewell {
             client.get_mut().1.send_close_notify();
@@ -62,7 +62,7 @@ async fn peer_that_says_farewell_or_hangs_up_is_gone_before_the_event_loop_knows
         }
         arrived(&connection);
 
-        assert!(asked(connection.line()).0);
+        assert!(asked(connection.handle()).0);
     }
 }
 
@@ -73,8 +73,8 @@ async fn request_that_is_found_while_the_peer_is_looked_for_is_not_lost() {
     client.flush().await.expect("room");
     arrived(&connection);
 
-    assert_eq!(asked(connection.line()), (false, true), "whoever waits for the socket finds nothing there");
-    assert_eq!(asked(connection.line()), (false, false));
+    assert_eq!(asked(connection.handle()), (false, true), "whoever waits for the socket finds nothing there");
+    assert_eq!(asked(connection.handle()), (false, false));
     let mut read = [0; REQUEST.len()];
     connection.read_exact(&mut read).await.expect("what was sent");
     assert_eq!(read, REQUEST);

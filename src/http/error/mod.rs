@@ -38,7 +38,7 @@ pub enum ApiError {
         /// The number of seconds after which a retry makes sense.
         retry_after: u64,
     },
-    /// The caller is known but not permitted to do this, for a reason that is told to the client.
+    /// The caller is known but not permitted to do this. The response contains the reason.
     Forbidden(&'static str),
     /// The path does not exist (C-17).
     NoSuchPath(String),
@@ -116,7 +116,7 @@ impl ApiError {
         Self::Shaped(shape, Box::new(self))
     }
 
-    /// Creates a 403 with a reason that is told to the client.
+    /// Creates a 403 whose response contains the reason.
     pub fn forbidden_because(reason: &'static str) -> Self {
         Self::Forbidden(reason)
     }

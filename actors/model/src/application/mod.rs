@@ -128,7 +128,7 @@ pub struct ApplicationUser {
     /// The microservice.
     pub application: ApplicationId,
     /// The purpose of the user.
-    pub duty: UserPurpose,
+    pub purpose: UserPurpose,
 }
 
 /// The purpose of a user of a microservice.

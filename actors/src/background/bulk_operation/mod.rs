@@ -33,7 +33,7 @@ const STEP_BYTES: usize = 8 << 20;
 /// How many steps this process runs concurrently, each on its own connection. Waiting steps run in order of arrival,
 /// so a large bulk operation delays a small one by one step at most.
 const STEPS_AT_ONCE: usize = 3;
-/// The delay before a step is retried that lost against another transaction.
+/// The delay before a step is retried because another transaction changed the same rows.
 const CONTENTION_DELAY: Duration = Duration::from_millis(20);
 /// The delay before a step is retried while the database is unreachable or its disk is full.
 const UNREACHABLE_DELAY: Duration = Duration::from_secs(1);

@@ -58,8 +58,9 @@ pub(crate) struct Deployments {
     clock: Clock,
     links: OnceLock<Links>,
     held: Mutex<HashMap<TenantId, Held>>,
-    /// The connection on which leases are acquired and lost, one after the other. It is separate, so that leases are
-    /// renewed however busy the server is. None while it is lost.
+    /// The connection by which this process holds its leases; they end with it. It belongs to no pool, so that leases
+    /// are renewed however busy the server is. The lock makes changes of leases run one after the other. `None` while
+    /// the connection is lost.
     session: tokio::sync::Mutex<Option<ModuleSession>>,
     /// Notified when something changed: leases and modules are then checked at once.
     due: Notify,
@@ -140,7 +141,7 @@ impl Deployments {
     }
 
     /// Triggers a check of leases and modules after something about modules or tenants changed.
-    pub(crate) fn look_soon(&self) {
+    pub(crate) fn check_soon(&self) {
         self.due.notify_one();
     }
 
@@ -164,7 +165,7 @@ impl Deployments {
                 tracing::debug!(tenant.id = %tenant, "running modules could not follow the change yet");
             }
         }
-        self.look_soon();
+        self.check_soon();
     }
 
     async fn take(self: &Arc<Self>, tenant: &TenantId) -> Result<()> {
@@ -205,7 +206,7 @@ impl Deployments {
         }
     }
 
-    /// Gives back all leases, so that other processes go on at once. This process runs no module any more; the state
+    /// Gives back all leases, so that other processes continue at once. This process runs no module any more; the state
     /// of the modules is lost.
     pub(crate) async fn give_back(&self) {
         let session = self.session.lock().await.take();

@@ -50,12 +50,7 @@ impl Off {
     /// # Errors
     /// `Contended`, `Conflict`, `Unavailable` or `Database`: then nothing was written. An alarm that cannot be raised
     /// is logged.
-    pub(super) async fn write_down(
-        self,
-        deployments: &Deployments,
-        tenant: &TenantId,
-        fence: i64,
-    ) -> Result<()> {
+    pub(super) async fn record(self, deployments: &Deployments, tenant: &TenantId, fence: i64) -> Result<()> {
         let origin = Arc::new(Origin::of_server(deployments.links()));
         let by = ChangedBy { origin: &origin, ids: &deployments.ids, fence: Some(fence) };
         let (off, now) = (self.clone(), Timestamp::now());

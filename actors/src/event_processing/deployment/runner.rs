@@ -1,7 +1,7 @@
 //! Runs the modules of one tenant while this process holds them, with one actor per deployed module.
 //!
 //! The database says which modules are deployed; the runner reconciles the running modules with it, again and again. A
-//! module whose text, deployment and dependencies on other modules are unchanged goes on with its state.
+//! module whose text, deployment and dependencies on other modules are unchanged continues with its state.
 
 use crate::event_processing::feed::ReadStreams;
 use crate::writes::WriteContext;
@@ -36,7 +36,7 @@ pub(crate) struct Reconcile {
     pub(crate) generation: Option<i64>,
 }
 
-/// Reports that a module ended because it asked for too much. Sent by its actor.
+/// Reports that a module ended because it exceeded a limit. Sent by its actor.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct SwitchedOff {
@@ -44,7 +44,8 @@ pub(crate) struct SwitchedOff {
     pub(crate) trouble: Trouble,
 }
 
-/// Reports that statements of a module ended because they asked for too much; the others go on. Sent by its actor.
+/// Reports that statements of a module ended because they exceeded a limit; the others continue. Sent by its
+/// actor.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct StatementsOff {
@@ -65,7 +66,7 @@ pub(crate) struct TenantRunner {
     retained: Arc<Total>,
     writes: Arc<TenantWrites>,
     running: HashMap<ModuleId, RunningModule>,
-    /// Modules that cannot go on, by their deployments, until the database says so too.
+    /// Modules that cannot continue, by their deployments, until the database records that too.
     off: HashMap<ModuleId, i64>,
     /// The records that must be written, the oldest at the front.
     unwritten: VecDeque<Off>,
@@ -186,7 +187,7 @@ impl TenantRunner {
         );
     }
 
-    /// Marks a module that cannot go on; its row in the database is updated later.
+    /// Marks a module that cannot continue; its row in the database is updated later.
     fn note_off(&mut self, deployment: Deployment, trouble: Trouble) {
         let (tenant, module) = (self.tenant().clone(), deployment.module);
         tracing::warn!(tenant.id = %tenant, module.id = %module, reason = trouble.text,
@@ -220,7 +221,7 @@ impl TenantRunner {
         let module = off.deployment.module;
         let (deployments, tenant, fence) =
             (self.deployments.clone(), self.tenant().clone(), self.hold.fence());
-        let writing = async move { off.write_down(&deployments, &tenant, fence).await };
+        let writing = async move { off.record(&deployments, &tenant, fence).await };
         ctx.spawn(writing.into_actor(self).map(move |written, runner, ctx| {
             runner.writing = false;
             match written {

@@ -37,7 +37,7 @@ impl Deployments {
     pub(crate) async fn start(self: &Arc<Self>, links: Links) -> Result<()> {
         // It is set once: a process starts its modules once.
         let _ = self.links.set(links);
-        while self.look_after(LostConnection::IsGone).await? == TAKEN_OVER_AT_ONCE {}
+        while self.check_leases(LostConnection::IsGone).await? == TAKEN_OVER_AT_ONCE {}
         let runners: Vec<_> = self.held.lock().values().map(|held| held.runner.clone()).collect();
         let settling = runners.iter().map(|runner| runner.send(Reconcile { generation: None }));
         let settled = timeout(STARTED, join_all(settling)).await;
@@ -51,11 +51,11 @@ impl Deployments {
     pub(crate) async fn keep_going(self: Arc<Self>) {
         let pause = self.limits.module_lease.min(self.limits.module_idle) / 3;
         loop {
-            let looked = self.look_after(LostConnection::MayComeBack).await;
-            if let Err(error) = &looked {
+            let checked = self.check_leases(LostConnection::MayComeBack).await;
+            if let Err(error) = &checked {
                 tracing::debug!(%error, "the leases of modules cannot be checked now");
             }
-            let pause = if looked.is_ok() { pause } else { pause.min(AGAIN) };
+            let pause = if checked.is_ok() { pause } else { pause.min(AGAIN) };
             let _ = timeout(pause, self.due.notified()).await;
             sleep(TOGETHER).await;
         }
@@ -63,28 +63,28 @@ impl Deployments {
 
     /// Checks all leases. Returns the number of tenants whose modules were acquired. `lost` says how to treat holders
     /// whose connections have ended, when the own connection is new; otherwise they ended while this process watched.
-    async fn look_after(self: &Arc<Self>, lost: LostConnection) -> Result<usize> {
+    async fn check_leases(self: &Arc<Self>, lost: LostConnection) -> Result<usize> {
         let mut own = self.session.lock().await;
         let (session, lost) = match own.take().filter(|session| !session.is_over()) {
             Some(session) => (session, LostConnection::IsGone),
             None => (self.open_session().await?, lost),
         };
-        let looked = timeout(self.limits.module_lease, self.look_by(&session, lost)).await;
-        if looked.is_ok() {
+        let checked = timeout(self.limits.module_lease, self.check_over(&session, lost)).await;
+        if checked.is_ok() {
             *own = Some(session);
         } else {
             // The connection does not respond any more and is closed here, so the leases held by it may be taken over.
             self.lapse();
         }
-        looked.map_err(|_| Error::unavailable("leases of modules took too long"))?
+        checked.map_err(|_| Error::unavailable("leases of modules took too long"))?
     }
 
-    async fn look_by(self: &Arc<Self>, session: &ModuleSession, lost: LostConnection) -> Result<usize> {
+    async fn check_over(self: &Arc<Self>, session: &ModuleSession, lost: LostConnection) -> Result<usize> {
         let kept = self.renew(session).await?;
         let survey: HashMap<TenantId, Survey> = holders::survey(session).await?.into_iter().collect();
         self.leave_idle(session, &kept, &survey).await?;
-        let taken = self.take_on(session, lost).await?;
-        self.tell(&survey);
+        let taken = self.acquire(session, lost).await?;
+        self.notify(&survey);
         Ok(taken)
     }
 
@@ -93,13 +93,13 @@ impl Deployments {
         let ended = move || {
             if let Some(deployments) = deployments.upgrade() {
                 deployments.lapse();
-                deployments.look_soon();
+                deployments.check_soon();
             }
         };
         ModuleSession::open(&self.database, ended).await
     }
 
-    /// Suspends all leases after their connection was lost: no module goes on until its lease is renewed through
+    /// Suspends all leases after their connection was lost: no module continues until its lease is renewed through
     /// another connection.
     fn lapse(&self) {
         self.held.lock().values().for_each(|held| held.hold.lapse());
@@ -140,16 +140,16 @@ impl Deployments {
 
     /// Acquires the modules that nobody runs, and those whose events arrive here and no longer at their holder.
     /// Returns the number of tenants.
-    async fn take_on(self: &Arc<Self>, session: &ModuleSession, lost: LostConnection) -> Result<usize> {
+    async fn acquire(self: &Arc<Self>, session: &ModuleSession, lost: LostConnection) -> Result<usize> {
         let Some(platform) = self.platform.upgrade() else { return Ok(0) };
-        let living = platform.living_tenants();
-        let missed = living.iter().filter(|(_, tenant)| tenant.context().feeds.take_missed());
+        let tenants = platform.known_tenants();
+        let missed = tenants.iter().filter(|(_, tenant)| tenant.context().feeds.take_missed());
         let missed: Vec<TenantId> = missed.map(|(id, _)| id.clone()).collect();
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
         let terms = TakeoverConditions { lost, lease, idle: self.limits.module_idle };
         let taken = holders::take_over(session, self.process, &missed, terms).await?;
         if taken.len() == TAKEN_OVER_AT_ONCE {
-            self.look_soon();
+            self.check_soon();
         }
         for taken in &taken {
             self.begin(&taken.tenant, Arc::new(Hold::new(taken.fence, asked, lease)));
@@ -157,11 +157,11 @@ impl Deployments {
         Ok(taken.len())
     }
 
-    /// Notifies runners of the surveyed generations, and tells each tenant's feeds which streams modules in other
-    /// processes read.
-    fn tell(self: &Arc<Self>, survey: &HashMap<TenantId, Survey>) {
+    /// Notifies runners of the surveyed generations, and sets in the feeds of each tenant the streams that modules in
+    /// other processes read.
+    fn notify(self: &Arc<Self>, survey: &HashMap<TenantId, Survey>) {
         let Some(platform) = self.platform.upgrade() else { return };
-        for (id, tenant) in platform.living_tenants() {
+        for (id, tenant) in platform.known_tenants() {
             let seen = survey.get(&id);
             let held = self.held.lock().get(&id).map(|held| {
                 let generation = seen.map(|seen| seen.generation);

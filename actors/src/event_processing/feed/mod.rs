@@ -106,13 +106,13 @@ pub(crate) enum Taken {
     Overflowed,
 }
 
-/// What a module does if its queue is empty.
+/// The reaction of a module to an empty queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Without {
+pub(crate) enum WhenEmpty {
     /// It becomes idle and is woken when an element arrives.
-    Rests,
+    Rest,
     /// It checks again by itself.
-    LooksAgain,
+    CheckAgain,
 }
 
 impl Feeds {
@@ -197,9 +197,9 @@ impl Feeds {
 }
 
 impl Feed {
-    /// Takes the next elements: at least one, if any wait, and at most `most`. If there are none and `without`
+    /// Takes the next elements: at least one, if any wait, and at most `most`. If there are none and `when_empty`
     /// says so, the module becomes idle.
-    pub(crate) fn take(&self, most: usize, without: Without) -> Taken {
+    pub(crate) fn take(&self, most: usize, when_empty: WhenEmpty) -> Taken {
         let mut waiting = self.reader.waiting.lock();
         if waiting.overflowed {
             return Taken::Overflowed;
@@ -207,7 +207,7 @@ impl Feed {
         let count = waiting.fed.len().min(most.max(1));
         let taken: Vec<Fed> = waiting.fed.drain(..count).collect();
         waiting.bytes -= taken.iter().map(Fed::weight).sum::<usize>();
-        if taken.is_empty() && without == Without::Rests {
+        if taken.is_empty() && when_empty == WhenEmpty::Rest {
             waiting.module = Activity::Resting;
         }
         Taken::Some(taken)

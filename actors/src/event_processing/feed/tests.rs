@@ -59,10 +59,10 @@ fn inputs_are_taken_in_the_order_they_came() {
     let feeds = Feeds::default();
     let (feed, _) = reader(&feeds, 10);
     (1..=5).for_each(|source| feeds.feed(measured(source)));
-    assert_eq!(sources(feed.take(2, Without::Rests)), [1, 2]);
+    assert_eq!(sources(feed.take(2, WhenEmpty::Rest)), [1, 2]);
     feeds.feed(measured(6));
-    assert_eq!(sources(feed.take(10, Without::Rests)), [3, 4, 5, 6]);
-    assert!(sources(feed.take(10, Without::Rests)).is_empty());
+    assert_eq!(sources(feed.take(10, WhenEmpty::Rest)), [3, 4, 5, 6]);
+    assert!(sources(feed.take(10, WhenEmpty::Rest)).is_empty());
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn take_of_nothing_takes_one_so_that_who_works_never_rests_on_more() {
     let feeds = Feeds::default();
     let (feed, _) = reader(&feeds, 10);
     feeds.feed(measured(1));
-    assert_eq!(sources(feed.take(0, Without::Rests)), [1]);
+    assert_eq!(sources(feed.take(0, WhenEmpty::Rest)), [1]);
 }
 
 #[test]
@@ -81,11 +81,11 @@ fn only_a_resting_module_is_woken() {
     feeds.feed(measured(1));
     feeds.feed(measured(2));
     assert_eq!(woken(), 1);
-    assert_eq!(sources(feed.take(2, Without::Rests)), [1, 2]);
+    assert_eq!(sources(feed.take(2, WhenEmpty::Rest)), [1, 2]);
     feeds.feed(measured(3));
     assert_eq!(woken(), 1, "it has not found its queue empty: it looks again by itself");
     assert_eq!(
-        (sources(feed.take(2, Without::Rests)), sources(feed.take(2, Without::Rests))),
+        (sources(feed.take(2, WhenEmpty::Rest)), sources(feed.take(2, WhenEmpty::Rest))),
         (vec![3], vec![])
     );
     feeds.feed(measured(4));
@@ -97,9 +97,9 @@ fn module_that_overflowed_takes_nothing_more_and_hears_so() {
     let feeds = Feeds::default();
     let (feed, woken) = reader(&feeds, 2);
     (1..=3).for_each(|source| feeds.feed(measured(source)));
-    assert!(matches!(feed.take(1, Without::Rests), Taken::Overflowed));
+    assert!(matches!(feed.take(1, WhenEmpty::Rest), Taken::Overflowed));
     feeds.feed(measured(4));
-    assert!(matches!(feed.take(1, Without::Rests), Taken::Overflowed));
+    assert!(matches!(feed.take(1, WhenEmpty::Rest), Taken::Overflowed));
     assert_eq!(woken.load(Ordering::Relaxed), 1);
 }
 
@@ -111,14 +111,14 @@ fn few_large_ones_overflow_as_many_small_ones_do() {
     let feed = feeds.attach(ModuleId(1), appetite, 1000, wake);
     let forward = |bytes: usize| feeds.forward(ModuleId(2), &"s".into(), &row(bytes as u32));
     (0..3).for_each(|_| forward(WAITING_BYTES / 3));
-    assert!(matches!(feed.take(2, Without::Rests), Taken::Some(fed) if fed.len() == 2));
+    assert!(matches!(feed.take(2, WhenEmpty::Rest), Taken::Some(fed) if fed.len() == 2));
     (0..2).for_each(|_| forward(WAITING_BYTES / 3));
     assert!(
-        matches!(feed.take(1, Without::Rests), Taken::Some(fed) if fed.len() == 1),
+        matches!(feed.take(1, WhenEmpty::Rest), Taken::Some(fed) if fed.len() == 1),
         "what was taken counts no more"
     );
     (0..2).for_each(|_| forward(WAITING_BYTES / 3));
-    assert!(matches!(feed.take(1, Without::Rests), Taken::Overflowed));
+    assert!(matches!(feed.take(1, WhenEmpty::Rest), Taken::Overflowed));
 }
 
 #[test]
@@ -126,8 +126,8 @@ fn overflow_of_one_module_is_not_that_of_others() {
     let feeds = Feeds::default();
     let ((narrow, _), (wide, _)) = (reader(&feeds, 1), reader(&feeds, 10));
     (1..=3).for_each(|source| feeds.feed(measured(source)));
-    assert!(matches!(narrow.take(10, Without::Rests), Taken::Overflowed));
-    assert_eq!(sources(wide.take(10, Without::Rests)), [1, 2, 3]);
+    assert!(matches!(narrow.take(10, WhenEmpty::Rest), Taken::Overflowed));
+    assert_eq!(sources(wide.take(10, WhenEmpty::Rest)), [1, 2, 3]);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn module_that_may_hold_nothing_is_woken_to_hear_of_its_overflow() {
     let (feed, woken) = reader(&feeds, 0);
     feeds.feed(measured(1));
     assert_eq!(woken.load(Ordering::Relaxed), 1);
-    assert!(matches!(feed.take(1, Without::Rests), Taken::Overflowed));
+    assert!(matches!(feed.take(1, WhenEmpty::Rest), Taken::Overflowed));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn nothing_is_made_of_what_no_module_here_reads() {
     let (feed, _) = reader(&feeds, 10);
     feeds.set_elsewhere(reads(&[InputStream::EventDeleted]).inputs);
     feeds.offer(InputStream::EventDeleted, || panic!("nobody here reads it"));
-    assert!(sources(feed.take(10, Without::Rests)).is_empty());
+    assert!(sources(feed.take(10, WhenEmpty::Rest)).is_empty());
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn rows_go_to_the_other_modules_that_read_their_stream() {
     };
     let [own, other, stranger] = [attach(1, &["s"]), attach(2, &["t", "s"]), attach(3, &["t"])];
     feeds.forward(ModuleId(1), &"s".into(), &row(1));
-    let counts = [own, other, stranger].map(|feed| match feed.take(10, Without::Rests) {
+    let counts = [own, other, stranger].map(|feed| match feed.take(10, WhenEmpty::Rest) {
         Taken::Some(fed) => fed.len(),
         Taken::Overflowed => usize::MAX,
     });
@@ -219,7 +219,7 @@ fn inputs_of_many_threads_all_arrive_each_thread_s_in_order() {
             // A lost wake-up makes the test fail at this timeout.
             woken.recv_timeout(std::time::Duration::from_secs(10)).expect("woken for what came");
             loop {
-                let taken = sources(feed.take(7, Without::Rests));
+                let taken = sources(feed.take(7, WhenEmpty::Rest));
                 if taken.is_empty() {
                     break;
                 }

@@ -4,7 +4,7 @@
 //! Modules share few threads. So a module takes steps for some milliseconds and then yields to others. A module that
 //! looks something up, which may block, takes its steps on a blocking thread and gets its state back afterwards.
 //!
-//! A module that asks for too much is switched off: its actor ends at once and discards its state, and the
+//! A module that exceeds a limit is switched off: its actor ends at once and discards its state, and the
 //! runner of the tenant records that. A statement that retains too much is switched off alone.
 
 mod outlet;
@@ -154,7 +154,7 @@ impl ModuleActor {
 
     /// Passes on the results of steps, and schedules the next ones.
     fn hand_on(&mut self, ran: Ran, ctx: &mut Context<Self>) {
-        self.outlet.give(&self.place.plan, ran.effects);
+        self.outlet.emit(&self.place.plan, ran.effects);
         for (statement, fault) in ran.faults {
             if let Err(trouble) = self.count(statement, &fault) {
                 return self.switch_off(trouble, ctx);

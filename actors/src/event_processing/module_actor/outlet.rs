@@ -28,7 +28,7 @@ impl Outlet {
     }
 
     /// Passes on the effects, in order, without waiting.
-    pub(super) fn give(&self, plan: &ModulePlan, effects: Vec<Effect>) {
+    pub(super) fn emit(&self, plan: &ModulePlan, effects: Vec<Effect>) {
         let name = |statement: usize| plan.statements[statement].name.clone();
         for effect in effects {
             match effect {

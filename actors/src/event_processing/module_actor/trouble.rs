@@ -10,7 +10,7 @@ const MINUTE: i64 = 60_000;
 /// The number of characters of a fault that are shown and logged.
 const SHOWN: usize = 500;
 
-/// Why a module is switched off.
+/// The reason why a module is switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// The module had too many faults within a minute.
@@ -41,7 +41,7 @@ impl Cause {
     }
 }
 
-/// The reason why a module cannot go on.
+/// The reason why a module cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Trouble {
     pub(crate) cause: Cause,

@@ -34,9 +34,9 @@ impl TenantWrites {
     ///
     /// # Errors
     /// Returns `NotFound`, `Unavailable` or `Database`.
-    pub(super) async fn device_of(&self, deed: &ModuleWrite) -> Result<Option<ManagedObjectId>> {
+    pub(super) async fn device_of(&self, write: &ModuleWrite) -> Result<Option<ManagedObjectId>> {
         let (database, tenant) = (&self.reads, &self.tenant);
-        Ok(Some(match deed {
+        Ok(Some(match write {
             ModuleWrite::CreateManagedObject { .. } => return Ok(None),
             ModuleWrite::UpdateManagedObject(id, ..) | ModuleWrite::DeleteManagedObject(id) => *id,
             ModuleWrite::CreateEvent(event) => event.source,
@@ -67,14 +67,14 @@ impl TenantWrites {
     /// # Errors
     /// Returns the error that a client's request would receive, and `Conflict` if this process no longer holds
     /// the tenant's modules.
-    pub(super) async fn carry_out(&self, deed: &ModuleWrite, origin: &Arc<Origin>) -> Result<()> {
+    pub(super) async fn carry_out(&self, write: &ModuleWrite, origin: &Arc<Origin>) -> Result<()> {
         let (database, tenant, origin) = (&self.reads, &self.tenant, origin.clone());
-        match deed {
+        match write {
             ModuleWrite::CreateManagedObject { object, owner, children } => {
                 let mut by = Origin::clone(&origin);
                 by.user = owner.clone().unwrap_or(by.user);
                 let new = NewObject { object: object.clone(), origin: by };
-                let create = async || self.living()?.create_managed_object(new.clone()).await;
+                let create = async || self.current_tenant()?.create_managed_object(new.clone()).await;
                 match self.patiently(create).await?.id {
                     Some(id) => self.add_children(id, children, &origin).await,
                     None => Ok(()),
@@ -91,7 +91,7 @@ impl TenantWrites {
                 self.ask(*id, DeleteManagedObject { cascade: Cascade::default(), origin }).await
             }
             ModuleWrite::CreateEvent(event) => {
-                let create = async || self.living()?.create_event(event.clone(), &origin, None).await;
+                let create = async || self.current_tenant()?.create_event(event.clone(), &origin, None).await;
                 self.patiently(create).await.map(drop)
             }
             ModuleWrite::UpdateEvent(id, patch) => {
@@ -107,11 +107,11 @@ impl TenantWrites {
             }
             ModuleWrite::CreateMeasurements(measurements) => {
                 let new = NewMeasurements { measurements: measurements.clone(), origin: (*origin).clone() };
-                let create = async || self.living()?.create_measurements(new.clone(), None).await;
+                let create = async || self.current_tenant()?.create_measurements(new.clone(), None).await;
                 self.patiently(create).await.map(drop)
             }
             ModuleWrite::DeleteMeasurement(id) => {
-                self.patiently(async || self.living()?.delete_measurement(*id, &origin).await).await
+                self.patiently(async || self.current_tenant()?.delete_measurement(*id, &origin).await).await
             }
             ModuleWrite::CreateOperation(operation) => {
                 let message = QueueOperation { operation: operation.clone(), origin };
@@ -156,11 +156,11 @@ impl TenantWrites {
         T: Send + 'static,
         DeviceActor: Handler<M>,
     {
-        self.patiently(async || self.living()?.ask_device(device, message.clone()).await).await
+        self.patiently(async || self.current_tenant()?.ask_device(device, message.clone()).await).await
     }
 
     /// Returns the current instance of the tenant, whose actors may have been restarted.
-    fn living(&self) -> Result<Arc<Tenant>> {
+    fn current_tenant(&self) -> Result<Arc<Tenant>> {
         let platform = self.platform.upgrade().ok_or_else(|| Error::unavailable("the server stops"))?;
         Ok(platform.tenant(&self.tenant))
     }

@@ -1,7 +1,7 @@
 //! Writes of modules: the rows that modules insert into output streams.
 //!
 //! A row waits in the [`queue`] of its module, is converted to the [`body`] of a request and then to a
-//! [`deed`], and is [executed](carrying_out) by the functions that also serve client requests, so every rule of
+//! [`module_write`], and is [executed](carrying_out) by the functions that also serve client requests, so every rule of
 //! the API applies. A module never waits for its writes. An error is a fault of the statement, which is
 //! reported to the module's actor later.
 

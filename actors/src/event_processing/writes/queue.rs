@@ -45,7 +45,7 @@ pub(super) struct Order {
 #[derive(Debug)]
 struct Write {
     statement: usize,
-    deed: ModuleWrite,
+    change: ModuleWrite,
     depth: Depth,
     /// The backlog space of all rows that the write consists of.
     places: Vec<Place>,
@@ -103,7 +103,7 @@ impl Queue {
             return None;
         }
         match ModuleWrite::of(stream, &row) {
-            Ok(deed) => deed.map(|deed| Write { statement, deed, depth, places: vec![place] }),
+            Ok(change) => change.map(|change| Write { statement, change, depth, places: vec![place] }),
             Err(error) => {
                 self.tell(statement, &error);
                 None
@@ -113,7 +113,7 @@ impl Queue {
 
     /// Determines the lane of a write.
     async fn sort(&self, write: Write) -> Option<(Option<ManagedObjectId>, Write)> {
-        match self.shared.device_of(&write.deed).await {
+        match self.shared.device_of(&write.change).await {
             Ok(device) => Some((device, write)),
             Err(error) => {
                 self.tell(write.statement, &error);
@@ -123,9 +123,9 @@ impl Queue {
     }
 
     async fn write(&self, device: Option<ManagedObjectId>, write: Write) -> Option<ManagedObjectId> {
-        let Write { statement, deed, depth, .. } = &write;
+        let Write { statement, change, depth, .. } = &write;
         let origin = Arc::new(Origin::of_module(self.shared.links.clone(), *depth, self.shared.fence));
-        match self.shared.carry_out(deed, &origin).await {
+        match self.shared.carry_out(change, &origin).await {
             Ok(()) => metrics::MODULE_WRITES.increment(1),
             Err(error) => self.tell(*statement, &error),
         }
@@ -150,15 +150,15 @@ impl Queue {
 /// Combines a write with the measurements that directly follow it in the lane of its device, if they have the
 /// same statement and depth, so that a fault is reported for the right statement.
 fn along(mut write: Write, device: Option<ManagedObjectId>, lanes: &mut Lanes<Write>) -> Write {
-    if !matches!(write.deed, ModuleWrite::CreateMeasurements(_)) {
+    if !matches!(write.change, ModuleWrite::CreateMeasurements(_)) {
         return write;
     }
     let own = (write.statement, write.depth);
     let may = |next: &Write| {
-        (next.statement, next.depth) == own && matches!(next.deed, ModuleWrite::CreateMeasurements(_))
+        (next.statement, next.depth) == own && matches!(next.change, ModuleWrite::CreateMeasurements(_))
     };
     for next in lanes.along_with(device, MEASUREMENTS_AT_ONCE, may) {
-        write.deed.take_along(next.deed);
+        write.change.take_along(next.change);
         write.places.extend(next.places);
     }
     write

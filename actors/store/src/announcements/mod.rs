@@ -121,7 +121,7 @@ struct Sent {
 }
 
 impl Sent {
-    /// Drops cached entries at once and starts to end sessions, which goes on even when nobody waits for it.
+    /// Drops cached entries at once and starts to end sessions, which continues even when nobody waits for it.
     fn committed(mut self) -> CarriedOut {
         let carried_out = self.bus.carry_out(std::mem::take(&mut self.changes));
         if let Some(number) = self.number.take() {

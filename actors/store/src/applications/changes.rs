@@ -149,7 +149,7 @@ pub async fn find_secrets(
     Ok((row.get(0), row.get(1)))
 }
 
-/// Returns an application of its owner and locks it until the transaction ends.
+/// Returns an application that the tenant owns and locks it until the transaction ends.
 async fn lock(client: &impl GenericClient, tenant: &TenantId, id: ApplicationId) -> Result<SeenApplication> {
     let row = client.query_opt(LOCK, &[&tenant.as_str(), &id.0]).await?;
     seen_from_row(&row.ok_or_else(|| Error::not_found(Noun::Application, id))?)

@@ -105,8 +105,8 @@ pub async fn find_application_at(
     let statement = client.prepare_cached(FIND_AT).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &context_path]).await?;
     row.map(|row| {
-        let standing = if row.get(14) { TenantRelation::Uses } else { TenantRelation::Sees };
-        Ok((from_row(&row)?, standing))
+        let relation = if row.get(14) { TenantRelation::Uses } else { TenantRelation::Sees };
+        Ok((from_row(&row)?, relation))
     })
     .transpose()
 }

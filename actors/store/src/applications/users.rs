@@ -77,11 +77,11 @@ async fn enter(
     (client, announcements): (&impl GenericClient, &Announcements),
     tenant: &TenantId,
     application: &Application,
-    duty: UserPurpose,
+    purpose: UserPurpose,
     roles: &[&str],
     secret: &UserSecret,
 ) -> Result<()> {
-    let name = format!("{}{}", duty.user_prefix(), application.name);
+    let name = format!("{}{}", purpose.user_prefix(), application.name);
     let other_name = format!("{name}_{}", application.id);
     for name in [&name, &other_name] {
         let inserted = client
@@ -94,7 +94,7 @@ async fn enter(
                     &secret.sealed,
                     &roles,
                     &application.id.0,
-                    &duty.as_str(),
+                    &purpose.as_str(),
                 ],
             )
             .await?;

@@ -1,8 +1,8 @@
 //! Uploaded versions of applications (W-02): one binary each, which holds the files of the archive one after the other.
 //!
-//! A new version is written beside the active one, as an [`Upload`](crate::inventory::binaries::Upload) without an owner, and is
-//! activated in one step. Until then, and when the upload fails, the old version stays active and nobody sees the new
-//! one.
+//! A new version is written beside the active one, as an [`Upload`](crate::inventory::binaries::Upload) without an
+//! owner, and is activated in one step. Until then, and when the upload fails, the old version stays active and nobody
+//! sees the new one.
 
 use deadpool_postgres::GenericClient;
 use platform_model::application::{Application, ApplicationType};

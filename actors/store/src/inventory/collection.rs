@@ -168,7 +168,7 @@ impl InventoryRead<'_> {
         let mut size = (10 * wanted).clamp(WINDOW, LARGEST_WINDOW);
         for attempt in 1..=2 {
             let missing = wanted - rows.len() as i64;
-            // The last row of the window is an additional row when it does not match.
+            // One row more than missing, because the last row of the window is returned even if it does not match.
             let found = self.window(index, after, ScanWindow::first(size, missing + 1)).await?;
             rows.extend(found.rows);
             let Some(end) = found.end.filter(|_| (rows.len() as i64) < wanted) else { break };

@@ -93,10 +93,10 @@ fn again(mixed: &[(PrimitiveDateTime, TimeRange)]) -> Vec<TimeRange> {
 #[derive(Clone, Copy)]
 struct TimeRange(OffsetDateTime, OffsetDateTime);
 
-/// How the offset of a bucket is found.
+/// The method by which the offset of a bucket is found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OffsetSource {
-    /// By its first and its last measurements, which is cheap: devices should use one offset.
+    /// The first and the last measurements are compared, which is cheap: devices should use one offset.
     ///
     /// The first instant and the first local time differ by an offset, and so do the last ones. When both offsets are
     /// equal, this is the offset of the first measurement. Otherwise a later measurement would show an earlier local
@@ -104,7 +104,7 @@ enum OffsetSource {
     /// a clock would have to be changed back and forth within a bucket for that. When the two offsets are different,
     /// the offset is null.
     Assumed,
-    /// By grouping by the offset as well, which computes an interval for each measurement.
+    /// Measurements are grouped by the offset as well, which computes an interval for each of them.
     Exact,
 }
 

@@ -18,15 +18,15 @@ pub(crate) struct Filtered {
 /// The order of a collection, which also determines how the next page is found.
 #[derive(Clone, Copy)]
 pub(crate) enum Order {
-    /// By ascending id in this column.
+    /// The id in this column, ascending.
     Id(&'static str),
-    /// By descending id in this column.
+    /// The id in this column, descending.
     LastId(&'static str),
-    /// By ascending name in this column, which must be compared byte by byte (`COLLATE "C"`).
+    /// The name in this column, ascending, which must be compared byte by byte (`COLLATE "C"`).
     Name(&'static str),
-    /// By a time and the id in these columns, both descending.
+    /// A time and the id in these columns, both descending.
     NewestFirst(&'static str, &'static str),
-    /// By a time and the id in these columns, both ascending.
+    /// A time and the id in these columns, both ascending.
     OldestFirst(&'static str, &'static str),
 }
 

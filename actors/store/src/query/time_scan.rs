@@ -203,7 +203,7 @@ impl TimeScan<'_> {
         let (columns, mut rows, mut size) = (self.columns(), Vec::new(), WINDOW);
         loop {
             let missing = wanted - rows.len() as i64;
-            // The last row of the window is an additional row when it does not match.
+            // One row more than missing, because the last row of the window is returned even if it does not match.
             let found = self.window(client, &columns, after, ScanWindow::first(size, missing + 1)).await?;
             rows.extend(found.rows);
             let Some(end) = found.end.filter(|_| (rows.len() as i64) < wanted) else {

@@ -68,7 +68,7 @@ pub async fn get_option(database: &Database, tenant: &TenantId, name: OptionName
 }
 
 /// The separator between category and key in a combined name. Neither of them contains control characters.
-const BETWEEN: char = '\n';
+const SEPARATOR: char = '\n';
 
 /// Returns a page of options by category and key.
 ///
@@ -87,11 +87,11 @@ pub async fn list_options(
     drop(client);
     let part = OptionRange {
         category: None,
-        after: page.after_name().map(|name| name.split_once(BETWEEN).unwrap_or((name, ""))),
+        after: page.after_name().map(|name| name.split_once(SEPARATOR).unwrap_or((name, ""))),
         limit: Some(i64::from(page.size) + 1),
         offset: page.offset(),
     };
-    let name = |option: &TenantOption| format!("{}{BETWEEN}{}", option.name.category, option.name.key);
+    let name = |option: &TenantOption| format!("{}{SEPARATOR}{}", option.name.category, option.name.key);
     let options = read(database, tenant, part).await?;
     Ok(Page { count, ..page_of(options, page, |last| After::Name(name(last).into())) })
 }

@@ -14,7 +14,7 @@ const FIND: &str = include_str!("../../../../sql/queries/access_tokens/find.sql"
 const SWEEP: &str = include_str!("../../../../sql/queries/access_tokens/sweep.sql");
 const SWEEP_LIMIT_TOKENS: &str = include_str!("../../../../sql/queries/account_limits/sweep_tokens.sql");
 
-/// How long an expired token is kept, so that its client is told that it has expired (T-05).
+/// How long an expired token is kept, so that its client receives the error for an expired token (T-05).
 const KEPT: Duration = Duration::from_secs(3600);
 /// The pause between two sweeps of expired tokens.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(600);

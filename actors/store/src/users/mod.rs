@@ -51,7 +51,7 @@ type Key = (TenantId, Arc<str>);
 /// The data of users that authentication needs, with the status of their tenants.
 type Accounts = HashMap<Key, (Account, TenantStatus)>;
 
-/// The look-ups of users that authenticate, with their connections.
+/// Looks up users that authenticate, over connections of its own.
 pub(crate) struct AccountLookup(pub(crate) Pool);
 
 impl Lookup for AccountLookup {
@@ -138,8 +138,8 @@ fn permissions(row: &Row, column: usize) -> Result<DevicePermissions> {
     Ok(DevicePermissions::sum(held.collect::<Result<Vec<_>>>()?))
 }
 
-fn application_user(application: Option<i64>, duty: Option<&str>) -> Option<ApplicationUser> {
-    Some(ApplicationUser { application: ApplicationId(application?), duty: UserPurpose::parse(duty?)? })
+fn application_user(application: Option<i64>, purpose: Option<&str>) -> Option<ApplicationUser> {
+    Some(ApplicationUser { application: ApplicationId(application?), purpose: UserPurpose::parse(purpose?)? })
 }
 
 /// Ensures that a tenant exists, for callers who may name any tenant (U-04).

@@ -44,9 +44,9 @@ pub(crate) fn deploy(stored: &[StoredModule], new: &NewModule) -> Decided {
 /// Deploys a text in place of another module, which is removed.
 ///
 /// # Errors
-/// As [`deploy`]; `NotFound` when there is no such module.
+/// The errors of [`deploy`]; `NotFound` when there is no such module.
 pub(crate) fn replace(stored: &[StoredModule], old: ModuleId, new: &NewModule) -> Decided {
-    let (old, others) = apart(stored, old)?;
+    let (old, others) = split(stored, old)?;
     insert(&others, new, vec![ModuleChange::Delete(old.module)])
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn replace(stored: &[StoredModule], old: ModuleId, new: &NewModule) -
 /// # Errors
 /// `NotFound`; `Duplicate` for a name that is in use; `Invalid` shows why a module cannot be deployed.
 pub(crate) fn update(stored: &[StoredModule], id: ModuleId, patch: &ModulePatch, now: Timestamp) -> Decided {
-    let (StoredModule { mut module, text, .. }, others) = apart(stored, id)?;
+    let (StoredModule { mut module, text, .. }, others) = split(stored, id)?;
     let mut changes = Vec::new();
     if let Some(name) = patch.name.as_ref().filter(|name| **name != module.name) {
         check_free(&others, name)?;
@@ -78,7 +78,7 @@ pub(crate) fn update(stored: &[StoredModule], id: ModuleId, patch: &ModulePatch,
     } else {
         changes.push(ModuleChange::Undeploy { module: module.clone(), reason: None })
     }
-    changes.extend(of_others(&others, &planned, now));
+    changes.extend(changes_of_others(&others, &planned, now));
     Ok((changes, module))
 }
 
@@ -87,15 +87,15 @@ pub(crate) fn update(stored: &[StoredModule], id: ModuleId, patch: &ModulePatch,
 /// # Errors
 /// `NotFound`.
 pub(crate) fn delete(stored: &[StoredModule], id: ModuleId, now: Timestamp) -> Decided {
-    let (StoredModule { module, .. }, others) = apart(stored, id)?;
+    let (StoredModule { module, .. }, others) = split(stored, id)?;
     let mut changes = vec![ModuleChange::Delete(module.clone())];
     if module.status == ModuleStatus::Deployed {
-        changes.extend(of_others(&others, &planned(&others, None), now));
+        changes.extend(changes_of_others(&others, &planned(&others, None), now));
     }
     Ok((changes, module))
 }
 
-/// Undeploys a module that cannot go on, and those that depend on it. Returns its name, unless it was
+/// Undeploys a module that cannot continue, and those that depend on it. Returns its name, unless it was
 /// undeployed or deployed anew meanwhile: then it stays as it is.
 ///
 /// # Errors
@@ -106,16 +106,16 @@ pub(crate) fn switch_off(
     reason: &str,
     now: Timestamp,
 ) -> Result<(Vec<ModuleChange>, Option<String>)> {
-    let (own, others): (Vec<_>, Vec<_>) = stored.iter().cloned().partition(|one| is_of(one, deployment));
+    let (own, others): (Vec<_>, Vec<_>) = stored.iter().cloned().partition(|one| is_from(one, deployment));
     let Some(StoredModule { module, .. }) = own.into_iter().next() else { return Ok((Vec::new(), None)) };
     let name = module.name.clone();
     let module = Module { status: ModuleStatus::NotDeployed, last_modified: now, ..module };
     let mut changes = vec![ModuleChange::Undeploy { module, reason: Some(reason.to_owned()) }];
-    changes.extend(of_others(&others, &planned(&others, None), now));
+    changes.extend(changes_of_others(&others, &planned(&others, None), now));
     Ok((changes, Some(name)))
 }
 
-/// Records statements that were switched off, while their module goes on. Returns its name, unless it was
+/// Records statements that were switched off, while their module continues. Returns its name, unless it was
 /// undeployed or deployed anew meanwhile.
 ///
 /// # Errors
@@ -125,7 +125,7 @@ pub(crate) fn switch_off_statements(
     deployment: Deployment,
     off: &[StatementOff],
 ) -> Result<(Vec<ModuleChange>, Option<String>)> {
-    let Some(StoredModule { module, .. }) = stored.iter().find(|one| is_of(one, deployment)) else {
+    let Some(StoredModule { module, .. }) = stored.iter().find(|one| is_from(one, deployment)) else {
         return Ok((Vec::new(), None));
     };
     let (mut module, off) = (module.clone(), off.to_vec());
@@ -151,12 +151,12 @@ fn insert(others: &[StoredModule], new: &NewModule, mut changes: Vec<ModuleChang
         warnings: planned.warnings(*id, text),
     };
     changes.push(ModuleChange::Insert { module: module.clone(), text: text.clone(), inputs });
-    changes.extend(of_others(others, &planned, *now));
+    changes.extend(changes_of_others(others, &planned, *now));
     Ok((changes, module))
 }
 
 /// Separates one module from the others.
-fn apart(stored: &[StoredModule], id: ModuleId) -> Result<(StoredModule, Vec<StoredModule>)> {
+fn split(stored: &[StoredModule], id: ModuleId) -> Result<(StoredModule, Vec<StoredModule>)> {
     let (one, others): (Vec<_>, Vec<_>) = stored.iter().cloned().partition(|one| one.module.id == id);
     Ok((one.into_iter().next().ok_or_else(|| Error::not_found(Noun::Module, id))?, others))
 }
@@ -186,7 +186,7 @@ fn accepted(planned: &Planned, id: ModuleId) -> Result<InputStreams> {
 }
 
 /// Returns the changes of the other modules: those that cannot run any more, and those whose warnings changed.
-fn of_others(others: &[StoredModule], planned: &Planned, now: Timestamp) -> Vec<ModuleChange> {
+fn changes_of_others(others: &[StoredModule], planned: &Planned, now: Timestamp) -> Vec<ModuleChange> {
     let change = |other: &StoredModule| {
         let mut module = other.module.clone();
         if let Some(mistake) = planned.refused.get(&module.id) {
@@ -202,7 +202,7 @@ fn of_others(others: &[StoredModule], planned: &Planned, now: Timestamp) -> Vec<
 }
 
 /// Returns whether a module is deployed, and still by this deployment.
-fn is_of(stored: &StoredModule, deployment: Deployment) -> bool {
+fn is_from(stored: &StoredModule, deployment: Deployment) -> bool {
     let own = Deployment { module: stored.module.id, number: stored.deployment };
     stored.module.status == ModuleStatus::Deployed && own == deployment
 }

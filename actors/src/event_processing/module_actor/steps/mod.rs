@@ -14,7 +14,7 @@ use platform_model::module::StatementOff;
 use super::share::Share;
 use super::trouble::{Cause, Trouble};
 use crate::event_processing::deployment::clock::Clock;
-use crate::event_processing::feed::{Fed, Feed, Taken, Without};
+use crate::event_processing::feed::{Fed, Feed, Taken, WhenEmpty};
 use crate::metrics;
 
 /// The number of events taken from the feed at a time.
@@ -27,8 +27,8 @@ pub(crate) struct Steps {
     runtime: Runtime,
     feed: Feed,
     taken: VecDeque<Fed>,
-    /// What to do when the queue is empty: the module rests only if no event came since it last checked.
-    without: Without,
+    /// The reaction to an empty queue: the module rests only if no event came since it last checked.
+    when_empty: WhenEmpty,
     clock: Clock,
     plan: Arc<ModulePlan>,
     budget: Budget,
@@ -47,7 +47,7 @@ pub(super) struct Ran {
     pub(super) then: NextAction,
 }
 
-/// What the actor does after a run.
+/// The next action of the actor after a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NextAction {
     /// Continue after other actors had their turn, because there is more to do.
@@ -57,7 +57,7 @@ pub(super) enum NextAction {
     /// Pause briefly, at most until this time. After an event, more follow soon: they are collected, and fetched
     /// without waking the module. Under load, waking it for each event costs more than handling the event.
     Gather(Option<i64>),
-    /// Switch the module off, because it cannot go on.
+    /// Switch the module off, because it cannot continue.
     SwitchOff(Trouble),
 }
 
@@ -65,7 +65,16 @@ impl Steps {
     /// Returns a module without state. Its timers run from now.
     pub(crate) fn new(plan: Arc<ModulePlan>, budget: Budget, feed: Feed, clock: Clock, share: Share) -> Self {
         let runtime = Runtime::new(plan.clone(), budget, clock.now());
-        Self { runtime, feed, taken: VecDeque::new(), without: Without::Rests, clock, plan, budget, share }
+        Self {
+            runtime,
+            feed,
+            taken: VecDeque::new(),
+            when_empty: WhenEmpty::Rest,
+            clock,
+            plan,
+            budget,
+            share,
+        }
     }
 
     /// Switches off the statements that were switched off earlier.
@@ -142,9 +151,9 @@ impl Steps {
         if fed.is_none() {
             let deadline = self.runtime.next_deadline();
             if deadline.is_none_or(|deadline| now < deadline) {
-                return Ok(Some(match std::mem::replace(&mut self.without, Without::Rests) {
-                    Without::Rests => NextAction::Rest(deadline),
-                    Without::LooksAgain => NextAction::Gather(deadline),
+                return Ok(Some(match std::mem::replace(&mut self.when_empty, WhenEmpty::Rest) {
+                    WhenEmpty::Rest => NextAction::Rest(deadline),
+                    WhenEmpty::CheckAgain => NextAction::Gather(deadline),
                 }));
             }
         }
@@ -168,10 +177,10 @@ impl Steps {
     /// Returns the next event of the feed.
     fn next(&mut self) -> Result<Option<Fed>, Trouble> {
         if self.taken.is_empty() {
-            match self.feed.take(BATCH, self.without) {
+            match self.feed.take(BATCH, self.when_empty) {
                 Taken::Some(fed) => {
                     if !fed.is_empty() {
-                        self.without = Without::LooksAgain;
+                        self.when_empty = WhenEmpty::CheckAgain;
                         metrics::MODULE_EVENTS.increment(fed.len() as u64);
                     }
                     self.taken.extend(fed);
