@@ -17,7 +17,7 @@ use crate::stop::Stop;
 /// The precision of deadlines.
 const TICK: Duration = Duration::from_millis(20);
 /// The longest sleep when no deadline is set.
-const LONG: Duration = Duration::from_secs(3600);
+const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
 
 /// The clock of a worker.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Clock {
     /// Runs the clock, even after the server stops. All waiting tasks are woken when the stop begins and when its grace
     /// period ends.
     pub(super) async fn run(self: Rc<Self>, stop: Arc<Stop>) {
-        let told = async {
+        let stopping = async {
             stop.begun().await;
             self.wake_all();
             stop.grace_over().await;
@@ -72,13 +72,13 @@ impl Clock {
                 }
             }
         };
-        tokio::join!(told, ticking);
+        tokio::join!(stopping, ticking);
     }
 
     /// Wakes the tasks whose deadline has passed. Returns the time of the next check.
     fn look(&self) -> Instant {
         let now = Instant::now();
-        let mut next = now + LONG;
+        let mut next = now + LONGEST_SLEEP;
         for (_, waiting) in self.waiting.borrow_mut().iter_mut().filter(|(_, waiting)| !waiting.is_due) {
             if waiting.due <= now {
                 waiting.is_due = true;
@@ -113,9 +113,9 @@ impl Deadline {
     pub(crate) fn take(clock: &Rc<Clock>, wait: Duration) -> Self {
         let key =
             clock.waiting.borrow_mut().insert(Waiting { due: Instant::now(), is_due: false, waker: None });
-        let place = Self { clock: clock.clone(), key };
-        place.set(wait);
-        place
+        let deadline = Self { clock: clock.clone(), key };
+        deadline.set(wait);
+        deadline
     }
 
     /// Sets the deadline to this time from now.

@@ -39,7 +39,7 @@ const CONNECT: &str = "/meta/connect";
 /// The channel on which a client ends its session.
 const DISCONNECT: &str = "/meta/disconnect";
 
-/// What the protocol uses of the server.
+/// The parts of the server that the protocol uses.
 pub struct Realtime {
     /// The sessions.
     pub platform: Arc<Platform>,
@@ -62,7 +62,7 @@ pub enum Transport {
 
 /// The server's side of the protocol for one request or socket.
 pub struct Exchange<'e> {
-    /// What the protocol uses of the server.
+    /// The parts of the server that the protocol uses.
     pub realtime: &'e Realtime,
     /// The endpoint, which determines the channels that can be used.
     pub endpoint: Endpoint,
@@ -194,7 +194,7 @@ impl Exchange<'_> {
             if let Some(templates) = self.templates.take() {
                 session.do_send(UseTemplates(templates));
             }
-            self.set_others_aside().await;
+            self.detach_others().await;
             self.attach(&session, client, &caller.user).await;
         }
         replies.push(&Reply {
@@ -275,7 +275,7 @@ impl Exchange<'_> {
 
     /// Detaches all sessions without a held connect from the socket, because another session starts on it. They return
     /// with their next message.
-    async fn set_others_aside(&mut self) {
+    async fn detach_others(&mut self) {
         let Transport::Socket(socket) = &self.transport else { return };
         let mut staying = Vec::with_capacity(1);
         for (client, session) in self.attached.drain(..) {

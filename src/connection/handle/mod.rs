@@ -37,8 +37,8 @@ pub(crate) const FOR_A_SILENT_PEER: Duration = Duration::from_secs(3);
 /// The bytes that end a head.
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
-/// A stream that handlers can access as a [`ConnectionHandle`]. Its state is on the heap, because each future through which a connection
-/// passes reserves room for it.
+/// A stream that handlers can access as a [`ConnectionHandle`]. Its state is on the heap, because each future through
+/// which a connection passes reserves room for it.
 pub(crate) struct Connection(Box<ConnectionState>);
 
 struct ConnectionState {
@@ -73,7 +73,7 @@ struct LineState {
     upgraded: RefCell<Option<LocalBoxFuture<'static, ()>>>,
 }
 
-/// The location of the request body.
+/// How far the reader of the request body has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyIs {
     /// There is no body, or nobody reads it.
@@ -169,7 +169,7 @@ impl ConnectionHandle {
         self.0.stream.borrow().bound_send_buffer();
     }
 
-    /// Sets the location of the request body.
+    /// Records how far the reader of the request body has got.
     pub(crate) fn body_is(&self, body: BodyIs) {
         self.0.body.set(body);
         if body != BodyIs::Underway
