@@ -8,12 +8,12 @@ use serde_json::json;
 
 use crate::bulk_operations::{BULK, assert_each_has_one, bulk_of, completed, fleet, plan, under_way};
 use crate::harness::{
-    Answer, TestDatabase, TestServer, alarm_of, event_of, measurement_of, notifications, reply,
+    Response, TestDatabase, TestServer, alarm_of, event_of, measurement_of, notifications, reply,
 };
 
 const MEASUREMENTS: &str = "/measurement/measurements";
 
-fn assert_refused(answer: &Answer) {
+fn assert_refused(answer: &Response) {
     assert_eq!((answer.status, answer.header("Retry-After")), (503, Some("60")), "{}", answer.text);
     assert!(answer.message().contains("the disk of the server is full"), "{}", answer.text);
 }

@@ -11,7 +11,7 @@ mod secrets;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Caller, TestServer};
+use crate::harness::{Caller, Response, TestServer};
 
 const TOKENS: &str = "/v1/oauth/accesstokens";
 const CLIENTS: &str = "/application/tokenClients";
@@ -38,7 +38,7 @@ impl Client {
     }
 
     /// Asks for a token.
-    async fn ask(&self, server: &TestServer) -> Answer {
+    async fn ask(&self, server: &TestServer) -> Response {
         server.stranger().request("POST", TOKENS).json(&self.request()).send().await
     }
 

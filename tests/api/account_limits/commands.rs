@@ -6,7 +6,7 @@ use super::{ACCOUNT, OTHER};
 use crate::access_tokens::commands::{fail, succeed};
 use crate::harness::{Caller, Program, TestDatabase, run, scratch};
 
-async fn ask(program: &Program, account: &str, token: &str) -> crate::harness::Answer {
+async fn ask(program: &Program, account: &str, token: &str) -> crate::harness::Response {
     let request = Caller::new(program.base(), None).request("GET", &format!("/v2/{account}/limits"));
     request.header("X-Auth-Token", token.trim_end()).send().await
 }

@@ -3,7 +3,7 @@
 mod commands;
 mod query;
 
-use crate::harness::{Answer, TestServer};
+use crate::harness::{Response, TestServer};
 
 const ACCOUNT: &str = "0123456789abcdef0123456789abcdef";
 const OTHER: &str = "fedcba9876543210fedcba9876543210";
@@ -20,7 +20,7 @@ async fn enter(server: &TestServer, account: &str, seconds: f64) -> String {
 }
 
 /// Asks for the limits of an account.
-async fn ask(server: &TestServer, account: &str, token: &str) -> Answer {
+async fn ask(server: &TestServer, account: &str, token: &str) -> Response {
     let request = server.stranger().request("GET", &format!("/v2/{account}/limits"));
     request.header("X-Auth-Token", token).send().await
 }

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{ACCOUNT, OTHER, ask, enter};
-use crate::harness::{Answer, TestServer, eventually};
+use crate::harness::{Response, TestServer, eventually};
 
-fn assert_refused(answer: &Answer, status: u16, title: &str) {
+fn assert_refused(answer: &Response, status: u16, title: &str) {
     assert_eq!(
         (answer.status, answer.header("Content-Type")),
         (status, Some("application/json")),

@@ -7,7 +7,7 @@ use platform::config::Settings;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::harness::{ADMIN_PASSWORD, Answer, Caller, TestServer, eventually, soon};
+use crate::harness::{ADMIN_PASSWORD, Caller, Response, TestServer, eventually, soon};
 
 const OBJECTS: &str = "/inventory/managedObjects";
 /// A delay that does not end during a test.
@@ -40,12 +40,12 @@ async fn guess_wrong(server: &TestServer, user: &str, from: &str, count: usize) 
 }
 
 /// A request that runs concurrently.
-fn aside(caller: Caller) -> JoinHandle<Answer> {
+fn aside(caller: Caller) -> JoinHandle<Response> {
     tokio::spawn(async move { caller.get(OBJECTS).await })
 }
 
 /// Guesses until as many wait as one source may let wait for an account: the next is refused.
-async fn refused(server: &TestServer, user: &str, from: &str) -> Answer {
+async fn refused(server: &TestServer, user: &str, from: &str) -> Response {
     let mut passwords = (0..).map(|n| format!("yet-another-{n}"));
     eventually("a refusal", async || {
         // One that waits goes on waiting.
@@ -305,7 +305,7 @@ fn guessers() -> impl Iterator<Item = String> {
 }
 
 /// Guesses from each address until its further ones wait, as they do for ever here, or are refused.
-async fn besiege(server: &TestServer, user: &str) -> Vec<JoinHandle<Answer>> {
+async fn besiege(server: &TestServer, user: &str) -> Vec<JoinHandle<Response>> {
     for from in guessers() {
         guess_wrong(server, user, &from, 2).await;
     }

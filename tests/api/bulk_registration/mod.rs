@@ -15,7 +15,7 @@ mod tenants;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Caller};
+use crate::harness::{Caller, Response};
 
 const REGISTRATIONS: &str = "/devicecontrol/bulkNewDeviceRequests";
 const OBJECTS: &str = "/inventory/managedObjects";
@@ -31,7 +31,7 @@ fn form(file: impl AsRef<[u8]>) -> Vec<u8> {
 }
 
 /// POST of a file.
-async fn upload(caller: &Caller, file: impl AsRef<[u8]>) -> Answer {
+async fn upload(caller: &Caller, file: impl AsRef<[u8]>) -> Response {
     let request = caller.request("POST", REGISTRATIONS).header("Content-Type", CONTENT_TYPE);
     request.accepting_json().body(form(file)).send().await
 }

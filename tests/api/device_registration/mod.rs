@@ -14,7 +14,7 @@ mod tenants;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, BOOTSTRAP_PASSWORD, Caller, TestServer};
+use crate::harness::{BOOTSTRAP_PASSWORD, Caller, Response, TestServer};
 
 const REQUESTS: &str = "/devicecontrol/newDeviceRequests";
 const CREDENTIALS: &str = "/devicecontrol/deviceCredentials";
@@ -25,7 +25,7 @@ fn bootstrap(server: &TestServer) -> Caller {
 }
 
 /// A device asks for its credentials.
-async fn poll(server: &TestServer, id: &str) -> Answer {
+async fn poll(server: &TestServer, id: &str) -> Response {
     bootstrap(server).post(CREDENTIALS, &json!({"id": id})).await
 }
 
@@ -51,7 +51,7 @@ async fn admit(server: &TestServer, id: &str) -> String {
 }
 
 /// The password in an answer.
-fn password(answer: &Answer) -> String {
+fn password(answer: &Response) -> String {
     assert_eq!(answer.status, 201, "{}", answer.text);
     answer.json()["password"].as_str().unwrap().to_owned()
 }

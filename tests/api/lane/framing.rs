@@ -5,8 +5,8 @@ use std::time::Duration;
 use platform::config::Settings;
 use serde_json::json;
 
-use super::answers::Conversation;
 use super::pair::Side;
+use super::responses::Conversation;
 use super::sample::Sample;
 use crate::harness::{RawConnection, TestServer};
 

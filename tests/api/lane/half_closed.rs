@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::answers::{Conversation, RawAnswer};
 use super::pair::{Pair, Side};
+use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
 use crate::harness::{REALTIME, Session, notifications, reply};
 
 const OBJECTS: &str = "/inventory/managedObjects";
 
 /// Sends bytes and at once the end, and returns everything that comes.
-async fn said_and_done(side: &Side, bytes: impl Into<Vec<u8>>) -> Vec<RawAnswer> {
+async fn said_and_done(side: &Side, bytes: impl Into<Vec<u8>>) -> Vec<RawResponse> {
     let mut conversation = Conversation::open(side.address).await;
     conversation.send(bytes).await;
     conversation.half_close().await;
@@ -41,7 +41,7 @@ async fn request_is_answered_completely_to_a_client_that_half_closes_behind_it()
             (Sample::to("/unknown", ""), 404),
         ] {
             let answers = said_and_done(side, request.clone()).await;
-            let statuses: Vec<_> = answers.iter().map(RawAnswer::status).collect();
+            let statuses: Vec<_> = answers.iter().map(RawResponse::status).collect();
             assert_eq!(statuses, [status], "{request:?}: {answers:?}");
         }
         let both = [get.bytes(), Sample::idle().bytes(), get.bytes()].concat();
@@ -65,7 +65,7 @@ async fn large_body_arrives_whole_from_a_client_that_half_closes_behind_it() {
             let request = Sample::to(OBJECTS, body).instead(&format!("Authorization: Basic {token}"));
             for _ in 0..3 {
                 let answers = said_and_done(side, request.clone()).await;
-                let statuses: Vec<_> = answers.iter().map(RawAnswer::status).collect();
+                let statuses: Vec<_> = answers.iter().map(RawResponse::status).collect();
                 assert_eq!(statuses, [201], "{size} bytes: {answers:.1000?}");
             }
         }
@@ -79,7 +79,7 @@ async fn body_that_is_cut_short_by_a_half_close_is_refused() {
     for side in pair.sides() {
         let whole = Sample::to(OBJECTS, r#"{"name":"a"}"#).bytes();
         let answers = said_and_done(side, &whole[..whole.len() - 3]).await;
-        assert_eq!(answers.iter().map(RawAnswer::status).collect::<Vec<_>>(), [400], "{answers:?}");
+        assert_eq!(answers.iter().map(RawResponse::status).collect::<Vec<_>>(), [400], "{answers:?}");
     }
 }
 

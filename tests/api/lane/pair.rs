@@ -6,7 +6,7 @@ use std::sync::Arc;
 use platform::config::Settings;
 use serde_json::{Value, json};
 
-use super::answers::{Conversation, RawAnswer};
+use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
 use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
 
@@ -63,17 +63,17 @@ impl Pair {
     }
 
     /// Expects the same of both and returns it.
-    pub(crate) async fn agree(&self, request: Sample) -> Vec<RawAnswer> {
+    pub(crate) async fn agree(&self, request: Sample) -> Vec<RawResponse> {
         self.agree_on(Sent::Whole(1), |_| request.bytes()).await
     }
 
     /// Expects the same of both apart from the names of sessions, and returns it.
-    pub(crate) async fn agree_on(&self, sent: Sent, bytes: impl Fn(&Side) -> Vec<u8>) -> Vec<RawAnswer> {
+    pub(crate) async fn agree_on(&self, sent: Sent, bytes: impl Fn(&Side) -> Vec<u8>) -> Vec<RawResponse> {
         let (ours, theirs) = (bytes(&self.lane), bytes(&self.alone));
         let (mut lane, mut alone) =
             tokio::join!(self.lane.verdict(sent, &ours), self.alone.verdict(sent, &theirs));
-        RawAnswer::close_alike(&mut lane, &mut alone);
-        RawAnswer::close_alike(&mut alone, &mut lane);
+        RawResponse::close_alike(&mut lane, &mut alone);
+        RawResponse::close_alike(&mut alone, &mut lane);
         let shown = String::from_utf8_lossy(&ours);
         assert_eq!(lane, alone, "with the lane (left) and without (right), of {shown:.2000?}");
         lane
@@ -116,7 +116,7 @@ impl Side {
 
     /// What came on a connection of its own, the answers to two further requests included when the connection goes on:
     /// so nothing of a request is left over for the next one, and there are no answers that nobody asked for.
-    async fn verdict(&self, sent: Sent, bytes: &[u8]) -> Vec<RawAnswer> {
+    async fn verdict(&self, sent: Sent, bytes: &[u8]) -> Vec<RawResponse> {
         let mut conversation = Conversation::open(self.address).await;
         if sent == Sent::PartBehindAnother {
             conversation.ask(Sample::idle()).await;
@@ -152,7 +152,7 @@ impl Side {
     }
 
     /// The same without what differs from server to server, and from moment to moment.
-    pub(crate) fn redacted(&self, mut answers: Vec<RawAnswer>) -> Vec<RawAnswer> {
+    pub(crate) fn redacted(&self, mut answers: Vec<RawResponse>) -> Vec<RawResponse> {
         for answer in &mut answers {
             if answer.status() == 400 && answer.body.is_empty() {
                 // Of bytes that are no request the common transport says what it said of the request before: whether the

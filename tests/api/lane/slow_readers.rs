@@ -6,10 +6,10 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::time::sleep;
 
-use super::answers::Conversation;
 use super::pair::{Pair, Side};
+use super::responses::Conversation;
 use super::sample::Sample;
-use crate::harness::{Answer, Caller, RawConnection, Session, alarm_of, notifications, within};
+use crate::harness::{Caller, RawConnection, Response, Session, alarm_of, notifications, within};
 
 /// Large enough that a few hundred do not fit into what the system keeps for a connection.
 const TEXT_BYTES: usize = 60_000;
@@ -245,7 +245,7 @@ async fn begun(side: &Side, id: &str) -> RawConnection {
 }
 
 /// Asks until it is answered so.
-async fn until(status: u16, caller: &Caller, path: &str) -> Answer {
+async fn until(status: u16, caller: &Caller, path: &str) -> Response {
     let asking = async {
         loop {
             match caller.get(path).await {

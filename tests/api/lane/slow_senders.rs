@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::answers::{Conversation, RawAnswer};
 use super::pair::{Pair, Sent};
+use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
 
 const INVENTORY: &str = "/inventory/managedObjects";
@@ -58,7 +58,7 @@ async fn body_that_comes_by_drops_is_408() {
 }
 
 /// Sends drops, with no pause as long as the one that is allowed, until there is an answer.
-async fn dripped(conversation: &mut Conversation) -> RawAnswer {
+async fn dripped(conversation: &mut Conversation) -> RawResponse {
     loop {
         sleep(Duration::from_millis(100)).await;
         conversation.send(" ").await;

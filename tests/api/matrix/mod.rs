@@ -14,7 +14,7 @@ use futures_util::stream;
 use fixture::{Fixture, Who};
 use row::Row;
 
-use crate::harness::{Answer, Caller};
+use crate::harness::{Caller, Response};
 
 /// Rows that are tried at once.
 const AT_ONCE: usize = 8;
@@ -86,7 +86,7 @@ async fn try_row(fixture: &Fixture, row: &Row) -> Vec<String> {
     wrong
 }
 
-async fn send(caller: &Caller, method: &str, path: &str, body: Option<&str>) -> Answer {
+async fn send(caller: &Caller, method: &str, path: &str, body: Option<&str>) -> Response {
     let request = caller.request(method, path).accepting_json();
     let request = match body {
         None => request,

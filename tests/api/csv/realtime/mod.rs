@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{send_to, text_of};
 use crate::harness::operations::{AGENTS, create_agent, create_below};
-use crate::harness::{Answer, Caller, REALTIME, Request, TestServer, measurement_of, soon};
+use crate::harness::{Caller, REALTIME, Request, Response, TestServer, measurement_of, soon};
 
 /// A client that speaks rows, with the name of its session.
 #[derive(Debug, Clone)]
@@ -90,7 +90,7 @@ impl RowClient {
 impl HeldRow {
     /// The whole answer, without the spaces before it.
     async fn answer(self) -> String {
-        shown(Answer::of(self.0).await)
+        shown(Response::of(self.0).await)
     }
 
     /// The next piece of the answer, as it is.
@@ -100,7 +100,7 @@ impl HeldRow {
     }
 }
 
-fn shown(answer: Answer) -> String {
+fn shown(answer: Response) -> String {
     text_of(answer).trim_start_matches(' ').to_owned()
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Conversation {
 
 /// A response, byte for byte, with sorted header lines, because their order has no meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RawAnswer {
+pub(crate) struct RawResponse {
     pub(crate) line: String,
     pub(crate) fields: Vec<String>,
     /// Without the marks of its chunks.
@@ -37,7 +37,7 @@ impl Conversation {
     }
 
     /// Sends a request and gives its answer.
-    pub(crate) async fn ask(&mut self, request: impl Into<Vec<u8>>) -> RawAnswer {
+    pub(crate) async fn ask(&mut self, request: impl Into<Vec<u8>>) -> RawResponse {
         self.send(request).await;
         self.answer().await.expect("an answer before the end")
     }
@@ -53,7 +53,7 @@ impl Conversation {
     }
 
     /// The next answer, to whatever but HEAD; `None` at the end of the connection.
-    pub(crate) async fn answer(&mut self) -> Option<RawAnswer> {
+    pub(crate) async fn answer(&mut self) -> Option<RawResponse> {
         // The bytes of a poll that is held for ever come one by one, each soon.
         soon("the end of an answer", async {
             let mut answer = self.head().await?;
@@ -64,7 +64,7 @@ impl Conversation {
     }
 
     /// The next answer, if some of it came already.
-    pub(crate) async fn answer_if_any(&mut self) -> Option<RawAnswer> {
+    pub(crate) async fn answer_if_any(&mut self) -> Option<RawResponse> {
         if self.connection.has_something().await { self.answer().await } else { None }
     }
 
@@ -74,7 +74,7 @@ impl Conversation {
     }
 
     /// The next answer as far as its head.
-    pub(crate) async fn head(&mut self) -> Option<RawAnswer> {
+    pub(crate) async fn head(&mut self) -> Option<RawResponse> {
         let end = loop {
             match self.unread.windows(4).position(|window| window == b"\r\n\r\n") {
                 Some(at) => break at + 4,
@@ -92,11 +92,11 @@ impl Conversation {
         assert!(line.starts_with("HTTP/1."), "no answer: {head:?}");
         let mut fields: Vec<String> = lines.collect();
         fields.sort_unstable();
-        Some(RawAnswer { line, fields, body: String::new() })
+        Some(RawResponse { line, fields, body: String::new() })
     }
 
     /// Every answer to the end of the connection.
-    pub(crate) async fn rest(&mut self) -> Vec<RawAnswer> {
+    pub(crate) async fn rest(&mut self) -> Vec<RawResponse> {
         let mut answers = Vec::new();
         while let Some(answer) = self.answer().await {
             answers.push(answer);
@@ -120,7 +120,7 @@ impl Conversation {
         chunk
     }
 
-    async fn body(&mut self, answer: &RawAnswer) -> String {
+    async fn body(&mut self, answer: &RawResponse) -> String {
         if answer.status() < 200 || answer.status() == 204 {
             return String::new();
         }
@@ -170,7 +170,7 @@ impl Conversation {
     }
 }
 
-impl RawAnswer {
+impl RawResponse {
     pub(crate) fn status(&self) -> u16 {
         self.line.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status line")
     }
