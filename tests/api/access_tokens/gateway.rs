@@ -9,7 +9,7 @@ use crate::harness::{
     ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, REALTIME, Response, Socket, TestServer, eventually, handshake,
 };
 
-/// A server that checks, and one on the same database that does not.
+/// Starts a server with the gateway check, and one on the same database without it.
 async fn servers() -> (TestServer, TestServer) {
     let open = TestServer::start().await;
     let checking =

@@ -86,7 +86,7 @@ async fn missing_unknown_and_expired_tokens_are_401_before_everything() {
     for account in [ACCOUNT, OTHER, "malformed", "%00"] {
         let path = format!("/v2/{account}/limits");
         assert_refused(&server.stranger().get(&path).await, 401, "Unauthorized");
-        // Other credentials are none here.
+        // Other credentials count as no credentials here.
         assert_refused(&server.admin().get(&path).await, 401, "Unauthorized");
         for token in [
             &*expired,

@@ -24,7 +24,7 @@ fn bootstrap(server: &TestServer) -> Caller {
     server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD)
 }
 
-/// A device asks for its credentials.
+/// Requests the credentials of a device.
 async fn poll(server: &TestServer, id: &str) -> Response {
     bootstrap(server).post(CREDENTIALS, &json!({"id": id})).await
 }
@@ -61,7 +61,7 @@ fn device(server: &TestServer, id: &str, password: &str) -> Caller {
     server.caller(&format!("main/device_{id}"), password)
 }
 
-/// Whether somebody gets in.
+/// Returns whether a caller can log in.
 async fn gets_in(caller: &Caller) -> bool {
     match caller.get("/tenant/currentTenant").await.status {
         200 => true,
@@ -70,7 +70,7 @@ async fn gets_in(caller: &Caller) -> bool {
     }
 }
 
-/// Makes a request as old as its time to collect credentials allows, whatever the clock says.
+/// Makes a request so old that the time to collect its credentials is over.
 async fn let_time_pass(server: &TestServer) {
     let statement =
         "UPDATE new_device_requests SET credentials_until = now() WHERE credentials_until IS NOT NULL";

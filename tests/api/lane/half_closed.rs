@@ -11,7 +11,7 @@ use crate::harness::{REALTIME, Session, notifications, reply};
 
 const OBJECTS: &str = "/inventory/managedObjects";
 
-/// Sends bytes and at once the end, and returns everything that comes.
+/// Sends bytes and closes the sending half at once; returns every response.
 async fn said_and_done(side: &Side, bytes: impl Into<Vec<u8>>) -> Vec<RawResponse> {
     let mut conversation = Conversation::open(side.address).await;
     conversation.send(bytes).await;
@@ -19,7 +19,7 @@ async fn said_and_done(side: &Side, bytes: impl Into<Vec<u8>>) -> Vec<RawRespons
     conversation.rest().await
 }
 
-/// A session of its own that listens to an object.
+/// Opens a new session that is subscribed to an object.
 async fn listen(side: &Side, device: &str) -> Session {
     side.admin().listen(&format!("/alarms/{device}")).await
 }
@@ -58,7 +58,7 @@ async fn large_body_arrives_whole_from_a_client_that_half_closes_behind_it() {
     for side in pair.sides() {
         for size in [40_000, 200_000, 1_000_000] {
             let body = json!({"name": "a", "plat_Text": "a".repeat(size)}).to_string();
-            // Whoever is unknown is asked for only after a while, in which the body has to wait.
+            // An unknown user is looked up in the database, and the body has to wait for that.
             let name = format!("user {size} {}", side.address.port());
             side.server.user_with(&name, &["ROLE_INVENTORY_ADMIN"]).await;
             let token = crate::harness::token(&name, crate::harness::ADMIN_PASSWORD);
@@ -125,7 +125,7 @@ async fn notification_that_waits_is_not_given_to_a_half_closed_client() {
             let answers = said_and_done(side, Side::connect(&session.client, json!({}))).await;
             let replies: Vec<Value> = serde_json::from_str(&answers[0].body).unwrap();
             if !notifications(&replies).is_empty() {
-                // The answer was on its way before the end came.
+                // The response was sent before the end arrived.
                 side.admin().raise_alarm(&device, "hotter").await;
             }
         }

@@ -21,7 +21,7 @@ const AT_ONCE: usize = 8;
 /// Part of every name in tenant `main`, which no other tenant may ever see.
 const SECRET: &str = "zebra";
 
-/// Paths whose methods are told to everyone (T-03, L-04).
+/// Paths whose methods everyone may learn from `Allow` (T-03, L-04).
 const OPEN: [&str; 2] = ["/v1/oauth/accesstokens", "/v2/{account}/limits"];
 
 fn rows() -> Vec<Row> {

@@ -184,7 +184,7 @@ async fn content_types_of_one_and_of_many_are_taken_and_others_are_not() {
         (&one, Some("application/json".into()), "*/*".into(), 201),
         (&one, None, "application/json".into(), 201),
         (&many, Some(vendor("measurementCollection")), vendor("measurementCollection"), 201),
-        // Which of both it is, the member tells (C-08).
+        // The member determines whether it is a measurement or a collection (C-08).
         (&many, Some(vendor("measurement")), vendor("measurement"), 201),
         (&many, Some("application/json".into()), "application/json".into(), 201),
         (&one, Some(vendor("measurementCollection")), vendor("measurementCollection"), 201),

@@ -1,4 +1,4 @@
-//! Processing modes of measurements, and what is told of them (M-01 to M-04, B-02, B-06).
+//! Processing modes of measurements, and their notifications (M-01 to M-04, B-02, B-06).
 
 use serde_json::{Value, json};
 

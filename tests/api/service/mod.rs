@@ -54,7 +54,7 @@ impl Behind {
         Self { server, listener, application }
     }
 
-    /// Says that the microservice runs at its listener, below a path.
+    /// Sets the route of the microservice to its listener, with a base path.
     async fn route_below(&self, base: &str) {
         let address = format!("http://{}{base}", self.address());
         route(self.server.database(), &self.application, Some(&address)).await.unwrap();

@@ -25,7 +25,7 @@ struct RowClient {
 #[derive(Debug)]
 struct HeldRow(reqwest::Response);
 
-/// A request of rows to a Bayeux path; without X-Id its Content-Type says what it is (S-50).
+/// Returns a request with rows to a Bayeux path; without an X-Id its Content-Type shows that it contains rows (S-50).
 fn rows_to(caller: &Caller, path: &str, x_id: Option<&str>, rows: &str) -> Request {
     let request = caller.request("POST", path).header("Accept", "text/plain").body(rows);
     match x_id {
@@ -35,7 +35,7 @@ fn rows_to(caller: &Caller, path: &str, x_id: Option<&str>, rows: &str) -> Reque
 }
 
 impl RowClient {
-    /// Shakes hands.
+    /// Sends a handshake.
     async fn start(caller: &Caller, path: &str, x_id: Option<&str>) -> Self {
         let answer = text_of(rows_to(caller, path, x_id, "80").send().await);
         let client = answer.strip_suffix('\n').unwrap_or_else(|| panic!("no line: {answer:?}")).to_owned();

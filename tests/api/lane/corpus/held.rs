@@ -10,7 +10,7 @@ use crate::lane::pair::{Pair, Side};
 use crate::lane::responses::{Conversation, RawResponse};
 use crate::lane::sample::Sample;
 
-/// Expects the same of both, but for the marks of a body's length and the spaces before it.
+/// Checks that both send the same response, apart from the headers about its length and the spaces before it.
 async fn agree_on_held(pair: &Pair, request: impl Fn(&Side) -> Sample) -> RawResponse {
     let told = async |side: &Side| {
         let answer = Conversation::open(side.address).await.ask(request(side)).await;
