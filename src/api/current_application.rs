@@ -148,7 +148,7 @@ pub async fn get_settings(
     let own = options((&platform, &secret_key), &caller.0.tenant, &plan).await?;
     let settings = match user.duty {
         UserPurpose::Bootstrap => plan.of_owner(own),
-        UserPurpose::Service if plan.needs_owner() => {
+        UserPurpose::Service if plan.asks_owner() => {
             plan.of_subscriber(own, options((&platform, &secret_key), &application.owner, &plan).await?)
         }
         UserPurpose::Service => plan.of_subscriber(own, Options::new()),

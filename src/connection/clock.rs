@@ -17,7 +17,7 @@ use crate::stop::Stop;
 /// The precision of deadlines.
 const TICK: Duration = Duration::from_millis(20);
 /// The longest sleep when no deadline is set.
-const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
+const LONG: Duration = Duration::from_secs(3600);
 
 /// The clock of a worker.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl Clock {
     /// Wakes the tasks whose deadline has passed. Returns the time of the next check.
     fn look(&self) -> Instant {
         let now = Instant::now();
-        let mut next = now + LONGEST_SLEEP;
+        let mut next = now + LONG;
         for (_, waiting) in self.waiting.borrow_mut().iter_mut().filter(|(_, waiting)| !waiting.is_due) {
             if waiting.due <= now {
                 waiting.is_due = true;

@@ -39,7 +39,7 @@ const CONNECT: &str = "/meta/connect";
 /// The channel on which a client ends its session.
 const DISCONNECT: &str = "/meta/disconnect";
 
-/// The parts of the server that the protocol uses.
+/// What the protocol uses of the server.
 pub struct Realtime {
     /// The sessions.
     pub platform: Arc<Platform>,
@@ -62,7 +62,7 @@ pub enum Transport {
 
 /// The server's side of the protocol for one request or socket.
 pub struct Exchange<'e> {
-    /// The parts of the server that the protocol uses.
+    /// What the protocol uses of the server.
     pub realtime: &'e Realtime,
     /// The endpoint, which determines the channels that can be used.
     pub endpoint: Endpoint,

@@ -33,7 +33,7 @@ impl SettingsPlan {
     }
 
     /// Returns whether a subscriber's settings depend on values of the owner.
-    pub fn needs_owner(&self) -> bool {
+    pub fn asks_owner(&self) -> bool {
         self.settings.iter().any(|setting| !setting.editable)
     }
 
