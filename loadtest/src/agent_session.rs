@@ -61,10 +61,10 @@ impl Session {
     ///
     /// # Errors
     /// The connection broke, or the response has anything else.
-    pub(crate) async fn told(&mut self) -> Result<Vec<Operation>, Error> {
+    pub(crate) async fn notified(&mut self) -> Result<Vec<Operation>, Error> {
         match self {
             Self::Json(session) => bayeux::notifications(session.batch().await?),
-            Self::Csv(session, csv) => session.told(csv).await,
+            Self::Csv(session, csv) => session.notified(csv).await,
         }
     }
 

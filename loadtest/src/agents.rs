@@ -20,14 +20,14 @@ use crate::target::Target;
 
 /// The pause after a response without notifications, so that a server that holds nothing is not polled in a
 /// tight loop.
-const EMPTY_ANSWER_PAUSE: Duration = Duration::from_millis(50);
+const EMPTY_RESPONSE_PAUSE: Duration = Duration::from_millis(50);
 /// The longest time an agent stays away after it lost its connection; it must find operations that were
 /// queued meanwhile.
 const AWAY: Duration = Duration::from_millis(500);
 /// The time after which an agent drops its connection if none should.
 const NEVER: Duration = Duration::from_secs(86_400);
 /// The interval of progress checks.
-const GLANCE: Duration = Duration::from_millis(20);
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The shared record of what the agents did.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl AgentRecord {
     pub(crate) async fn all_done(&self, count: usize, limit: Duration) {
         let done = async {
             while self.ledger().progress() != (count, 0) {
-                tokio::time::sleep(GLANCE).await;
+                tokio::time::sleep(CHECK_INTERVAL).await;
             }
         };
         tokio::time::timeout(limit, done).await.ok();
@@ -113,7 +113,7 @@ struct AgentsState {
 /// All agents; dropping it ends them.
 #[derive(Debug)]
 pub(crate) struct Agents {
-    stage: Arc<AgentsState>,
+    state: Arc<AgentsState>,
     events: mpsc::UnboundedReceiver<Event>,
     _agents: JoinSet<()>,
 }
@@ -129,7 +129,7 @@ impl Agents {
         manner: AgentBehaviour,
     ) -> Result<Self, Error> {
         let (sender, mut events) = mpsc::unbounded_channel();
-        let stage = Arc::new(AgentsState {
+        let state = Arc::new(AgentsState {
             notes: Arc::clone(notes),
             permits: Semaphore::new(manner.connecting.max(1)),
             manner,
@@ -140,52 +140,52 @@ impl Agents {
         let count = agents.len();
         let mut tasks = JoinSet::new();
         for agent in agents {
-            tasks.spawn(attend(Arc::clone(&stage), agent));
+            tasks.spawn(run_agent(Arc::clone(&state), agent));
         }
         all_open(&mut events, count).await?;
-        Ok(Self { stage, events, _agents: tasks })
+        Ok(Self { state, events, _agents: tasks })
     }
 
     /// Makes all agents keep their connections from now on.
     pub(crate) fn calm_down(&self) {
-        self.stage.is_calm.store(true, Ordering::Relaxed);
+        self.state.is_calm.store(true, Ordering::Relaxed);
     }
 
     /// Ends all agents and returns their failures.
     pub(crate) fn close(mut self) -> ClientFailures {
-        ClientFailures::of(self.stage.reconnects.load(Ordering::Relaxed), &mut self.events)
+        ClientFailures::of(self.state.reconnects.load(Ordering::Relaxed), &mut self.events)
     }
 }
 
 /// Runs an agent from its first handshake to its end; the run aborts it when it is over.
-async fn attend(stage: Arc<AgentsState>, agent: Agent) {
+async fn run_agent(state: Arc<AgentsState>, agent: Agent) {
     let opened = {
-        let _permit = stage.permits.acquire().await;
-        Box::pin(come_back(&stage, &agent)).await
+        let _permit = state.permits.acquire().await;
+        Box::pin(come_back(&state, &agent)).await
     };
     let ended = match opened {
         Ok(session) => {
-            stage.events.send(Event::Opened).ok();
-            Event::Ended(live(&stage, &agent, session).await)
+            state.events.send(Event::Opened).ok();
+            Event::Ended(live(&state, &agent, session).await)
         }
         Err(error) => Event::NotOpened(error),
     };
     // An error means that the run is over.
-    stage.events.send(ended).ok();
+    state.events.send(ended).ok();
 }
 
 /// Serves, drops the connection and reconnects, again and again; returns the error that ended it.
-async fn live(stage: &AgentsState, agent: &Agent, mut session: Session) -> Error {
+async fn live(state: &AgentsState, agent: &Agent, mut session: Session) -> Error {
     loop {
-        if let Err(error) = serve(stage, agent, &mut session).await {
+        if let Err(error) = serve(state, agent, &mut session).await {
             return error;
         }
         // The old connection is dropped first: a device that lost its network does not know what was in
         // transit.
         drop(session);
-        stage.reconnects.fetch_add(1, Ordering::Relaxed);
+        state.reconnects.fetch_add(1, Ordering::Relaxed);
         tokio::time::sleep(up_to(AWAY)).await;
-        match Box::pin(come_back(stage, agent)).await {
+        match Box::pin(come_back(state, agent)).await {
             Ok(anew) => session = anew,
             Err(error) => return error,
         }
@@ -193,36 +193,36 @@ async fn live(stage: &AgentsState, agent: &Agent, mut session: Session) -> Error
 }
 
 /// Sends a handshake, subscribes, executes pending operations, and polls.
-async fn come_back(stage: &AgentsState, agent: &Agent) -> Result<Session, Error> {
+async fn come_back(state: &AgentsState, agent: &Agent) -> Result<Session, Error> {
     let mut session = Session::subscribe(agent).await?;
     let pending = session.pending(agent).await?;
-    carry_out(stage, agent, &mut session, &pending, SeenBy::Found).await?;
+    carry_out(state, agent, &mut session, &pending, SeenBy::Found).await?;
     session.poll_again().await?;
     Ok(session)
 }
 
 /// Executes operations from notifications, until it is time to drop the connection.
-async fn serve(stage: &AgentsState, agent: &Agent, session: &mut Session) -> Result<(), Error> {
-    let stays = stage.manner.stays.map_or(NEVER, |mean| up_to(2 * mean));
+async fn serve(state: &AgentsState, agent: &Agent, session: &mut Session) -> Result<(), Error> {
+    let stays = state.manner.stays.map_or(NEVER, |mean| up_to(2 * mean));
     let leaves = tokio::time::sleep_until(Instant::now() + stays);
     tokio::pin!(leaves);
     loop {
-        let told = tokio::select! {
-            told = session.told() => told?,
-            () = &mut leaves => if stage.is_calm.load(Ordering::Relaxed) { leaves.as_mut().reset(Instant::now() + NEVER);
+        let notified = tokio::select! {
+            notified = session.notified() => notified?,
+            () = &mut leaves => if state.is_calm.load(Ordering::Relaxed) { leaves.as_mut().reset(Instant::now() + NEVER);
                     continue; } else { return Ok(()) },
         };
-        if told.is_empty() {
-            tokio::time::sleep(EMPTY_ANSWER_PAUSE).await
+        if notified.is_empty() {
+            tokio::time::sleep(EMPTY_RESPONSE_PAUSE).await
         } else {
-            carry_out(stage, agent, session, &told, SeenBy::Notified).await?
+            carry_out(state, agent, session, &notified, SeenBy::Notified).await?
         }
         session.poll_again().await?;
     }
 }
 
 async fn carry_out(
-    stage: &AgentsState,
+    state: &AgentsState,
     agent: &Agent,
     session: &mut Session,
     operations: &[Operation],
@@ -230,11 +230,11 @@ async fn carry_out(
 ) -> Result<(), Error> {
     // All are recorded on arrival, but executed one after the other.
     let new: Vec<&Operation> =
-        operations.iter().filter(|operation| stage.notes.seen(agent.number, operation, sight)).collect();
+        operations.iter().filter(|operation| state.notes.seen(agent.number, operation, sight)).collect();
     for operation in new {
         for status in [Status::Executing, Status::Successful] {
             session.advance(agent, operation, status).await?;
-            stage.notes.advanced(operation, status);
+            state.notes.advanced(operation, status);
         }
     }
     Ok(())

@@ -25,7 +25,7 @@ const OPENING_LIMIT: Duration = Duration::from_secs(600);
 const REOPEN_ATTEMPTS: u32 = 10;
 /// The pause after a response without notifications, so that a server that holds nothing is not polled in a
 /// tight loop.
-const EMPTY_ANSWER_PAUSE: Duration = Duration::from_millis(50);
+const EMPTY_RESPONSE_PAUSE: Duration = Duration::from_millis(50);
 
 /// The transport of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
@@ -104,7 +104,7 @@ pub(crate) async fn all_open(events: &mut mpsc::UnboundedReceiver<Event>, count:
 /// All open clients; dropping it closes them.
 #[derive(Debug)]
 pub(crate) struct Audience {
-    stage: Arc<AudienceState>,
+    state: Arc<AudienceState>,
     events: mpsc::UnboundedReceiver<Event>,
     _clients: JoinSet<()>,
 }
@@ -117,11 +117,11 @@ impl Audience {
     pub(crate) async fn open(
         target: &Arc<Target>,
         run: &Arc<Run>,
-        seats: Vec<ClientSpec>,
+        client_specs: Vec<ClientSpec>,
         concurrency: usize,
     ) -> Result<Self, Error> {
         let (sender, mut events) = mpsc::unbounded_channel();
-        let stage = Arc::new(AudienceState {
+        let state = Arc::new(AudienceState {
             target: Arc::clone(target),
             run: Arc::clone(run),
             permits: Semaphore::new(concurrency.max(1)),
@@ -129,62 +129,64 @@ impl Audience {
             events: sender,
         });
         let mut clients = JoinSet::new();
-        let count = seats.len();
-        for seat in seats {
-            clients.spawn(attend(Arc::clone(&stage), seat));
+        let count = client_specs.len();
+        for client_spec in client_specs {
+            clients.spawn(run_client(Arc::clone(&state), client_spec));
         }
         all_open(&mut events, count).await?;
-        Ok(Self { stage, events, _clients: clients })
+        Ok(Self { state, events, _clients: clients })
     }
 
     /// Closes every client and returns their failures.
     pub(crate) fn close(mut self) -> ClientFailures {
-        ClientFailures::of(self.stage.reconnects.load(Ordering::Relaxed), &mut self.events)
+        ClientFailures::of(self.state.reconnects.load(Ordering::Relaxed), &mut self.events)
     }
 }
 
 impl ClientFailures {
     /// Returns the failures so far.
     pub(crate) fn of(reconnects: u64, events: &mut mpsc::UnboundedReceiver<Event>) -> Self {
-        let mut mishaps = Self { reconnects, ..Self::default() };
+        let mut failures = Self { reconnects, ..Self::default() };
         while let Ok(event) = events.try_recv() {
             if let Event::Ended(error) = event {
-                mishaps.ended += 1;
-                mishaps.first_cause.get_or_insert_with(|| error.to_string());
+                failures.ended += 1;
+                failures.first_cause.get_or_insert_with(|| error.to_string());
             }
         }
-        mishaps
+        failures
     }
 }
 
 /// Runs a client from opening to its end; the run aborts it when it is over.
-async fn attend(stage: Arc<AudienceState>, seat: ClientSpec) {
-    let outcome = match seat.transport {
-        Transport::LongPolling if stage.target.floor().is_some() => hold_nchan_polls(&stage, &seat).await,
-        Transport::LongPolling => hold_polls(&stage, &seat).await,
-        Transport::WebSocket => Box::pin(read_frames(&stage, &seat)).await,
+async fn run_client(state: Arc<AudienceState>, client_spec: ClientSpec) {
+    let outcome = match client_spec.transport {
+        Transport::LongPolling if state.target.floor().is_some() => {
+            hold_nchan_polls(&state, &client_spec).await
+        }
+        Transport::LongPolling => hold_polls(&state, &client_spec).await,
+        Transport::WebSocket => Box::pin(read_frames(&state, &client_spec)).await,
     };
     if let Err(event) = outcome {
         // An error means that the run is over.
-        stage.events.send(event).ok();
+        state.events.send(event).ok();
     }
 }
 
-async fn hold_polls(stage: &AudienceState, seat: &ClientSpec) -> Result<(), Event> {
+async fn hold_polls(state: &AudienceState, client_spec: &ClientSpec) -> Result<(), Event> {
     let mut session = {
-        let _permit = stage.permits.acquire().await;
-        let opening = Box::pin(LongPolling::open(&stage.target, bayeux::REALTIME, &seat.channel));
+        let _permit = state.permits.acquire().await;
+        let opening = Box::pin(LongPolling::open(&state.target, bayeux::REALTIME, &client_spec.channel));
         opening.await.map_err(Event::NotOpened)?
     };
-    stage.events.send(Event::Opened).ok();
+    state.events.send(Event::Opened).ok();
     loop {
         let answered = match session.batch().await {
-            Ok(batch) => note_batch(stage, seat, batch),
+            Ok(batch) => note_batch(state, client_spec, batch),
             Err(error) => Err(error),
         };
         let polled = match answered {
             Ok(0) => {
-                tokio::time::sleep(EMPTY_ANSWER_PAUSE).await;
+                tokio::time::sleep(EMPTY_RESPONSE_PAUSE).await;
                 session.poll_again().await
             }
             Ok(_) => session.poll_again().await,
@@ -192,40 +194,40 @@ async fn hold_polls(stage: &AudienceState, seat: &ClientSpec) -> Result<(), Even
         };
         match polled {
             Ok(()) => {}
-            Err(Error::Io(_)) => Box::pin(reopen(stage, &mut session)).await.map_err(Event::Ended)?,
+            Err(Error::Io(_)) => Box::pin(reopen(state, &mut session)).await.map_err(Event::Ended)?,
             Err(error) => return Err(Event::Ended(error)),
         }
     }
 }
 
-async fn hold_nchan_polls(stage: &AudienceState, seat: &ClientSpec) -> Result<(), Event> {
+async fn hold_nchan_polls(state: &AudienceState, client_spec: &ClientSpec) -> Result<(), Event> {
     let mut poll = {
-        let _permit = stage.permits.acquire().await;
-        NchanPoll::open(&stage.target, &seat.channel).await.map_err(Event::NotOpened)?
+        let _permit = state.permits.acquire().await;
+        NchanPoll::open(&state.target, &client_spec.channel).await.map_err(Event::NotOpened)?
     };
-    stage.events.send(Event::Opened).ok();
+    state.events.send(Event::Opened).ok();
     loop {
         let message = poll.message().await.map_err(Event::Ended)?;
-        stage.run.deliver(seat.receiver, message);
+        state.run.deliver(client_spec.receiver, message);
         poll.poll_again().await.map_err(Event::Ended)?;
     }
 }
 
 /// Counts the notifications of a batch; a response without any must at least be a successful connect reply.
-fn note_batch(stage: &AudienceState, seat: &ClientSpec, batch: &[u8]) -> Result<usize, Error> {
-    let count = stage.run.deliver(seat.receiver, batch);
+fn note_batch(state: &AudienceState, client_spec: &ClientSpec, batch: &[u8]) -> Result<usize, Error> {
+    let count = state.run.deliver(client_spec.receiver, batch);
     if count == 0 {
         bayeux::expect_success(bayeux::CONNECT, batch)?;
     }
     Ok(count)
 }
 
-async fn reopen(stage: &AudienceState, session: &mut LongPolling) -> Result<(), Error> {
-    stage.reconnects.fetch_add(1, Ordering::Relaxed);
+async fn reopen(state: &AudienceState, session: &mut LongPolling) -> Result<(), Error> {
+    state.reconnects.fetch_add(1, Ordering::Relaxed);
     let mut last = Error::Timeout("reconnect");
     for attempt in 0..REOPEN_ATTEMPTS {
         tokio::time::sleep(Duration::from_millis(200) * attempt).await;
-        match session.reopen(&stage.target).await {
+        match session.reopen(&state.target).await {
             Ok(()) => return Ok(()),
             Err(error) => last = error,
         }
@@ -233,14 +235,14 @@ async fn reopen(stage: &AudienceState, session: &mut LongPolling) -> Result<(), 
     Err(last)
 }
 
-async fn read_frames(stage: &AudienceState, seat: &ClientSpec) -> Result<(), Event> {
+async fn read_frames(state: &AudienceState, client_spec: &ClientSpec) -> Result<(), Event> {
     let mut session = {
-        let _permit = stage.permits.acquire().await;
-        WebSocket::open(&stage.target, &seat.channel).await.map_err(Event::NotOpened)?
+        let _permit = state.permits.acquire().await;
+        WebSocket::open(&state.target, &client_spec.channel).await.map_err(Event::NotOpened)?
     };
-    stage.events.send(Event::Opened).ok();
+    state.events.send(Event::Opened).ok();
     loop {
         let frame = session.frame().await.map_err(Event::Ended)?;
-        stage.run.deliver(seat.receiver, frame.as_bytes());
+        state.run.deliver(client_spec.receiver, frame.as_bytes());
     }
 }

@@ -112,8 +112,8 @@ mod tests {
 
     #[test]
     fn notifications_are_separated_from_the_reply_and_from_an_error() {
-        let told = br#"[{"channel":"/7","id":"1","data":4},{"channel":"/7","id":"2","data":5},{"channel":"/meta/connect","successful":true}]"#;
-        assert_eq!(notifications::<u8>(told).unwrap(), [4, 5]);
+        let response = br#"[{"channel":"/7","id":"1","data":4},{"channel":"/7","id":"2","data":5},{"channel":"/meta/connect","successful":true}]"#;
+        assert_eq!(notifications::<u8>(response).unwrap(), [4, 5]);
         let none = br#" [{"channel":"/meta/connect","successful":true}]"#;
         assert!(notifications::<u8>(none).unwrap().is_empty());
         let refused = br#"[{"channel":"/meta/connect","successful":false,"error":"402::Unknown client"}]"#;

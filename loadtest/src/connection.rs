@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::response::ResponseParser;
 
 /// The timeout of all responses except those to held polls.
-pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 thread_local! {
     /// Every connection of a thread reads through this buffer, so a waiting one owns none.
@@ -133,7 +133,7 @@ impl Connection {
     /// # Errors
     /// As [`Self::send`] and [`Self::receive`], within [`Error::During`]; [`Error::Timeout`].
     pub(crate) async fn call(&mut self, step: &'static str, request: &[u8]) -> Result<Response<'_>, Error> {
-        self.call_within(ANSWER_TIMEOUT, step, request).await
+        self.call_within(RESPONSE_TIMEOUT, step, request).await
     }
 
     /// Sends a request as [`Self::call`] does, with a longer timeout.

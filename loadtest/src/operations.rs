@@ -43,7 +43,7 @@ pub(crate) struct Operation {
 
 impl Operation {
     /// Returns an operation with the members that a CSV line contains.
-    pub(crate) fn told(id: &str, device_id: &str, mark: &str) -> Self {
+    pub(crate) fn of_line(id: &str, device_id: &str, mark: &str) -> Self {
         Self {
             id: id.to_owned(),
             device_id: device_id.to_owned(),

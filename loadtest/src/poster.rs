@@ -21,7 +21,7 @@ const EXAMPLES: usize = 5;
 
 /// The responses to the posts of one or more posters.
 #[derive(Debug)]
-pub(crate) struct Answers {
+pub(crate) struct Responses {
     /// The number of responses by status, warm-up included; `no response` for broken connections.
     pub(crate) by_status: BTreeMap<String, u64>,
     /// The microseconds from the due time to the response, for 201 responses to measured posts.
@@ -32,7 +32,7 @@ pub(crate) struct Answers {
     pub(crate) lines: Vec<String>,
 }
 
-impl Answers {
+impl Responses {
     /// Creates an empty record.
     pub(crate) fn new() -> Self {
         Self {
@@ -92,7 +92,7 @@ pub(crate) struct Poster {
     connection: Option<Connection>,
     measured_from: u64,
     /// The responses so far.
-    pub(crate) answers: Answers,
+    pub(crate) responses: Responses,
 }
 
 impl Poster {
@@ -107,7 +107,7 @@ impl Poster {
             senders: None,
             connection: None,
             measured_from,
-            answers: Answers::new(),
+            responses: Responses::new(),
         }
     }
 
@@ -122,9 +122,9 @@ impl Poster {
     }
 
     /// Measures latencies for posts due from here on (microseconds of the run), and resets the figures.
-    pub(crate) fn measure_from(&mut self, micros: u64) -> Answers {
+    pub(crate) fn measure_from(&mut self, micros: u64) -> Responses {
         self.measured_from = micros;
-        std::mem::replace(&mut self.answers, Answers::new())
+        std::mem::replace(&mut self.responses, Responses::new())
     }
 
     /// Posts the next row or rows of a device, due at `due`, and records them and their response in the
@@ -156,13 +156,13 @@ impl Poster {
             Some(rows) => self.run.settle_each(mark, rows),
             None => self.run.settle(mark, kind.rows(), verdict.outcome),
         }
-        *self.answers.by_status.entry(verdict.counted_as).or_default() += 1;
+        *self.responses.by_status.entry(verdict.counted_as).or_default() += 1;
         if let Some(line) = verdict.line {
-            self.answers.show(line);
+            self.responses.show(line);
         }
         if verdict.outcome == Outcome::Acknowledged && due >= self.measured_from {
-            self.answers.latency.saturating_record(self.run.now().saturating_sub(due));
-            self.answers.traffic.add(traffic);
+            self.responses.latency.saturating_record(self.run.now().saturating_sub(due));
+            self.responses.traffic.add(traffic);
         }
         verdict.outcome
     }

@@ -41,14 +41,14 @@ async fn rows_without_a_line_are_acknowledged_and_those_with_one_are_not() {
     let requests = server.await.unwrap();
     assert!(requests[0].ends_with("\r\n\r\n200,lt_Temperature,T,0,C\n200,lt_Temperature,T,1,C\n"));
     assert!(!requests[0].contains("Content-Type"), "{}", requests[0]);
-    let answers = poster.answers;
-    assert_eq!((answers.by_status[CLEAN], answers.by_status["200 50,*,422"]), (1, 2));
+    let responses = poster.responses;
+    assert_eq!((responses.by_status[CLEAN], responses.by_status["200 50,*,422"]), (1, 2));
     // One line of each kind is shown.
-    assert_eq!((answers.failures(), answers.lines), (2, vec!["50,2,422".to_owned()]));
+    assert_eq!((responses.failures(), responses.lines), (2, vec!["50,2,422".to_owned()]));
     // Only acknowledged posts are measured.
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".len() as u64;
-    assert_eq!(answers.traffic, Traffic { sent: requests[0].len() as u64, received: head });
-    assert_eq!(answers.latency.len(), 1);
+    assert_eq!(responses.traffic, Traffic { sent: requests[0].len() as u64, received: head });
+    assert_eq!(responses.latency.len(), 1);
 
     // Rows 3 and 5 were rejected; they must be absent, and the others present.
     run.found(receiver, 0, [0, 1, 2, 4].map(|n| run.mark_of(0, n)).into());

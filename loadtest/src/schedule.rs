@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use crate::run::Run;
 
 /// The shortest pause between two checks of the clock; posts that fall due meanwhile are handed out together.
-const GLANCE: Duration = Duration::from_micros(200);
+const CHECK_INTERVAL: Duration = Duration::from_micros(200);
 
 /// A fixed schedule: post `i` is due at `start + i / rate`, regardless of the posts before it.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,7 @@ impl Schedule {
             let due = self.due(index);
             let left = run.instant(due).saturating_duration_since(Instant::now());
             if !left.is_zero() {
-                std::thread::sleep(left.max(GLANCE));
+                std::thread::sleep(left.max(CHECK_INTERVAL));
             }
             // A poster that gave up no longer listens; the others continue.
             if poster.send(due).is_err() && posters.iter().all(mpsc::UnboundedSender::is_closed) {

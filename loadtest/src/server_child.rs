@@ -16,9 +16,9 @@ use crate::target::Target;
 /// The longest time until a server is ready: PostgreSQL recovers from its log first.
 const READY_LIMIT: Duration = Duration::from_secs(120);
 /// The timeout of a readiness check.
-const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+const RESPONSE_LIMIT: Duration = Duration::from_secs(5);
 /// The interval of readiness checks.
-const GLANCE: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// The longest time of an orderly stop.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 /// The longest time of the stop command.
@@ -69,7 +69,7 @@ impl ServerChild {
             if started.elapsed() > READY_LIMIT {
                 return Err(Error::Timeout("waiting for the server"));
             }
-            tokio::time::sleep(GLANCE).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
         }
         Ok(started.elapsed())
     }
@@ -155,7 +155,7 @@ async fn is_ready(target: &Target) -> bool {
         }
         Ok(true)
     };
-    matches!(tokio::time::timeout(ANSWER_LIMIT, asked).await, Ok(Ok(true)))
+    matches!(tokio::time::timeout(RESPONSE_LIMIT, asked).await, Ok(Ok(true)))
 }
 
 fn find_pid_file(directory: &Path, depth: u32) -> Option<PathBuf> {

@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use tokio_tungstenite::tungstenite::{Error as SocketError, Message, Utf8Bytes};
 
 use crate::bayeux;
-use crate::connection::ANSWER_TIMEOUT;
+use crate::connection::RESPONSE_TIMEOUT;
 use crate::error::Error;
 use crate::target::Target;
 
@@ -60,7 +60,7 @@ async fn upgrade(target: &Target) -> Result<WebSocketStream<TcpStream>, Error> {
     let uri = address.parse().map_err(|error| Error::Refused(format!("{address}: {error}")))?;
     let request = ClientRequestBuilder::new(uri).with_header("Authorization", target.authorization());
     let upgrading = tokio_tungstenite::client_async(request, target.open_stream().await?);
-    let upgraded = tokio::time::timeout(ANSWER_TIMEOUT, Box::pin(upgrading)).await;
+    let upgraded = tokio::time::timeout(RESPONSE_TIMEOUT, Box::pin(upgrading)).await;
     let (socket, _) = upgraded.map_err(|_| Error::Timeout("upgrade"))?.map_err(Box::new)?;
     Ok(socket)
 }
@@ -71,7 +71,7 @@ async fn call(
     message: String,
 ) -> Result<Utf8Bytes, Error> {
     socket.send(Message::text(message)).await.map_err(Box::new)?;
-    tokio::time::timeout(ANSWER_TIMEOUT, next_text(socket)).await.map_err(|_| Error::Timeout(step))?
+    tokio::time::timeout(RESPONSE_TIMEOUT, next_text(socket)).await.map_err(|_| Error::Timeout(step))?
 }
 
 async fn next_text(socket: &mut WebSocketStream<TcpStream>) -> Result<Utf8Bytes, Error> {

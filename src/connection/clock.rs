@@ -113,9 +113,9 @@ impl Deadline {
     pub(crate) fn take(clock: &Rc<Clock>, wait: Duration) -> Self {
         let key =
             clock.waiting.borrow_mut().insert(Waiting { due: Instant::now(), is_due: false, waker: None });
-        let place = Self { clock: clock.clone(), key };
-        place.set(wait);
-        place
+        let deadline = Self { clock: clock.clone(), key };
+        deadline.set(wait);
+        deadline
     }
 
     /// Sets the deadline to this time from now.

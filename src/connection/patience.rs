@@ -42,8 +42,8 @@ impl WriteTimeout {
         if written.is_ready() {
             return written;
         }
-        let place = self.stuck.get_or_insert_with(|| Deadline::take(&self.clock, self.longest));
-        place.poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        let deadline = self.stuck.get_or_insert_with(|| Deadline::take(&self.clock, self.longest));
+        deadline.poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -76,12 +76,12 @@ impl Pace {
     }
 
     /// Records that this number of bytes arrived, whether or not the server was waiting for them.
-    pub(crate) fn came(&mut self, bytes: usize) {
+    pub(crate) fn arrived(&mut self, bytes: usize) {
         let waited = self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
-        self.came_after(waited, bytes);
+        self.arrived_after(waited, bytes);
     }
 
-    fn came_after(&mut self, waited: Duration, bytes: usize) {
+    fn arrived_after(&mut self, waited: Duration, bytes: usize) {
         let seconds = bytes as f64 / f64::from(self.bytes_per_second);
         let earned = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         self.left = self.left.saturating_sub(waited).saturating_add(earned).min(self.longest_pause);
@@ -104,7 +104,7 @@ mod tests {
     fn body_that_comes_slowly_and_steadily_has_all_the_time_of_the_world() {
         let mut pace = pace();
         for _ in 0..100_000 {
-            pace.came_after(Duration::from_secs(1), 1000);
+            pace.arrived_after(Duration::from_secs(1), 1000);
             assert!(pace.wait() > Duration::from_secs(29));
         }
     }
@@ -113,7 +113,7 @@ mod tests {
     fn body_that_comes_by_drops_runs_out_of_time() {
         let mut pace = pace();
         for _ in 0..10 {
-            pace.came_after(Duration::from_secs(3), 1);
+            pace.arrived_after(Duration::from_secs(3), 1);
         }
         assert!(pace.wait() < Duration::from_secs(1), "{pace:?}");
     }
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn bytes_that_came_fast_buy_no_longer_pause() {
         let mut pace = pace();
-        pace.came_after(Duration::ZERO, 10_000_000);
+        pace.arrived_after(Duration::ZERO, 10_000_000);
         assert_eq!(pace.wait(), Duration::from_secs(30));
     }
 }

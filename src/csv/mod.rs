@@ -50,7 +50,7 @@ const BODY_BYTES: usize = 1 << 20;
 /// The media type of every response of the protocol (S-01).
 pub(crate) const MEDIA_TYPE: &str = "text/plain;charset=UTF-8";
 
-/// What the protocol uses of the server, and its caches.
+/// The parts of the server that the protocol uses, and its caches.
 pub struct Csv {
     platform: Arc<Platform>,
     /// Whether lines and responses are those that existing clients expect (C-20).

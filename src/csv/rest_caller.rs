@@ -34,7 +34,7 @@ use crate::http::{RequestHead, application_key_header};
 use crate::telemetry::RouteDurations;
 
 /// The largest REST response in bytes that templates evaluate; for a larger one the row fails with 413.
-const ANSWER_BYTES: usize = 16 << 20;
+const RESPONSE_BYTES: usize = 16 << 20;
 
 /// Registers the paths that rows may call, and the components that their handlers use.
 pub(crate) type Table = Rc<dyn Fn(&mut web::ServiceConfig)>;
@@ -284,7 +284,7 @@ impl RestResponse {
     /// [`Refusal::Rest`] with 413 for a body that is too long.
     pub(crate) async fn parsed<T: DeserializeOwned>(self) -> Result<Option<T>, Refusal> {
         let too_long = |_| Refusal::Rest(StatusCode::PAYLOAD_TOO_LARGE);
-        let body = to_bytes_limited(self.response.into_body(), ANSWER_BYTES).await.map_err(too_long)?;
+        let body = to_bytes_limited(self.response.into_body(), RESPONSE_BYTES).await.map_err(too_long)?;
         let body = body.map_err(|_| Refusal::Rest(StatusCode::INTERNAL_SERVER_ERROR))?;
         Ok(serde_json::from_slice(&body).ok())
     }

@@ -32,7 +32,7 @@ pub(super) const OVERLAPPING: usize = 4096;
 /// The number of rows after which other requests of this thread get a turn.
 const TURN: usize = 256;
 /// The largest response in bytes; rows whose lines do not fit fail with 413.
-const ANSWER_BYTES: usize = 64 << 20;
+const RESPONSE_BYTES: usize = 64 << 20;
 
 /// Executes the rows of a body and returns their lines. `switches` says whether there are lines 15.
 pub(super) async fn run(engine: &Engine<'_>, body: &[u8], switches: bool) -> String {
@@ -194,7 +194,7 @@ impl<'e> RowRunner<'e> {
     }
 
     fn add(&mut self, line: usize, lines: &Lines) {
-        if self.answer.bytes() + lines.bytes() <= ANSWER_BYTES {
+        if self.answer.bytes() + lines.bytes() <= RESPONSE_BYTES {
             self.answer.lines().append(lines)
         } else {
             Refusal::Rest(StatusCode::PAYLOAD_TOO_LARGE).write(line, self.answer.lines())

@@ -63,7 +63,7 @@ impl Stream for Incoming {
             Poll::Pending => return self.poll_pause(cx).map(|error| Some(Err(error))),
             Poll::Ready(Some(Ok(bytes))) => {
                 self.waits = None;
-                self.pace.came(bytes.len());
+                self.pace.arrived(bytes.len());
             }
             Poll::Ready(_) => {}
         }

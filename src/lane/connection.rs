@@ -11,8 +11,8 @@ use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Lane;
-use super::answer::{Head, LaneResponse, Outgoing, answer, hold_at_once};
 use super::request::{HEAD_BYTES, Look, Outline, Request, look};
+use super::response::{Head, LaneResponse, Outgoing, hold_at_once, respond};
 use crate::auth::Caller;
 use crate::connection::{Deadline, KEEP_ALIVE, Pace, REQUEST_HEAD, Stream};
 use crate::http::error::ApiError;
@@ -50,7 +50,7 @@ enum State {
     Holding(Hold),
     /// The response to a poll is being written. The poll is kept, because its session may have to wait until the write
     /// is finished.
-    Telling(HeldPoll, AfterResponse),
+    Writing(HeldPoll, AfterResponse),
     Closing,
     /// The connection is handed over to actix-http.
     Leaving,
@@ -65,8 +65,8 @@ enum AfterResponse {
 }
 
 impl From<AfterResponse> for State {
-    fn from(behind: AfterResponse) -> Self {
-        match behind {
+    fn from(after: AfterResponse) -> Self {
+        match after {
             AfterResponse::Idle => Self::Idle,
             AfterResponse::Closing => Self::Closing,
             AfterResponse::Leaving => Self::Leaving,
@@ -129,23 +129,23 @@ impl Connection {
                     (Some(_), false) => {}
                 }
             }
-            let Poll::Ready(came) = self.poll_read(cx)? else {
+            let Poll::Ready(arrived) = self.poll_read(cx)? else {
                 let is_over = self.is_used && self.unread.is_empty();
                 return self.deadline.poll(cx).map(|()| Ok(if is_over { Next::Ended } else { Next::Late }));
             };
-            let next = match came {
+            let next = match arrived {
                 0 if self.unread.is_empty() => Some(Next::Ended),
                 0 => Some(Next::Foreign),
-                _ => self.look(),
+                _ => self.classify(),
             };
             if let Some(next) = next {
                 return Poll::Ready(Ok(next));
             }
             // The time limit of a head applies to the whole head, so further bytes do not extend it.
             if let Some(unfinished) = &mut self.unfinished {
-                unfinished.pace.came(came);
+                unfinished.pace.arrived(arrived);
                 self.deadline.set(unfinished.pace.wait());
-            } else if self.is_used && self.unread.len() == came {
+            } else if self.is_used && self.unread.len() == arrived {
                 self.deadline.set(REQUEST_HEAD);
             }
         }
@@ -162,7 +162,7 @@ impl Connection {
     }
 
     /// Classifies the unread bytes; `None` while more bytes are needed.
-    fn look(&mut self) -> Option<Next> {
+    fn classify(&mut self) -> Option<Next> {
         // The memory of large bodies is limited elsewhere, so the lane does not accept them.
         let most = self.lane.limits().bayeux_bytes.min(LARGE);
         let (outline, pace) = match self.unfinished.take() {
@@ -222,7 +222,7 @@ impl Connection {
     }
 
     /// Starts to write a space, or the response.
-    fn tell(&mut self, text: Option<Text>) {
+    fn write_text(&mut self, text: Option<Text>) {
         let stopping = self.is_stopping();
         let State::Holding(hold) = &mut self.state else { return };
         let config = &self.lane.config;
@@ -242,9 +242,9 @@ impl Connection {
             (Some(text), false) => Outgoing::whole(&hold.head, text, config),
         };
         let closes = hold.head.closes || stopping;
-        let behind = self.behind(closes);
-        if let State::Holding(hold) = std::mem::replace(&mut self.state, behind.into()) {
-            self.state = State::Telling(hold.poll, behind);
+        let after = self.after_response(closes);
+        if let State::Holding(hold) = std::mem::replace(&mut self.state, after.into()) {
+            self.state = State::Writing(hold.poll, after);
         }
         self.write(outgoing);
     }
@@ -263,9 +263,9 @@ impl Connection {
     }
 
     /// Continues with the response to a request.
-    fn go_on(&mut self, answer: LaneResponse) {
-        match answer {
-            LaneResponse::Now(outgoing, closes) => self.answer(outgoing, closes),
+    fn respond(&mut self, response: LaneResponse) {
+        match response {
+            LaneResponse::Now(outgoing, closes) => self.respond_now(outgoing, closes),
             LaneResponse::Later(head, poll) => {
                 self.state = State::Holding(Hold { head, poll, in_parts: false });
                 self.deadline.set(self.lane.limits().keep_alive);
@@ -274,12 +274,12 @@ impl Connection {
     }
 
     /// Starts to write a response, after which the connection closes or waits for the next request.
-    fn answer(&mut self, outgoing: Outgoing, closes: bool) {
-        self.state = self.behind(closes).into();
+    fn respond_now(&mut self, outgoing: Outgoing, closes: bool) {
+        self.state = self.after_response(closes).into();
         self.write(outgoing);
     }
 
-    fn behind(&self, closes: bool) -> AfterResponse {
+    fn after_response(&self, closes: bool) -> AfterResponse {
         match closes {
             true => AfterResponse::Closing,
             false if self.unread.is_empty() => AfterResponse::Idle,
@@ -302,15 +302,15 @@ impl Connection {
             outgoing.is_stuck &= !stream.took_some();
             if !std::mem::replace(&mut outgoing.is_stuck, true) {
                 self.deadline.set(slowest);
-                if let State::Telling(poll, _) = &mut self.state {
+                if let State::Writing(poll, _) = &mut self.state {
                     poll.writing_takes_a_while();
                 }
             }
             return self.deadline.poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
         }
         self.outgoing = None;
-        if let State::Telling(_, behind) = self.state {
-            self.state = behind.into();
+        if let State::Writing(_, after) = self.state {
+            self.state = after.into();
         }
         self.deadline.set(match self.state {
             State::Holding(_) => self.lane.limits().keep_alive,
@@ -341,31 +341,31 @@ impl Future for Connection {
                     Next::Request(request) => {
                         let known = Caller::known(&request);
                         match hold_at_once(known.as_ref(), &request) {
-                            Some(held) => connection.go_on(held),
-                            None => connection.state = State::Answering(Box::pin(answer(known, request))),
+                            Some(held) => connection.respond(held),
+                            None => connection.state = State::Answering(Box::pin(respond(known, request))),
                         }
                     }
                     Next::Foreign => connection.state = State::Leaving,
                     Next::CutShort => {
                         let refusal = connection.refuse(&ApiError::Stopping);
-                        connection.answer(refusal, true);
+                        connection.respond_now(refusal, true);
                     }
                     Next::Late => {
                         let refusal = connection.refuse(&ApiError::BodyTooSlow);
-                        connection.answer(refusal, true);
+                        connection.respond_now(refusal, true);
                     }
                     Next::Ended => connection.state = State::Closing,
                 },
-                State::Answering(answer) => {
-                    let answer = ready!(answer.as_mut().poll(cx));
-                    connection.go_on(answer);
+                State::Answering(response) => {
+                    let response = ready!(response.as_mut().poll(cx));
+                    connection.respond(response);
                 }
                 State::Holding(_) => {
                     let text = ready!(connection.poll_hold(cx))?;
-                    connection.tell(text);
+                    connection.write_text(text);
                 }
                 // The pending write comes first, and this state ends with it.
-                State::Telling(_, behind) => connection.state = (*behind).into(),
+                State::Writing(_, after) => connection.state = (*after).into(),
                 State::Closing => return connection.poll_close(cx).map_ok(|()| None),
                 State::Leaving => {
                     let unread = std::mem::take(&mut connection.unread);

@@ -9,12 +9,12 @@
 //! A waiting connection, whether it waits for a request or for notifications, owns no buffer. Requests are read into a
 //! buffer that all connections of a worker share, and notifications are shared among all their recipients.
 
-mod answer;
 mod components;
 mod connection;
 #[cfg(test)]
 mod fuzz;
 mod request;
+mod response;
 
 use std::cell::RefCell;
 use std::io;

@@ -194,7 +194,7 @@ impl Exchange<'_> {
             if let Some(templates) = self.templates.take() {
                 session.do_send(UseTemplates(templates));
             }
-            self.set_others_aside().await;
+            self.detach_others().await;
             self.attach(&session, client, &caller.user).await;
         }
         replies.push(&Reply {
@@ -275,7 +275,7 @@ impl Exchange<'_> {
 
     /// Detaches all sessions without a held connect from the socket, because another session starts on it. They return
     /// with their next message.
-    async fn set_others_aside(&mut self) {
+    async fn detach_others(&mut self) {
         let Transport::Socket(socket) = &self.transport else { return };
         let mut staying = Vec::with_capacity(1);
         for (client, session) in self.attached.drain(..) {

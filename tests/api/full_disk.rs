@@ -8,12 +8,12 @@ use serde_json::json;
 
 use crate::bulk_operations::{BULK, assert_each_has_one, bulk_of, completed, fleet, plan, under_way};
 use crate::harness::{
-    Answer, TestDatabase, TestServer, alarm_of, event_of, measurement_of, notifications, reply,
+    Response, TestDatabase, TestServer, alarm_of, event_of, measurement_of, notifications, reply,
 };
 
 const MEASUREMENTS: &str = "/measurement/measurements";
 
-fn assert_refused(answer: &Answer) {
+fn assert_refused(answer: &Response) {
     assert_eq!((answer.status, answer.header("Retry-After")), (503, Some("60")), "{}", answer.text);
     assert!(answer.message().contains("the disk of the server is full"), "{}", answer.text);
 }
@@ -91,7 +91,7 @@ async fn readiness_and_metrics_tell_of_a_full_disk() {
     let ready = stranger.read("/health/ready").await;
     assert_eq!((&ready["status"], &ready["writes"]), (&json!("UP"), &json!("REFUSED")), "{ready}");
     assert!(ready["reason"].as_str().unwrap().contains("disk"), "{ready}");
-    // Its value is that of whichever server of the test process said something last.
+    // The servers of the test process share the metric, so its value is that of the last one that set it.
     assert!(stranger.get("/metrics").await.text.contains("\nplatform_disk_writes_refused "));
     server.free_disk();
     assert_eq!(stranger.read("/health/ready").await, json!({"status": "UP"}));
@@ -107,7 +107,7 @@ async fn bulk_operation_waits_for_room_and_then_goes_on_to_its_end() {
 
     server.fill_disk();
     assert_refused(&admin.post(BULK, &bulk_of(&group, 0.0)).await);
-    // With room it would be at its end by then.
+    // With free space it would be completed by then.
     tokio::time::sleep(Duration::from_secs(5)).await;
     let meanwhile = server.database().count("operations").await;
     server.free_disk();

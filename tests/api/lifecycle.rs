@@ -67,7 +67,7 @@ async fn prepare(admin: &Caller) -> String {
     id_of(&admin.create(OBJECTS, &hall).await)
 }
 
-/// Step 0: the device asks until somebody registered and accepted it.
+/// Step 0: the device polls for its credentials until a user has registered and accepted it.
 async fn come_in(server: &TestServer, hall: &str) -> Credentials {
     let (admin, poll) = (server.admin(), json!({"id": SERIAL}));
     let bootstrap = server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD);
@@ -114,7 +114,7 @@ impl Agent {
         Self { user, id, sensors }
     }
 
-    /// Step 6: what was left behind is set right, then the agent listens, and only then it asks what is pending.
+    /// Step 6: the agent completes interrupted operations, subscribes, and only then queries its pending operations.
     async fn open_for_operations(&self) -> Session {
         for leftover in self.operations("EXECUTING").await {
             let failed = json!({"status": "FAILED", "failureReason": "the agent was restarted"});
@@ -129,7 +129,7 @@ impl Agent {
         session
     }
 
-    /// Step 6, its end: what was queued while nobody listened is done now.
+    /// The end of step 6: the agent executes the operations that were queued while it was not subscribed.
     async fn catch_up(&self, missed: &Value) {
         let pending = self.operations("PENDING").await;
         assert_eq!(pending.iter().map(id_of).collect::<Vec<_>>(), [id_of(missed)]);
@@ -139,7 +139,8 @@ impl Agent {
         }
     }
 
-    /// Steps 7 and 8: an operation for a sensor comes by the long poll, is carried out, and the inventory tells so.
+    /// Steps 7 and 8: the agent receives an operation for a sensor by its long poll and executes it, and the inventory shows
+    /// the result.
     async fn update_firmware(&self, operator: &Caller, session: &Session) {
         let (sensor, held) = (&self.sensors[0], session.hold().await);
         let firmware = json!({"name": "t1", "version": "2.0", "url": "http://firmware.example.com/t1"});
@@ -209,7 +210,8 @@ impl Agent {
     }
 }
 
-/// The agent is given two operations, carries out one, and begins the other when the server goes away. Gives the latter.
+/// Queues two operations: the agent executes the first, and the server stops while it executes the second. Returns the
+/// second.
 async fn be_interrupted_by_the_end_of(server: TestServer, agent: &Agent) -> Value {
     let operator = server.admin();
     let early = queue(&operator, &agent.id, json!({"plat_Restart": {}})).await;

@@ -84,9 +84,9 @@ pub(crate) fn managed_object(fragments: &str) -> Arc<ManagedObject> {
 }
 
 /// Returns an event of an input stream that a client caused.
-pub(crate) fn told(event: PublishedChange) -> StreamEvent {
+pub(crate) fn client_event(event: PublishedChange) -> StreamEvent {
     let (mode, source) = (ProcessingMode::Persistent, ManagedObjectId(7));
-    StreamEvent::Input(Arc::new(Input::new(Occurrence::Told(event), source, mode, Depth::default())))
+    StreamEvent::Input(Arc::new(Input::new(Occurrence::Changed(event), source, mode, Depth::default())))
 }
 
 /// Returns the event of a response to a request of a module.

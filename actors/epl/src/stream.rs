@@ -76,7 +76,7 @@ impl Input {
     /// Panics if the input belongs to no stream; see [`InputStream::of`].
     pub fn stream(&self) -> InputStream {
         match &self.occurrence {
-            Occurrence::Told(event) => InputStream::of(event),
+            Occurrence::Changed(event) => InputStream::of(event),
             Occurrence::Deleted(deletion) => InputStream::of(&deletion.event),
             Occurrence::Response(_) => Some(InputStream::ResponseReceived),
         }
@@ -87,8 +87,8 @@ impl Input {
 /// The content of an input. It takes only two words, because a module may retain many.
 #[derive(Debug)]
 pub enum Occurrence {
-    /// An event of the hub that contains the object.
-    Told(PublishedChange),
+    /// A creation or a change; it contains the object.
+    Changed(PublishedChange),
     /// A deletion; [`Input::new`] converts the hub's event to it.
     Deleted(Box<Deletion>),
     /// The result of a request that a module sent.

@@ -45,7 +45,7 @@ pub struct Event {
 
 impl Event {
     /// Sets the fragment that describes the event's file, or removes it (V-06, V-09).
-    pub fn tell_of(&mut self, content: Option<&Content>) {
+    pub fn set_content(&mut self, content: Option<&Content>) {
         for name in Content::markers() {
             self.fragments.remove(&name);
         }

@@ -81,7 +81,7 @@ impl Device {
         for _ in 0..MAX_ATTEMPTS {
             let (mut event, present) = self.event_with_binary(id, &origin).await?;
             let placed = placement.place(id, present.as_ref(), &upload)?;
-            event.tell_of(Some(placed.content()));
+            event.set_content(Some(placed.content()));
             let content = placed.content().clone();
             if !origin.mode.stores() {
                 self.publish_event_update(&Arc::new(event), &origin);
@@ -108,7 +108,7 @@ impl Device {
             if !which.is_meant(present.as_ref()) {
                 return Err(Error::not_found(Noun::EventBinary, id));
             }
-            event.tell_of(None);
+            event.set_content(None);
             if !origin.mode.stores() {
                 self.publish_event_update(&Arc::new(event), &origin);
                 return Ok(());

@@ -98,7 +98,7 @@ impl WriteContext {
     pub(crate) fn feed(&self, source: ManagedObjectId, event: &PublishedChange, cause: Cause<'_>) {
         if let Some(stream) = InputStream::of(event).filter(|stream| self.feeds.want(*stream)) {
             self.feeds.offer(stream, || {
-                Input::new(Occurrence::Told(event.clone()), source, cause.mode, cause.depth)
+                Input::new(Occurrence::Changed(event.clone()), source, cause.mode, cause.depth)
             });
         }
     }

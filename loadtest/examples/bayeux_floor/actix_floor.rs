@@ -10,7 +10,7 @@ use actix_web_actors::ws;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 
-use crate::hub::{self, Answer, CONNECT_REPLY, Frame, Hub, Outlet, Request, lock};
+use crate::hub::{self, CONNECT_REPLY, Frame, Hub, Outlet, Request, Response, lock};
 use crate::{Holds, Settings};
 
 /// Serves until it is stopped.
@@ -49,9 +49,9 @@ async fn notifications(hub: web::Data<Hub>, holds: web::Data<Holds>, body: Bytes
     drop(body);
     match answer {
         None => HttpResponse::BadRequest().finish(),
-        Some(Answer::Body(body)) => json(body),
-        Some(Answer::Held(held)) if **holds == Holds::Handler => json(held.await),
-        Some(Answer::Held(held)) => HttpResponse::Ok()
+        Some(Response::Body(body)) => json(body),
+        Some(Response::Held(held)) if **holds == Holds::Handler => json(held.await),
+        Some(Response::Held(held)) => HttpResponse::Ok()
             .content_type("application/json")
             .streaming(held.map(Ok::<_, Infallible>).into_stream()),
     }

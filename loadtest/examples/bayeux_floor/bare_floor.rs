@@ -16,7 +16,7 @@ use bytes::{Buf as _, Bytes};
 use tokio::io::{AsyncRead as _, AsyncWriteExt as _, ReadBuf};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::hub::{self, Answer, Held, Hub};
+use crate::hub::{self, Held, Hub, Response};
 
 thread_local! {
     /// Every connection reads through this buffer, so a waiting one owns none.
@@ -138,8 +138,8 @@ impl<'a> Request<'a> {
         let created = |id: u64| Reply::Whole("201 Created", format!(r#"{{"id":"{id}"}}"#).into());
         match (words.next()?, words.next()?) {
             ("POST", "/notification/realtime" | "/notification/operations") => match hub.take(self.body)? {
-                Answer::Body(body) => Some(Reply::Whole("200 OK", body)),
-                Answer::Held(held) => Some(Reply::Held(held)),
+                Response::Body(body) => Some(Reply::Whole("200 OK", body)),
+                Response::Held(held) => Some(Reply::Held(held)),
             },
             ("POST", "/alarm/alarms") => hub.publish("alarms", self.body).map(created),
             ("POST", "/event/events") => hub.publish("events", self.body).map(created),

@@ -61,7 +61,7 @@ pub(crate) struct Request<'a> {
 
 /// The response to a message.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum Response {
     /// An immediate response.
     Body(Bytes),
     /// A held poll.
@@ -127,11 +127,11 @@ impl Hub {
     }
 
     /// Processes the body of a Bayeux request; `None` unless it is the one message that loadtest sends.
-    pub(crate) fn take(&self, body: &[u8]) -> Option<Answer> {
+    pub(crate) fn take(&self, body: &[u8]) -> Option<Response> {
         let [request] = serde_json::from_slice::<[Request<'_>; 1]>(body).ok()?;
         Some(match self.session(request.client_id) {
             Some(session) if request.channel == "/meta/connect" => connect(&session),
-            _ => Answer::Body(self.answer(&request).into()),
+            _ => Response::Body(self.answer(&request).into()),
         })
     }
 
@@ -231,17 +231,17 @@ fn offer(outlet: &mut Outlet, batch: Bytes) -> bool {
 }
 
 /// Holds a poll, or responds with the queued notifications.
-fn connect(session: &Session) -> Answer {
+fn connect(session: &Session) -> Response {
     let mut outlet = lock(session);
     if let Outlet::Queue(queue, since) = &mut *outlet
         && !queue.is_empty()
     {
         *since = Instant::now();
-        return Answer::Body(join(std::mem::take(queue)));
+        return Response::Body(join(std::mem::take(queue)));
     }
     let (sender, receiver) = oneshot::channel();
     *outlet = Outlet::Poll(sender);
-    Answer::Held(Held::new(receiver))
+    Response::Held(Held::new(receiver))
 }
 
 /// Joins several batches: each is an array of a notification and the connect reply.

@@ -1,8 +1,8 @@
 //! The floors for notifications: the minimum that a program must do to hold Bayeux polls and broadcast.
 //!
-//! Notifications are kept in process memory. There is no authentication, no tenant, no database, and no expiry except that
-//! silent sessions are dropped. `loadtest hold`, `fanout`, `fleet` and `reconnect` run against them as against the server, so a figure of the
-//! server can be read as a multiple of a floor. There are three, by `--holds`:
+//! Notifications are kept in process memory. There is no authentication, no tenant, no database, and no expiry except
+//! that silent sessions are dropped. `loadtest hold`, `fanout`, `fleet` and `reconnect` run against them as against the
+//! server, so a figure of the server can be read as a multiple of a floor. There are three, by `--holds`:
 //!
 //! - `handler`: an actix-web handler that awaits the notification and responds with its length;
 //! - `body`: an actix-web handler that responds at once with a body that is completed later;

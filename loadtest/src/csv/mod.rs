@@ -1,11 +1,11 @@
 //! The compact CSV protocol of a device (docs/rules.md#csv-protocol): lines ([`lines`]), rows ([`rows`]) and
-//! the results in their responses ([`verdict`]), a template set ([`template_set`]), and polls ([`session`]).
+//! the results in their responses ([`verdict`]), a template set ([`template_set`]), and polls ([`session`], [`poll_response`]).
 
 pub(crate) mod lines;
+pub(crate) mod poll_response;
 pub(crate) mod rows;
 pub(crate) mod session;
 pub(crate) mod template_set;
-pub(crate) mod told;
 pub(crate) mod verdict;
 
 /// The path to which rows are posted.

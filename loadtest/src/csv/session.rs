@@ -2,8 +2,8 @@
 //! between.
 
 use super::lines::lines;
+use super::poll_response::{listed, notified};
 use super::template_set::ASK_PENDING;
-use super::told::{listed, told};
 use super::{ACCEPT, PATH, STATIC, x_id};
 use crate::bayeux::OPERATIONS;
 use crate::connection::Connection;
@@ -72,10 +72,10 @@ impl CsvSession {
     ///
     /// # Errors
     /// The connection broke, or the response is not what the templates produce for operations.
-    pub(crate) async fn told(&mut self, agent: &CsvAgent) -> Result<Vec<Operation>, Error> {
+    pub(crate) async fn notified(&mut self, agent: &CsvAgent) -> Result<Vec<Operation>, Error> {
         let response = self.connection.receive().await?;
         match response.status {
-            200 => told(response.body, &agent.x_id, &agent.serial)
+            200 => notified(response.body, &agent.x_id, &agent.serial)
                 .map_err(|reason| Error::Csv { row: "row 83", reason }),
             status => Err(Error::status("row 83", status, response.body)),
         }

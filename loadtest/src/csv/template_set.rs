@@ -14,7 +14,7 @@ pub(crate) const CREATE_EVENT: &str = "600";
 /// The row that requests the PENDING operations of an agent.
 pub(crate) const ASK_PENDING: &str = "601";
 /// The response line of an operation from a poll: id, device and mark follow the line number.
-pub(crate) const TOLD: &str = "700";
+pub(crate) const NOTIFIED: &str = "700";
 /// The response line of an operation in a list, in the same form.
 pub(crate) const LISTED: &str = "701";
 
@@ -85,7 +85,7 @@ fn templates() -> String {
     format!(
         "10,{CREATE_EVENT},POST,/event/events,application/json,,%%,UNSIGNED NOW STRING,{}\n\
          10,{ASK_PENDING},GET,{pending},,application/json,%%,UNSIGNED\n\
-         11,{TOLD},,{wanted}\n\
+         11,{NOTIFIED},,{wanted}\n\
          11,{LISTED},$.operations,{wanted}\n",
         quoted(&event)
     )
@@ -102,7 +102,7 @@ mod tests {
             lines.iter().map(|line| (line[0].as_str(), line[1].as_str(), line.len())).collect();
         assert_eq!(
             shape,
-            [("10", CREATE_EVENT, 9), ("10", ASK_PENDING, 8), ("11", TOLD, 7), ("11", LISTED, 7)]
+            [("10", CREATE_EVENT, 9), ("10", ASK_PENDING, 8), ("11", NOTIFIED, 7), ("11", LISTED, 7)]
         );
         // There are as many types as placeholders.
         assert_eq!(lines[0][8].matches("%%").count(), lines[0][7].split(' ').count());

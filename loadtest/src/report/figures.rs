@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::poster::Answers;
+use crate::poster::Responses;
 
 /// Percentiles in milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -68,18 +68,18 @@ pub(crate) struct Posts {
 
 impl Posts {
     /// Computes the figures of all posters over the measured seconds.
-    pub(crate) fn of(answers: &Answers, seconds: f64) -> Self {
-        Self::of_rows(answers, seconds, 1)
+    pub(crate) fn of(responses: &Responses, seconds: f64) -> Self {
+        Self::of_rows(responses, seconds, 1)
     }
 
     /// Computes the figures for posts of several rows.
-    pub(crate) fn of_rows(answers: &Answers, seconds: f64, rows: u32) -> Self {
-        let per_second = answers.latency.len() as f64 / seconds;
+    pub(crate) fn of_rows(responses: &Responses, seconds: f64, rows: u32) -> Self {
+        let per_second = responses.latency.len() as f64 / seconds;
         Self {
             per_second,
             rows_per_second: (rows > 1).then(|| per_second * f64::from(rows)),
-            by_status: answers.by_status.clone(),
-            latency: Latency::of(&answers.latency),
+            by_status: responses.by_status.clone(),
+            latency: Latency::of(&responses.latency),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::ledger::{Ledger, Outcome, Watch};
-use crate::poster::Answers;
+use crate::poster::Responses;
 use crate::run::latency_histogram;
 
 /// Returns the report of a run with one acknowledged alarm that never arrived.
@@ -14,10 +14,10 @@ fn report() -> Report {
     let sequence = ledger.post(0);
     ledger.settle(0, sequence, Outcome::Acknowledged);
     let ledger = ledger.audit();
-    let mut answers = Answers::new();
-    answers.by_status.insert("201".to_owned(), 4);
+    let mut responses = Responses::new();
+    responses.by_status.insert("201".to_owned(), 4);
     for micros in [1000, 2000, 3000, 4000] {
-        answers.latency.record(micros).unwrap();
+        responses.latency.record(micros).unwrap();
     }
     Report {
         scenario: "fleet",
@@ -25,7 +25,7 @@ fn report() -> Report {
         settings: serde_json::json!({"devices": 1}),
         seconds: 2.0,
         clean: ledger.is_clean(),
-        posts: Some(Posts::of(&answers, 2.0)),
+        posts: Some(Posts::of(&responses, 2.0)),
         ways: Vec::new(),
         ratios: Vec::new(),
         deliveries: None,
@@ -87,10 +87,10 @@ fn percentiles_of_nothing_are_zero() {
 
 #[test]
 fn rows_steps_and_facts_are_shown() {
-    let mut answers = Answers::new();
-    answers.latency.record_n(2000, 10).unwrap();
-    let posts = Some(Posts::of_rows(&answers, 2.0, 100));
-    let latency = Latency::of(&answers.latency);
+    let mut responses = Responses::new();
+    responses.latency.record_n(2000, 10).unwrap();
+    let posts = Some(Posts::of_rows(&responses, 2.0, 100));
+    let latency = Latency::of(&responses.latency);
     let step = Step { rate: 500, per_second: 499.6, failed: 1, late: 2, unsent: 3, broke: true, latency };
     let facts = vec![Fact::number("reported twice", 2, 0), Fact::number("cleared once", 7, 7)];
     let report = Report { posts, steps: vec![step], facts, ledger: None, ..report() };

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::figures::Posts;
 use super::process::Cpu;
-use crate::poster::Answers;
+use crate::poster::Responses;
 
 /// A way to send rows.
 #[derive(Debug, Clone, Serialize)]
@@ -29,16 +29,16 @@ pub(crate) struct Way {
 impl Way {
     /// Computes the figures from the responses of all turns, the total seconds of these, and the rows per
     /// post.
-    pub(crate) fn of(kind: String, answers: &Answers, seconds: f64, rows: u32) -> Self {
-        let acknowledged = (answers.latency.len() * u64::from(rows)).max(1) as f64;
+    pub(crate) fn of(kind: String, responses: &Responses, seconds: f64, rows: u32) -> Self {
+        let acknowledged = (responses.latency.len() * u64::from(rows)).max(1) as f64;
         Self {
             kind,
-            rows_per_second: answers.latency.len() as f64 * f64::from(rows) / seconds,
-            bytes_sent: answers.traffic.sent as f64 / acknowledged,
-            bytes_received: answers.traffic.received as f64 / acknowledged,
+            rows_per_second: responses.latency.len() as f64 * f64::from(rows) / seconds,
+            bytes_sent: responses.traffic.sent as f64 / acknowledged,
+            bytes_received: responses.traffic.received as f64 / acknowledged,
             turns: Vec::new(),
             cpu: None,
-            posts: Posts::of_rows(answers, seconds, rows),
+            posts: Posts::of_rows(responses, seconds, rows),
         }
     }
 
@@ -111,10 +111,10 @@ mod tests {
     use crate::connection::Traffic;
 
     fn way(kind: &str, posts: u64, rows: u32, traffic: Traffic, turns: &[f64]) -> Way {
-        let mut answers = Answers::new();
-        answers.latency.record_n(2000, posts).unwrap();
-        answers.traffic = traffic;
-        Way { turns: turns.into(), ..Way::of(kind.to_owned(), &answers, 2.0, rows) }
+        let mut responses = Responses::new();
+        responses.latency.record_n(2000, posts).unwrap();
+        responses.traffic = traffic;
+        Way { turns: turns.into(), ..Way::of(kind.to_owned(), &responses, 2.0, rows) }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::ledger::Watch;
 use crate::mark;
 use crate::operation_ledger::OperationLedger;
 use crate::operations;
-use crate::poster::{Answers, Poster};
+use crate::poster::{Poster, Responses};
 use crate::report::{Fact, Memory, Posts, Report};
 use crate::run::Run;
 
@@ -43,9 +43,9 @@ pub(super) async fn run(bench: &Bench, settings: &Agents) -> Result<Report, Erro
     let held = bench.memory_at_rest().await;
 
     let window = bench.open_window();
-    let answers = post_all(bench, &run, &ids, &settings).await;
+    let responses = post_all(bench, &run, &ids, &settings).await;
     agents.calm_down();
-    let acknowledged = answers.by_status.get("201").copied().unwrap_or_default() as usize;
+    let acknowledged = responses.by_status.get("201").copied().unwrap_or_default() as usize;
     notes.all_done(acknowledged, Duration::from_secs(bench.common.drain)).await;
     bench.drain(&run).await;
     let (_, cpu) = bench.close_window(&window);
@@ -56,13 +56,13 @@ pub(super) async fn run(bench: &Bench, settings: &Agents) -> Result<Report, Erro
     let facts = facts(&notes, &run, acknowledged, settings.limit);
     let delays = notes.ledger().delays(run.measured_from());
     let ledger = run.audit();
-    let is_served = answers.failures() == 0 && clients.ended == 0 && acknowledged > 0;
+    let is_served = responses.failures() == 0 && clients.ended == 0 && acknowledged > 0;
     let clean = is_served && ledger.is_clean() && facts.iter().all(|fact| fact.holds);
     let seconds = settings.seconds as f64;
     Ok(Report {
         seconds,
         clean,
-        posts: Some(Posts::of(&answers, seconds)),
+        posts: Some(Posts::of(&responses, seconds)),
         memory: Memory::of(count, before, held, after),
         cpu: Some(cpu),
         clients: Some(clients),
@@ -115,7 +115,7 @@ fn manner(bench: &Bench, settings: &Agents) -> AgentBehaviour {
 }
 
 /// Posts to random agents; each belongs to one connection, so the order of its operations is defined.
-async fn post_all(bench: &Bench, run: &Arc<Run>, ids: &Arc<Vec<String>>, settings: &Agents) -> Answers {
+async fn post_all(bench: &Bench, run: &Arc<Run>, ids: &Arc<Vec<String>>, settings: &Agents) -> Responses {
     let &Agents { rate: per_second, warmup, seconds, posters, .. } = settings;
     let load = Load { per_second, warmup, seconds, posters };
     let headers: Arc<str> = bench.target.post_headers().into();

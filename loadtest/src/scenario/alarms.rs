@@ -19,11 +19,11 @@ pub(super) async fn run(bench: &Bench, settings: &Alarms) -> Result<Report, Erro
     let &Alarms { connections, warmup, seconds, .. } = settings;
     let load = Load { connections, warmup, seconds };
     let poster = |measured_from| Poster::new(&bench.target, &run, measured_from);
-    let (answers, seconds, cpu) = closed_loop::post_all(bench, &run, &ids, load, poster).await;
+    let (responses, seconds, cpu) = closed_loop::post_all(bench, &run, &ids, load, poster).await;
     Ok(Report {
         seconds,
-        clean: answers.failures() == 0,
-        posts: Some(Posts::of(&answers, seconds)),
+        clean: responses.failures() == 0,
+        posts: Some(Posts::of(&responses, seconds)),
         cpu: Some(cpu),
         devices_left: bench.remove_devices(Arc::unwrap_or_clone(ids)).await,
         ..bench.report("alarms", settings)

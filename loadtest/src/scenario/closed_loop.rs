@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::Bench;
 use crate::ledger::Outcome;
-use crate::poster::{Answers, Poster};
+use crate::poster::{Poster, Responses};
 use crate::progress::Progress;
 use crate::report::Cpu;
 use crate::run::Run;
@@ -34,7 +34,7 @@ pub(super) async fn post_all(
     ids: &Arc<Vec<String>>,
     load: Load,
     poster: impl Fn(u64) -> Poster,
-) -> (Answers, f64, Cpu) {
+) -> (Responses, f64, Cpu) {
     let measured_from = run.now() + load.warmup * 1_000_000;
     let end = run.instant(measured_from) + Duration::from_secs(load.seconds);
     let mut connections = JoinSet::new();
@@ -45,12 +45,12 @@ pub(super) async fn post_all(
     Progress::pass("warming up", run.instant(measured_from)).await;
     let window = bench.open_window();
     Progress::pass("posting", end).await;
-    let mut answers = Answers::new();
+    let mut responses = Responses::new();
     while let Some(Ok(connection)) = connections.join_next().await {
-        answers.add(&connection);
+        responses.add(&connection);
     }
     let (seconds, cpu) = bench.close_window(&window);
-    (answers, seconds, cpu)
+    (responses, seconds, cpu)
 }
 
 async fn post_until(
@@ -60,7 +60,7 @@ async fn post_until(
     step: usize,
     run: Arc<Run>,
     ids: Arc<Vec<String>>,
-) -> Answers {
+) -> Responses {
     let mut device = first % ids.len();
     while Instant::now() < end {
         if poster.post(device as u32, &ids[device], run.now()).await != Outcome::Acknowledged {
@@ -68,5 +68,5 @@ async fn post_until(
         }
         device = (device + step) % ids.len();
     }
-    poster.answers
+    poster.responses
 }

@@ -22,16 +22,16 @@ use crate::csv::{ACCEPT, x_id};
 use crate::error::Error;
 use crate::fleet_registration::{Fleet, Rows};
 use crate::ledger::{Audit, Watch};
-use crate::poster::{Answers, Poster, Sender};
+use crate::poster::{Poster, Responses, Sender};
 use crate::report::{Fact, Memory, Report, Way};
 use crate::run::Run;
 
 /// The responses to each kind of post.
 #[derive(Debug)]
 struct Posted {
-    static_rows: Answers,
-    custom_rows: Answers,
-    operations: Answers,
+    static_rows: Responses,
+    custom_rows: Responses,
+    operations: Responses,
 }
 
 /// Runs the scenario.
@@ -140,7 +140,7 @@ async fn post_all(
 }
 
 impl Posted {
-    fn all(&self) -> [(&'static str, &Answers); 3] {
+    fn all(&self) -> [(&'static str, &Responses); 3] {
         [
             ("static rows", &self.static_rows),
             ("rows of a template", &self.custom_rows),
@@ -149,19 +149,19 @@ impl Posted {
     }
 
     fn ways(&self, seconds: f64) -> Vec<Way> {
-        self.all().map(|(kind, answers)| Way::of(kind.to_owned(), answers, seconds, 1)).into()
+        self.all().map(|(kind, responses)| Way::of(kind.to_owned(), responses, seconds, 1)).into()
     }
 
     /// Checks that everything was acknowledged, and something at all. A response line is an error, because
     /// none of the rows has a response.
     fn facts(&self) -> Vec<Fact> {
-        let failures = self.all().iter().map(|(_, answers)| answers.failures()).sum::<u64>();
-        let silent = self.all().iter().filter(|(_, answers)| answers.latency.is_empty()).count();
+        let failures = self.all().iter().map(|(_, responses)| responses.failures()).sum::<u64>();
+        let silent = self.all().iter().filter(|(_, responses)| responses.latency.is_empty()).count();
         let mut facts = vec![
             Fact::number("posts not acknowledged", failures as usize, 0),
             Fact::number("kinds never acknowledged", silent, 0),
         ];
-        let lines = self.all().into_iter().flat_map(|(_, answers)| &answers.lines);
+        let lines = self.all().into_iter().flat_map(|(_, responses)| &responses.lines);
         facts.extend(lines.map(|line| Fact::any("unexpected line", line.clone())));
         facts
     }
@@ -188,23 +188,23 @@ mod tests {
         facts.iter().filter(|fact| !fact.holds).map(|fact| fact.what).collect()
     }
 
-    fn answers(answered: &str) -> Answers {
-        let mut answers = Answers::new();
-        answers.latency.record(1000).unwrap();
-        answers.by_status.insert(answered.to_owned(), 1);
-        answers
+    fn responses(answered: &str) -> Responses {
+        let mut responses = Responses::new();
+        responses.latency.record(1000).unwrap();
+        responses.by_status.insert(answered.to_owned(), 1);
+        responses
     }
 
     #[test]
     fn every_kind_must_be_acknowledged() {
-        let clean = |operations: Answers| Posted {
-            static_rows: answers(CLEAN),
-            custom_rows: answers(CLEAN),
+        let clean = |operations: Responses| Posted {
+            static_rows: responses(CLEAN),
+            custom_rows: responses(CLEAN),
             operations,
         };
-        assert!(wrong(&clean(answers("201")).facts()).is_empty());
-        assert_eq!(wrong(&clean(answers("200 40")).facts()), ["posts not acknowledged"]);
-        assert_eq!(wrong(&clean(Answers::new()).facts()), ["kinds never acknowledged"]);
+        assert!(wrong(&clean(responses("201")).facts()).is_empty());
+        assert_eq!(wrong(&clean(responses("200 40")).facts()), ["posts not acknowledged"]);
+        assert_eq!(wrong(&clean(Responses::new()).facts()), ["kinds never acknowledged"]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::devices;
 use crate::error::Error;
 use crate::fleet_registration::{Fleet, Rows};
 use crate::ledger::{Audit, Watch};
-use crate::poster::{Answers, Poster, Sender};
+use crate::poster::{Poster, Responses, Sender};
 use crate::read_back::read_back;
 use crate::report::{Cpu, Fact, Ratio, Report, Way};
 use crate::run::Run;
@@ -28,7 +28,7 @@ const CONTENT_TYPE: &str = "Content-Type: application/json\r\n";
 struct WayTurns {
     kind: Kind,
     headers: Arc<str>,
-    answers: Answers,
+    responses: Responses,
     seconds: f64,
     rows_per_second: Vec<f64>,
     cpu: Vec<Cpu>,
@@ -54,8 +54,8 @@ pub(super) async fn run(bench: &Bench, settings: &CsvRows) -> Result<Report, Err
             };
             let &CsvRows { connections, warmup, seconds, .. } = settings;
             let load = Load { connections, warmup, seconds };
-            let (answers, seconds, cpu) = closed_loop::post_all(bench, &run, &ids, load, poster).await;
-            eprintln!("turn {}: {} {:.0} rows/s", turn + 1, way.name(), way.take(&answers, seconds, cpu));
+            let (responses, seconds, cpu) = closed_loop::post_all(bench, &run, &ids, load, poster).await;
+            eprintln!("turn {}: {} {:.0} rows/s", turn + 1, way.name(), way.take(&responses, seconds, cpu));
         }
     }
     let (seconds, cpu) = bench.close_window(&window);
@@ -121,8 +121,8 @@ fn ways(bench: &Bench, settings: &CsvRows) -> Vec<WayTurns> {
 
 impl WayTurns {
     fn new(kind: Kind, headers: Arc<str>) -> Self {
-        let answers = Answers::new();
-        Self { kind, headers, answers, seconds: 0.0, rows_per_second: Vec::new(), cpu: Vec::new() }
+        let responses = Responses::new();
+        Self { kind, headers, responses, seconds: 0.0, rows_per_second: Vec::new(), cpu: Vec::new() }
     }
 
     fn name(&self) -> String {
@@ -134,9 +134,9 @@ impl WayTurns {
     }
 
     /// Adds a turn; returns its rows per second.
-    fn take(&mut self, answers: &Answers, seconds: f64, cpu: Cpu) -> f64 {
-        let rows_per_second = (answers.latency.len() * u64::from(self.kind.rows())) as f64 / seconds;
-        self.answers.add(answers);
+    fn take(&mut self, responses: &Responses, seconds: f64, cpu: Cpu) -> f64 {
+        let rows_per_second = (responses.latency.len() * u64::from(self.kind.rows())) as f64 / seconds;
+        self.responses.add(responses);
         self.seconds += seconds;
         self.rows_per_second.push(rows_per_second);
         self.cpu.push(cpu);
@@ -147,7 +147,7 @@ impl WayTurns {
         Way {
             turns: self.rows_per_second.clone(),
             cpu: Some(Cpu::sum(&self.cpu, self.seconds)),
-            ..Way::of(self.name(), &self.answers, self.seconds, self.kind.rows())
+            ..Way::of(self.name(), &self.responses, self.seconds, self.kind.rows())
         }
     }
 }
@@ -199,13 +199,13 @@ fn compared(turns: &[WayTurns]) -> (Vec<Way>, Ratios) {
 /// Checks that everything was acknowledged. A response line is an error, because none of the rows has a
 /// response.
 fn facts(turns: &[WayTurns]) -> Vec<Fact> {
-    let failures = turns.iter().map(|turns| turns.answers.failures()).sum::<u64>();
-    let silent = turns.iter().filter(|turns| turns.answers.latency.is_empty()).count();
+    let failures = turns.iter().map(|turns| turns.responses.failures()).sum::<u64>();
+    let silent = turns.iter().filter(|turns| turns.responses.latency.is_empty()).count();
     let mut facts = vec![
         Fact::number("posts not acknowledged", failures as usize, 0),
         Fact::number("ways without posts", silent, 0),
     ];
-    let lines = turns.iter().flat_map(|turns| &turns.answers.lines);
+    let lines = turns.iter().flat_map(|turns| &turns.responses.lines);
     facts.extend(lines.map(|line| Fact::any("unexpected line", line.clone())));
     facts
 }
@@ -219,11 +219,11 @@ mod tests {
     fn turns(kind: Kind, posts: [u64; 2], answered: &str) -> WayTurns {
         let mut turns = WayTurns::new(kind, "".into());
         for posts in posts {
-            let mut answers = Answers::new();
-            answers.latency.record_n(1000, posts).unwrap();
-            answers.by_status.insert(answered.to_owned(), posts);
-            answers.traffic.sent = posts * 100;
-            turns.take(&answers, 2.0, Cpu::of(Some(1.0), 0.5, 2.0));
+            let mut responses = Responses::new();
+            responses.latency.record_n(1000, posts).unwrap();
+            responses.by_status.insert(answered.to_owned(), posts);
+            responses.traffic.sent = posts * 100;
+            turns.take(&responses, 2.0, Cpu::of(Some(1.0), 0.5, 2.0));
         }
         turns
     }
@@ -255,8 +255,8 @@ mod tests {
             facts(turns).iter().filter(|fact| !fact.holds).map(|fact| fact.what).collect()
         };
         let mut refused = turns(Kind::StaticRows(1), [1, 0], CLEAN);
-        refused.answers.by_status.insert("200 50,*,422".to_owned(), 3);
-        refused.answers.lines.push("50,1,422".to_owned());
+        refused.responses.by_status.insert("200 50,*,422".to_owned(), 3);
+        refused.responses.lines.push("50,1,422".to_owned());
         assert_eq!(facts(std::slice::from_ref(&refused))[2].found, "50,1,422");
         assert_eq!(wrong(&[refused]), ["posts not acknowledged"]);
         assert_eq!(wrong(&[turns(Kind::Reading, [0, 0], "201")]), ["ways without posts"]);

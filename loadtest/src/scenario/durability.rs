@@ -17,7 +17,7 @@ use crate::cli::{Durability, ObjectKind, Stop};
 use crate::devices;
 use crate::error::Error;
 use crate::ledger::{Outcome, Watch};
-use crate::poster::{Answers, Poster};
+use crate::poster::{Poster, Responses};
 use crate::random;
 use crate::read_back::read_back;
 use crate::report::{Report, Round};
@@ -108,7 +108,7 @@ async fn play(
     };
     let ready_after = ended.elapsed();
     over.store(true, Ordering::Relaxed);
-    let answers = writers.await.map_err(|error| Error::Refused(error.to_string()))?;
+    let responses = writers.await.map_err(|error| Error::Refused(error.to_string()))?;
 
     server.wait_until_ready(&bench.target).await?;
     let kinds: Vec<Kind> = settings.kinds.iter().map(|written| written.kind()).collect();
@@ -118,8 +118,8 @@ async fn play(
         stop: stop.name(),
         ended_after_ms: ends_after.as_millis() as u64,
         ready_after_ms: ready_after.as_millis() as u64,
-        refused: answers.refused(),
-        by_status: answers.by_status,
+        refused: responses.refused(),
+        by_status: responses.by_status,
         ledger: run.audit(),
     };
     Ok((round, server))
@@ -137,7 +137,7 @@ async fn write(
     target: Arc<crate::target::Target>,
     settings: Durability,
     over: Arc<AtomicBool>,
-) -> Answers {
+) -> Responses {
     let schedule = Schedule { start: run.now(), per_second: settings.rate, count: u64::MAX / 1_000_001 };
     let (sender, dues) = mpsc::unbounded_channel();
     let dues = Arc::new(Mutex::new((0, dues)));
@@ -150,13 +150,13 @@ async fn write(
     }
     let paced = Arc::clone(&run);
     let pacer = std::thread::spawn(move || schedule.pace(&paced, &[sender]));
-    let mut answers = Answers::new();
+    let mut responses = Responses::new();
     while let Some(Ok(writer)) = writers.join_next().await {
-        answers.add(&writer);
+        responses.add(&writer);
     }
     drop(dues);
     pacer.join().ok();
-    answers
+    responses
 }
 
 type Dues = Arc<Mutex<(u64, mpsc::UnboundedReceiver<u64>)>>;
@@ -167,7 +167,7 @@ async fn write_some(
     ids: Arc<Vec<String>>,
     kinds: Vec<ObjectKind>,
     over: Arc<AtomicBool>,
-) -> Answers {
+) -> Responses {
     while !over.load(Ordering::Relaxed) {
         let index = {
             let mut dues = dues.lock().await;
@@ -184,7 +184,7 @@ async fn write_some(
             tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
         }
     }
-    poster.answers
+    poster.responses
 }
 
 /// Returns the kinds in turn; some of the measurements in collections.

@@ -21,8 +21,8 @@ pub(super) async fn run(bench: &Bench, settings: &Fanout) -> Result<Report, Erro
     let ids = devices::create(&bench.target, 1).await?;
     let run = Arc::new(Run::new(1));
     let before = bench.memory();
-    let seats = seats(&run, &ids[0], settings);
-    let audience = Audience::open(&bench.target, &run, seats, bench.common.connecting).await?;
+    let client_specs = client_specs(&run, &ids[0], settings);
+    let audience = Audience::open(&bench.target, &run, client_specs, bench.common.connecting).await?;
     let held = bench.memory_at_rest().await;
 
     let warm_up = broadcast(bench, &run, &ids[0], settings.warmup).await;
@@ -36,7 +36,7 @@ pub(super) async fn run(bench: &Bench, settings: &Fanout) -> Result<Report, Erro
     let clients = audience.close();
     let ledger = run.audit();
 
-    let failures = warm_up.answers.failures() + poster.answers.failures();
+    let failures = warm_up.responses.failures() + poster.responses.failures();
     let latency = run.latency();
     Ok(Report {
         seconds,
@@ -44,7 +44,7 @@ pub(super) async fn run(bench: &Bench, settings: &Fanout) -> Result<Report, Erro
             && failures == 0
             && clients.ended == 0
             && facts.iter().all(|fact| fact.holds),
-        posts: Some(Posts::of(&poster.answers, seconds)),
+        posts: Some(Posts::of(&poster.responses, seconds)),
         deliveries: Some(Deliveries::of(&latency, seconds)),
         memory: Memory::of(settings.clients as usize, before, held, after),
         cpu: Some(cpu.per_delivery(latency.len())),
@@ -56,17 +56,17 @@ pub(super) async fn run(bench: &Bench, settings: &Fanout) -> Result<Report, Erro
     })
 }
 
-fn seats(run: &Run, id: &str, settings: &Fanout) -> Vec<ClientSpec> {
+fn client_specs(run: &Run, id: &str, settings: &Fanout) -> Vec<ClientSpec> {
     let (watch, channel) = match settings.channel {
         SharedChannel::Device => (Watch::Device(0), format!("/alarms/{id}")),
         SharedChannel::Wildcard => (Watch::All, "/alarms/*".to_owned()),
     };
-    let seat = |_| ClientSpec {
+    let client_spec = |_| ClientSpec {
         receiver: run.add_receiver(watch),
         channel: channel.clone(),
         transport: settings.transport,
     };
-    (0..settings.clients).map(seat).collect()
+    (0..settings.clients).map(client_spec).collect()
 }
 
 /// Posts one alarm after the other for some seconds; ends early when one does not reach all clients in time.

@@ -21,10 +21,11 @@ pub(super) async fn run(bench: &Bench, settings: &Fleet) -> Result<Report, Error
     let ids = Arc::new(devices::create(&bench.target, settings.devices as usize).await?);
     let run = Arc::new(Run::new(ids.len()));
     let before = bench.memory();
-    let seats = seats(&run, &ids, &settings);
-    let polls = seats.len();
-    let long_polls = seats.iter().filter(|seat| seat.transport == Transport::LongPolling).count();
-    let audience = Audience::open(&bench.target, &run, seats, bench.common.connecting).await?;
+    let client_specs = client_specs(&run, &ids, &settings);
+    let polls = client_specs.len();
+    let long_polls =
+        client_specs.iter().filter(|client_spec| client_spec.transport == Transport::LongPolling).count();
+    let audience = Audience::open(&bench.target, &run, client_specs, bench.common.connecting).await?;
     let held = bench.memory_at_rest().await;
 
     let window = bench.open_window();
@@ -40,7 +41,7 @@ pub(super) async fn run(bench: &Bench, settings: &Fleet) -> Result<Report, Error
     };
     let (speaking, posters) = (speaking as usize, settings.posters as usize);
     let turns = |number| (number as usize..speaking).step_by(posters).cycle();
-    let answers = ordered::post_all(&run, &ids, load, poster, turns).await;
+    let responses = ordered::post_all(&run, &ids, load, poster, turns).await;
     bench.drain(&run).await;
     let (_, cpu) = bench.close_window(&window);
     let after = bench.memory_at_rest().await;
@@ -52,10 +53,10 @@ pub(super) async fn run(bench: &Bench, settings: &Fleet) -> Result<Report, Error
     Ok(Report {
         seconds,
         clean: ledger.is_clean()
-            && answers.failures() == 0
+            && responses.failures() == 0
             && clients.ended == 0
             && facts.iter().all(|fact| fact.holds),
-        posts: Some(Posts::of(&answers, seconds)),
+        posts: Some(Posts::of(&responses, seconds)),
         deliveries: Some(Deliveries::of(&run.latency(), seconds)),
         memory: Memory::of(polls, before, held, after),
         // The window includes the posts before the measurement.
@@ -68,17 +69,17 @@ pub(super) async fn run(bench: &Bench, settings: &Fleet) -> Result<Report, Error
     })
 }
 
-fn seats(run: &Run, ids: &[String], settings: &Fleet) -> Vec<ClientSpec> {
+fn client_specs(run: &Run, ids: &[String], settings: &Fleet) -> Vec<ClientSpec> {
     let channel = settings.kind.channel();
-    let device_seats = (0..).zip(ids).map(|(device, id)| ClientSpec {
+    let of_devices = (0..).zip(ids).map(|(device, id)| ClientSpec {
         receiver: run.add_receiver(Watch::Device(device)),
         channel: format!("{channel}/{id}"),
         transport: Transport::LongPolling,
     });
-    let dashboard_seats = (0..settings.dashboards).map(|dashboard| ClientSpec {
+    let of_dashboards = (0..settings.dashboards).map(|dashboard| ClientSpec {
         receiver: run.add_receiver(Watch::All),
         channel: format!("{channel}/*"),
         transport: if dashboard % 2 == 0 { Transport::LongPolling } else { Transport::WebSocket },
     });
-    device_seats.chain(dashboard_seats).collect()
+    of_devices.chain(of_dashboards).collect()
 }

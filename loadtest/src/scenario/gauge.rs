@@ -9,7 +9,7 @@ use crate::target::Target;
 
 const GAUGE: &str = "platform_long_polls_parked";
 /// The interval of the samples. Rendering all metrics costs CPU time that is not to be measured.
-const GLANCE: Duration = Duration::from_millis(500);
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The gauge of held polls, sampled repeatedly.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl ParkedPolls {
     pub(super) async fn emptied(&mut self, limit: Duration) {
         let started = Instant::now();
         while started.elapsed() < limit && self.look().await.is_ok_and(|parked| parked > self.base) {
-            tokio::time::sleep(GLANCE).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
         }
         self.looks.clear();
     }
@@ -66,7 +66,7 @@ impl ParkedPolls {
                     return;
                 }
             }
-            tokio::time::sleep(GLANCE).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
         }
     }
 
@@ -124,14 +124,14 @@ mod tests {
 
     #[test]
     fn times_at_which_shares_were_held_are_reported() {
-        let told = |looks: &[(u64, u64)]| {
+        let facts_of = |looks: &[(u64, u64)]| {
             let look = |&(seconds, parked)| Sample { after: Duration::from_secs(seconds), parked };
             facts(&looks.iter().map(look).collect::<Vec<_>>(), 10, Duration::from_secs(20))
         };
-        let all = told(&[(1, 4), (2, 7), (3, 10)]);
+        let all = facts_of(&[(1, 4), (2, 7), (3, 10)]);
         assert_eq!(all.iter().map(|fact| &*fact.found).collect::<Vec<_>>(), ["2.00 s", "3.00 s", "3.00 s"]);
         assert!(all.iter().all(|fact| fact.holds));
-        assert!(!told(&[(1, 9)])[2].holds);
-        assert!(!told(&[(21, 10)])[2].holds);
+        assert!(!facts_of(&[(1, 9)])[2].holds);
+        assert!(!facts_of(&[(21, 10)])[2].holds);
     }
 }

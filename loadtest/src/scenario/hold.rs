@@ -19,7 +19,7 @@ pub(super) async fn run(bench: &Bench, settings: &Hold) -> Result<Report, Error>
     let run = Arc::new(Run::new(ids.len()));
     let before = bench.memory();
     let channels = (0..settings.devices).zip(&ids).cycle();
-    let seats: Vec<ClientSpec> = channels
+    let client_specs: Vec<ClientSpec> = channels
         .take(settings.clients as usize)
         .map(|(device, id)| ClientSpec {
             receiver: run.add_receiver(Watch::Device(device)),
@@ -27,7 +27,7 @@ pub(super) async fn run(bench: &Bench, settings: &Hold) -> Result<Report, Error>
             transport: settings.transport,
         })
         .collect();
-    let audience = Audience::open(&bench.target, &run, seats, bench.common.connecting).await?;
+    let audience = Audience::open(&bench.target, &run, client_specs, bench.common.connecting).await?;
     let held = bench.memory_at_rest().await;
     let window = bench.open_window();
     Progress::pass("holding", Instant::now() + Duration::from_secs(settings.seconds)).await;

@@ -47,9 +47,9 @@ pub(super) async fn run(bench: &Bench, settings: &Measurements) -> Result<Report
         (None, None) => {
             let &Measurements { connections, warmup, seconds, .. } = settings;
             let load = Load { connections, warmup, seconds };
-            let (answers, seconds, cpu) = closed_loop::post_all(bench, &run, &ids, load, poster).await;
-            let posts = Some(Posts::of_rows(&answers, seconds, kind.rows()));
-            let clean = answers.failures() == 0;
+            let (responses, seconds, cpu) = closed_loop::post_all(bench, &run, &ids, load, poster).await;
+            let posts = Some(Posts::of_rows(&responses, seconds, kind.rows()));
+            let clean = responses.failures() == 0;
             Report { seconds, clean, posts, cpu: Some(cpu), ..bench.report("measurements", settings) }
         }
     };
@@ -103,11 +103,11 @@ async fn climb(bench: &Bench, settings: &Measurements, mut posters: OpenLoop, ra
 }
 
 fn step(rate: u32, seconds: u64, outcomes: &Outcomes) -> Step {
-    let latency = Latency::of(&outcomes.answers.latency);
-    let failed = outcomes.answers.failures();
+    let latency = Latency::of(&outcomes.responses.latency);
+    let failed = outcomes.responses.failures();
     Step {
         rate,
-        per_second: outcomes.answers.latency.len() as f64 / seconds as f64,
+        per_second: outcomes.responses.latency.len() as f64 / seconds as f64,
         broke: failed > 0 || outcomes.unsent > 0 || !latency.is_within(BROKEN),
         failed,
         late: outcomes.late,
@@ -119,14 +119,14 @@ fn step(rate: u32, seconds: u64, outcomes: &Outcomes) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::poster::Answers;
+    use crate::poster::Responses;
 
     fn outcomes(milliseconds: u64, failures: u64, unsent: u64) -> Outcomes {
-        let mut answers = Answers::new();
-        answers.latency.record_n(milliseconds * 1000, 100).unwrap();
-        answers.by_status.insert("201".to_owned(), 100);
-        answers.by_status.insert("no response".to_owned(), failures);
-        Outcomes { answers, late: 0, unsent }
+        let mut responses = Responses::new();
+        responses.latency.record_n(milliseconds * 1000, 100).unwrap();
+        responses.by_status.insert("201".to_owned(), 100);
+        responses.by_status.insert("no response".to_owned(), failures);
+        Outcomes { responses, late: 0, unsent }
     }
 
     #[test]

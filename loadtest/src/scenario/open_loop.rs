@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 
 use crate::ledger::Outcome;
-use crate::poster::{Answers, Poster};
+use crate::poster::{Poster, Responses};
 use crate::run::Run;
 use crate::schedule::Schedule;
 
@@ -24,7 +24,7 @@ const OVERTIME: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Outcomes {
     /// The responses to the posts that were sent.
-    pub(super) answers: Answers,
+    pub(super) responses: Responses,
     /// The posts that were sent more than 10 ms after they were due, because every connection was waiting.
     pub(super) late: u64,
     /// The posts that were not sent within 5 s.
@@ -69,9 +69,9 @@ impl OpenLoop {
         }
         let run = Arc::clone(&self.run);
         let pacer = std::thread::spawn(move || schedule.pace(&run, &[sender]));
-        let mut outcomes = Outcomes { answers: Answers::new(), late: 0, unsent: 0 };
+        let mut outcomes = Outcomes { responses: Responses::new(), late: 0, unsent: 0 };
         while let Some(Ok(mut worker)) = workers.join_next().await {
-            outcomes.answers.add(&worker.poster.measure_from(u64::MAX));
+            outcomes.responses.add(&worker.poster.measure_from(u64::MAX));
             outcomes.late += worker.late;
             outcomes.unsent += worker.unsent;
             self.posters.push(worker.poster);

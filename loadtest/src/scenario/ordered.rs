@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::poster::{Answers, Poster};
+use crate::poster::{Poster, Responses};
 use crate::progress::Progress;
 use crate::random;
 use crate::run::Run;
@@ -50,7 +50,7 @@ pub(super) async fn post_all<Turns>(
     load: Load,
     poster: impl Fn(u64) -> Poster,
     turns: impl Fn(u32) -> Turns,
-) -> Answers
+) -> Responses
 where
     Turns: Iterator<Item = usize> + Send + 'static,
 {
@@ -71,12 +71,12 @@ where
     let paced_run = Arc::clone(run);
     let pacer = std::thread::spawn(move || schedule.pace(&paced_run, &paced));
     Progress::pass("posting", run.instant(schedule.end())).await;
-    let mut answers = Answers::new();
+    let mut responses = Responses::new();
     while let Some(Ok(poster)) = posters.join_next().await {
-        answers.add(&poster);
+        responses.add(&poster);
     }
     pacer.join().ok();
-    answers
+    responses
 }
 
 async fn post_some(
@@ -84,12 +84,12 @@ async fn post_some(
     mut dues: mpsc::UnboundedReceiver<u64>,
     mut turns: impl Iterator<Item = usize>,
     ids: Arc<Vec<String>>,
-) -> Answers {
+) -> Responses {
     while let Some((due, device)) = dues.recv().await.zip(turns.next()) {
         if poster.lateness(due) > OVERTIME {
             break;
         }
         poster.post(device as u32, &ids[device], due).await;
     }
-    poster.answers
+    poster.responses
 }

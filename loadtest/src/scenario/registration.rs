@@ -13,12 +13,12 @@ use crate::cli::Registration;
 use crate::error::Error;
 use crate::fleet_registration::{Fleet, Rows, Upload};
 use crate::long_polling;
-use crate::poster::Answers;
+use crate::poster::Responses;
 use crate::report::{Fact, Posts, Report};
 use crate::server_process::Process;
 
 /// The interval of samples of the server's memory.
-const GLANCE: Duration = Duration::from_millis(200);
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Runs the scenario.
 pub(super) async fn run(bench: &Bench, settings: &Registration) -> Result<Report, Error> {
@@ -58,10 +58,10 @@ pub(super) async fn run(bench: &Bench, settings: &Registration) -> Result<Report
 
 /// Returns the figures of the only post, with its rows per second.
 fn posts(upload: &Upload, settings: &Registration) -> Posts {
-    let mut answers = Answers::new();
-    answers.by_status.insert("201".to_owned(), 1);
-    answers.latency.saturating_record(upload.took.as_micros() as u64);
-    Posts::of_rows(&answers, upload.took.as_secs_f64(), settings.rows)
+    let mut responses = Responses::new();
+    responses.by_status.insert("201".to_owned(), 1);
+    responses.latency.saturating_record(upload.took.as_micros() as u64);
+    Posts::of_rows(&responses, upload.took.as_secs_f64(), settings.rows)
 }
 
 /// Checks that every row created a device, and fast enough.
@@ -114,7 +114,7 @@ impl MemoryWatch {
         let looks = tokio::spawn(async move {
             loop {
                 seen.fetch_max(server.memory().unwrap_or_default(), Ordering::Relaxed);
-                tokio::time::sleep(GLANCE).await;
+                tokio::time::sleep(CHECK_INTERVAL).await;
             }
         });
         Self { most, looks }

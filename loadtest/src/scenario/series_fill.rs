@@ -11,7 +11,7 @@ use crate::body::Kind;
 use crate::cli::SeriesFill;
 use crate::devices;
 use crate::error::Error;
-use crate::poster::Answers;
+use crate::poster::Responses;
 use crate::progress::Progress;
 use crate::report::{Posts, Report};
 use crate::target::Target;
@@ -36,12 +36,12 @@ pub(super) async fn run(bench: &Bench, settings: &SeriesFill) -> Result<Report, 
         };
         senders.spawn(sender.send());
     }
-    let mut answers = Answers::new();
+    let mut responses = Responses::new();
     while let Some(sent) = senders.join_next().await {
-        answers.add(&sent.map_err(|error| Error::Refused(error.to_string()))??);
+        responses.add(&sent.map_err(|error| Error::Refused(error.to_string()))??);
     }
     let (seconds, cpu) = bench.close_window(&window);
-    let posts = Some(Posts::of_rows(&answers, seconds, settings.per_post));
+    let posts = Some(Posts::of_rows(&responses, seconds, settings.per_post));
     eprintln!("filled source {}", ids[0]);
     Ok(Report { seconds, clean: true, posts, cpu: Some(cpu), ..bench.report("series-fill", settings) })
 }
@@ -57,15 +57,15 @@ struct Sender {
 impl Sender {
     /// Sends collections until the year is complete; a rejected one ends it, because the year would have a
     /// gap.
-    async fn send(self) -> Result<Answers, Error> {
+    async fn send(self) -> Result<Responses, Error> {
         let step = "sending a collection";
         let SeriesFill { minutes, per_post, .. } = self.settings;
         let mut connection = self.target.connect().await?;
-        let mut answers = Answers::new();
+        let mut responses = Responses::new();
         loop {
             let first = self.next.fetch_add(per_post, Ordering::Relaxed);
             if first >= minutes {
-                return Ok(answers);
+                return Ok(responses);
             }
             let body = year::collection(&self.source, first, per_post.min(minutes - first));
             let path = Kind::Measurements(per_post).path();
@@ -75,8 +75,8 @@ impl Sender {
             if response.status != 201 {
                 return Err(Error::status(step, response.status, response.body));
             }
-            answers.latency.saturating_record(sent.elapsed().as_micros() as u64);
-            *answers.by_status.entry("201".to_owned()).or_default() += 1;
+            responses.latency.saturating_record(sent.elapsed().as_micros() as u64);
+            *responses.by_status.entry("201".to_owned()).or_default() += 1;
             self.progress.advance();
         }
     }

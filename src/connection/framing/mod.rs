@@ -27,9 +27,9 @@ const FRAMING: [&str; 4] = [CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE, "connect
 /// The state of the requests of a connection.
 #[derive(Debug)]
 pub(super) struct Requests {
-    place: Position,
-    /// An incomplete head. It passes when it is complete.
-    begun: Vec<u8>,
+    position: Position,
+    /// The bytes of an incomplete head. They pass when the head is complete.
+    incomplete_head: Vec<u8>,
 }
 
 /// The position of the next byte within a request.
@@ -64,19 +64,19 @@ pub(super) enum Passing {
 
 impl Requests {
     pub(super) fn new() -> Self {
-        Self { place: Position::Head, begun: Vec::new() }
+        Self { position: Position::Head, incomplete_head: Vec::new() }
     }
 
     /// Returns whether the body of a request was broken. The bytes after it are not part of the body, and the start of
     /// the next request is unknown.
     pub(super) fn are_broken(&self) -> bool {
-        matches!(self.place, Position::Broken)
+        matches!(self.position, Position::Broken)
     }
 
     /// Returns the bytes that pass for these received bytes.
     pub(super) fn follow(&mut self, bytes: &[u8]) -> Passing {
-        if !self.begun.is_empty() {
-            let mut both = std::mem::take(&mut self.begun);
+        if !self.incomplete_head.is_empty() {
+            let mut both = std::mem::take(&mut self.incomplete_head);
             both.extend_from_slice(bytes);
             let (passing, more) = self.pass(&both);
             both.truncate(passing);
@@ -94,34 +94,34 @@ impl Requests {
         let mut at = 0;
         while at < bytes.len() {
             let rest = &bytes[at..];
-            match &mut self.place {
+            match &mut self.position {
                 Position::Beyond => return (bytes.len(), None),
                 Position::End | Position::Broken => return (at, None),
                 Position::Body { left, is_last } => {
                     let passing = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
                     (*left, at) = (*left - passing as u64, at + passing);
                     if *left == 0 {
-                        self.place = Position::behind(*is_last);
+                        self.position = Position::after_request(*is_last);
                     }
                 }
                 Position::Chunks { chunks, is_last } => match chunks.follow(rest) {
                     Followed::Within => return (bytes.len(), None),
-                    Followed::To(end) => (self.place, at) = (Position::behind(*is_last), at + end),
-                    Followed::Broken(end) => (self.place, at) = (Position::Broken, at + end),
+                    Followed::To(end) => (self.position, at) = (Position::after_request(*is_last), at + end),
+                    Followed::Broken(end) => (self.position, at) = (Position::Broken, at + end),
                 },
-                Position::Head => match look(rest) {
-                    Look::Incomplete => {
-                        self.begun = rest.to_vec();
+                Position::Head => match parse_head(rest) {
+                    ParsedHead::Incomplete => {
+                        self.incomplete_head = rest.to_vec();
                         return (at, None);
                     }
-                    Look::Unreadable => self.place = Position::Beyond,
-                    Look::Overlong => {
-                        self.place = Position::End;
+                    ParsedHead::Unreadable => self.position = Position::Beyond,
+                    ParsedHead::Overlong => {
+                        self.position = Position::End;
                         let request =
                             format!("GET {OVERLONG} HTTP/1.1\r\nhost:\r\nconnection: close\r\n\r\n");
                         return (at, Some(request.into()));
                     }
-                    Look::Head(length, behind) => (self.place, at) = (behind, at + length),
+                    ParsedHead::Head(length, after) => (self.position, at) = (after, at + length),
                 },
             }
         }
@@ -131,12 +131,12 @@ impl Requests {
 
 impl Position {
     /// Returns the position after a request.
-    fn behind(is_last: bool) -> Self {
+    fn after_request(is_last: bool) -> Self {
         if is_last { Self::End } else { Self::Head }
     }
 
     /// Returns the position after the head of a request.
-    fn behind_head(request: &httparse::Request<'_, '_>) -> Self {
+    fn after_head(request: &httparse::Request<'_, '_>) -> Self {
         let is_old = request.version == Some(0);
         let (mut is_chunked, mut is_socket, mut length) = (false, false, 0);
         let mut connection = None;
@@ -148,33 +148,33 @@ impl Position {
                 CONTENT_LENGTH => length = value.parse().unwrap_or(0),
                 TRANSFER_ENCODING => is_chunked |= !is_old && value.eq_ignore_ascii_case("chunked"),
                 UPGRADE => is_socket |= value.eq_ignore_ascii_case("websocket"),
-                _ => connection = value.split(',').map(str::trim).fold(connection, After::and),
+                _ => connection = value.split(',').map(str::trim).fold(connection, ConnectionOption::and),
             }
         }
         let is_last = match connection {
-            Some(After::Close) => true,
-            Some(After::KeepAlive) => false,
-            Some(After::Upgrade) | None => is_old,
+            Some(ConnectionOption::Close) => true,
+            Some(ConnectionOption::KeepAlive) => false,
+            Some(ConnectionOption::Upgrade) | None => is_old,
         };
         match (is_chunked, length) {
             (true, _) => Self::Chunks { chunks: Chunks::default(), is_last },
             (false, _) if is_socket => Self::Beyond,
             (false, 0) if request.method == Some("CONNECT") => Self::Beyond,
-            (false, 0) => Self::behind(is_last),
+            (false, 0) => Self::after_request(is_last),
             (false, left) => Self::Body { left, is_last },
         }
     }
 }
 
-/// The state of the connection after the response, according to the `Connection` header.
+/// The option of the `Connection` header that decides whether the connection continues after the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum After {
+enum ConnectionOption {
     Close,
     Upgrade,
     KeepAlive,
 }
 
-impl After {
+impl ConnectionOption {
     /// Combines the previous options with one more option of the header.
     fn and(before: Option<Self>, word: &str) -> Option<Self> {
         let is = |known: &str| word.eq_ignore_ascii_case(known);
@@ -195,7 +195,7 @@ fn text(value: &[u8]) -> Option<&str> {
 }
 
 /// The result of parsing bytes that begin with a head.
-enum Look {
+enum ParsedHead {
     Incomplete,
     Unreadable,
     /// The target is too long.
@@ -204,7 +204,7 @@ enum Look {
     Head(usize, Position),
 }
 
-fn look(bytes: &[u8]) -> Look {
+fn parse_head(bytes: &[u8]) -> ParsedHead {
     let mut headers = [const { MaybeUninit::uninit() }; HEADERS];
     let mut request = httparse::Request::new(&mut []);
     let parsed = request.parse_with_uninit_headers(bytes, &mut headers);
@@ -214,11 +214,11 @@ fn look(bytes: &[u8]) -> Look {
         (None, None) => 0,
     };
     match parsed {
-        Err(_) => Look::Unreadable,
-        Ok(_) if target > TARGET_BYTES => Look::Overlong,
-        Ok(httparse::Status::Complete(length)) => Look::Head(length, Position::behind_head(&request)),
-        Ok(httparse::Status::Partial) if bytes.len() >= HEAD_BYTES => Look::Unreadable,
-        Ok(httparse::Status::Partial) => Look::Incomplete,
+        Err(_) => ParsedHead::Unreadable,
+        Ok(_) if target > TARGET_BYTES => ParsedHead::Overlong,
+        Ok(httparse::Status::Complete(length)) => ParsedHead::Head(length, Position::after_head(&request)),
+        Ok(httparse::Status::Partial) if bytes.len() >= HEAD_BYTES => ParsedHead::Unreadable,
+        Ok(httparse::Status::Partial) => ParsedHead::Incomplete,
     }
 }
 

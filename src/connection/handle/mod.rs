@@ -74,7 +74,7 @@ struct HandleState {
     upgraded: RefCell<Option<LocalBoxFuture<'static, ()>>>,
 }
 
-/// The location of the request body.
+/// How far the reader of the request body has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyIs {
     /// There is no body, or nobody reads it.
@@ -170,7 +170,7 @@ impl ConnectionHandle {
         self.0.stream.borrow().bound_send_buffer();
     }
 
-    /// Sets the location of the request body.
+    /// Records how far the reader of the request body has got.
     pub(crate) fn body_is(&self, body: BodyIs) {
         self.0.body.set(body);
         if body != BodyIs::Underway

@@ -23,7 +23,7 @@ use crate::realtime::Held;
 
 /// The data that a held row still needs of its request.
 pub(super) struct HeldRow {
-    /// What the protocol uses of the server.
+    /// The parts of the server that the protocol uses.
     pub(super) csv: web::Data<Csv>,
     /// The tenant whose template sets are used.
     pub(super) tenant: TenantId,

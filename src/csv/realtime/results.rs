@@ -25,7 +25,7 @@ use crate::http::error::Result;
 /// The time after which other requests of this thread get a turn.
 const TURN: Duration = Duration::from_millis(5);
 /// The size of a response in bytes after which further notifications wait for the next connect.
-const ANSWER_BYTES: usize = 16 << 20;
+const RESPONSE_BYTES: usize = 16 << 20;
 /// The request line in results: a notification belongs to no line, so the first is used (S-53).
 const LINE: usize = 1;
 
@@ -74,7 +74,7 @@ pub(super) async fn evaluate(
             bytes += evaluator.evaluate(&object, grouped, &mut answer).await?;
         }
         count += 1;
-        if bytes > ANSWER_BYTES {
+        if bytes > RESPONSE_BYTES {
             break;
         }
     }
@@ -106,7 +106,7 @@ impl Evaluator<'_> {
         for at in 0..self.sets.len() {
             let mut lines = Lines::default();
             match &self.sets[at].1 {
-                _ if bytes > ANSWER_BYTES => {
+                _ if bytes > RESPONSE_BYTES => {
                     Refusal::Rest(StatusCode::PAYLOAD_TOO_LARGE).write(LINE, &mut lines);
                 }
                 Set::Registered(known) => known.set.evaluate(object, LINE, &mut lines),

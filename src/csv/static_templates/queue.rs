@@ -38,7 +38,7 @@ pub(super) struct Pages<'r> {
     /// The number of operations of the next page: fewer after a response that was too large.
     size: u32,
     /// The position of the next page; `None` after the last one.
-    place: Option<String>,
+    position: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -88,7 +88,7 @@ impl OperationQueue {
         };
         filter.append_pair("status", status.as_str());
         filter.extend_pairs(fragment.map(|fragment| ("fragmentType", fragment)));
-        Pages { rest, filter: filter.finish(), most, size: most, place: Some(String::new()) }
+        Pages { rest, filter: filter.finish(), most, size: most, position: Some(String::new()) }
     }
 }
 
@@ -98,9 +98,9 @@ impl Pages<'_> {
     /// # Errors
     /// The error of a call.
     pub(super) async fn next<T: DeserializeOwned>(&mut self) -> Result<Option<Vec<T>>, Refusal> {
-        let Some(place) = &self.place else { return Ok(None) };
+        let Some(position) = &self.position else { return Ok(None) };
         let page = loop {
-            let uri = format!("{OPERATIONS}?{}&pageSize={}{place}", self.filter, self.size);
+            let uri = format!("{OPERATIONS}?{}&pageSize={}{position}", self.filter, self.size);
             let page = match self.rest.call(Call::get(uri)).await {
                 Ok(answer) => answer.parsed::<OperationPage<T>>().await,
                 Err(refusal) => Err(refusal),
@@ -114,18 +114,18 @@ impl Pages<'_> {
         };
         let page = page.ok_or(Refusal::Rest(StatusCode::INTERNAL_SERVER_ERROR))?;
         self.size = self.size.saturating_mul(2).min(self.most);
-        self.place = page.next.as_deref().map(place_of);
+        self.position = page.next.as_deref().map(position_of);
         Ok(Some(page.operations))
     }
 }
 
 /// Returns the parameters of a `next` link that hold the position of its page.
-fn place_of(link: &str) -> String {
+fn position_of(link: &str) -> String {
     let query = link.split_once('?').map_or("", |(_, query)| query);
-    let place = form_urlencoded::parse(query.as_bytes())
+    let position = form_urlencoded::parse(query.as_bytes())
         .filter(|(name, _)| ["currentPage", "after"].contains(&name.as_ref()));
     let mut parameters = Serializer::new(String::from("&"));
-    parameters.extend_pairs(place);
+    parameters.extend_pairs(position);
     parameters.finish()
 }
 

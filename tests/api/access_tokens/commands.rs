@@ -22,7 +22,7 @@ pub(crate) fn fail(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-async fn ask(program: &Program, printed: &str) -> crate::harness::Answer {
+async fn ask(program: &Program, printed: &str) -> crate::harness::Response {
     let (id, secret) = printed.trim_end().split_once(' ').unwrap();
     let body = json!({"grantType": "client_credentials", "clientId": id, "clientSecret": secret});
     Caller::new(program.base(), None).request("POST", TOKENS).json(&body).send().await

@@ -11,7 +11,7 @@ use crate::harness::{Caller, REALTIME, Socket, TestServer, eventually, reply};
 const SHORT: Duration = Duration::from_secs(2);
 const PING: Duration = Duration::from_millis(200);
 
-/// Its tokens are good for two seconds.
+/// Starts a server whose tokens are valid for two seconds.
 async fn forgetful_server() -> TestServer {
     TestServer::start_with(|settings| settings.limits.access_token = SHORT).await
 }

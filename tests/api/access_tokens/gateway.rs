@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::{CLIENTS, Client, OBJECTS, TOKENS, client};
 use crate::harness::{
-    ADMIN_PASSWORD, Answer, BOOTSTRAP_PASSWORD, REALTIME, Socket, TestServer, eventually, handshake,
+    ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, REALTIME, Response, Socket, TestServer, eventually, handshake,
 };
 
-/// A server that checks, and one on the same database that does not.
+/// Starts a server with the gateway check, and one on the same database without it.
 async fn servers() -> (TestServer, TestServer) {
     let open = TestServer::start().await;
     let checking =
@@ -17,14 +17,14 @@ async fn servers() -> (TestServer, TestServer) {
     (open, checking)
 }
 
-fn assert_refused(answer: &Answer, text: &str, code: &str) {
+fn assert_refused(answer: &Response, text: &str, code: &str) {
     assert_eq!((answer.status, answer.header("WWW-Authenticate")), (401, Some("Bearer")), "{}", answer.text);
     assert_eq!(answer.header("Content-Type"), Some("application/json"));
     let body = json!({"fault": {"faultstring": text, "detail": {"errorcode": code}}});
     assert_eq!(answer.text, body.to_string());
 }
 
-fn assert_invalid(answer: &Answer) {
+fn assert_invalid(answer: &Response) {
     assert_refused(answer, "Invalid Access Token", "keymanagement.service.invalid_access_token");
 }
 

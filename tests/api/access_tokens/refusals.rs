@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Client, TOKENS, client};
-use crate::harness::{Answer, TestDatabase, TestServer, eventually};
+use crate::harness::{Response, TestDatabase, TestServer, eventually};
 
 /// Whether this is the body of T-03.
-fn assert_refused(answer: &Answer, status: u16, code: &str, text: &str) {
+fn assert_refused(answer: &Response, status: u16, code: &str, text: &str) {
     assert_eq!(
         (answer.status, answer.header("Content-Type")),
         (status, Some("application/json")),
@@ -19,7 +19,7 @@ fn assert_refused(answer: &Answer, status: u16, code: &str, text: &str) {
     assert_eq!(answer.header("WWW-Authenticate"), None);
 }
 
-async fn post(server: &TestServer, body: &str) -> Answer {
+async fn post(server: &TestServer, body: &str) -> Response {
     let request = server.stranger().request("POST", TOKENS).header("Content-Type", "application/json");
     request.body(body).send().await
 }
@@ -169,7 +169,7 @@ async fn requests_beyond_so_many_a_minute_are_429_with_retry_after() {
     };
 
     let answers = futures_util::future::join_all((0..63).map(|_| ask("192.0.2.1"))).await;
-    let refused: Vec<&Answer> = answers.iter().filter(|answer| answer.status != 200).collect();
+    let refused: Vec<&Response> = answers.iter().filter(|answer| answer.status != 200).collect();
 
     // The bucket fills by one a second, so on a slow machine one more may have been let in.
     assert!((1..=3).contains(&refused.len()), "{} of 63 are refused", refused.len());

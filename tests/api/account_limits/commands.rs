@@ -6,7 +6,7 @@ use super::{ACCOUNT, OTHER};
 use crate::access_tokens::commands::{fail, succeed};
 use crate::harness::{Caller, Program, TestDatabase, run, scratch};
 
-async fn ask(program: &Program, account: &str, token: &str) -> crate::harness::Answer {
+async fn ask(program: &Program, account: &str, token: &str) -> crate::harness::Response {
     let request = Caller::new(program.base(), None).request("GET", &format!("/v2/{account}/limits"));
     request.header("X-Auth-Token", token.trim_end()).send().await
 }
@@ -82,7 +82,7 @@ async fn rates_are_configured_from_a_file_or_a_pipe() {
     let first = &rate[0]["limit"][0];
     let names: Vec<&String> = first.as_object().unwrap().keys().collect();
     assert_eq!(names, ["value", "verb", "remaining", "unit", "next-available"]);
-    // All remains, and the next call is possible now.
+    // Nothing of the rate is used up, and the next call is possible now.
     assert_eq!((&first["value"], &first["remaining"]), (&json!(10), &json!(10)));
     let now = first["next-available"].as_str().unwrap();
     assert!(now.len() == 24 && now.ends_with('Z') && now.starts_with("20"), "{now}");

@@ -3,12 +3,12 @@
 mod commands;
 mod query;
 
-use crate::harness::{Answer, TestServer};
+use crate::harness::{Response, TestServer};
 
 const ACCOUNT: &str = "0123456789abcdef0123456789abcdef";
 const OTHER: &str = "fedcba9876543210fedcba9876543210";
 
-/// Enters an account without anything of its own, and a token for it that is good for so many seconds.
+/// Adds an account without limits of its own, and a token for it that is valid for this many seconds.
 async fn enter(server: &TestServer, account: &str, seconds: f64) -> String {
     let statement = "INSERT INTO limit_accounts (id) VALUES ($1) ON CONFLICT DO NOTHING";
     server.database().execute(statement, &[&account]).await;
@@ -19,8 +19,8 @@ async fn enter(server: &TestServer, account: &str, seconds: f64) -> String {
     token
 }
 
-/// Asks for the limits of an account.
-async fn ask(server: &TestServer, account: &str, token: &str) -> Answer {
+/// Requests the limits of an account.
+async fn ask(server: &TestServer, account: &str, token: &str) -> Response {
     let request = server.stranger().request("GET", &format!("/v2/{account}/limits"));
     request.header("X-Auth-Token", token).send().await
 }

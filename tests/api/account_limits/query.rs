@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{ACCOUNT, OTHER, ask, enter};
-use crate::harness::{Answer, TestServer, eventually};
+use crate::harness::{Response, TestServer, eventually};
 
-fn assert_refused(answer: &Answer, status: u16, title: &str) {
+fn assert_refused(answer: &Response, status: u16, title: &str) {
     assert_eq!(
         (answer.status, answer.header("Content-Type")),
         (status, Some("application/json")),
@@ -86,7 +86,7 @@ async fn missing_unknown_and_expired_tokens_are_401_before_everything() {
     for account in [ACCOUNT, OTHER, "malformed", "%00"] {
         let path = format!("/v2/{account}/limits");
         assert_refused(&server.stranger().get(&path).await, 401, "Unauthorized");
-        // Other credentials are none here.
+        // Other credentials count as no credentials here.
         assert_refused(&server.admin().get(&path).await, 401, "Unauthorized");
         for token in [
             &*expired,

@@ -169,7 +169,7 @@ async fn each_changed_alarm_has_one_audit_record_and_the_others_none() {
         }],
     }]);
     assert_eq!(json!(records), expected);
-    // Those of the single PUTs before.
+    // These links were changed by single PUTs before.
     for link in &links[1..] {
         assert_eq!(server.database().audit_records(&id(link)).await.len(), 1);
     }
@@ -333,7 +333,7 @@ async fn alarms_that_devices_send_meanwhile_are_changed_once_and_counted() {
 
     assert_eq!(count_of(server.database(), "CLEARED").await, 5000);
     assert_eq!(server.database().count("audit_records").await, 5000);
-    // In the order of the commits: the last that is told of an alarm is how it stands.
+    // Notifications have the order of the commits, so the last one about an alarm shows its state.
     let mut last = std::collections::BTreeMap::new();
     for message in session.receive(5000 + 100).await {
         let alarm = &message["data"]["data"];
@@ -354,7 +354,7 @@ async fn of_two_servers_exactly_one_goes_on_with_what_was_left() {
     .await;
     let device = a.admin().create_device("pump").await;
     fill(&database, std::slice::from_ref(&device), 12_000).await;
-    // As a process leaves it that was killed in the middle.
+    // The row is as a process leaves it that was killed in the middle.
     let insert = "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, \
             user_name, base, place_time, place_id, fence, leased_until) \
         SELECT 'main', 7, 'CLEARED', '{ACTIVE}', '{}', '{}', '{}', 11990, 'operator', 'http://h', time, id, 3, now() \
@@ -371,7 +371,7 @@ async fn of_two_servers_exactly_one_goes_on_with_what_was_left() {
     })
     .await;
 
-    // Those behind the place, up to the last one meant, that were ACTIVE.
+    // The alarms after the stored position, up to the last one of the update, that were ACTIVE.
     let expected = (1001..=11_990).filter(|n| n % 10 != 0).count() as i64;
     assert_eq!(count_of(&database, "CLEARED").await, expected);
     let statement = "SELECT count(DISTINCT source), count(*), min(user_name) FROM audit_records";
@@ -390,13 +390,13 @@ async fn run_that_is_at_work_is_left_to_its_server() {
     .await;
     let device = server.admin().create_device("pump").await;
     fill(&database, &[device], 100).await;
-    // Another process is believed to be alive.
+    // The lease belongs to another process, which counts as alive.
     let insert = "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, \
             user_name, base, fence, leased_until) \
         VALUES ('main', 7, 'CLEARED', '{}', '{}', '{}', '{}', 100, 'operator', 'http://h', 1, now() + interval '1 hour')";
     database.execute(insert, &[]).await;
 
-    // Something of its own is carried out meanwhile.
+    // The server executes an update of its own meanwhile.
     assert_eq!(bulk(&server.admin(), "severity=MAJOR", CLEARED).await, 200);
 
     let statement = "SELECT fence FROM bulk_alarm_updates";

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Caller, TestServer, alarm_of, eventually, ids, without};
+use crate::harness::{Caller, Response, TestServer, alarm_of, eventually, ids, without};
 
 const OPTIONS: &str = "/tenant/options";
 
-async fn map(caller: &Caller, kind: &str, value: &str) -> Answer {
+async fn map(caller: &Caller, kind: &str, value: &str) -> Response {
     let option = json!({"category": "alarm.type.mapping", "key": kind, "value": value});
     caller.post(OPTIONS, &option).await
 }

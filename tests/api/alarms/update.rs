@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Caller, TestServer, alarm_of};
 
-async fn put(caller: &Caller, alarm: &Value, change: Value) -> crate::harness::Answer {
+async fn put(caller: &Caller, alarm: &Value, change: Value) -> crate::harness::Response {
     caller.put(alarm["self"].as_str().unwrap(), &change).await
 }
 

@@ -47,7 +47,7 @@ async fn first_megabyte_of_an_entry_may_have_any_ratio() {
     let server = TestServer::start().await;
     let admin = server.admin();
     let id = create(&admin, "HOSTED", "web").await;
-    // Of few bytes, as a page of one repeated line.
+    // Compressed to few bytes, as a page of one repeated line is.
     let page = Entry::deflated("page.txt", vec![b'a'; 900_000]);
     let noise: Vec<u8> = (0..20_000_u32)
         .flat_map(|n| ring::digest::digest(&ring::digest::SHA256, &n.to_le_bytes()).as_ref()[..8].to_vec())

@@ -1,4 +1,5 @@
-//! Archives that nobody means well with (W-02): refused with 422, the entry and the rule; and the version before stays.
+//! Malicious archives (W-02): they are rejected with 422, which names the entry and the rule, and the previous version
+//! stays.
 
 use super::{create, show, stored};
 use crate::harness::{Entry, LINK, TestServer, archive, end_of_archive, eventually, upload, web_archive};
@@ -18,7 +19,7 @@ fn changed(change: impl FnOnce(&mut Entry)) -> Vec<u8> {
     with(entry)
 }
 
-/// Archives, and what is said of them.
+/// Returns archives, each with the entry and the rule that the error names.
 fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
     let two = |one: &str, other: &str| {
         let entry = |name: &str| Entry::stored(name, if name.ends_with('/') { "" } else { "x" });

@@ -30,7 +30,7 @@ async fn show(caller: &Caller, id: &str) -> Value {
     caller.read(&format!("{APPLICATIONS}/{id}")).await
 }
 
-/// Binaries and their rows, of which an upload that came to nothing leaves none.
+/// Returns the numbers of binaries and of their rows; a failed upload leaves none.
 async fn stored(server: &TestServer) -> (i64, i64, i64) {
     let database = server.database();
     let count = async |table| database.count(table).await;

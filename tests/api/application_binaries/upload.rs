@@ -4,12 +4,12 @@ use serde_json::json;
 
 use super::{APPLICATIONS, create, show, stored};
 use crate::harness::{
-    ADMIN_PASSWORD, Answer, Caller, Entry, MEDIA, RawConnection, TestDatabase, TestServer, archive,
+    ADMIN_PASSWORD, Caller, Entry, MEDIA, RawConnection, Response, TestDatabase, TestServer, archive,
     eventually, form, service_archive, upload, web_archive,
 };
 
 /// Uploads with these headers.
-async fn upload_with(caller: &Caller, id: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Answer {
+async fn upload_with(caller: &Caller, id: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Response {
     let mut request = caller.request("POST", &format!("{APPLICATIONS}/{id}/binaries"));
     for (name, value) in headers {
         request = request.header(name, value);

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::{APPLICATIONS, create, external, hosted, microservice, plant7, two_tenants, with};
-use crate::harness::{Answer, Caller, TestServer, upload, web_archive, without};
+use crate::harness::{Caller, Response, TestServer, upload, web_archive, without};
 
-async fn clone_of(caller: &Caller, application: &str) -> Answer {
+async fn clone_of(caller: &Caller, application: &str) -> Response {
     caller.request("POST", &format!("{application}/clone")).accepting_json().send().await
 }
 

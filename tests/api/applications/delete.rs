@@ -118,13 +118,13 @@ async fn deletion_and_subscription_at_once_leave_no_half() {
         let application = create(&admin, &body).await;
         let subscribing = try_to_subscribe(&database, &application);
         let (deleted, subscribed) = tokio::join!(admin.delete(&application), subscribing);
-        // Whoever came first, the other was refused.
+        // One request came first, and the other one was rejected.
         let expected = if subscribed { 409 } else { 204 };
         assert_eq!(deleted.status, expected, "round {round}");
     }
 }
 
-/// Whether a subscription was entered.
+/// Returns whether a subscription was added.
 async fn try_to_subscribe(database: &TestDatabase, application: &str) -> bool {
     let statement = "INSERT INTO subscriptions (tenant, application, created_at) \
         SELECT 'plant7', id, now() FROM applications WHERE id = $1 FOR KEY SHARE";

@@ -8,7 +8,7 @@ use crate::harness::issuer::{
     KeyPair, OTHER, RSA_512, RSA_1024, RSA_1024_PKCS1, RSA_1536, RSA_2048, RSA_4096, claims, encode, now,
     tell, upload, withdraw,
 };
-use crate::harness::{ADMIN_PASSWORD, Answer, TestDatabase, TestServer, eventually, eventually_within};
+use crate::harness::{ADMIN_PASSWORD, Response, TestDatabase, TestServer, eventually, eventually_within};
 
 const OBJECTS: &str = "/inventory/managedObjects";
 
@@ -19,7 +19,7 @@ async fn server_with(key: KeyPair) -> TestServer {
     TestServer::start_on(&database, |_| {}).await
 }
 
-async fn get(server: &TestServer, token: &str) -> Answer {
+async fn get(server: &TestServer, token: &str) -> Response {
     server.stranger().with_token(token).get(OBJECTS).await
 }
 

@@ -7,7 +7,7 @@ use platform::config::Settings;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::harness::{ADMIN_PASSWORD, Answer, Caller, TestServer, eventually, soon};
+use crate::harness::{ADMIN_PASSWORD, Caller, Response, TestServer, eventually, soon};
 
 const OBJECTS: &str = "/inventory/managedObjects";
 /// A delay that does not end during a test.
@@ -16,7 +16,7 @@ const FOREVER: Duration = Duration::from_secs(60);
 const HERE: &str = "192.0.2.1";
 const ELSEWHERE: &str = "198.51.100.1";
 
-/// Two wrong passwords of an account are free; how long further ones wait.
+/// Returns settings with which two wrong passwords of an account are free and further ones wait this long.
 fn delaying(delay: Duration) -> impl FnOnce(&mut Settings) {
     move |settings| {
         settings.trusted_proxies = vec!["127.0.0.1".parse().unwrap()];
@@ -27,7 +27,7 @@ fn delaying(delay: Duration) -> impl FnOnce(&mut Settings) {
     }
 }
 
-/// A guess at a user's password.
+/// Returns a caller with a guess at a user's password.
 fn guess(server: &TestServer, user: &str, from: &str, password: &str) -> Caller {
     server.caller(user, password).from(from)
 }
@@ -40,15 +40,15 @@ async fn guess_wrong(server: &TestServer, user: &str, from: &str, count: usize) 
 }
 
 /// A request that runs concurrently.
-fn aside(caller: Caller) -> JoinHandle<Answer> {
+fn aside(caller: Caller) -> JoinHandle<Response> {
     tokio::spawn(async move { caller.get(OBJECTS).await })
 }
 
 /// Guesses until as many wait as one source may let wait for an account: the next is refused.
-async fn refused(server: &TestServer, user: &str, from: &str) -> Answer {
+async fn refused(server: &TestServer, user: &str, from: &str) -> Response {
     let mut passwords = (0..).map(|n| format!("yet-another-{n}"));
     eventually("a refusal", async || {
-        // One that waits goes on waiting.
+        // An attempt that waits continues to wait.
         let attempt = aside(guess(server, user, from, &passwords.next()?));
         let answer = tokio::time::timeout(Duration::from_millis(500), attempt).await.ok()?.unwrap();
         (answer.status == 429).then_some(answer)
@@ -140,7 +140,7 @@ async fn who_came_in_from_a_place_before_does_not_wait_for_guesses_made_elsewher
     let attacker = aside(guess(&server, "joe", ELSEWHERE, "wrong"));
     refused(&server, "joe", ELSEWHERE).await;
 
-    // What was remembered is dropped; the password must be verified again.
+    // The cached caller is dropped, so the password must be verified again.
     let roles: &[&str] = &["ROLE_ALARM_READ"];
     server.database().execute("UPDATE users SET roles = $1 WHERE name = 'joe'", &[&roles]).await;
     server.database().notify_user("joe").await;
@@ -305,7 +305,7 @@ fn guessers() -> impl Iterator<Item = String> {
 }
 
 /// Guesses from each address until its further ones wait, as they do for ever here, or are refused.
-async fn besiege(server: &TestServer, user: &str) -> Vec<JoinHandle<Answer>> {
+async fn besiege(server: &TestServer, user: &str) -> Vec<JoinHandle<Response>> {
     for from in guessers() {
         guess_wrong(server, user, &from, 2).await;
     }

@@ -98,7 +98,7 @@ async fn every_server_sees_a_connection_and_believes_in_it_for_a_while_only() {
     let _held = user.listen(&format!("/alarms/{device}")).await.hold().await;
     until_connection_is(&b.admin(), &device, json!("CONNECTED")).await;
 
-    // As it is when the process that holds it died a while ago.
+    // The row is as it is when its process died a while ago.
     database.execute("UPDATE presence SET connected_until = now()", &[]).await;
 
     assert_eq!(connection(&b.admin(), &device).await, Value::Null);

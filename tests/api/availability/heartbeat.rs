@@ -6,7 +6,7 @@ use super::{ALARMS, device_user, last_message, object, server, server_on, silenc
 use crate::harness::application_keys::{KEY, insert_application};
 use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, eventually};
 
-/// Moves the last message back and gives what is told of it then.
+/// Moves the last message back and returns the time that the server then shows.
 async fn fall_silent(server: &TestServer, device: &str) -> String {
     silence(server.database(), device, 1).await;
     last_message(&server.admin(), device).await

@@ -1,7 +1,7 @@
-//! Availability, maintenance, and what the server itself tells of managed objects (R-01 to R-06, A-09, A-12).
+//! Availability, maintenance, and the fragments that the server adds to managed objects (R-01 to R-06, A-09, A-12).
 //!
-//! Intervals are whole minutes and tests have none: they move the stored times back instead, which is all the server goes
-//! by.
+//! Intervals are whole minutes, for which tests cannot wait. They move the stored times back instead, which are all that
+//! the server reads.
 
 mod connection;
 #[path = "connection.rs"]
@@ -52,7 +52,7 @@ async fn listening(database: &TestDatabase, servers: i64) {
     .await;
 }
 
-/// As if servers had listened all the time: silence is not their own.
+/// Pretends that servers were running all the time, so that a silence is that of the device.
 async fn listened_for_long(database: &TestDatabase) {
     let statement = "UPDATE deployment SET value = '0' WHERE name = 'availability watched since'";
     assert_eq!(database.execute(statement, &[]).await, 1);
@@ -73,7 +73,7 @@ fn object(id: &str) -> String {
     format!("{OBJECTS}/{id}")
 }
 
-/// As if a device had been silent for so many minutes more.
+/// Pretends that a device was silent for this many more minutes.
 async fn silence(database: &TestDatabase, device: &str, minutes: i32) {
     let statement = "UPDATE availability SET last_message = last_message - make_interval(mins => $2), \
         counted_from = counted_from - make_interval(mins => $2) WHERE device = $1";
@@ -84,7 +84,7 @@ fn id(device: &str) -> i64 {
     device.parse().unwrap()
 }
 
-/// When a device was heard last, as far as the server tells.
+/// Returns when a device was last heard, as the server shows it.
 async fn last_message(caller: &Caller, device: &str) -> String {
     caller.read(&object(device)).await["plat_Availability"]["lastMessage"].as_str().unwrap().to_owned()
 }

@@ -6,7 +6,7 @@ use super::{device_user, last_message, listened_for_long, object, server, server
 use super::{sweeps_went_by, unavailability_alarms, until_alarm_is, watched};
 use crate::harness::{Caller, TestServer, redacted, without};
 
-/// A server that always listened, with a device that is silent; its user and its id.
+/// Starts a server with a silent device; returns its user and its id. The server counts as always running.
 async fn silent_pump() -> (TestServer, Caller, String) {
     let server = server().await;
     listened_for_long(server.database()).await;
@@ -137,7 +137,7 @@ async fn sweep_clears_what_a_server_left_that_died_in_between() {
     let (server, user, device) = silent_pump().await;
     until_alarm_is(&user, &device, "ACTIVE").await;
 
-    // Heard and written down, but not cleared.
+    // The device was heard and the time stored, but the alarm is not cleared yet.
     server.database().execute("UPDATE availability SET last_message = now()", &[]).await;
 
     until_alarm_is(&user, &device, "CLEARED").await;
@@ -155,7 +155,7 @@ async fn after_a_restart_devices_get_their_interval_again() {
     let server = server_on(&database).await;
     let admin = server.admin();
     let nobody = async |minutes: f64| {
-        // As if the start were so long ago.
+        // Pretends that the start was this long ago.
         let statement = "UPDATE deployment SET value = (extract(epoch FROM now()) - 60 * $1::float8)::text \
             WHERE name = 'availability watched since'";
         database.execute(statement, &[&minutes]).await;

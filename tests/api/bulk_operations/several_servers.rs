@@ -38,7 +38,7 @@ async fn run_whose_process_is_gone_is_taken_over_without_a_burst() {
     let admin = server.admin();
     let group = fleet(&database, 12).await;
     let link = plan(&admin, &later_of(&group)).await;
-    // As a process leaves it that was killed in the middle, long ago.
+    // The rows are as a process leaves them that was killed in the middle, long ago.
     let chosen = "INSERT INTO bulk_operation_targets (tenant, bulk_operation, position, device) \
         SELECT b.tenant, b.id, n, 1001 + n FROM bulk_operations b, generate_series(0, 11) n";
     database.execute(chosen, &[]).await;
@@ -72,7 +72,7 @@ async fn run_that_is_at_work_is_left_to_its_server() {
     let held = "UPDATE bulk_operations SET due_at = now(), leased_until = now() + interval '1 hour'";
     database.execute(held, &[]).await;
 
-    // Something of its own is carried out meanwhile, longer than several looks take.
+    // The server executes an operation of its own meanwhile, for longer than several checks take.
     completed(&admin, &plan(&admin, &bulk_of(&group, 1.0)).await).await;
 
     assert_eq!(database.count("operations").await, 3);

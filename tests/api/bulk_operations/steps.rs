@@ -18,7 +18,7 @@ async fn ramp_goes_on_where_it_was_after_the_database_was_away_and_is_not_compre
     under_way(&database, 4).await;
 
     postgres.stop();
-    // Longer than what is caught up.
+    // This is longer than the lateness that is caught up.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let back = OffsetDateTime::now_utc();
     postgres.start_again();
@@ -66,8 +66,8 @@ async fn step_that_was_made_without_its_end_being_heard_of_is_not_made_twice() {
     let link = plan(&admin, &bulk_of(&group, 0.3)).await;
     under_way(server.database(), 1).await;
 
-    // As a commit whose answer was lost: the place is further on than the process believes. The lock on the row keeps the run
-    // still meanwhile, and gives the place as it is after the step that may be under way.
+    // A commit whose response was lost: the position is further on than the process knows. The lock on the row stops the
+    // run meanwhile, and returns the position after the step that may be in progress.
     let steps = "WITH held AS ( \
             SELECT tenant, id, place FROM bulk_operations FOR UPDATE), \
         served AS ( \

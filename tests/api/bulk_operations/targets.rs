@@ -15,7 +15,7 @@ async fn dynamic(caller: &Caller, query: &Value) -> String {
     id_of(&caller.create("/inventory/managedObjects", &group).await)
 }
 
-/// Runs a bulk operation for a group to its end and returns whom it was for.
+/// Runs a bulk operation for a group to its end and returns the devices that got an operation.
 async fn told_by(server: &TestServer, group: &str) -> Vec<String> {
     completed(&server.admin(), &plan(&server.admin(), &bulk_of(group, 0.0)).await).await;
     devices(server.database()).await

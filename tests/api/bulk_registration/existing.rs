@@ -32,7 +32,7 @@ async fn known_user_gets_the_new_password_and_nothing_else() {
     assert_eq!(result, expected);
     assert_eq!(object_of(&admin, "plat_Serial", "a1").await, before);
     assert!(comes_in(&server.caller("device_a1", "another-secret-of-it")).await);
-    // Remembered credentials are dropped when the change is told.
+    // Cached credentials are dropped when the change is announced.
     crate::harness::eventually("the old password to be refused", async || {
         (!comes_in(&device).await).then_some(())
     })

@@ -3,7 +3,7 @@
 use super::{CONTENT_TYPE, REGISTRATIONS, SECRET, counts, fleet, form};
 use crate::harness::{Caller, Program, scratch};
 
-/// The most memory a process ever had, in kB; none where the system does not tell.
+/// Returns the peak memory of a process in kB; `None` where the system does not report it.
 fn peak(program: &Program) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", program.pid())).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

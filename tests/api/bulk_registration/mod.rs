@@ -15,12 +15,12 @@ mod tenants;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Caller};
+use crate::harness::{Caller, Response};
 
 const REGISTRATIONS: &str = "/devicecontrol/bulkNewDeviceRequests";
 const OBJECTS: &str = "/inventory/managedObjects";
 const CONTENT_TYPE: &str = "multipart/form-data; boundary=----boundary4711";
-/// A password that counts as made by a machine, so that many cost no time.
+/// A password that counts as generated, so that hashing many of them takes no time.
 const SECRET: &str = "secret-of-a-machine";
 
 /// A form with the part `file`.
@@ -31,7 +31,7 @@ fn form(file: impl AsRef<[u8]>) -> Vec<u8> {
 }
 
 /// POST of a file.
-async fn upload(caller: &Caller, file: impl AsRef<[u8]>) -> Answer {
+async fn upload(caller: &Caller, file: impl AsRef<[u8]>) -> Response {
     let request = caller.request("POST", REGISTRATIONS).header("Content-Type", CONTENT_TYPE);
     request.accepting_json().body(form(file)).send().await
 }
@@ -75,7 +75,7 @@ async fn objects_of_type(caller: &Caller, type_: &str) -> Vec<Value> {
     page["managedObjects"].as_array().unwrap().clone()
 }
 
-/// Whether somebody can log in.
+/// Returns whether a caller can log in.
 async fn comes_in(caller: &Caller) -> bool {
     let answer = caller.get("/user/currentUser").await;
     assert!([200, 401].contains(&answer.status), "{}", answer.text);

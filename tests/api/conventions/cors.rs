@@ -2,21 +2,21 @@
 
 use serde_json::json;
 
-use crate::harness::{ADMIN_PASSWORD, Answer, Caller, REALTIME, TestDatabase, TestServer, eventually};
+use crate::harness::{ADMIN_PASSWORD, Caller, REALTIME, Response, TestDatabase, TestServer, eventually};
 
 const PAGE: &str = "https://app.example.org";
 const ORIGIN_OPTION: &str = "/tenant/options/access.control/allow.origin";
 
 /// The headers for browsers: origin and credentials.
-fn allowed(answer: &Answer) -> (Option<&str>, Option<&str>) {
+fn allowed(answer: &Response) -> (Option<&str>, Option<&str>) {
     (answer.header("Access-Control-Allow-Origin"), answer.header("Access-Control-Allow-Credentials"))
 }
 
-async fn get_from(caller: &Caller, origin: &str, path: &str) -> Answer {
+async fn get_from(caller: &Caller, origin: &str, path: &str) -> Response {
     caller.request("GET", path).header("Origin", origin).send().await
 }
 
-async fn preflight(server: &TestServer, path: &str, origin: &str) -> Answer {
+async fn preflight(server: &TestServer, path: &str, origin: &str) -> Response {
     let request = server.stranger().request("OPTIONS", path).header("Origin", origin);
     let request = request.header("Access-Control-Request-Method", "PUT");
     request.header("Access-Control-Request-Headers", "authorization,content-type").send().await

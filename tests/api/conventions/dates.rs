@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::harness::{Caller, TestServer, alarm_of, member_texts};
 
-async fn raise_at(caller: &Caller, device: &str, kind: &str, time: &str) -> crate::harness::Answer {
+async fn raise_at(caller: &Caller, device: &str, kind: &str, time: &str) -> crate::harness::Response {
     let mut alarm = alarm_of(device, kind);
     alarm["time"] = json!(time);
     caller.post("/alarm/alarms", &alarm).await

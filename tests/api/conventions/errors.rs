@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, MEDIA, TestServer, alarm_of, redacted};
+use crate::harness::{MEDIA, Response, TestServer, alarm_of, redacted};
 
-fn shown(answer: &Answer, server: &TestServer) -> (u16, Value) {
+fn shown(answer: &Response, server: &TestServer) -> (u16, Value) {
     (answer.status, redacted(&answer.json(), &[(server.base(), "<base>")]))
 }
 

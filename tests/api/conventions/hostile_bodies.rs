@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::harness::{Answer, Caller, TestServer, alarm_of};
+use crate::harness::{Caller, Response, TestServer, alarm_of};
 
 const OBJECTS: &str = "/inventory/managedObjects";
 
-async fn post(caller: &Caller, path: &str, body: impl Into<Vec<u8>>) -> Answer {
+async fn post(caller: &Caller, path: &str, body: impl Into<Vec<u8>>) -> Response {
     let request = caller.request("POST", path).accepting_json();
     request.header("Content-Type", "application/json").body(body).send().await
 }

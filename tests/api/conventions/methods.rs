@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Answer, TestServer};
+use crate::harness::{Response, TestServer};
 
 #[tokio::test]
 async fn post_with_method_header_acts_as_that_method() {
@@ -77,7 +77,7 @@ async fn head_is_get_without_the_body() {
         "/user/currentUser".to_owned(),
     ] {
         let (get, head) = (admin.get(&path).await, admin.request("HEAD", &path).send().await);
-        let told = |answer: &Answer| {
+        let told = |answer: &Response| {
             ["Content-Type", "Content-Length"].map(|name| answer.header(name).map(ToOwned::to_owned))
         };
         assert_eq!((head.status, told(&head)), (get.status, told(&get)), "{path}");

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Caller, TestServer, alarm_of, notifications, redacted, without};
+use crate::harness::{Caller, Response, TestServer, alarm_of, notifications, redacted, without};
 
 const HEADER: &str = "X-Platform-Processing-Mode";
 
-async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Value) -> Answer {
+async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Value) -> Response {
     caller.request(method, path).accepting_json().header(HEADER, mode).json(body).send().await
 }
 

@@ -14,7 +14,7 @@ use crate::harness::{
 pub(super) const OBJECTS: &str = "/inventory/managedObjects";
 const MEASUREMENTS: &str = "/measurement/measurements";
 
-/// A device of the group `devices` that has come in.
+/// Creates a device of the group `devices`.
 pub(super) async fn device_user(server: &TestServer, serial: &str) -> Caller {
     server.device_user(serial).await
 }
@@ -24,13 +24,13 @@ pub(super) async fn send_for(caller: &Caller, serial: &str, rows: &str) -> Strin
     text_of(request(caller, rows).header("X-Device-Id", serial).send().await)
 }
 
-/// The id of the object a serial names, if any.
+/// Returns the id of the object with this serial, if there is one.
 pub(super) async fn find(server: &TestServer, serial: &str) -> Option<String> {
     let answer = server.admin().get(&format!("/identity/externalIds/plat_Serial/{serial}")).await;
     (answer.status == 200).then(|| answer.json()["managedObject"]["id"].as_str().unwrap().to_owned())
 }
 
-/// The object a serial names.
+/// Returns the object with this serial.
 pub(super) async fn object_of(server: &TestServer, serial: &str) -> Value {
     let id = find(server, serial).await.unwrap_or_else(|| panic!("{serial} names nothing"));
     server.admin().read(&format!("{OBJECTS}/{id}")).await
@@ -269,7 +269,7 @@ async fn device_that_was_deleted_is_created_anew_on_every_server() {
 async fn serial_that_names_another_object_now_leads_there() {
     let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
-    // Created by the first, remembered by the second.
+    // The first request creates the object, the second finds it in the cache.
     for _ in 0..2 {
         assert_eq!(send(&device, "125").await, "");
     }

@@ -98,7 +98,7 @@ async fn row_and_a_clients_put_at_once_move_an_operation_once() {
         let path = path_of(&id);
         let (put, row) = tokio::join!(operator.put(&path, &body), send(&gateway.device, "501,plat_Restart"));
 
-        // A client's PUT has no premise: it is carried out whoever was first.
+        // A client's PUT has no condition, so it succeeds in either order.
         assert_eq!(put.status, 200, "{}", put.text);
         assert!(["", "50,1,404\n"].contains(&&*row), "{row}");
         assert_eq!(gateway.operation(&id).await["plat_Note"], "by REST");

@@ -17,7 +17,7 @@ async fn profile_is_that_of_the_oldest_operation_under_way() {
     let server = TestServer::start().await;
     let gateway = Gateway::create(&server).await;
     gateway.queue(0, operation(json!({"profileId": "1", "profileName": "waits"}))).await;
-    // Of a child: says nothing of the agent's own profile.
+    // An operation of a child does not concern the agent's own profile.
     gateway.begin(1, operation(json!({"profileId": "2", "profileName": "child's"}))).await;
     gateway.begin(0, operation(json!({"profileId": "3", "profileName": "a, b"}))).await;
     gateway.begin(0, operation(json!({"profileId": "4", "profileName": "later"}))).await;

@@ -1,4 +1,4 @@
-//! Rows of one request are stored, told and fed to modules in row order, though they join one commit (S-03a).
+//! Rows of one request are stored, published and fed to modules in row order, although they share a commit (S-03a).
 
 use std::ops::Range;
 
@@ -234,7 +234,7 @@ async fn what_is_committed_is_told_though_the_client_is_gone() {
             told.extend(session.receive(1).await);
         }
         connection.reset();
-        // Everything that is still under way ends; then as many are told as are stored.
+        // When everything in progress has ended, as many rows are published as are stored.
         let stored = async || server.database().count("measurements").await as usize;
         told.extend(settled(&session, told.len(), stored).await);
         let of_round = numbers(&told[begun..]);

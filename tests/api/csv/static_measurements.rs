@@ -8,7 +8,7 @@ use super::acting_device::{device_user, find};
 use super::send;
 use crate::harness::{TestServer, redacted};
 
-/// Of the only device: all its measurements, oldest first, as text and as JSON without what names the server.
+/// Returns all measurements of the only device, oldest first, as text and as JSON without the address of the server.
 async fn measurements(server: &TestServer) -> (String, Vec<Value>) {
     let source = find(server, "sn-1").await.unwrap();
     let path = format!("/measurement/measurements?source={source}&pageSize=2000");
@@ -155,7 +155,7 @@ async fn wrong_arguments_are_told_with_their_line() {
     ] {
         assert_eq!(send(&device, &format!("\r\n{row}\r\n")).await, format!("45,2,{text}\n"), "{row}");
     }
-    // Nor does a row that is none create its device.
+    // An invalid row does not create its device either.
     assert_eq!(server.admin().get("/identity/externalIds/plat_Serial/sn-1").await.status, 404);
 }
 

@@ -242,7 +242,7 @@ async fn rows_need_the_rights_of_their_calls() {
 
     let answer = text_of(rows_of(&reader).send().await);
 
-    // Whether a reader may act for the device at all is the frame's concern; what it must not do is change.
+    // Another test checks whether a reader may act for the device at all; here it must not change anything.
     let refused: Vec<_> = answer.lines().filter(|line| line.starts_with("50,")).collect();
     assert!(refused.ends_with(&["50,2,403", "50,3,403", "50,4,403", "50,5,403"]), "{answer}");
     assert_eq!(gateway.statuses([&operation]).await, ["PENDING"]);

@@ -159,7 +159,7 @@ async fn placement_that_a_crash_left_puts_no_second_device_in_the_group() {
     let group = create_group(&server).await;
     let device = admit_to(&server, "sn-1", &group).await;
     let first = device.create_device("agent").await;
-    // As it is when the server died behind the commit.
+    // The row is as it is when the server died after the commit.
     let left = "INSERT INTO device_placements VALUES ('main', 'device_sn-1', $1)";
     server.database().execute(left, &[&group.parse::<i64>().unwrap()]).await;
 

@@ -14,7 +14,7 @@ mod tenants;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, BOOTSTRAP_PASSWORD, Caller, TestServer};
+use crate::harness::{BOOTSTRAP_PASSWORD, Caller, Response, TestServer};
 
 const REQUESTS: &str = "/devicecontrol/newDeviceRequests";
 const CREDENTIALS: &str = "/devicecontrol/deviceCredentials";
@@ -24,8 +24,8 @@ fn bootstrap(server: &TestServer) -> Caller {
     server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD)
 }
 
-/// A device asks for its credentials.
-async fn poll(server: &TestServer, id: &str) -> Answer {
+/// Requests the credentials of a device.
+async fn poll(server: &TestServer, id: &str) -> Response {
     bootstrap(server).post(CREDENTIALS, &json!({"id": id})).await
 }
 
@@ -51,7 +51,7 @@ async fn admit(server: &TestServer, id: &str) -> String {
 }
 
 /// The password in an answer.
-fn password(answer: &Answer) -> String {
+fn password(answer: &Response) -> String {
     assert_eq!(answer.status, 201, "{}", answer.text);
     answer.json()["password"].as_str().unwrap().to_owned()
 }
@@ -61,7 +61,7 @@ fn device(server: &TestServer, id: &str, password: &str) -> Caller {
     server.caller(&format!("main/device_{id}"), password)
 }
 
-/// Whether somebody gets in.
+/// Returns whether a caller can log in.
 async fn gets_in(caller: &Caller) -> bool {
     match caller.get("/tenant/currentTenant").await.status {
         200 => true,
@@ -70,7 +70,7 @@ async fn gets_in(caller: &Caller) -> bool {
     }
 }
 
-/// Makes a request as old as its time to collect credentials allows, whatever the clock says.
+/// Makes a request so old that the time to collect its credentials is over.
 async fn let_time_pass(server: &TestServer) {
     let statement =
         "UPDATE new_device_requests SET credentials_until = now() WHERE credentials_until IS NOT NULL";

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{CREDENTIALS, bootstrap};
-use crate::harness::{Answer, TestServer};
+use crate::harness::{Response, TestServer};
 
 const HERE: &str = "192.0.2.1";
 const ELSEWHERE: &str = "198.51.100.1";
@@ -16,7 +16,7 @@ async fn limited_to(count: u32) -> TestServer {
     .await
 }
 
-async fn poll_from(server: &TestServer, address: &str) -> Answer {
+async fn poll_from(server: &TestServer, address: &str) -> Response {
     bootstrap(server).from(address).post(CREDENTIALS, &json!({"id": "sn-1"})).await
 }
 

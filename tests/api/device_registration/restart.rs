@@ -51,7 +51,7 @@ async fn credentials_answered_before_kill_9_are_those_after_the_restart() {
     for n in 0..10 {
         told.push(collect(&program, &format!("sn-{n}")).await.unwrap());
     }
-    // More are being made when it dies: with the first answer the others are under way.
+    // Further requests are in progress when the server dies: they were sent before the first response.
     let answered = AtomicUsize::new(0);
     let under_way = join_all((10..20).map(|n| {
         let (program, answered) = (&program, &answered);

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{CREDENTIALS, REQUESTS, accept, poll, register, request_of};
 use crate::harness::{
-    ADMIN_PASSWORD, Answer, BOOTSTRAP_PASSWORD, Caller, TestDatabase, TestServer, eventually,
+    ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, Caller, Response, TestDatabase, TestServer, eventually,
 };
 
 /// A server with a tenant `t7`, and that tenant's administrator.
@@ -42,7 +42,7 @@ async fn requests_of_another_tenant_answer_as_absent() {
     let (server, other) = two_tenants().await;
     register(&server, "sn-1").await;
 
-    let absent = |answer: Answer, id: &str| (answer.status, answer.text.replace(id, "<id>"));
+    let absent = |answer: Response, id: &str| (answer.status, answer.text.replace(id, "<id>"));
     let accepted = json!({"status": "ACCEPTED"});
     for (of_other, unknown) in [
         (other.get(&request_of("sn-1")).await, other.get(&request_of("sn-9")).await),

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Scene, assert_no_leftovers, bytes, download};
-use crate::harness::{Answer, RawConnection};
+use crate::harness::{RawConnection, Response};
 
 const BOUNDARY: &str = "----boundary4711";
 
@@ -16,7 +16,7 @@ fn form(parts: &[Vec<u8>]) -> Vec<u8> {
     [parts.concat(), format!("--{BOUNDARY}--\r\n").into_bytes()].concat()
 }
 
-async fn post(scene: &Scene, body: Vec<u8>) -> Answer {
+async fn post(scene: &Scene, body: Vec<u8>) -> Response {
     let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
     let request = scene.admin.request("POST", &scene.path).accepting_json();
     request.header("Content-Type", &content_type).body(body).send().await

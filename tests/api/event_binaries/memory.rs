@@ -8,7 +8,7 @@ const LENGTH: usize = 50 << 20;
 /// Bytes of a chunk.
 const CHUNK: usize = 5 << 20;
 
-/// The most memory a process ever had, in kB; none where the system does not tell.
+/// Returns the peak memory of a process in kB; `None` where the system does not report it.
 fn peak(program: &Program) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", program.pid())).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

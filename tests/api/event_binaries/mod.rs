@@ -15,7 +15,7 @@ mod sweep;
 
 use serde_json::Value;
 
-use crate::harness::{Answer, Caller, TestServer, eventually};
+use crate::harness::{Caller, Response, TestServer, eventually};
 
 /// A server with an event on it.
 struct Scene {
@@ -63,13 +63,13 @@ fn path_of(event: &Value) -> String {
 }
 
 /// POST or PUT of a raw body of type `text/plain`.
-async fn send(caller: &Caller, method: &str, path: &str, body: impl Into<Vec<u8>>) -> Answer {
+async fn send(caller: &Caller, method: &str, path: &str, body: impl Into<Vec<u8>>) -> Response {
     let request = caller.request(method, path).accepting_json().header("Content-Type", "text/plain");
     request.body(body).send().await
 }
 
 /// POST of a chunk.
-async fn chunk(caller: &Caller, path: &str, range: &str, body: impl Into<Vec<u8>>) -> Answer {
+async fn chunk(caller: &Caller, path: &str, range: &str, body: impl Into<Vec<u8>>) -> Response {
     let request = caller.request("POST", path).accepting_json().header("Content-Type", "text/plain");
     request.header("Content-Range", range).body(body).send().await
 }

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::Scene;
-use crate::harness::Answer;
+use crate::harness::Response;
 
-async fn send(scene: &Scene, method: &str, mode: &str) -> Answer {
+async fn send(scene: &Scene, method: &str, mode: &str) -> Response {
     let request =
         scene.admin.request(method, &scene.path).accepting_json().header("Content-Type", "text/plain");
     request.header("X-Platform-Processing-Mode", mode).body("hello").send().await

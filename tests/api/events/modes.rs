@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::EVENTS;
-use crate::harness::{Answer, Caller, TestServer, event_of};
+use crate::harness::{Caller, Response, TestServer, event_of};
 
-async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Value) -> Answer {
+async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Value) -> Response {
     let request = caller.request(method, path).accepting_json();
     request.header("X-Platform-Processing-Mode", mode).json(body).send().await
 }

@@ -1,9 +1,9 @@
 //! Every response below `/apps` has a policy that gives its pages no origin.
 
 use super::{get_with, host, with_plant};
-use crate::harness::{ADMIN_PASSWORD, Answer, TestServer};
+use crate::harness::{ADMIN_PASSWORD, Response, TestServer};
 
-fn policy(answer: &Answer) -> &str {
+fn policy(answer: &Response) -> &str {
     answer.header("Content-Security-Policy").unwrap_or_default()
 }
 

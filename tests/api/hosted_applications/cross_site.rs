@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{get_with, host};
 use crate::harness::{
-    ADMIN_PASSWORD, Answer, Caller, REALTIME, Socket, TestServer, form, handshake, token, web_archive,
+    ADMIN_PASSWORD, Caller, REALTIME, Response, Socket, TestServer, form, handshake, token, web_archive,
 };
 
 const OBJECTS: &str = "/inventory/managedObjects";
@@ -16,7 +16,7 @@ async fn post_with(
     path: &str,
     headers: &[(&str, &str)],
     body: impl Into<Vec<u8>>,
-) -> Answer {
+) -> Response {
     let mut request = caller.request("POST", path);
     for (name, value) in headers {
         request = request.header(name, value);
@@ -206,7 +206,7 @@ async fn files_of_applications_may_be_read_by_every_page_without_stored_credenti
     host(&admin, "web", &[("a.js", "export default 1"), ("a.woff2", "font")]).await;
     let nobody = json!({"value": "https://dash.example.org"});
     assert_eq!(admin.put("/tenant/options/access.control/allow.origin", &nobody).await.status, 200);
-    let allowed = |answer: &Answer| {
+    let allowed = |answer: &Response| {
         let origin = answer.header("Access-Control-Allow-Origin").map(str::to_owned);
         (origin, answer.header("Access-Control-Allow-Credentials").map(str::to_owned))
     };

@@ -11,7 +11,7 @@ mod versions;
 
 use serde_json::json;
 
-use crate::harness::{ADMIN_PASSWORD, Answer, Caller, TestDatabase, TestServer, upload, web_archive};
+use crate::harness::{ADMIN_PASSWORD, Caller, Response, TestDatabase, TestServer, upload, web_archive};
 
 /// Creates a web application of these files, with an `index.html` if they hold none, and returns its id. It is served at
 /// its name.
@@ -40,7 +40,7 @@ async fn with_plant() -> (TestServer, Caller) {
 }
 
 /// GET with these headers.
-async fn get_with(caller: &Caller, path: &str, headers: &[(&str, &str)]) -> Answer {
+async fn get_with(caller: &Caller, path: &str, headers: &[(&str, &str)]) -> Response {
     let mut request = caller.request("GET", path);
     for (name, value) in headers {
         request = request.header(name, value);

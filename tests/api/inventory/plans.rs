@@ -207,7 +207,7 @@ const LIMITED: [&str; 12] = [
 async fn no_list_reads_a_large_table_from_end_to_end() {
     let database = TestDatabase::create().await;
     database.execute(FILL, &[]).await;
-    // What a snapshot of somebody else may still need is not yet known as visible to all.
+    // Rows that another snapshot may still need are not yet marked as visible to all.
     eventually("a table that is settled", async || {
         database.execute("VACUUM (ANALYZE)", &[]).await;
         let settled = "SELECT relallvisible = relpages FROM pg_class WHERE relname = 'managed_objects'";

@@ -10,7 +10,7 @@ mod sweep;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Caller, TestServer, eventually};
+use crate::harness::{Caller, Response, TestServer, eventually};
 
 const BINARIES: &str = "/inventory/binaries";
 const BOUNDARY: &str = "----boundary4711";
@@ -43,7 +43,7 @@ fn form(parts: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// POST of a form that was put together by hand.
-async fn post(caller: &Caller, body: Vec<u8>) -> Answer {
+async fn post(caller: &Caller, body: Vec<u8>) -> Response {
     let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
     let request = caller.request("POST", BINARIES).accepting_json().header("Content-Type", &content_type);
     request.body(body).send().await

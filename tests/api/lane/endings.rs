@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::answers::Conversation;
 use super::pair::{Pair, Side};
+use super::responses::Conversation;
 use super::sample::Sample;
 use crate::harness::{TestServer, notifications};
 
@@ -35,13 +35,13 @@ fn states(side: &Side) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Both servers, to be tried in turn: once with polls that say that they are held, once with polls that do not.
+/// Returns two pairs of servers: in one, held polls receive spaces at once, in the other they do not.
 async fn pairs() -> [Pair; 2] {
     let start = async |keep_alive| Pair::start_with(|settings| settings.limits.keep_alive = keep_alive).await;
     [start(Duration::from_millis(20)).await, start(Duration::from_secs(600)).await]
 }
 
-/// Ends a connection in each state, again and again, with what is told to the session meanwhile.
+/// Ends a connection in each state, again and again, while notifications are sent to its session.
 async fn nothing_is_lost<Rest>(leave: impl AsyncFn(Conversation) -> Rest) {
     for pair in pairs().await {
         for side in pair.sides() {
@@ -99,7 +99,7 @@ async fn server_closes_what_a_client_half_closes() {
                 conversation.send(&bytes[..]).await;
                 side.has_seen_all().await;
                 conversation.half_close().await;
-                // A head that was told before the end may be the last thing that comes.
+                // A head that was sent before the end may be the last thing that arrives.
                 let came = conversation.everything().await;
                 assert!(came.matches("HTTP/1.1 ").count() <= 2, "{state}: {came}");
             }
@@ -143,7 +143,7 @@ async fn batch_that_could_not_be_written_is_told_by_the_next_connect() {
             let session = admin.resume(&side.client);
             session.subscribe("/alarms/*").await;
 
-            // The end and the alarm race; whoever wins, it is told once, or twice where it was on its way.
+            // The end and the alarm race. In both cases the alarm is delivered once, or twice if it was in transit.
             for n in 0..30 {
                 let mut conversation = Conversation::open(side.address).await;
                 conversation.send(Side::connect(&side.client, json!({}))).await;

@@ -1,16 +1,16 @@
-//! How a held poll is answered: in one piece while nothing had to be said meanwhile, else in chunks that begin with spaces.
+//! The response to a held poll: one piece if no space was sent before, otherwise chunks that begin with spaces.
 
 use std::time::Duration;
 
 use platform::config::Settings;
 use serde_json::json;
 
-use super::answers::Conversation;
 use super::pair::Side;
+use super::responses::Conversation;
 use super::sample::Sample;
 use crate::harness::{RawConnection, TestServer};
 
-/// Nothing is said in a test.
+/// A keep-alive interval so long that no space is sent in a test.
 const QUIET: Duration = Duration::from_secs(600);
 
 async fn lane(change: impl FnOnce(&mut Settings)) -> Side {
@@ -23,7 +23,7 @@ async fn lane(change: impl FnOnce(&mut Settings)) -> Side {
     Side::new(server, address).await
 }
 
-/// A device whose alarms the session hears of.
+/// Creates a device to whose alarms the session is subscribed.
 async fn listening(side: &Side) -> String {
     let admin = side.admin();
     let device = admin.create_device("pump").await;
@@ -63,7 +63,7 @@ async fn nothing_comes_before_the_answer_of_a_poll_that_is_held_in_silence() {
     let side = lane(|settings| settings.limits.keep_alive = QUIET).await;
     let mut conversation = Conversation::open(side.address).await;
 
-    // Longer than the common transport keeps a head back.
+    // This is longer than actix-http withholds a head.
     let answer = conversation.ask(Side::connect(&side.client, json!({"timeout": 900}))).await;
 
     assert_eq!(answer.field("content-length"), Some(&*answer.body.len().to_string()), "{answer:?}");
@@ -117,7 +117,7 @@ async fn rows_are_told_in_one_piece_or_in_chunks_too() {
     }
 }
 
-/// Large, and another for each.
+/// Returns a large text, different for each number.
 fn text_of(n: usize) -> String {
     format!("{n:04}").repeat(15_000)
 }

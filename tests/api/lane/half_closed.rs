@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::answers::{Conversation, RawAnswer};
 use super::pair::{Pair, Side};
+use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
 use crate::harness::{REALTIME, Session, notifications, reply};
 
 const OBJECTS: &str = "/inventory/managedObjects";
 
-/// Sends bytes and at once the end, and returns everything that comes.
-async fn said_and_done(side: &Side, bytes: impl Into<Vec<u8>>) -> Vec<RawAnswer> {
+/// Sends bytes and closes the sending half at once; returns every response.
+async fn said_and_done(side: &Side, bytes: impl Into<Vec<u8>>) -> Vec<RawResponse> {
     let mut conversation = Conversation::open(side.address).await;
     conversation.send(bytes).await;
     conversation.half_close().await;
     conversation.rest().await
 }
 
-/// A session of its own that listens to an object.
+/// Opens a new session that is subscribed to an object.
 async fn listen(side: &Side, device: &str) -> Session {
     side.admin().listen(&format!("/alarms/{device}")).await
 }
@@ -41,7 +41,7 @@ async fn request_is_answered_completely_to_a_client_that_half_closes_behind_it()
             (Sample::to("/unknown", ""), 404),
         ] {
             let answers = said_and_done(side, request.clone()).await;
-            let statuses: Vec<_> = answers.iter().map(RawAnswer::status).collect();
+            let statuses: Vec<_> = answers.iter().map(RawResponse::status).collect();
             assert_eq!(statuses, [status], "{request:?}: {answers:?}");
         }
         let both = [get.bytes(), Sample::idle().bytes(), get.bytes()].concat();
@@ -58,14 +58,14 @@ async fn large_body_arrives_whole_from_a_client_that_half_closes_behind_it() {
     for side in pair.sides() {
         for size in [40_000, 200_000, 1_000_000] {
             let body = json!({"name": "a", "plat_Text": "a".repeat(size)}).to_string();
-            // Whoever is unknown is asked for only after a while, in which the body has to wait.
+            // An unknown user is looked up in the database, and the body has to wait for that.
             let name = format!("user {size} {}", side.address.port());
             side.server.user_with(&name, &["ROLE_INVENTORY_ADMIN"]).await;
             let token = crate::harness::token(&name, crate::harness::ADMIN_PASSWORD);
             let request = Sample::to(OBJECTS, body).instead(&format!("Authorization: Basic {token}"));
             for _ in 0..3 {
                 let answers = said_and_done(side, request.clone()).await;
-                let statuses: Vec<_> = answers.iter().map(RawAnswer::status).collect();
+                let statuses: Vec<_> = answers.iter().map(RawResponse::status).collect();
                 assert_eq!(statuses, [201], "{size} bytes: {answers:.1000?}");
             }
         }
@@ -79,7 +79,7 @@ async fn body_that_is_cut_short_by_a_half_close_is_refused() {
     for side in pair.sides() {
         let whole = Sample::to(OBJECTS, r#"{"name":"a"}"#).bytes();
         let answers = said_and_done(side, &whole[..whole.len() - 3]).await;
-        assert_eq!(answers.iter().map(RawAnswer::status).collect::<Vec<_>>(), [400], "{answers:?}");
+        assert_eq!(answers.iter().map(RawResponse::status).collect::<Vec<_>>(), [400], "{answers:?}");
     }
 }
 
@@ -125,7 +125,7 @@ async fn notification_that_waits_is_not_given_to_a_half_closed_client() {
             let answers = said_and_done(side, Side::connect(&session.client, json!({}))).await;
             let replies: Vec<Value> = serde_json::from_str(&answers[0].body).unwrap();
             if !notifications(&replies).is_empty() {
-                // The answer was on its way before the end came.
+                // The response was sent before the end arrived.
                 side.admin().raise_alarm(&device, "hotter").await;
             }
         }

@@ -3,7 +3,6 @@
 //! [`Pair`] is two servers on one database, of which one has the lane. [`corpus`] is what clients send, [`hostile`] what
 //! they should not; the other files are about what a connection does over time.
 
-pub(crate) mod answers;
 mod corpus;
 mod endings;
 mod framing;
@@ -12,6 +11,7 @@ mod hostile;
 mod old_clients;
 mod order;
 pub(crate) mod pair;
+pub(crate) mod responses;
 pub(crate) mod sample;
 mod slow_readers;
 mod slow_senders;

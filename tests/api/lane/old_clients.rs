@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::answers::{Conversation, RawAnswer};
 use super::pair::{Pair, Side};
+use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
 use crate::harness::{REALTIME, notifications};
 
@@ -14,7 +14,7 @@ fn old(sample: Sample) -> Sample {
 }
 
 /// Reads a response as a client of HTTP/1.0 does.
-fn read(answer: &RawAnswer) -> Vec<Value> {
+fn read(answer: &RawResponse) -> Vec<Value> {
     assert_eq!((&*answer.line, answer.field("transfer-encoding")), ("HTTP/1.0 200 OK", None), "{answer:?}");
     serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {answer:?}"))
 }

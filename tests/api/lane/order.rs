@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::answers::Conversation;
 use super::pair::{Pair, Side};
+use super::responses::Conversation;
 use super::sample::Sample;
 
 const LIVE: &str = "GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n";

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use platform::config::Settings;
 use serde_json::{Value, json};
 
-use super::answers::{Conversation, RawAnswer};
+use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
 use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
 
@@ -16,23 +16,23 @@ pub(crate) struct Pair {
     pub(crate) alone: Side,
 }
 
-/// One of the two, with a session of `admin`.
+/// One of the two servers, with a session of `admin`.
 pub(crate) struct Side {
     pub(crate) server: TestServer,
-    /// Where clients connect.
+    /// The address to which clients connect.
     pub(crate) address: SocketAddr,
-    /// The clientId of the session; empty where passwords open none.
+    /// The clientId of the session; empty if passwords cannot open one.
     pub(crate) client: String,
 }
 
-/// How much comes before the client waits.
+/// The part of a request that is sent before the client waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// As many whole requests, each with its answer.
+    /// This number of complete requests, each with its response.
     Whole(usize),
-    /// Less than a request; the client says that no more comes.
+    /// A part of a request, after which the client closes its half of the connection.
     Part,
-    /// The same on a connection that was served before.
+    /// The same on a connection that was used before.
     PartBehindAnother,
 }
 
@@ -62,18 +62,18 @@ impl Pair {
         [&self.lane, &self.alone]
     }
 
-    /// Expects the same of both and returns it.
-    pub(crate) async fn agree(&self, request: Sample) -> Vec<RawAnswer> {
+    /// Checks that both send the same responses and returns them.
+    pub(crate) async fn agree(&self, request: Sample) -> Vec<RawResponse> {
         self.agree_on(Sent::Whole(1), |_| request.bytes()).await
     }
 
-    /// Expects the same of both apart from the names of sessions, and returns it.
-    pub(crate) async fn agree_on(&self, sent: Sent, bytes: impl Fn(&Side) -> Vec<u8>) -> Vec<RawAnswer> {
+    /// Checks that both send the same responses apart from the names of sessions, and returns them.
+    pub(crate) async fn agree_on(&self, sent: Sent, bytes: impl Fn(&Side) -> Vec<u8>) -> Vec<RawResponse> {
         let (ours, theirs) = (bytes(&self.lane), bytes(&self.alone));
         let (mut lane, mut alone) =
             tokio::join!(self.lane.verdict(sent, &ours), self.alone.verdict(sent, &theirs));
-        RawAnswer::close_alike(&mut lane, &mut alone);
-        RawAnswer::close_alike(&mut alone, &mut lane);
+        RawResponse::close_alike(&mut lane, &mut alone);
+        RawResponse::close_alike(&mut alone, &mut lane);
         let shown = String::from_utf8_lossy(&ours);
         assert_eq!(lane, alone, "with the lane (left) and without (right), of {shown:.2000?}");
         lane
@@ -81,9 +81,9 @@ impl Pair {
 }
 
 impl Side {
-    /// `address` is where its clients connect, which need not be the server itself.
+    /// Creates a side; clients connect to `address`, which need not be that of the server itself.
     pub(crate) async fn new(server: TestServer, address: SocketAddr) -> Self {
-        // Also verifies the credentials, once for each host: what is sent below shall find them verified.
+        // This also verifies the credentials, once for each host, so that the requests below find them cached.
         let handshake = Sample::of(r#"[{"channel":"/meta/handshake"}]"#);
         let reply = Conversation::open(address).await.ask(handshake).await;
         let replies: Value = serde_json::from_str(&reply.body).unwrap();
@@ -91,32 +91,33 @@ impl Side {
         Self { server, address, client }
     }
 
-    /// The user `admin` at this server.
+    /// Returns the user `admin` of this server.
     pub(crate) fn admin(&self) -> Caller {
         Caller::new(&format!("http://{}", self.address), Some(("admin", ADMIN_PASSWORD)))
     }
 
-    /// Waits until the server, which has one worker, has read what was sent before: by an answer to what is sent after it.
+    /// Waits until the server has read everything that was sent before. It has one worker, so a response to a later request
+    /// proves that.
     pub(crate) async fn has_seen_all(&self) {
         for _ in 0..3 {
             Conversation::open(self.address).await.ask(Sample::idle()).await;
         }
     }
 
-    /// A Bayeux message of the session.
+    /// Returns a Bayeux message of the session.
     pub(crate) fn message(&self, channel: &str, more: Value) -> Value {
         self.admin().resume(&self.client).message(channel, more)
     }
 
-    /// A connect of a session that is answered at once, or held.
+    /// Returns a connect of a session; the advice determines whether it is held.
     pub(crate) fn connect(client: &str, advice: Value) -> Sample {
         let message = json!([{"id": "9", "channel": "/meta/connect", "clientId": client, "advice": advice}]);
         Sample::of(message.to_string())
     }
 
-    /// What came on a connection of its own, the answers to two further requests included when the connection goes on:
-    /// so nothing of a request is left over for the next one, and there are no answers that nobody asked for.
-    async fn verdict(&self, sent: Sent, bytes: &[u8]) -> Vec<RawAnswer> {
+    /// Returns all responses on a new connection. If the connection stays open, two further requests are sent and their
+    /// responses included: they show that no byte of a request is left over, and that there are no surplus responses.
+    async fn verdict(&self, sent: Sent, bytes: &[u8]) -> Vec<RawResponse> {
         let mut conversation = Conversation::open(self.address).await;
         if sent == Sent::PartBehindAnother {
             conversation.ask(Sample::idle()).await;
@@ -126,7 +127,7 @@ impl Side {
         let whole = match sent {
             Sent::Whole(count) => count,
             Sent::Part | Sent::PartBehindAnother => {
-                // Else the end might be seen before an answer that is on its way.
+                // Otherwise the end might be detected before a response that is in transit.
                 self.has_seen_all().await;
                 conversation.half_close().await;
                 usize::MAX
@@ -151,12 +152,12 @@ impl Side {
         self.redacted(answers)
     }
 
-    /// The same without what differs from server to server, and from moment to moment.
-    pub(crate) fn redacted(&self, mut answers: Vec<RawAnswer>) -> Vec<RawAnswer> {
+    /// Returns the responses without the values that differ between servers and moments.
+    pub(crate) fn redacted(&self, mut answers: Vec<RawResponse>) -> Vec<RawResponse> {
         for answer in &mut answers {
             if answer.status() == 400 && answer.body.is_empty() {
-                // Of bytes that are no request the common transport says what it said of the request before: whether the
-                // connection ends is seen by its end.
+                // After bytes that are not a request, actix-http repeats the header of the response before. Whether the
+                // connection ends is visible at its end.
                 answer.fields.retain(|field| !field.starts_with("connection: "));
             }
             let texts = [&mut answer.line, &mut answer.body].into_iter().chain(&mut answer.fields);
@@ -171,13 +172,13 @@ impl Side {
             return "date: <date>".to_owned();
         }
         let text = text.replace(&self.server.address().to_string(), "<server>");
-        // The names of sessions are the only thirty-two digits in a row.
+        // Only names of sessions have thirty-two digits in a row.
         let mut redacted = String::new();
         for piece in text.split_inclusive(|character: char| !character.is_ascii_hexdigit()) {
             let rest = piece.trim_start_matches(|character: char| character.is_ascii_hexdigit());
             match piece.len() - rest.len() {
                 32 => redacted.extend(["<client>", rest]),
-                // Rows name it with a letter more.
+                // In CSV the name of a session has one more letter.
                 33 => redacted.extend(["<client>c", rest]),
                 _ => redacted.push_str(piece),
             }

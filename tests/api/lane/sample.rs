@@ -1,19 +1,19 @@
-//! A request that the lane takes, and how others differ from it.
+//! A request that the lane supports, and variations of it.
 
 use crate::harness::{ADMIN_PASSWORD, REALTIME, token};
 
-/// A request as it will be on the wire.
+/// A request as it is sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Sample {
     line: String,
     fields: Vec<String>,
     body: Vec<u8>,
-    /// Whether its length is told by the field that is about that.
+    /// Whether it has a header `Content-Length`.
     measured: bool,
 }
 
 impl Sample {
-    /// A POST of `admin` to this path, of JSON.
+    /// Returns a POST of JSON by `admin` to this path.
     pub(crate) fn to(path: &str, body: impl Into<Vec<u8>>) -> Self {
         let authorization = format!("Authorization: Basic {}", token("admin", ADMIN_PASSWORD));
         let fields =
@@ -26,61 +26,61 @@ impl Sample {
         }
     }
 
-    /// A POST of `admin` of JSON where most clients send it.
+    /// Returns a POST of JSON by `admin` to the most frequent path.
     pub(crate) fn of(body: impl Into<Vec<u8>>) -> Self {
         Self::to(REALTIME, body)
     }
 
-    /// The one that asks for nothing.
+    /// Returns a request without messages.
     pub(crate) fn idle() -> Self {
         Self::of("[]")
     }
 
-    /// A POST of `admin` to this path, of rows.
+    /// Returns a POST of rows by `admin` to this path.
     pub(crate) fn rows(path: &str, rows: impl Into<Vec<u8>>) -> Self {
         Self::to(path, rows).instead("Content-Type: text/plain").instead("Accept: text/plain")
     }
 
-    /// With another request line.
+    /// Replaces the request line.
     pub(crate) fn line(self, line: &str) -> Self {
         Self { line: line.to_owned(), ..self }
     }
 
-    /// With one more header line, whatever there is already.
+    /// Adds a header line, even if the header is present already.
     pub(crate) fn with(mut self, field: &str) -> Self {
         self.fields.push(field.to_owned());
         self
     }
 
-    /// Without any header of this name.
+    /// Removes the headers of this name.
     pub(crate) fn without(mut self, name: &str) -> Self {
         let is_named = |field: &String| field.split(':').next().is_some_and(|n| n.eq_ignore_ascii_case(name));
         self.fields.retain(|field| !is_named(field));
         self
     }
 
-    /// With this header line for those of its name.
+    /// Replaces the headers of this name by this header line.
     pub(crate) fn instead(self, field: &str) -> Self {
         let name = field.split(':').next().unwrap_or_default().trim_end();
         self.without(name).with(field)
     }
 
-    /// Without `Content-Length`.
+    /// Removes `Content-Length`.
     pub(crate) fn unmeasured(self) -> Self {
         Self { measured: false, ..self }
     }
 
-    /// With another body, or what follows in its place.
+    /// Replaces the body, or the bytes that follow in its place.
     pub(crate) fn body(self, body: impl Into<Vec<u8>>) -> Self {
         Self { body: body.into(), ..self }
     }
 
-    /// The last one on its connection.
+    /// Makes the request the last one on its connection.
     pub(crate) fn closing(self) -> Self {
         self.instead("Connection: close")
     }
 
-    /// The lines of the head, each with its end.
+    /// Returns the lines of the head, each with its line end.
     pub(crate) fn head(&self) -> String {
         let length = self.measured.then(|| format!("Content-Length: {}", self.body.len()));
         let lines = [&self.line].into_iter().chain(&self.fields).chain(&length);

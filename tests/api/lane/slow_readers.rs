@@ -1,4 +1,4 @@
-//! Clients that read slowly or not at all, of held polls and of anything else.
+//! Clients that read slowly or not at all, the responses to held polls and any others.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::time::sleep;
 
-use super::answers::Conversation;
 use super::pair::{Pair, Side};
+use super::responses::Conversation;
 use super::sample::Sample;
-use crate::harness::{Answer, Caller, RawConnection, Session, alarm_of, notifications, within};
+use crate::harness::{Caller, RawConnection, Response, Session, alarm_of, notifications, within};
 
-/// Large enough that a few hundred do not fit into what the system keeps for a connection.
+/// The size of a text; a few hundred of them do not fit into the buffers of a connection.
 const TEXT_BYTES: usize = 60_000;
-/// How many of them.
+/// The number of these texts.
 const ALARMS: usize = 100;
-/// Clients that do not read.
+/// The number of clients that do not read.
 const SLOW: usize = 20;
 
 async fn raise_large(caller: &Caller, device: &str) {
@@ -28,7 +28,7 @@ async fn raise_large(caller: &Caller, device: &str) {
     }
 }
 
-/// Polls that nobody reads, and their sessions.
+/// Opens polls whose responses nobody reads; returns them with their sessions.
 async fn unread_polls(side: &Side, device: &str) -> Vec<(Conversation, Session)> {
     let admin = side.admin();
     let mut sessions = Vec::new();
@@ -67,7 +67,7 @@ async fn clients_that_do_not_read_delay_nobody_and_get_all_when_they_do() {
                 within(Duration::from_secs(10), "a delivery beside slow readers", other.receive(1)).await;
             assert_eq!(told[0]["data"]["data"]["type"], kind.as_str());
         }
-        // Reading on takes seconds through so small a window, so one stands for all.
+        // Reading on takes seconds with such a small window, so only one is read.
         for (mut conversation, _) in polls.into_iter().take(1) {
             let answer = conversation.answer().await.unwrap();
             let messages: Vec<serde_json::Value> = serde_json::from_str(&answer.body).unwrap();
@@ -125,11 +125,11 @@ async fn request_behind_an_answer_that_is_not_read_waits_its_turn() {
     }
 }
 
-/// Sends on, without reading, until the server has closed the connection.
+/// Continues to send, without reading, until the server has closed the connection.
 async fn closed_unread(conversation: Conversation) {
     let mut stream = conversation.into_stream();
     let closed = async {
-        // Of a connection that the server has closed the system says so when something is sent.
+        // Sending fails when the server has closed the connection.
         while stream.write_all(b"\r\n").await.is_ok() {
             sleep(Duration::from_millis(50)).await;
         }
@@ -171,7 +171,7 @@ async fn answer_that_is_read_slowly_comes_whole() {
         let mut came = 0;
         let begun = std::time::Instant::now();
         loop {
-            // Longer than the time in which something must be read, as a whole.
+            // As a whole, this takes longer than the time in which a byte must be read.
             if begun.elapsed() < Duration::from_secs(4) {
                 sleep(Duration::from_millis(100)).await;
             }
@@ -184,14 +184,14 @@ async fn answer_that_is_read_slowly_comes_whole() {
     }
 }
 
-/// An object that does not fit into what the system keeps for a connection.
+/// Creates an object that does not fit into the buffers of a connection.
 async fn create_large(admin: &Caller) -> String {
     let object = json!({"name": "large", "text": "x".repeat(2_000_000)});
     let answer = admin.request("POST", "/inventory/managedObjects").accepting_json().json(&object);
     answer.send().await.json()["id"].as_str().expect("an id").to_owned()
 }
 
-/// Asks for an object.
+/// Returns a request for an object.
 fn get(id: &str) -> Sample {
     let line = format!("GET /inventory/managedObjects/{id} HTTP/1.1");
     Sample::of("").unmeasured().line(&line)
@@ -236,7 +236,7 @@ async fn tenant_with_too_many_unread_answers_is_told_so() {
     }
 }
 
-/// A client that reads no more of an object than that it comes.
+/// Opens a connection that reads only the beginning of an object.
 async fn begun(side: &Side, id: &str) -> RawConnection {
     let mut connection = RawConnection::open_narrow(side.address).await;
     connection.send(get(id).bytes()).await;
@@ -244,8 +244,8 @@ async fn begun(side: &Side, id: &str) -> RawConnection {
     connection
 }
 
-/// Asks until it is answered so.
-async fn until(status: u16, caller: &Caller, path: &str) -> Answer {
+/// Repeats a request until the response has this status.
+async fn until(status: u16, caller: &Caller, path: &str) -> Response {
     let asking = async {
         loop {
             match caller.get(path).await {

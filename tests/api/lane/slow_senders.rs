@@ -5,13 +5,13 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::answers::{Conversation, RawAnswer};
 use super::pair::{Pair, Sent};
+use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
 
 const INVENTORY: &str = "/inventory/managedObjects";
 
-/// A request whose body is announced as longer than it is; also in chunks, of which the last one is missing.
+/// Returns the request with a body that is shorter than announced, and the request in chunks without the last one.
 fn unfinished(request: Sample) -> [Sample; 2] {
     let [body, chunks] = ["{\"name\":", "8\r\n{\"name\":\r\n"];
     [
@@ -57,8 +57,8 @@ async fn body_that_comes_by_drops_is_408() {
     }
 }
 
-/// Sends drops, with no pause as long as the one that is allowed, until there is an answer.
-async fn dripped(conversation: &mut Conversation) -> RawAnswer {
+/// Sends single bytes, with pauses shorter than the allowed one, until there is a response.
+async fn dripped(conversation: &mut Conversation) -> RawResponse {
     loop {
         sleep(Duration::from_millis(100)).await;
         conversation.send(" ").await;
@@ -77,7 +77,7 @@ async fn body_that_comes_slowly_and_steadily_is_taken() {
         let request = Sample::to(INVENTORY, body.clone());
         let mut conversation = Conversation::open(side.address).await;
         conversation.send(request.head()).await;
-        // Longer than it may pause, as a whole.
+        // As a whole, the pauses are longer than allowed.
         for piece in body.as_bytes().chunks(500) {
             sleep(Duration::from_millis(400)).await;
             conversation.send(piece).await;
@@ -99,7 +99,7 @@ async fn unfinished_bodies_of_a_user_are_bounded_together() {
         side.has_seen_all().await;
         let mut second = Conversation::open(side.address).await;
         second.send(request.head() + part).await;
-        // Whoever came second is refused; which one that is the system decides.
+        // The second request is rejected; the operating system decides which one that is.
         let refused = tokio::select! {
             answer = first.answer() => {
                 std::mem::swap(&mut first, &mut second);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::answers::Conversation;
 use super::pair::{Pair, Side};
+use super::responses::Conversation;
 use super::sample::Sample;
 use crate::harness::soon;
 

@@ -37,7 +37,7 @@ impl Who {
         [Self::Stranger, Self::OtherTenant, Self::WithoutRole, Self::Device, Self::Owner, Self::Admin];
 }
 
-/// One for all cells, for calling it changes nothing.
+/// One microservice for all cells, because a call of it changes nothing.
 const MICROSERVICE: &str = "everywhere";
 
 /// The roles of the group `devices` (U-10a).
@@ -82,7 +82,7 @@ impl Fixture {
         &self.callers[&(who as u8)]
     }
 
-    /// A path and a body with new things in place of `<names>`.
+    /// Returns a path and a body in which new objects replace `<names>`.
     pub(super) async fn arrange(&self, path: &str, body: Option<&str>) -> (String, Option<String>) {
         let mut things = HashMap::new();
         let path = self.fill(path, &mut things).await;
@@ -239,7 +239,7 @@ impl Fixture {
                 id(admin.create("/application/applications", &body).await)
             }
             "archive" => {
-                // Of numbers so small that its bytes are a text.
+                // The numbers in this archive are so small that its bytes are valid text.
                 let empty = Entry { mode: 0, ..Entry::stored("index.html", "") };
                 String::from_utf8(archive(&[empty])).unwrap()
             }

@@ -3,8 +3,8 @@
 use super::fixture::{Fixture, Who};
 use super::{rows, send};
 
-/// POST and PUT that store nothing, or nothing that would count: logging in, talking of channels, what microservices answer. Rows
-/// of CSV are told one by one.
+/// Returns whether POST and PUT of a path store nothing that matters: log-ins, Bayeux messages, calls of microservices, and
+/// CSV, whose rows are rejected one by one.
 fn stores_nothing(path: &str) -> bool {
     let begins = [
         "/notification/",

@@ -14,14 +14,14 @@ use futures_util::stream;
 use fixture::{Fixture, Who};
 use row::Row;
 
-use crate::harness::{Answer, Caller};
+use crate::harness::{Caller, Response};
 
 /// Rows that are tried at once.
 const AT_ONCE: usize = 8;
 /// Part of every name in tenant `main`, which no other tenant may ever see.
 const SECRET: &str = "zebra";
 
-/// Paths whose methods are told to everyone (T-03, L-04).
+/// Paths whose methods everyone may learn from `Allow` (T-03, L-04).
 const OPEN: [&str; 2] = ["/v1/oauth/accesstokens", "/v2/{account}/limits"];
 
 fn rows() -> Vec<Row> {
@@ -86,7 +86,7 @@ async fn try_row(fixture: &Fixture, row: &Row) -> Vec<String> {
     wrong
 }
 
-async fn send(caller: &Caller, method: &str, path: &str, body: Option<&str>) -> Answer {
+async fn send(caller: &Caller, method: &str, path: &str, body: Option<&str>) -> Response {
     let request = caller.request(method, path).accepting_json();
     let request = match body {
         None => request,

@@ -78,7 +78,7 @@ async fn each_of_many_buckets_of_several_offsets_has_that_of_its_first_measureme
     let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
-    // Of every second hour the clock is set back in the middle; the first ten hours begin with one offset, then they vary.
+    // In every second hour the clock is set back in the middle; the first ten hours begin with one offset, then they vary.
     let mut expected = serde_json::Map::new();
     for hour in 0..20 {
         let offset = ["+02:00", "+05:30", "-03:00"][if hour < 10 { 0 } else { hour % 3 }];

@@ -8,7 +8,7 @@ use crate::harness::{Caller, MEDIA, RawConnection, TestServer, measurement_of, r
 const TIME: &str = "2024-03-10T02:30:00+01:00";
 
 /// POSTs text as it is.
-async fn post_text(caller: &Caller, text: &str) -> crate::harness::Answer {
+async fn post_text(caller: &Caller, text: &str) -> crate::harness::Response {
     let request = caller.request("POST", MEASUREMENTS).accepting_json();
     request.header("Content-Type", "application/json").body(text).send().await
 }
@@ -184,7 +184,7 @@ async fn content_types_of_one_and_of_many_are_taken_and_others_are_not() {
         (&one, Some("application/json".into()), "*/*".into(), 201),
         (&one, None, "application/json".into(), 201),
         (&many, Some(vendor("measurementCollection")), vendor("measurementCollection"), 201),
-        // Which of both it is, the member tells (C-08).
+        // The member determines whether it is a measurement or a collection (C-08).
         (&many, Some(vendor("measurement")), vendor("measurement"), 201),
         (&many, Some("application/json".into()), "application/json".into(), 201),
         (&one, Some(vendor("measurementCollection")), vendor("measurementCollection"), 201),

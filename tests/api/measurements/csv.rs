@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use super::{MEASUREMENTS, measurement_with};
-use crate::harness::{Answer, Caller, TestServer};
+use crate::harness::{Caller, Response, TestServer};
 
 const HEADER: &str = "time,source,device_name,fragment.series,value,unit\r\n";
 
-async fn table(caller: &Caller, query: &str, accept: &str) -> Answer {
+async fn table(caller: &Caller, query: &str, accept: &str) -> Response {
     caller.request("GET", &format!("{MEASUREMENTS}?{query}")).header("Accept", accept).send().await
 }
 
@@ -39,7 +39,7 @@ async fn table_is_paged_filtered_and_converted_as_json_is() {
         admin.create(MEASUREMENTS, &measurement_with(&device, &format!("t{n}"), &time, &members)).await;
     }
 
-    let values = |answer: Answer| {
+    let values = |answer: Response| {
         let lines = answer.text.lines().skip(1);
         lines.map(|line| line.split(',').nth(4).unwrap().to_owned()).collect::<Vec<_>>()
     };

@@ -1,13 +1,13 @@
-//! Processing modes of measurements, and what is told of them (M-01 to M-04, B-02, B-06).
+//! Processing modes of measurements, and their notifications (M-01 to M-04, B-02, B-06).
 
 use serde_json::{Value, json};
 
 use super::{MEASUREMENTS, measure};
-use crate::harness::{Answer, Caller, TestServer, measurement_of};
+use crate::harness::{Caller, Response, TestServer, measurement_of};
 
 const TIME: &str = "2024-03-10T02:30:00Z";
 
-async fn send(caller: &Caller, mode: &str, body: &Value) -> Answer {
+async fn send(caller: &Caller, mode: &str, body: &Value) -> Response {
     let request = caller.request("POST", MEASUREMENTS).accepting_json();
     request.header("X-Platform-Processing-Mode", mode).json(body).send().await
 }

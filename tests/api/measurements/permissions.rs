@@ -67,7 +67,7 @@ async fn one_foreign_source_refuses_the_whole_collection() {
     assert_eq!(owner.post(MEASUREMENTS, &many).await.status, 403);
     assert_eq!(owner.post(MEASUREMENTS, &measurement_of(&foreign, TIME, 1)).await.status, 403);
     assert_eq!(server.database().count("measurements").await, 0);
-    // An unknown source is told after the right to write was: nobody learns which ids there are.
+    // The right to write is checked before the source, so that nobody learns which ids exist.
     assert_eq!(owner.post(MEASUREMENTS, &measurement_of("4711", TIME, 1)).await.status, 422);
 }
 

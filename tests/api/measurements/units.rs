@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{MEASUREMENTS, measurement_with, series_of};
-use crate::harness::{Answer, Caller, TestServer};
+use crate::harness::{Caller, Response, TestServer};
 
 const HEADER: &str = "X-Platform-System-Of-Units";
 
-async fn read_in(caller: &Caller, path: &str, system: &str) -> Answer {
+async fn read_in(caller: &Caller, path: &str, system: &str) -> Response {
     caller.request("GET", path).header(HEADER, system).send().await
 }
 

@@ -59,7 +59,7 @@ async fn unsubscribe(by: &Caller, tenant: &str, application: &str) {
     assert_eq!(answer.status, 204, "{}", answer.text);
 }
 
-/// Who a user of a microservice is.
+/// Returns a caller with the credentials of a microservice's user.
 fn acting(server: &TestServer, user: &Value) -> Caller {
     let name = format!("{}/{}", user["tenant"].as_str().unwrap(), user["name"].as_str().unwrap());
     server.caller(&name, user["password"].as_str().unwrap())
@@ -71,7 +71,7 @@ async fn bootstrap(server: &TestServer, owner: &Caller, application: &str) -> Ca
     acting(server, &user)
 }
 
-/// The users a microservice is told of.
+/// Returns the service users that the server shows to a microservice.
 async fn service_users(bootstrap: &Caller) -> Vec<Value> {
     bootstrap.read(SUBSCRIPTIONS).await["users"].as_array().unwrap().clone()
 }

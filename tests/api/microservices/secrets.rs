@@ -1,4 +1,4 @@
-//! Passwords of users of microservices are told to the microservice and its owner, and to nobody else.
+//! Only a microservice and its owner can read the passwords of its users.
 
 use super::*;
 

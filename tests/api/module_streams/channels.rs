@@ -6,7 +6,7 @@ use super::deploy;
 use crate::harness::modules::{path_of, set_status};
 use crate::harness::{Caller, TestServer, event_of};
 
-/// Tells of events by their type.
+/// Publishes events by their type.
 const DOORS: &str = "module doors;
     @Name('opened') select event.text as text from EventCreated where event.type = 'opened';
     @Name('all') select event.type as type from EventCreated;";

@@ -7,7 +7,7 @@ use crate::harness::{Caller, Session, TestServer, alarm_of, event_of, measuremen
 
 const TIME: &str = "2024-03-10T02:30:00.000+01:00";
 
-/// Tells of everything that happens.
+/// Publishes every event that it receives.
 const SEES: &str = "module sees;
     select _type as type, _mode as mode, _origin as origin from ManagedObjectCreated;
     select _type as type, _mode as mode, _origin as origin from ManagedObjectUpdated;

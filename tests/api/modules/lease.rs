@@ -10,7 +10,7 @@ use crate::harness::tenants::{create_tenant, management};
 use crate::harness::{TestDatabase, TestServer, eventually};
 use serde_json::json;
 
-/// Who holds the modules, and by which number.
+/// Returns the process that holds the modules, and its fence.
 async fn holder(database: &TestDatabase) -> (i64, i64) {
     let rows = database.query("SELECT process, fence FROM module_leases WHERE tenant = 'main'", &[]).await;
     (rows[0].get(0), rows[0].get(1))
@@ -75,7 +75,7 @@ async fn modules_whose_process_is_gone_are_taken_over() {
     let device = server.admin().create_device("pump").await;
     deploy(&server.admin(), &marking("marks", "seen")).await;
     server.stop().await;
-    // As a process leaves it that was killed.
+    // The row is as a killed process leaves it.
     let left = "UPDATE module_leases SET process = 0, leased_until = now() + interval '1 second'";
     database.execute(left, &[]).await;
 

@@ -9,7 +9,7 @@ use crate::harness::{ADMIN_PASSWORD, MEDIA, TestDatabase, TestServer, redacted, 
 async fn module_is_shown_as_json_or_as_the_text_that_was_sent() {
     let server = TestServer::shared().await;
     let admin = server.admin();
-    // Byte for byte: what editors put before, between and behind lines.
+    // Editors add bytes before, between and after lines; all of them are kept.
     let text = format!("\u{feff}// Überwachung\r\n{}\t\r\n\r\n", marking("marks", "ä"));
     let module = deploy(&admin, &text).await;
     let path = path_of(&module);
@@ -90,7 +90,7 @@ async fn modules_of_other_tenants_are_not_there() {
     let server = TestServer::start_on(&database, |_| {}).await;
     let (admin, other) = (server.admin(), server.caller("t7/admin", ADMIN_PASSWORD));
     let module = deploy(&admin, &marking("marks", "seen")).await;
-    // Of the same name, for names are the tenant's.
+    // A module of the same name in another tenant: names are unique per tenant.
     deploy(&other, &marking("marks", "seen")).await;
     let path = path_of(&module);
 

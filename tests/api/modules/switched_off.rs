@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{deploy, events, events_come, marking, measure, path_of, set_status, status};
 use crate::harness::{Caller, TestDatabase, TestServer, eventually, measurement_of};
 
-/// Its last audit record: the server wrote it, and it says that this was done.
+/// Returns the last audit record of a module, which the server wrote about this activity.
 async fn last_record(caller: &Caller, module: &Value, activity: &str) -> String {
     let path = format!("/audit/auditRecords?source={}&pageSize=100", module["id"].as_str().unwrap());
     let list = caller.read(&path).await;
@@ -16,7 +16,7 @@ async fn last_record(caller: &Caller, module: &Value, activity: &str) -> String 
     record["text"].as_str().unwrap().to_owned()
 }
 
-/// Its last audit record, when the module is switched off.
+/// Waits until a module is switched off and returns its last audit record.
 async fn switched_off(caller: &Caller, module: &Value) -> String {
     eventually("a module that is switched off", async || {
         (status(caller, module).await == "NOT_DEPLOYED").then_some(())

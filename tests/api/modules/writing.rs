@@ -3,16 +3,16 @@
 use serde_json::json;
 
 use super::{MODULES, deploy, marking, path_of, status};
-use crate::harness::{Answer, Caller, MEDIA, RawConnection, TestServer, form, without};
+use crate::harness::{Caller, MEDIA, RawConnection, Response, TestServer, form, without};
 
 const FORM: &str = "multipart/form-data; boundary=b";
 
-async fn post(caller: &Caller, content_type: &str, body: impl Into<Vec<u8>>) -> Answer {
+async fn post(caller: &Caller, content_type: &str, body: impl Into<Vec<u8>>) -> Response {
     let request = caller.request("POST", MODULES).accepting_json().header("Content-Type", content_type);
     request.body(body).send().await
 }
 
-async fn put(caller: &Caller, path: &str, content_type: &str, body: impl Into<Vec<u8>>) -> Answer {
+async fn put(caller: &Caller, path: &str, content_type: &str, body: impl Into<Vec<u8>>) -> Response {
     let request = caller.request("PUT", path).accepting_json().header("Content-Type", content_type);
     request.body(body).send().await
 }

@@ -101,7 +101,7 @@ async fn operation_that_is_taken_up_meanwhile_is_not_deleted_as_pending() {
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let operation = queue(&admin, &agent).await;
-    // Somebody is taking it up this moment.
+    // An agent takes the operation up at this moment.
     let (holder, connection) =
         tokio_postgres::connect(server.database().url(), tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);

@@ -11,7 +11,7 @@ struct Fleet {
     agent: String,
     child: String,
     other: String,
-    /// Of the agent, the child, the grandchild, the agent again, the other agent.
+    /// The operations of the agent, the child, the grandchild, the agent again, and the other agent.
     operations: Vec<Value>,
     server: TestServer,
 }

@@ -95,7 +95,7 @@ async fn every_agent_of_several_parents_is_told_once() {
     let agents = [create_agent(&admin, "a").await, create_agent(&admin, "b").await];
     let middle = create_below(&admin, &agents[0], "middle").await;
     let device = create_below(&admin, &agents[1], "sensor").await;
-    // By two ways below the first: it is told once all the same.
+    // The device is below the first agent on two paths; the agent is notified only once.
     place_below(&admin, &agents[0], &device).await;
     place_below(&admin, &middle, &device).await;
     let sessions = [listen_as(&admin, &agents[0]).await, listen_as(&admin, &agents[1]).await];

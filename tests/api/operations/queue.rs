@@ -105,7 +105,7 @@ async fn device_that_belongs_to_no_agent_is_refused_with_a_message_of_its_own() 
     let path = format!("/inventory/managedObjects/{agent}/childAssets");
     let asset = admin.create_device("asset").await;
     admin.post(&path, &json!({"managedObject": {"id": asset}})).await;
-    // Nor is what the agent hangs on.
+    // The parent of an agent is not controlled by it either.
     let above = admin.create_device("above").await;
     place_below(&admin, &above, &agent).await;
 

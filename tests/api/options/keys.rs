@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{OPTIONS, option_of};
-use crate::harness::{Answer, Caller, TestServer};
+use crate::harness::{Caller, Response, TestServer};
 
 const CATEGORY: &str = "/tenant/options/token.publicKey";
 
 /// Tries every way to write a key.
-async fn write(caller: &Caller) -> [Answer; 4] {
+async fn write(caller: &Caller) -> [Response; 4] {
     [
         caller.post(OPTIONS, &option_of("token.publicKey", "tm", "a")).await,
         caller.put(&format!("{CATEGORY}/tm"), &json!({"value": "b"})).await,

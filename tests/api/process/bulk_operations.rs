@@ -29,7 +29,7 @@ async fn kill(mut program: Program) {
     program.ended_within(Duration::from_secs(5)).await;
 }
 
-/// Of the operations created after this moment none came before its turn.
+/// Checks that no operation that was created after this moment was created too early.
 async fn assert_no_burst(database: &TestDatabase, since: OffsetDateTime, ramp: f64) {
     let created = operations(database).await;
     let mut turns = 0;
@@ -126,7 +126,7 @@ async fn process_that_wakes_up_after_it_was_replaced_creates_nothing_more() {
     under_way(&database, 20).await;
 
     frozen.signal(Signal::STOP);
-    // A transaction that is left open holds the other one up for a while, not for ever.
+    // A transaction that is left open delays the other server for a while, not forever.
     let taken = "SELECT fence > 1 FROM bulk_operations";
     eventually_within(LONG, "the other server", async || {
         database.query(taken, &[]).await[0].get::<_, bool>(0).then_some(())

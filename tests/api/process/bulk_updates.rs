@@ -95,7 +95,7 @@ async fn process_that_wakes_up_after_it_was_replaced_changes_nothing_more() {
     let frozen = serve(&database, directories[0].path());
     let other = serve(&database, directories[1].path());
     let asked = begin_and_signal(&database, &frozen, Signal::STOP).await;
-    // A transaction that is left open holds the others up for a while, not for ever.
+    // A transaction that is left open delays the others for a while, not forever.
     eventually_within(PATIENCE, "the end of the bulk update", async || {
         (database.count("bulk_alarm_updates").await == 0).then_some(())
     })

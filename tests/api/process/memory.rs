@@ -10,7 +10,7 @@ const SLOW: usize = 20;
 /// Alarms of 60 kB.
 const ALARMS: usize = 300;
 
-/// Resident memory of a process in kB; none where the system does not tell.
+/// Returns the resident memory of a process in kB; `None` where the system does not report it.
 fn resident(program: &Program) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", program.pid())).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::harness::{Program, eventually_within, scratch};
 
-/// How long the blocks of one document may take on a busy machine.
+/// The timeout of the blocks of one document, long enough for a busy machine.
 const DOCUMENT: Duration = Duration::from_secs(300);
 
 /// The line that the shell prints after each block, with the status of the block's last command.
@@ -91,7 +91,7 @@ impl Document {
         document
     }
 
-    /// All blocks for one shell, which says where each ends.
+    /// Returns all blocks as one script, which prints a line at the end of each.
     fn script(&self) -> String {
         let told = |step: &Step| format!("{}printf '{END} %s\\n' \"$?\"\n", step.commands);
         self.steps.iter().map(told).collect()
@@ -145,7 +145,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(in_project(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// A text with the address of this server, its passwords, and a free port where the document has 9000.
+/// Returns a text with the address of this server, its passwords, and a free port in place of 9000.
 fn filled_in(text: &str, program: &Program, free: u16) -> String {
     let address = program.base().strip_prefix("http://").unwrap();
     let text = text.replace("9000", &free.to_string()).replace("127.0.0.1:8080", address);
@@ -173,7 +173,7 @@ fn shell(directory: &Path) -> Command {
     shell
 }
 
-/// A shell; it ends with all that it started when nobody waits for it any more.
+/// A shell. When it is dropped, it and all processes that it started are killed.
 struct Pasted(Child);
 
 impl Drop for Pasted {
@@ -186,7 +186,8 @@ impl Drop for Pasted {
     }
 }
 
-/// Runs commands in a shell and gives its standard output and standard error. A variable that the commands do not set is an error.
+/// Runs commands in a shell and returns its standard output and standard error. A variable that the commands do not set
+/// is an error.
 async fn paste(directory: &Path, path: &str, commands: &str) -> (String, String) {
     let (printed, said) = (directory.join("printed"), directory.join("said"));
     let mut shell = shell(directory);
@@ -213,9 +214,9 @@ async fn blocks_print_what_is_shown(path: &str) {
     );
     let directory = scratch();
     let mut command = Program::command(directory.path(), &[]);
-    // Where `platform` keeps its data when nobody says where.
+    // The default data directory of `platform`.
     command.env("PLATFORM_DATA_DIR", directory.path().join("platform-data"));
-    // Longer than a busy machine takes from one curl to the next.
+    // This is longer than a busy machine takes from one curl to the next.
     command.env("PLATFORM_SESSION_INTERVAL_MS", "120000");
     let program = Program::serve_with(command);
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -43,7 +43,7 @@ async fn upload_that_moves_is_not_given_up() {
     client.send(format!("POST /service/rules/x HTTP/1.1\r\n{lines}Content-Length: 6\r\n\r\n")).await;
     let (mut service, _) = behind.asked().await;
     for part in ["a", "b", "c", "d", "e", "f"] {
-        // Longer altogether than the time for an answer, shorter each.
+        // All pauses together are longer than the timeout of a response, and each is shorter.
         tokio::time::sleep(Duration::from_millis(300)).await;
         client.send(part).await;
         service.read_until(part).await;

@@ -22,7 +22,7 @@ use platform::config::Settings;
 use tokio::net::TcpListener;
 
 use crate::harness::service::{answer_all, create_microservice, field, route};
-use crate::harness::{Answer, RawConnection, Request, TestServer, soon};
+use crate::harness::{RawConnection, Request, Response, TestServer, soon};
 
 /// A complete answer of a microservice, the last on its connection.
 const OK: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
@@ -54,7 +54,7 @@ impl Behind {
         Self { server, listener, application }
     }
 
-    /// Says that the microservice runs at its listener, below a path.
+    /// Sets the route of the microservice to its listener, with a base path.
     async fn route_below(&self, base: &str) {
         let address = format!("http://{}{base}", self.address());
         route(self.server.database(), &self.application, Some(&address)).await.unwrap();
@@ -77,7 +77,7 @@ impl Behind {
     }
 
     /// Sends a request, answers it as the microservice and returns what the service heard, and the answer.
-    async fn answered(&self, request: Request, answer: &str) -> (String, Answer) {
+    async fn answered(&self, request: Request, answer: &str) -> (String, Response) {
         let service = async {
             let (mut connection, head) = self.asked().await;
             connection.send(answer).await;

@@ -53,10 +53,10 @@ async fn fill(server: &TestServer, tenant: &str) {
             SELECT $1, n, 1, 'x', now(), 0, 'x', now(), '{}' FROM generate_series(1, 2500) n",
         "INSERT INTO operations (tenant, id, device, status, created_at, fragments) \
             SELECT $1, n, 1, 'PENDING', now(), '{}' FROM generate_series(1, 2500) n",
-        // Of an event, whole and in part.
+        // A complete and an incomplete file of an event.
         "INSERT INTO binaries (tenant, id, event, incomplete, name, content_type, length, created_at) \
             SELECT $1, 10 + n, n, n > 1, 'x', 'x/y', 1, now() FROM generate_series(1, 2) n",
-        // One that is somebody's content, and one that is still being uploaded.
+        // The content of an object, and a file that is still being uploaded.
         "INSERT INTO binaries (tenant, id, object, name, content_type, length, created_at) \
             VALUES ($1, 1, 1, 'x', 'x/y', 1, now()), ($1, 2, NULL, NULL, NULL, NULL, now())",
         "INSERT INTO binary_chunks (tenant, binary_id, number, bytes) VALUES ($1, 1, 0, 'x'), ($1, 2, 0, 'x')",
@@ -136,7 +136,7 @@ async fn interrupted_deletion_is_continued_by_the_next() {
     let server = TestServer::start().await;
     let boss = create_tenant(&server, "t7").await;
     fill(&server, "t7").await;
-    // As a server leaves it that stops in between.
+    // The rows are as a server leaves them that stops in between.
     let database = server.database();
     database.execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = 't7'", &[]).await;
     database.execute("DELETE FROM alarms WHERE tenant = 't7'", &[]).await;
@@ -154,8 +154,8 @@ async fn interrupted_deletion_is_continued_by_the_next() {
 /// The state of the tenant that is deleted; no row when it is gone.
 const STATUS: &str = "SELECT status FROM tenants WHERE id = 't7'";
 
-/// A deletion that has suspended a filled tenant and cannot go on, for somebody holds its objects: until that one rolls
-/// back.
+/// Starts the deletion of a filled tenant. The tenant is suspended, but the deletion waits for a lock on its objects until
+/// the returned client rolls back.
 async fn held_deletion(server: &TestServer) -> (tokio_postgres::Client, JoinHandle<u16>) {
     create_tenant(server, "t7").await;
     fill(server, "t7").await;

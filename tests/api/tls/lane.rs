@@ -8,8 +8,8 @@ use serde_json::json;
 use super::certificates::Certificates;
 use super::client::tunnel;
 use super::server_with;
-use crate::lane::answers::Conversation;
 use crate::lane::pair::{Pair, Sent, Side};
+use crate::lane::responses::Conversation;
 use crate::lane::sample::Sample;
 
 /// Two servers behind TLS; clients talk to them through tunnels.

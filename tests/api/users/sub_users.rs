@@ -1,4 +1,4 @@
-//! Sub-users: ROLE_USER_MANAGEMENT_CREATE reaches what one owns, and gives no more than one has (U-04).
+//! Sub-users: ROLE_USER_MANAGEMENT_CREATE applies to users that one owns, and grants no more than one has (U-04).
 
 use serde_json::json;
 

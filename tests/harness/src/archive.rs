@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-use super::rest::{Answer, Caller};
+use super::rest::{Caller, Response};
 
 /// The Unix mode of a regular file.
 const REGULAR: u32 = 0o100_644;
@@ -123,7 +123,7 @@ pub fn form(part: &str, content: &[u8]) -> Vec<u8> {
 }
 
 /// Uploads an archive for an application, without requesting it back.
-pub async fn upload(caller: &Caller, application: &str, archive: &[u8]) -> Answer {
+pub async fn upload(caller: &Caller, application: &str, archive: &[u8]) -> Response {
     let path = format!("/application/applications/{application}/binaries");
     let request = caller.request("POST", &path).header("Content-Type", "multipart/form-data; boundary=b");
     request.body(form("file", archive)).send().await

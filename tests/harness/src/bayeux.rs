@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::rest::{Answer, Caller};
+use super::rest::{Caller, Response};
 use super::{soon, without};
 
 /// The endpoint of resource channels.
@@ -19,7 +19,7 @@ pub struct Session {
 
 impl Caller {
     /// POSTs Bayeux messages and returns the HTTP response.
-    pub async fn bayeux(&self, endpoint: &str, messages: &Value) -> Answer {
+    pub async fn bayeux(&self, endpoint: &str, messages: &Value) -> Response {
         self.request("POST", endpoint).accepting_json().json(messages).send().await
     }
 
@@ -180,7 +180,7 @@ pub struct Held(reqwest::Response);
 impl Held {
     /// Waits for the body.
     pub async fn answer(self) -> Vec<Value> {
-        let answer = Answer::of(self.0).await;
+        let answer = Response::of(self.0).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         serde_json::from_str(&answer.text).unwrap_or_else(|error| panic!("{error}: {:?}", answer.text))
     }

@@ -1,6 +1,6 @@
 //! Rows of the CSV protocol, for tests of several nouns.
 
-use super::{Answer, Caller, Request};
+use super::{Caller, Request, Response};
 
 /// Sends rows of the static set and returns the answer's text.
 pub async fn send(caller: &Caller, rows: &str) -> String {
@@ -13,7 +13,7 @@ pub fn request(caller: &Caller, rows: &str) -> Request {
 }
 
 /// Every answer is 200 and CSV (S-01, S-04). An empty one may be of no type.
-pub fn text_of(answer: Answer) -> String {
+pub fn text_of(answer: Response) -> String {
     assert_eq!(answer.status, 200, "{}", answer.text);
     match answer.header("Content-Type") {
         None => assert_eq!(answer.text, ""),

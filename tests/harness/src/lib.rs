@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`TestServer`] (start one), [`Caller`] (REST), [`Session`] (long polling), [`Socket`]
 //! (WebSocket), [`RawConnection`] (bytes that no client library sends), [`Program`] (the real binary). The public modules
-//! are what tests of several nouns need from one of them.
+//! contain helpers for one noun that tests of other nouns use, too.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
@@ -37,7 +37,7 @@ pub use postgres::TestDatabase;
 pub use private_postgres::PrivatePostgres;
 pub use program::{Program, run, scratch};
 pub use raw::RawConnection;
-pub use rest::{Answer, Caller, MEDIA, Request, alarm_of, event_of, measurement_of, token};
+pub use rest::{Caller, MEDIA, Request, Response, alarm_of, event_of, measurement_of, token};
 pub use server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer};
 pub use websocket::{Socket, connect, handshake, subscribe};
 

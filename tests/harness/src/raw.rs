@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-use super::rest::{Answer, Caller};
+use super::rest::{Caller, Response};
 use super::soon;
 
 /// A TCP connection to a server.
@@ -101,7 +101,7 @@ impl RawConnection {
 
     /// Sends one request of a caller without `Accept`, which client libraries always send, and reads the
     /// response.
-    pub async fn without_accept(caller: &Caller, method: &str, path: &str, body: &Value) -> Answer {
+    pub async fn without_accept(caller: &Caller, method: &str, path: &str, body: &Value) -> Response {
         Self::of_type_without_accept(caller, (method, path), "application/json", &body.to_string()).await
     }
 
@@ -111,7 +111,7 @@ impl RawConnection {
         (method, path): (&str, &str),
         content_type: &str,
         body: &str,
-    ) -> Answer {
+    ) -> Response {
         let authority = caller.base().strip_prefix("http://").unwrap();
         let mut connection = Self::open(authority.parse().unwrap()).await;
         let line = format!("{method} {path} HTTP/1.1");
@@ -124,7 +124,7 @@ impl RawConnection {
         while let piece @ [_, ..] = connection.read_at_most(4096).await.as_slice() {
             answer.extend_from_slice(piece);
         }
-        Answer::read(&String::from_utf8(answer).unwrap())
+        Response::read(&String::from_utf8(answer).unwrap())
     }
 
     async fn read_some(&mut self) -> String {

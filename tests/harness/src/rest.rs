@@ -62,7 +62,7 @@ impl Caller {
     }
 
     /// Sends GET.
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> Response {
         self.request("GET", path).send().await
     }
 
@@ -74,17 +74,17 @@ impl Caller {
     }
 
     /// Sends POST with JSON, and requests the created object.
-    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub async fn post(&self, path: &str, body: &Value) -> Response {
         self.request("POST", path).accepting_json().json(body).send().await
     }
 
     /// Sends PUT with JSON, and requests the changed object.
-    pub async fn put(&self, path: &str, body: &Value) -> Answer {
+    pub async fn put(&self, path: &str, body: &Value) -> Response {
         self.request("PUT", path).accepting_json().json(body).send().await
     }
 
     /// Sends DELETE.
-    pub async fn delete(&self, path: &str) -> Answer {
+    pub async fn delete(&self, path: &str) -> Response {
         self.request("DELETE", path).send().await
     }
 
@@ -181,28 +181,28 @@ impl Request {
     }
 
     /// Sends the request and waits for the complete response; `None` when the server disconnects meanwhile.
-    pub async fn try_send(self) -> Option<Answer> {
+    pub async fn try_send(self) -> Option<Response> {
         let response = self.0.timeout(2 * PATIENCE).send().await.ok()?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Some(Answer { status, headers, text: response.text().await.ok()? })
+        Some(Response { status, headers, text: response.text().await.ok()? })
     }
 
     /// Sends the request and waits for the complete response.
-    pub async fn send(self) -> Answer {
+    pub async fn send(self) -> Response {
         let response = self.0.timeout(2 * PATIENCE).send().await.unwrap();
-        Answer::of(response).await
+        Response::of(response).await
     }
 }
 
 /// A response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub text: String,
     headers: HeaderMap,
 }
 
-impl Answer {
+impl Response {
     /// Reads a response to its end.
     pub async fn of(response: reqwest::Response) -> Self {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());

@@ -158,13 +158,13 @@ impl TestServer {
         caller
     }
 
-    /// What the private PostgreSQL tells a server whose disk is nearly full.
+    /// Reports to the server that its disk is nearly full, as the check of the disk does.
     pub fn fill_disk(&self) {
         self.assert_alone();
         self.running.store.set_room(Room::Scarce);
     }
 
-    /// What it tells when there is room again.
+    /// Reports to the server that its disk has room again.
     pub fn free_disk(&self) {
         self.running.store.set_room(Room::Enough);
     }
@@ -221,8 +221,8 @@ fn settings(database: &TestDatabase) -> Settings {
     settings
 }
 
-/// Returns whether the test runs without the fast lane. Tests of notifications run twice; a module whose name
-/// ends like this has servers without it.
+/// Returns whether the test runs without the fast lane. The tests of tests/api/realtime run twice: the second time they
+/// are the module `realtime_without_lane`, and this name is part of the name of the test's thread.
 fn runs_without_lane() -> bool {
     thread::current().name().is_some_and(|test| test.contains("_without_lane::"))
 }

@@ -67,9 +67,9 @@ fn slips_of_the_document_are_warned_of_as_it_says() {
     let slips = blocks.windows(2).filter(|pair| (pair[0].0, pair[1].0) == ("epl-slips", "text"));
     let shown = slips.map(|pair| (pair[0].2, pair[1].2)).collect::<Vec<_>>();
     assert_eq!(shown.len(), 1);
-    for (module, told) in shown {
+    for (module, warnings) in shown {
         let plan = Arc::new(plan(module).expect("it is accepted").1);
-        assert_eq!(plan.warnings(module, [&plan]), told.lines().collect::<Vec<_>>());
+        assert_eq!(plan.warnings(module, [&plan]), warnings.lines().collect::<Vec<_>>());
     }
 }
 
@@ -161,25 +161,25 @@ fn advance(runtime: &mut Runtime, now: i64, store: &Store, outcome: &mut Outcome
 /// but not shown.
 fn shown(module: &str, plan: &ModulePlan, outcome: &Outcome) -> String {
     let mut written = String::new();
-    let mut untold: Vec<&Arc<Row>> = Vec::new();
+    let mut unpublished: Vec<&Arc<Row>> = Vec::new();
     for effect in &outcome.effects {
         match effect {
             Effect::Perform { stream, row, .. } => {
                 writeln!(written, "> {} {}", stream.name(), spaced(&row.to_json())).unwrap();
-                untold.push(row);
+                unpublished.push(row);
             }
-            Effect::Tell { statement, row } if writes(plan, *statement) => {
-                let place = untold.iter().position(|written| Arc::ptr_eq(written, row));
-                untold.remove(place.expect("what is told was written"));
+            Effect::Publish { statement, row } if writes(plan, *statement) => {
+                let place = unpublished.iter().position(|written| Arc::ptr_eq(written, row));
+                unpublished.remove(place.expect("a published row of an output stream was written"));
             }
-            Effect::Tell { statement, row } => {
+            Effect::Publish { statement, row } => {
                 let statement = &plan.statements[*statement].name;
                 writeln!(written, "> /{module}/{statement} {}", spaced(&row.to_json())).unwrap();
             }
             Effect::Forward { .. } => {}
         }
     }
-    assert!(untold.is_empty(), "written and not told: {untold:?}");
+    assert!(unpublished.is_empty(), "written and not published: {unpublished:?}");
     for (statement, fault) in &outcome.faults {
         writeln!(written, "! /{module}/{} {fault}", plan.statements[*statement].name).unwrap();
     }

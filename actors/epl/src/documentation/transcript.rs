@@ -148,12 +148,12 @@ fn input(stream: InputStream, json: &Map<String, Value>, now: i64) -> Input {
             creation_time: timestamp(now),
             source: source.map(ManagedObjectId),
         })),
-        stream => Occurrence::Told(told(stream, json)),
+        stream => Occurrence::Changed(change(stream, json)),
     };
     Input::new(occurrence, ManagedObjectId(source.unwrap_or(0)), ProcessingMode::Persistent, Depth::default())
 }
 
-fn told(stream: InputStream, json: &Map<String, Value>) -> PublishedChange {
+fn change(stream: InputStream, json: &Map<String, Value>) -> PublishedChange {
     let id: i64 = json["id"].as_str().unwrap().parse().unwrap();
     match stream {
         InputStream::ManagedObjectCreated => {

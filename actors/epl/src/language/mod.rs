@@ -37,7 +37,7 @@ pub const MAX_NAME: usize = 254;
 /// The reason why a text is not a valid module, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// What is wrong and what is allowed: one sentence without the position.
+    /// One sentence that says what is wrong and what is allowed, without the position.
     pub message: String,
     /// The position of the mistake in the text.
     pub span: Span,

@@ -196,7 +196,7 @@ impl Filter {
 
     /// Returns whether two filters concern the same property, so that they cannot be combined: the source of an
     /// operation is its device, and its time is its creation time.
-    pub(crate) fn asks_for_the_same(self, other: Self) -> bool {
+    pub(crate) fn concerns_same_property(self, other: Self) -> bool {
         let of_operations = |filter| match filter {
             Self::Source => Self::Device,
             Self::TimeBetween => Self::CreationTimeBetween,

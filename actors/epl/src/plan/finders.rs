@@ -71,7 +71,7 @@ fn filters(kind: ObjectKind, by: &str) -> Result<Vec<Filter>, String> {
         let known = FILTERS.iter().find_map(|(word, filter)| Some((*filter, rest.strip_prefix(word)?)));
         let (filter, after) =
             known.filter(|(filter, _)| filter.applies_to(kind)).ok_or_else(|| unknown(rest))?;
-        if let Some(other) = found.iter().find(|other| filter.asks_for_the_same(**other)) {
+        if let Some(other) = found.iter().find(|other| filter.concerns_same_property(**other)) {
             return Err(if filter == *other {
                 format!("'{}' stands here twice", word(filter))
             } else {

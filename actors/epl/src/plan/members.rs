@@ -84,7 +84,7 @@ impl Resolver<'_, '_> {
     /// Returns a column of an event that is a row.
     pub(super) fn column_at(&self, event: &Typed, at: usize, name: &str, type_: &Type) -> Typed {
         let column = match &event.expression {
-            Expression::Event(place) if self.access(&event.expression) == Access::ByPlace => {
+            Expression::Event(place) if self.access(&event.expression) == Access::ByIndex => {
                 Expression::Column(*place, at)
             }
             whole => Expression::Member(Box::new(whole.clone()), name.into()),

@@ -198,7 +198,7 @@ impl<'a> Planner<'a> {
     /// Returns the index of a stream among the streams of the module, and adds it if necessary.
     pub(super) fn read(&mut self, name: &Name) -> Result<ReadStream, Mistake> {
         let (stream, type_, access) = match self.window(&name.text) {
-            Some(window) => (Stream::Window(window), self.windows[window].type_.clone(), Access::ByPlace),
+            Some(window) => (Stream::Window(window), self.windows[window].type_.clone(), Access::ByIndex),
             None => {
                 let (type_, access) = self.known_type(name)?.ok_or_else(|| self.no_stream(name))?;
                 let stream = match &type_ {
@@ -227,7 +227,7 @@ impl<'a> Planner<'a> {
     /// Returns the event type of a stream or schema. Named windows are neither.
     pub(super) fn known_type(&mut self, name: &Name) -> Result<Option<(StreamType, Access)>, Mistake> {
         if let Some(input) = InputStream::of_name(&name.text) {
-            return Ok(Some((StreamType::Input(input), Access::ByPlace)));
+            return Ok(Some((StreamType::Input(input), Access::ByIndex)));
         }
         if let Some(output) = OutputStream::of_name(&name.text) {
             let columns =
@@ -236,7 +236,7 @@ impl<'a> Planner<'a> {
             return Ok(Some((StreamType::Rows(columns), Access::ByName)));
         }
         if let Some(declared) = self.declares.get(&name.text) {
-            return Ok(Some((StreamType::Rows(declared.columns.clone()), Access::ByPlace)));
+            return Ok(Some((StreamType::Rows(declared.columns.clone()), Access::ByIndex)));
         }
         if self.own.contains(&name.text) {
             let message = format!(
@@ -247,7 +247,7 @@ impl<'a> Planner<'a> {
         }
         Ok(self.catalog.get(&name.text).map(|declared| {
             self.uses.insert(name.text.clone(), declared.clone());
-            (StreamType::Rows(declared.columns.clone()), Access::ByPlace)
+            (StreamType::Rows(declared.columns.clone()), Access::ByIndex)
         }))
     }
 

@@ -52,7 +52,7 @@ pub(super) struct Visible {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     /// By index: all rows of the stream have the same columns.
-    ByPlace,
+    ByIndex,
     /// By name: rows of output streams have only some of the columns.
     ByName,
 }

@@ -53,7 +53,7 @@ impl Planner<'_> {
         let output = select.output.map(output).transpose()?;
         let whole = match (select.columns.as_slice(), &from, visible.as_slice()) {
             ([Column::Everything(_)], From::One(_), [only])
-                if only.access == Access::ByPlace && group_by.is_empty() =>
+                if only.access == Access::ByIndex && group_by.is_empty() =>
             {
                 Some(only.type_.clone())
             }

@@ -159,7 +159,7 @@ impl Planner<'_> {
     /// Plans the view of a named window.
     pub(super) fn view(&self, view: &View, type_: &StreamType, name: &str) -> Result<ViewPlan, Mistake> {
         let place = Place { source: 0, tag: None };
-        let (type_, access) = (type_.clone(), super::resolve::Access::ByPlace);
+        let (type_, access) = (type_.clone(), super::resolve::Access::ByIndex);
         let event = Visible { name: name.into(), place, type_, access, reach: Reach::Unqualified };
         self.view_in(view, Sight::of(&[event], 0))
     }

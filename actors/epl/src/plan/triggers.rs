@@ -59,7 +59,7 @@ impl Planner<'_> {
             name: alias.unwrap_or(window).text.clone(),
             place: Place { source: 1, tag: None },
             type_: self.windows[at].type_.clone(),
-            access: Access::ByPlace,
+            access: Access::ByIndex,
             reach: Reach::Unqualified,
         };
         if row.name == event.name {

@@ -349,7 +349,7 @@ impl Runtime {
         if let Some(place) = place {
             self.queue.push_back(Work { place, event, depth: row.depth, from: Some(number) });
         }
-        outcome.effects.push(Effect::Tell { statement: number, row });
+        outcome.effects.push(Effect::Publish { statement: number, row });
     }
 
     /// Changes a named window. Its contents are charged to the statement that created it.

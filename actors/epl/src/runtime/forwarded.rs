@@ -16,7 +16,7 @@ use crate::value::Type;
 pub(super) struct Unreadable {
     /// The columns of the last such row. A mismatch is reported once and not for each row: it soon passes, and many
     /// faults would switch the module off.
-    told: Option<Arc<Columns>>,
+    reported: Option<Arc<Columns>>,
 }
 
 /// Returns a row in the order of a stream's columns; none when a column is missing or has another type.
@@ -38,10 +38,10 @@ impl Unreadable {
     /// Returns the fault to report for a row that does not fit; none if it was reported for earlier rows with the same
     /// columns.
     pub(super) fn note(&mut self, stream: &str, row: &Row) -> Option<Fault> {
-        if self.told.as_ref().is_some_and(|told| Arc::ptr_eq(told, &row.columns)) {
+        if self.reported.as_ref().is_some_and(|reported| Arc::ptr_eq(reported, &row.columns)) {
             return None;
         }
-        self.told = Some(row.columns.clone());
+        self.reported = Some(row.columns.clone());
         let message = format!(
             "another module inserts other columns into '{stream}' than it did when this one was planned"
         );

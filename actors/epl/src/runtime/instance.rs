@@ -341,7 +341,7 @@ impl Instance {
 
     fn put_out(&mut self, plan: &SelectPlan, step: &mut Step<'_>) {
         let results = &mut self.results;
-        if !Results::asks_for_contents(plan) {
+        if !Results::needs_contents(plan) {
             return results.put_out(plan, step, std::iter::empty());
         }
         match &self.reading {
@@ -363,7 +363,7 @@ impl Instance {
 impl Reading {
     /// Returns the reading of a view: of its events, or only of their contributions where that is enough.
     fn of_view(view: &ViewPlan, plan: &SelectPlan) -> Self {
-        if Results::asks_for_contents(plan) {
+        if Results::needs_contents(plan) {
             return Self::View(View::new(view));
         }
         match (view, Ring::of(view)) {

@@ -27,7 +27,7 @@ const PAIR: usize = 128;
 #[derive(Debug)]
 pub(super) struct Join {
     sides: [Side; 2],
-    /// What is remembered of the pairs that passed, by the sequence numbers of their events.
+    /// The data that is remembered of each pair that passed, by the sequence numbers of its events.
     pairs: HashMap<(u64, u64), Remembered>,
     span: Span,
     /// The only side that makes pairs, for a `unidirectional` join.

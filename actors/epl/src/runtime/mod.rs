@@ -50,7 +50,7 @@ use super::value::Value;
 #[derive(Debug, Clone)]
 pub enum Effect {
     /// Publish the row on the channel of the statement.
-    Tell {
+    Publish {
         /// The position of the statement in the module.
         statement: usize,
         /// The row that the statement produced.

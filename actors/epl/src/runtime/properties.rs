@@ -55,11 +55,11 @@ impl Input {
             (Property::Type, _) => Seen::Text(self.stream().words().1),
             (Property::Mode, _) => Seen::Text(self.mode.as_str()),
             (Property::Origin, _) => Seen::optional_text((self.depth.writes > 0).then_some("cep")),
-            (Property::Object, Occurrence::Told(event)) => {
-                ObjectSeen::told(event).map_or(Seen::Null, Seen::Object)
+            (Property::Object, Occurrence::Changed(event)) => {
+                ObjectSeen::of_change(event).map_or(Seen::Null, Seen::Object)
             }
-            (Property::Payload, Occurrence::Told(event)) => {
-                ObjectSeen::told(event).map_or(Seen::Null, Seen::Payload)
+            (Property::Payload, Occurrence::Changed(event)) => {
+                ObjectSeen::of_change(event).map_or(Seen::Null, Seen::Payload)
             }
             (Property::Object, Occurrence::Deleted(deletion)) => Seen::Made(deleted(deletion)),
             (Property::Payload, Occurrence::Deleted(deletion)) => Seen::Made(

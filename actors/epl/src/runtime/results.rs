@@ -151,7 +151,7 @@ impl Results {
     }
 
     /// Returns whether the output needs the contents of the window.
-    pub(super) fn asks_for_contents(plan: &SelectPlan) -> bool {
+    pub(super) fn needs_contents(plan: &SelectPlan) -> bool {
         let is_snapshot = plan.output.is_some_and(|output| output.kind == OutputKind::Snapshot);
         is_snapshot && matches!(plan.rows, Rows::PerEvent | Rows::PerEventWithAggregates)
     }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::language::syntax::Operator;
-use crate::samples::{alarm, event, map, measurement, row, shown, text, time, told};
+use crate::samples::{alarm, client_event, event, map, measurement, row, shown, text, time};
 use crate::stream::{Match, StreamEvent};
 
 fn id(value: &str) -> Value {
@@ -177,7 +177,9 @@ fn values_are_written_as_clients_know_them() {
         ),
         (Value::Event(row(&[("a", Value::Double(1.0)), ("b", Value::Null)])), r#"{"a":1,"b":null}"#),
         (
-            Value::Event(told(PublishedChange::MeasurementDeleted(platform_model::id::MeasurementId(5)))),
+            Value::Event(client_event(PublishedChange::MeasurementDeleted(
+                platform_model::id::MeasurementId(5),
+            ))),
             concat!(
                 r#"{"_type":"MEASUREMENT_DELETE","_mode":"PERSISTENT","_origin":null,"#,
                 r#""measurement":{"id":{"value":"5","type":null,"name":null},"#,
@@ -242,7 +244,7 @@ fn last_of_doubled_members_counts_among_few_and_many() {
 #[test]
 fn what_holds_more_weighs_more_and_rows_in_rows_end() {
     let (light, heavy) = (measurement(""), measurement(&format!(r#","a":"{}""#, "x".repeat(5000))));
-    let weight = |measurement| told(PublishedChange::MeasurementCreated(measurement)).weight();
+    let weight = |measurement| client_event(PublishedChange::MeasurementCreated(measurement)).weight();
     assert!((5000..6000).contains(&(weight(heavy) - weight(light))));
 
     let mut nested = row(&[("a", text(&"x".repeat(1000)))]);

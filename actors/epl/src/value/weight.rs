@@ -131,7 +131,7 @@ impl Input {
     /// Creates the input. `source` is the managed object that it concerns.
     pub fn new(occurrence: Occurrence, source: ManagedObjectId, mode: ProcessingMode, depth: Depth) -> Self {
         let occurrence = match occurrence {
-            Occurrence::Told(event) if ObjectSeen::told(&event).is_none() => {
+            Occurrence::Changed(event) if ObjectSeen::of_change(&event).is_none() => {
                 Occurrence::Deleted(Box::new(Deletion { event, source }))
             }
             occurrence => occurrence,
@@ -139,7 +139,7 @@ impl Input {
         let bytes = SHARED
             + size_of::<Self>()
             + match &occurrence {
-                Occurrence::Told(event) => ObjectSeen::told(event).map_or(0, ObjectSeen::bytes),
+                Occurrence::Changed(event) => ObjectSeen::of_change(event).map_or(0, ObjectSeen::bytes),
                 Occurrence::Deleted(_) => SHARED + size_of::<Deletion>(),
                 Occurrence::Response(response) => size_of::<Response>() + 2 * SHARED + response.body.len(),
             };
@@ -149,7 +149,7 @@ impl Input {
 
 impl<'a> ObjectSeen<'a> {
     /// Returns the object that an event of the hub carries; `None` for a deletion, which carries only an id.
-    pub(crate) fn told(event: &'a PublishedChange) -> Option<Self> {
+    pub(crate) fn of_change(event: &'a PublishedChange) -> Option<Self> {
         use PublishedChange::{
             AlarmCreated, AlarmDeleted, AlarmUpdated, EventCreated, EventDeleted, EventUpdated,
             ManagedObjectCreated, ManagedObjectDeleted, ManagedObjectUpdated, MeasurementCreated,

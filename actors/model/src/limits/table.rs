@@ -24,11 +24,11 @@ pub(super) const UNLIMITED: u64 = u64::MAX;
 pub struct Limit {
     /// The name of its flag. It ends in the unit of a number without one: `-ms`, `-seconds`; `bytes`; otherwise items.
     pub flag: &'static str,
-    /// What it limits: a line, and maybe further paragraphs.
+    /// The description for operators: a line, and maybe further paragraphs.
     pub doc: &'static str,
     /// The default in items, bytes or milliseconds; `None` when the limit holds only if an operator sets it.
     pub default: Option<u64>,
-    /// What an operator may set.
+    /// The values that an operator may set.
     pub range: RangeInclusive<u64>,
     /// The rules that name it (docs/rules.md), such as `I-12, V-07`.
     pub rules: &'static str,

@@ -27,7 +27,7 @@ pub struct MeasurementFilter {
 
 impl MeasurementFilter {
     /// Returns whether it filters by more than source and time, that is, by properties of the shape.
-    pub fn asks_for_shape(&self) -> bool {
+    pub fn filters_by_shape(&self) -> bool {
         [&self.type_, &self.fragment_type, &self.value_fragment_type, &self.value_fragment_series]
             .iter()
             .any(|filter| filter.is_some())

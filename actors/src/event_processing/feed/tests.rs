@@ -14,11 +14,11 @@ fn input_of(occurrence: Occurrence, source: i64) -> Input {
 }
 
 fn measured(source: i64) -> Input {
-    input_of(Occurrence::Told(PublishedChange::MeasurementDeleted(MeasurementId(7))), source)
+    input_of(Occurrence::Changed(PublishedChange::MeasurementDeleted(MeasurementId(7))), source)
 }
 
 fn event_deleted() -> Input {
-    input_of(Occurrence::Told(PublishedChange::EventDeleted(EventId(7))), 1)
+    input_of(Occurrence::Changed(PublishedChange::EventDeleted(EventId(7))), 1)
 }
 
 fn reads(inputs: &[InputStream]) -> ReadStreams {

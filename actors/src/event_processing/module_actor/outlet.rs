@@ -32,7 +32,7 @@ impl Outlet {
         let name = |statement: usize| plan.statements[statement].name.clone();
         for effect in effects {
             match effect {
-                Effect::Tell { statement, row } => {
+                Effect::Publish { statement, row } => {
                     self.context.publish_row(&self.name, &name(statement), || row.to_json());
                 }
                 Effect::Perform { statement, stream, row, depth } => {

@@ -156,7 +156,7 @@ async fn shapes(
     tenant: &TenantId,
     filter: &MeasurementFilter,
 ) -> Result<Option<Vec<i64>>> {
-    if !filter.asks_for_shape() {
+    if !filter.filters_by_shape() {
         return Ok(None);
     }
     let client = database.reader().await?;

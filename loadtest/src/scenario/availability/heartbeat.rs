@@ -11,7 +11,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::{AvailabilityRecord, Silence};
 use crate::body::Kind;
 use crate::ledger::Outcome;
-use crate::poster::{Answers, Poster};
+use crate::poster::{Poster, Responses};
 use crate::target::Target;
 
 /// The number of connections that post.
@@ -22,7 +22,7 @@ const CONNECTIONS: usize = 32;
 pub(super) struct Heartbeat {
     is_silent: Arc<AtomicBool>,
     conductor: JoinHandle<()>,
-    posters: JoinSet<Answers>,
+    posters: JoinSet<Responses>,
 }
 
 type Turns = Arc<Mutex<mpsc::UnboundedReceiver<usize>>>;
@@ -60,14 +60,14 @@ impl Heartbeat {
     }
 
     /// Stops all messages.
-    pub(super) async fn stop(mut self) -> Answers {
+    pub(super) async fn stop(mut self) -> Responses {
         // The conductor owns the sender, so the posters end with it.
         self.conductor.abort();
-        let mut answers = Answers::new();
+        let mut responses = Responses::new();
         while let Some(Ok(poster)) = self.posters.join_next().await {
-            answers.add(&poster);
+            responses.add(&poster);
         }
-        answers
+        responses
     }
 }
 
@@ -94,10 +94,10 @@ async fn speak(
     turns: Turns,
     ids: Arc<Vec<String>>,
     notes: Arc<AvailabilityRecord>,
-) -> Answers {
+) -> Responses {
     loop {
         let turn = turns.lock().await.recv().await;
-        let Some(device) = turn else { return poster.answers };
+        let Some(device) = turn else { return poster.responses };
         let sent = notes.run.now();
         if poster.post(device as u32, &ids[device], sent).await == Outcome::Acknowledged {
             notes.vigil().heard(device, sent, notes.run.now());

@@ -99,7 +99,7 @@ pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report
     };
     tokio::time::timeout(CLEARING_LIMIT, cleared).await.ok();
     Progress::pass("late reports", Instant::now() + LATE_REPORTS).await;
-    let answers = heartbeat.stop().await;
+    let responses = heartbeat.stop().await;
     let (seconds, cpu) = bench.close_window(&window);
 
     let micros = |duration: Duration| duration.as_micros() as u64;
@@ -109,7 +109,7 @@ pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report
     let earliest = earliest.saturating_sub(micros(DELIVERY));
     facts.extend(notes.vigil().facts(|device| silence.holds(device), earliest, latest));
     facts.extend(listed(bench, &ids, silence, started_at).await?);
-    facts.push(Fact::number("messages without a 201", answers.failures() as usize, 0));
+    facts.push(Fact::number("messages without a 201", responses.failures() as usize, 0));
     facts.push(Fact::number("watchers that ended", usize::from(watcher.is_finished()), 0));
     watcher.abort();
     let delays = notes.vigil().delays();

@@ -17,7 +17,7 @@ use crate::target::Target;
 
 const PATH: &str = "/devicecontrol/bulkoperations";
 /// The interval of progress requests.
-const GLANCE: Duration = Duration::from_millis(500);
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// The time a bulk operation may take beyond twice its ramp.
 const GRACE: Duration = Duration::from_secs(60);
 
@@ -104,7 +104,7 @@ impl BulkOperation {
                 progress.finish();
                 return Ok(Some(standing));
             }
-            tokio::time::sleep(GLANCE).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
         }
         Ok(None)
     }

@@ -29,7 +29,7 @@ pub(super) struct Deployed {
 }
 
 #[derive(Debug, Deserialize)]
-struct Answered {
+struct UploadedModule {
     id: String,
     status: String,
 }
@@ -66,7 +66,7 @@ impl Deployed {
             let device = post % sending.ids.len();
             poster.post(device as u32, &sending.ids[device], sending.run.now()).await;
         }
-        let told = async {
+        let row = async {
             loop {
                 let rows: Vec<Value> = notifications(session.batch().await?)?;
                 match rows.into_iter().next_back() {
@@ -75,7 +75,7 @@ impl Deployed {
                 }
             }
         };
-        tokio::time::timeout(PROOF, told).await.map_err(|_| Error::Timeout("a row of the module"))?
+        tokio::time::timeout(PROOF, row).await.map_err(|_| Error::Timeout("a row of the module"))?
     }
 
     /// Checks after the turns that the module works and is still deployed, and removes it in any case.
@@ -90,8 +90,8 @@ impl Deployed {
         };
         let removed = self.remove().await;
         taken?;
-        let told = Fact::number("modules that produced a row", usize::from(seen?), 1);
-        Ok([told].into_iter().chain(removed?).collect())
+        let produced = Fact::number("modules that produced a row", usize::from(seen?), 1);
+        Ok([produced].into_iter().chain(removed?).collect())
     }
 
     /// Checks that it is still deployed, and removes it.
@@ -107,10 +107,15 @@ impl Deployed {
     }
 }
 
-async fn ask(target: &Target, step: &'static str, request: &[u8], expected: u16) -> Result<Answered, Error> {
+async fn ask(
+    target: &Target,
+    step: &'static str,
+    request: &[u8],
+    expected: u16,
+) -> Result<UploadedModule, Error> {
     let mut connection = target.connect().await?;
     let response = connection.call(step, request).await?;
-    let answered = serde_json::from_slice::<Answered>(response.body).ok();
+    let answered = serde_json::from_slice::<UploadedModule>(response.body).ok();
     let fault = || Error::status(step, response.status, response.body);
     answered.filter(|_| response.status == expected).ok_or_else(fault)
 }

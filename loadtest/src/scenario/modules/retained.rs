@@ -70,7 +70,7 @@ async fn send(sending: &Sending<'_>) -> Result<(), Error> {
                 let device = post % ids.len();
                 poster.post(device as u32, &ids[device], run.now()).await;
             }
-            poster.answers.failures()
+            poster.responses.failures()
         });
     }
     let failures = connections.join_all().await.into_iter().sum::<u64>();

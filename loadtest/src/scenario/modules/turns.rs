@@ -6,7 +6,7 @@ use super::Sending;
 use super::deployed::Deployed;
 use crate::body::Kind;
 use crate::error::Error;
-use crate::poster::Answers;
+use crate::poster::Responses;
 use crate::report::Fact;
 use crate::scenario::open_loop::OpenLoop;
 
@@ -34,7 +34,7 @@ pub(super) struct Turns {
 /// The results of the turns with the module, or of those without.
 #[derive(Debug)]
 struct Side {
-    answers: Answers,
+    responses: Responses,
     unsent: u64,
     late: u64,
     server: Option<f64>,
@@ -77,7 +77,7 @@ impl Turns {
 
 impl Side {
     fn new() -> Self {
-        Self { answers: Answers::new(), unsent: 0, late: 0, server: Some(0.0) }
+        Self { responses: Responses::new(), unsent: 0, late: 0, server: Some(0.0) }
     }
 
     async fn take(&mut self, sending: &Sending<'_>, posters: &mut OpenLoop) {
@@ -92,29 +92,29 @@ impl Side {
         tokio::time::sleep(TAIL).await;
         let used = cpu_seconds().zip(before).map(|(after, before)| after - before);
         self.server = self.server.zip(used).map(|(all, used)| all + used);
-        self.answers.add(&outcomes.answers);
+        self.responses.add(&outcomes.responses);
         self.late += outcomes.late;
         self.unsent += outcomes.unsent;
     }
 
     /// Returns the server's CPU time per measurement, in microseconds.
     fn micros(&self) -> Option<f64> {
-        self.server.map(|seconds| seconds * 1_000_000.0 / self.answers.latency.len().max(1) as f64)
+        self.server.map(|seconds| seconds * 1_000_000.0 / self.responses.latency.len().max(1) as f64)
     }
 
     fn failures(&self) -> usize {
-        (self.answers.failures() + self.unsent) as usize
+        (self.responses.failures() + self.unsent) as usize
     }
 
     fn figures(&self) -> String {
-        let at = |quantile| self.answers.latency.value_at_quantile(quantile) as f64 / 1000.0;
+        let at = |quantile| self.responses.latency.value_at_quantile(quantile) as f64 / 1000.0;
         let cpu = self.micros().map_or("unknown".to_owned(), |micros| format!("{micros:.2} µs"));
         let server = self.server.unwrap_or_default();
         format!(
             "server {server:.2} s, {cpu} each; POST p50 {:.2}  p99 {:.2} ms  ({} samples, {} late)",
             at(0.5),
             at(0.99),
-            self.answers.latency.len(),
+            self.responses.latency.len(),
             self.late
         )
     }
@@ -138,7 +138,7 @@ mod tests {
 
     fn side(events: u64, server: Option<f64>) -> Side {
         let mut side = Side { server, ..Side::new() };
-        side.answers.latency.record_n(2000, events).unwrap();
+        side.responses.latency.record_n(2000, events).unwrap();
         side
     }
 

@@ -37,15 +37,15 @@ impl Enrolment {
     }
 
     /// Returns the devices, each with its own credentials, which are invented if it has no user.
-    pub(super) fn comers(&self, admin: &Target) -> Vec<Arc<ReconnectingDevice>> {
+    pub(super) fn reconnecting(&self, admin: &Target) -> Vec<Arc<ReconnectingDevice>> {
         let target = |number| match &self.fleet {
             Some(fleet) => fleet.target(admin, number),
             None => admin.with_user(&format!("main/device_{number}"), &random::text(PASSWORD_LENGTH)),
         };
-        let comer = |(number, id): (usize, &String)| {
+        let device = |(number, id): (usize, &String)| {
             Arc::new(ReconnectingDevice { id: id.clone(), target: target(number) })
         };
-        self.ids.iter().enumerate().map(comer).collect()
+        self.ids.iter().enumerate().map(device).collect()
     }
 
     /// Removes the devices and their users unless `--keep` is set; returns how many could not be removed.

@@ -42,13 +42,13 @@ pub(super) async fn run(bench: &Bench, settings: &Reconnect) -> Result<Report, E
     };
     // The measured process is the one that is running now.
     let bench = &Bench::new(&bench.common)?;
-    let comers = devices.comers(&bench.target);
+    let reconnecting = devices.reconnecting(&bench.target);
     let limit = Duration::from_secs(settings.within);
     let mut parked = ParkedPolls::new(&bench.target).await?;
-    let mut last = storm(bench, &comers, &mut parked, limit).await;
+    let mut last = storm(bench, &reconnecting, &mut parked, limit).await;
     for _ in 0..settings.returns {
         parked.emptied(OVERTIME).await;
-        let again = storm(bench, &comers, &mut parked, limit).await;
+        let again = storm(bench, &reconnecting, &mut parked, limit).await;
         last = Outcome { facts: [last.facts, again.facts].concat(), ..again };
     }
     let report = report(bench, settings, last);
@@ -62,18 +62,18 @@ pub(super) async fn run(bench: &Bench, settings: &Reconnect) -> Result<Report, E
 /// Lets all devices connect, and disconnect when all hold their polls.
 async fn storm(
     bench: &Bench,
-    comers: &[Arc<ReconnectingDevice>],
+    reconnecting: &[Arc<ReconnectingDevice>],
     parked: &mut ParkedPolls,
     limit: Duration,
 ) -> Outcome {
-    let count = comers.len();
+    let count = reconnecting.len();
     let window = bench.open_window();
     let storm = Arc::new(Storm::new());
     let watching = async {
         parked.watch(count, limit + OVERTIME).await;
         storm.end();
     };
-    let (held, ()) = tokio::join!(storm.run(comers, limit + OVERTIME), watching);
+    let (held, ()) = tokio::join!(storm.run(reconnecting, limit + OVERTIME), watching);
     let (seconds, cpu) = bench.close_window(&window);
     let mut facts = storm.facts(count);
     facts.extend(parked.facts(count, limit));

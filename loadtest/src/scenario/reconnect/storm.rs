@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// The key under which a 503 without `Retry-After` is counted.
 const NO_ADVICE: &str = "503 without Retry-After";
 /// The key under which a request without a response is counted.
-const NO_ANSWER: &str = "no response";
+const NO_RESPONSE: &str = "no response";
 
 /// A device.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub(super) struct Storm {
 #[derive(Debug)]
 struct Seen {
     /// The responses by status, and failures without a response.
-    answers: BTreeMap<String, u64>,
+    responses: BTreeMap<String, u64>,
     /// The microseconds from the start of the storm until a device sent the poll that is held.
     latency: Histogram<u64>,
     /// The reason why the first device gave up.
@@ -55,17 +55,17 @@ struct Seen {
 
 /// The result of a request.
 #[derive(Debug)]
-enum Answered {
+enum RequestResult {
     /// A 200 response.
-    Taken,
+    Accepted,
     /// A 503 response: the request is sent again.
-    TurnedAway,
+    Postponed,
 }
 
 impl Storm {
     /// Starts a storm now.
     pub(super) fn new() -> Self {
-        let seen = Seen { answers: BTreeMap::new(), latency: latency_histogram(), first_cause: None };
+        let seen = Seen { responses: BTreeMap::new(), latency: latency_histogram(), first_cause: None };
         Self { started: Instant::now(), seen: Mutex::new(seen), is_over: watch::Sender::new(false) }
     }
 
@@ -77,13 +77,13 @@ impl Storm {
     /// Lets all devices connect; returns the connections whose polls are held when the storm ends.
     pub(super) async fn run(
         self: &Arc<Self>,
-        comers: &[Arc<ReconnectingDevice>],
+        reconnecting: &[Arc<ReconnectingDevice>],
         limit: Duration,
     ) -> Vec<Connection> {
-        let progress = Progress::count("coming back", comers.len());
+        let progress = Progress::count("coming back", reconnecting.len());
         let mut devices = JoinSet::new();
-        for comer in comers {
-            devices.spawn(Arc::clone(self).come(Arc::clone(comer)));
+        for device in reconnecting {
+            devices.spawn(Arc::clone(self).connect_device(Arc::clone(device)));
         }
         let mut held = Vec::with_capacity(devices.len());
         let all_held = async {
@@ -106,11 +106,11 @@ impl Storm {
     pub(super) fn facts(&self, devices: usize) -> Vec<Fact> {
         let seen = self.seen();
         let allowed = ["200", "503"];
-        let others = seen.answers.iter().filter(|(answer, _)| !allowed.contains(&answer.as_str()));
+        let others = seen.responses.iter().filter(|(answer, _)| !allowed.contains(&answer.as_str()));
         let mut facts = vec![
             Fact::number("devices that hold a poll", seen.latency.len() as usize, devices),
             Fact::any("clients/s", per_second(&seen.latency)),
-            Fact::any("responses", format!("{:?}", seen.answers)),
+            Fact::any("responses", format!("{:?}", seen.responses)),
             Fact::number("responses not allowed", others.map(|(_, count)| *count as usize).sum(), 0),
         ];
         facts.extend(seen.first_cause.clone().map(|cause| Fact::any("first device that gave up", cause)));
@@ -122,19 +122,19 @@ impl Storm {
     }
 
     fn count(&self, answer: &str) {
-        *self.seen().answers.entry(answer.to_owned()).or_default() += 1;
+        *self.seen().responses.entry(answer.to_owned()).or_default() += 1;
     }
 
     /// Runs a device until its poll is held; `None` when it is rejected.
-    async fn come(self: Arc<Self>, comer: Arc<ReconnectingDevice>) -> Option<Connection> {
+    async fn connect_device(self: Arc<Self>, device: Arc<ReconnectingDevice>) -> Option<Connection> {
         loop {
-            match Box::pin(self.hold_poll(&comer)).await {
+            match Box::pin(self.hold_poll(&device)).await {
                 Ok((connection, taken)) => {
                     self.seen().latency.saturating_record(taken.as_micros() as u64);
                     return Some(connection);
                 }
                 Err(Error::Io(_) | Error::During { .. } | Error::Timeout(_)) => {
-                    self.count(NO_ANSWER);
+                    self.count(NO_RESPONSE);
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(error) => {
@@ -146,15 +146,16 @@ impl Storm {
     }
 
     /// Returns the connection that holds the poll, and the time when the poll was sent.
-    async fn hold_poll(&self, comer: &ReconnectingDevice) -> Result<(Connection, Duration), Error> {
-        let ReconnectingDevice { id, target } = comer;
+    async fn hold_poll(&self, device: &ReconnectingDevice) -> Result<(Connection, Duration), Error> {
+        let ReconnectingDevice { id, target } = device;
         let post = |message: String| target.post(bayeux::OPERATIONS, &message);
         let mut connection = target.connect().await?;
-        let answer =
-            self.insist(&mut connection, bayeux::HANDSHAKE, &post(long_polling::handshake())).await?;
+        let answer = self
+            .repeat_until_accepted(&mut connection, bayeux::HANDSHAKE, &post(long_polling::handshake()))
+            .await?;
         let client_id = bayeux::client_id(&answer)?;
         let subscribe = post(bayeux::subscribe(&client_id, &format!("/{id}")));
-        let answer = self.insist(&mut connection, bayeux::SUBSCRIBE, &subscribe).await?;
+        let answer = self.repeat_until_accepted(&mut connection, bayeux::SUBSCRIBE, &subscribe).await?;
         bayeux::expect_success(bayeux::SUBSCRIBE, &answer)?;
         let poll = post(long_polling::connect(&client_id));
         let mut is_over = self.is_over.subscribe();
@@ -169,7 +170,7 @@ impl Storm {
                 return Ok((connection, taken));
             }
             let response = connection.receive().await?;
-            if let Answered::Taken = self.weigh(bayeux::CONNECT, response).await? {
+            if let RequestResult::Accepted = self.count_response(bayeux::CONNECT, response).await? {
                 // A response that arrives at once means that the poll is not held: it is sent again, unless
                 // the session is gone.
                 bayeux::expect_success(bayeux::CONNECT, connection.receive().await?.body)?;
@@ -178,7 +179,7 @@ impl Storm {
     }
 
     /// Repeats a request until the response is 200; returns its body.
-    async fn insist(
+    async fn repeat_until_accepted(
         &self,
         connection: &mut Connection,
         step: &'static str,
@@ -186,23 +187,27 @@ impl Storm {
     ) -> Result<Vec<u8>, Error> {
         loop {
             let response = connection.call(step, request).await?;
-            if let Answered::Taken = self.weigh(step, response).await? {
+            if let RequestResult::Accepted = self.count_response(step, response).await? {
                 return Ok(response.body.to_vec());
             }
         }
     }
 
     /// Counts a response, and waits as long as a 503 demands.
-    async fn weigh(&self, step: &'static str, response: Response<'_>) -> Result<Answered, Error> {
+    async fn count_response(
+        &self,
+        step: &'static str,
+        response: Response<'_>,
+    ) -> Result<RequestResult, Error> {
         match (response.status, response.retry_after) {
             (200, _) => {
                 self.count("200");
-                Ok(Answered::Taken)
+                Ok(RequestResult::Accepted)
             }
             (503, advice) => {
                 self.count(if advice.is_some() { "503" } else { NO_ADVICE });
                 tokio::time::sleep(advice.map_or(PAUSE, |seconds| Duration::from_secs(seconds.into()))).await;
-                Ok(Answered::TurnedAway)
+                Ok(RequestResult::Postponed)
             }
             (status, _) => {
                 self.count(&status.to_string());
@@ -248,7 +253,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let target = Target::resolve(&url, Reach::Loopback, "a", "b").unwrap();
-        let comers = [Arc::new(ReconnectingDevice { id: "7".to_owned(), target })];
+        let reconnecting = [Arc::new(ReconnectingDevice { id: "7".to_owned(), target })];
         let storm = Arc::new(Storm::new());
         let watched = async {
             let stream = hold_in_silence(listener).await;
@@ -256,7 +261,7 @@ mod tests {
             stream
         };
 
-        let (held, _stream) = tokio::join!(storm.run(&comers, Duration::from_secs(60)), watched);
+        let (held, _stream) = tokio::join!(storm.run(&reconnecting, Duration::from_secs(60)), watched);
 
         assert_eq!(held.len(), 1);
         assert!(storm.facts(1).iter().all(|fact| fact.holds));
@@ -266,14 +271,15 @@ mod tests {
     async fn only_200_and_503_with_advice_are_allowed() {
         let storm = Storm::new();
         let response = |status, retry_after| Response { status, retry_after, body: b"" };
-        let weigh = |status, retry_after| storm.weigh(bayeux::HANDSHAKE, response(status, retry_after));
-        assert!(matches!(weigh(200, None).await, Ok(Answered::Taken)));
-        assert!(matches!(weigh(503, Some(0)).await, Ok(Answered::TurnedAway)));
+        let count_response =
+            |status, retry_after| storm.count_response(bayeux::HANDSHAKE, response(status, retry_after));
+        assert!(matches!(count_response(200, None).await, Ok(RequestResult::Accepted)));
+        assert!(matches!(count_response(503, Some(0)).await, Ok(RequestResult::Postponed)));
         storm.seen().latency.record(5).unwrap();
         assert!(storm.facts(1).iter().all(|fact| fact.holds));
         assert!(!storm.facts(2).iter().all(|fact| fact.holds));
-        assert!(matches!(weigh(503, None).await, Ok(Answered::TurnedAway)));
-        assert!(weigh(500, Some(0)).await.is_err());
+        assert!(matches!(count_response(503, None).await, Ok(RequestResult::Postponed)));
+        assert!(count_response(500, Some(0)).await.is_err());
         let wrong: Vec<_> = storm.facts(1).into_iter().filter(|fact| !fact.holds).collect();
         assert_eq!((wrong[0].what, &*wrong[0].found), ("responses not allowed", "2"));
     }

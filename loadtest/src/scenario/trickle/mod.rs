@@ -16,7 +16,7 @@ use crate::cli::Trickle;
 use crate::devices;
 use crate::error::Error;
 use crate::ledger::{Audit, Watch};
-use crate::poster::{Answers, Poster};
+use crate::poster::{Poster, Responses};
 use crate::report::{Delay, Deliveries, Fact, Latency, Posts, Report};
 use crate::run::Run;
 
@@ -24,16 +24,16 @@ use crate::run::Run;
 const WARM_UP: u64 = 1;
 
 /// The results of the clients that post and poll as usual.
-struct Fared {
-    answers: Answers,
+struct ClientResults {
+    responses: Responses,
     latency: Histogram<u64>,
     clients: ClientFailures,
     ledger: Audit,
 }
 
-impl Fared {
+impl ClientResults {
     fn is_clean(&self) -> bool {
-        self.ledger.is_clean() && self.answers.failures() == 0 && self.clients.ended == 0
+        self.ledger.is_clean() && self.responses.failures() == 0 && self.clients.ended == 0
     }
 }
 
@@ -50,13 +50,13 @@ pub(super) async fn run(bench: &Bench, settings: &Trickle) -> Result<Report, Err
     // Each part uses other devices: an alarm that is open already would be counted, not published as new.
     let ids = devices::create(&bench.target, 2 * settings.clients as usize).await?;
     let (first, second) = ids.split_at(settings.clients as usize);
-    let quiet = fare(bench, settings, first).await?;
+    let quiet = run_clients(bench, settings, first).await?;
     let before = bench.memory();
 
     let slow = SlowConnections::open(&bench.target, settings).await;
     let rested = bench.memory_at_rest().await;
     let window = bench.open_window();
-    let pressed = fare(bench, settings, second).await?;
+    let pressed = run_clients(bench, settings, second).await?;
     let (_, cpu) = bench.close_window(&window);
     let mut facts = vec![Fact::any("slow connections open", slow.count().to_string())];
     facts.extend(slow.end().await);
@@ -68,12 +68,12 @@ pub(super) async fn run(bench: &Bench, settings: &Trickle) -> Result<Report, Err
     Ok(Report {
         seconds,
         clean: quiet.is_clean() && pressed.is_clean(),
-        posts: Some(Posts::of(&pressed.answers, seconds)),
+        posts: Some(Posts::of(&pressed.responses, seconds)),
         deliveries: Some(Deliveries::of(&pressed.latency, seconds)),
         facts,
         delays: vec![
-            Delay { kind: "posts, before", latency: Latency::of(&quiet.answers.latency) },
-            Delay { kind: "posts, meanwhile", latency: Latency::of(&pressed.answers.latency) },
+            Delay { kind: "posts, before", latency: Latency::of(&quiet.responses.latency) },
+            Delay { kind: "posts, meanwhile", latency: Latency::of(&pressed.responses.latency) },
             Delay { kind: "deliveries, before", latency: Latency::of(&quiet.latency) },
             Delay { kind: "deliveries, meanwhile", latency: Latency::of(&pressed.latency) },
         ],
@@ -86,16 +86,16 @@ pub(super) async fn run(bench: &Bench, settings: &Trickle) -> Result<Report, Err
 }
 
 /// Lets clients connect, poll and receive alarms for a while.
-async fn fare(bench: &Bench, settings: &Trickle, ids: &[String]) -> Result<Fared, Error> {
+async fn run_clients(bench: &Bench, settings: &Trickle, ids: &[String]) -> Result<ClientResults, Error> {
     let ids = Arc::new(ids.to_vec());
     let run = Arc::new(Run::new(ids.len()));
-    let seat = |(device, id)| ClientSpec {
+    let client_spec = |(device, id)| ClientSpec {
         receiver: run.add_receiver(Watch::Device(device)),
         channel: format!("/alarms/{id}"),
         transport: Transport::LongPolling,
     };
-    let seats = (0..).zip(ids.iter()).map(seat).collect();
-    let audience = Audience::open(&bench.target, &run, seats, bench.common.connecting).await?;
+    let client_specs = (0..).zip(ids.iter()).map(client_spec).collect();
+    let audience = Audience::open(&bench.target, &run, client_specs, bench.common.connecting).await?;
     let load = Load {
         per_second: settings.alarms_per_second,
         warmup: WARM_UP,
@@ -104,9 +104,9 @@ async fn fare(bench: &Bench, settings: &Trickle, ids: &[String]) -> Result<Fared
     };
     let poster = |measured_from| Poster::new(&bench.target, &run, measured_from);
     let turns = |number| std::iter::repeat(number as usize);
-    let answers = ordered::post_all(&run, &ids, load, poster, turns).await;
+    let responses = ordered::post_all(&run, &ids, load, poster, turns).await;
     bench.drain(&run).await;
-    Ok(Fared { answers, latency: run.latency(), clients: audience.close(), ledger: run.audit() })
+    Ok(ClientResults { responses, latency: run.latency(), clients: audience.close(), ledger: run.audit() })
 }
 
 impl Pss {

@@ -19,7 +19,7 @@ use crate::target::Target;
 /// The longest time until all are open at once; a server that rejects some is measured as well.
 const OPENING: Duration = Duration::from_secs(15);
 /// The interval at which open connections are counted.
-const GLANCE: Duration = Duration::from_millis(20);
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// The position of the status in a response.
 const STATUS: std::ops::Range<usize> = 9..12;
 
@@ -96,7 +96,7 @@ impl SlowConnections {
         let opened = Self { stage, connections };
         let latest = Instant::now() + OPENING;
         while opened.count() < settings.connections as usize && Instant::now() < latest {
-            sleep(GLANCE).await;
+            sleep(CHECK_INTERVAL).await;
         }
         opened
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{send_to, text_of};
 use crate::harness::operations::{AGENTS, create_agent, create_below};
-use crate::harness::{Answer, Caller, REALTIME, Request, TestServer, measurement_of, soon};
+use crate::harness::{Caller, REALTIME, Request, Response, TestServer, measurement_of, soon};
 
 /// A client that speaks rows, with the name of its session.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ struct RowClient {
 #[derive(Debug)]
 struct HeldRow(reqwest::Response);
 
-/// A request of rows to a Bayeux path; without X-Id its Content-Type says what it is (S-50).
+/// Returns a request with rows to a Bayeux path; without an X-Id its Content-Type shows that it contains rows (S-50).
 fn rows_to(caller: &Caller, path: &str, x_id: Option<&str>, rows: &str) -> Request {
     let request = caller.request("POST", path).header("Accept", "text/plain").body(rows);
     match x_id {
@@ -35,7 +35,7 @@ fn rows_to(caller: &Caller, path: &str, x_id: Option<&str>, rows: &str) -> Reque
 }
 
 impl RowClient {
-    /// Shakes hands.
+    /// Sends a handshake.
     async fn start(caller: &Caller, path: &str, x_id: Option<&str>) -> Self {
         let answer = text_of(rows_to(caller, path, x_id, "80").send().await);
         let client = answer.strip_suffix('\n').unwrap_or_else(|| panic!("no line: {answer:?}")).to_owned();
@@ -90,7 +90,7 @@ impl RowClient {
 impl HeldRow {
     /// The whole answer, without the spaces before it.
     async fn answer(self) -> String {
-        shown(Answer::of(self.0).await)
+        shown(Response::of(self.0).await)
     }
 
     /// The next piece of the answer, as it is.
@@ -100,7 +100,7 @@ impl HeldRow {
     }
 }
 
-fn shown(answer: Answer) -> String {
+fn shown(answer: Response) -> String {
     text_of(answer).trim_start_matches(' ').to_owned()
 }
 

@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 
 use super::every_path;
 use crate::harness::{ADMIN_PASSWORD, notifications, token};
-use crate::lane::answers::{Conversation, RawAnswer};
 use crate::lane::pair::{Pair, Side};
+use crate::lane::responses::{Conversation, RawResponse};
 use crate::lane::sample::Sample;
 
-/// Expects the same of both, but for the marks of a body's length and the spaces before it.
-async fn agree_on_held(pair: &Pair, request: impl Fn(&Side) -> Sample) -> RawAnswer {
+/// Checks that both send the same response, apart from the headers about its length and the spaces before it.
+async fn agree_on_held(pair: &Pair, request: impl Fn(&Side) -> Sample) -> RawResponse {
     let told = async |side: &Side| {
         let answer = Conversation::open(side.address).await.ask(request(side)).await;
         let answer = side.redacted(vec![answer]).remove(0).unframed();
-        vec![RawAnswer { body: answer.body.trim_start_matches(' ').to_owned(), ..answer }]
+        vec![RawResponse { body: answer.body.trim_start_matches(' ').to_owned(), ..answer }]
     };
     let (mut lane, mut alone) = tokio::join!(told(&pair.lane), told(&pair.alone));
-    RawAnswer::close_alike(&mut alone, &mut lane);
+    RawResponse::close_alike(&mut alone, &mut lane);
     assert_eq!(lane, alone, "with the lane (left) and without (right)");
     lane.remove(0)
 }

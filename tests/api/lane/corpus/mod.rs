@@ -22,5 +22,5 @@ pub(super) fn every_path() -> impl Iterator<Item = String> {
     paths.into_iter().flat_map(move |path| words.map(|word| format!("{path}{word}")))
 }
 
-/// A session is called so by nobody.
+/// A clientId that belongs to no session.
 const NOBODY: &str = "0123456789abcdef0123456789abcdef";

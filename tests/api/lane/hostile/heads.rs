@@ -3,7 +3,7 @@
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;
 
-/// Around what buffers hold: the lane's, the common transport's, and the most that this one takes.
+/// Sizes around those of the buffers of the lane and of actix-http, and around the maximum that actix-http accepts.
 const SIZES: [usize; 18] = [
     600, 900, 1100, 1900, 2100, 4000, 4200, 8100, 8300, 16_000, 16_700, 32_000, 65_400, 66_000, 120_000,
     131_000, 132_000, 200_000,

@@ -57,14 +57,14 @@ async fn spellings_of_a_length_are_judged_alike() {
     for word in WORDS {
         for name in ["Content-Length: ", "content-length:", "CONTENT-LENGTH: "] {
             let request = Sample::idle().unmeasured().with(&format!("{name}{word}")).bytes();
-            // A body that is announced and does not come is not waited for.
+            // The server does not wait for a body that was announced and is not sent.
             let answers = pair.agree_on(sent(word), |_| request.clone()).await;
             assert!(answers.len() <= 3, "{word:?}: {answers:?}");
         }
     }
 }
 
-/// Whether the two bytes are all that is announced.
+/// Returns whether exactly the two bytes are announced.
 fn sent(word: &str) -> Sent {
     match word.trim().parse::<u64>() {
         Ok(3..) if !word.starts_with('+') => Sent::Part,
@@ -186,7 +186,7 @@ async fn chunk_that_is_none_is_400_with_the_body_of_errors() {
     {
         for (path, tenant) in [("/notification/realtime", "a"), ("/inventory/managedObjects", "b")] {
             let request = Sample::to(path, chunks).unmeasured().with("Transfer-Encoding: chunked");
-            // Of a host where the password was not verified yet, so that this takes a while.
+            // At a host for which the password was not verified yet, so that the request takes a while.
             let new = request.clone().instead(&format!("Host: {tenant}{n}.example.org"));
             for (request, status) in
                 [(request.clone(), 400), (new, 400), (request.without("Authorization"), 401)]
@@ -233,7 +233,7 @@ async fn what_is_behind_a_body_is_the_next_request() {
         let request = Sample::of(format!("[]{behind}")).unmeasured().with("Content-Length: 2");
         pair.agree_on(Sent::Whole(count), |_| request.bytes()).await;
     }
-    // The rest of a body that is longer than it says is read as a request, and is none.
+    // The bytes after the announced length are read as a request and are not a valid one.
     for behind in ["x", " []", "\r\n\r\nx\r\n\r\n", "\0\0\0\0"] {
         pair.agree_on(Sent::PartBehindAnother, |_| behind.into()).await;
     }

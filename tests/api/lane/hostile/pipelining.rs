@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::harness::{Caller, member_texts};
-use crate::lane::answers::Conversation;
 use crate::lane::pair::{Pair, Sent, Side};
+use crate::lane::responses::Conversation;
 use crate::lane::sample::Sample;
 
 const INVENTORY: &str = "/inventory/managedObjects";

@@ -44,7 +44,7 @@ async fn client_that_waits_for_the_word_to_go_on_gets_it() {
     let pair = Pair::start().await;
 
     for side in pair.sides() {
-        let mut conversation = crate::lane::answers::Conversation::open(side.address).await;
+        let mut conversation = crate::lane::responses::Conversation::open(side.address).await;
         conversation.send(Sample::idle().with("Expect: 100-continue").head()).await;
         let word = conversation.answer().await.unwrap();
         let answer = conversation.ask("[]").await;
@@ -78,7 +78,7 @@ async fn socket_is_opened_by_get_alone() {
     let pair = Pair::start().await;
 
     for side in pair.sides() {
-        let mut conversation = crate::lane::answers::Conversation::open(side.address).await;
+        let mut conversation = crate::lane::responses::Conversation::open(side.address).await;
         assert_eq!(conversation.ask(Sample::idle()).await.status(), 200);
         let get = Sample::of("").unmeasured().line("GET /notification/realtime HTTP/1.1");
         let answer = conversation.ask(SOCKET.iter().fold(get, |request, field| request.with(field))).await;

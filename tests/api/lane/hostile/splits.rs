@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::lane::answers::{Conversation, RawAnswer};
 use crate::lane::pair::{Pair, Side};
+use crate::lane::responses::{Conversation, RawResponse};
 use crate::lane::sample::Sample;
 
 /// Returns the responses to a request, on one connection for each position at which it is cut in two.
-async fn cut_everywhere(side: &Side, request: &[u8]) -> Vec<RawAnswer> {
+async fn cut_everywhere(side: &Side, request: &[u8]) -> Vec<RawResponse> {
     let mut conversations = Vec::new();
     for at in 0..=request.len() {
         let mut conversation = Conversation::open(side.address).await;
@@ -29,7 +29,7 @@ async fn cut_everywhere(side: &Side, request: &[u8]) -> Vec<RawAnswer> {
         assert_eq!(rest.len(), usize::from(answer.keeps_alive()), "{answer:?} {rest:?}");
         if answer.status() == 401 {
             // By chance, see `leaves_its_request_unread`.
-            answer.close_as(&RawAnswer { fields: Vec::new(), ..answer.clone() });
+            answer.close_as(&RawResponse { fields: Vec::new(), ..answer.clone() });
         }
         answers.push(answer);
     }

@@ -76,14 +76,14 @@ impl Sources {
 }
 
 /// Returns whether the condition reads events that were matched earlier.
-pub(super) fn asks_about_match(condition: &Expression) -> bool {
+pub(super) fn depends_on_match(condition: &Expression) -> bool {
     match condition {
         Expression::Event(place) | Expression::Column(place, _) | Expression::Property(place, _) => {
             place.source == 0
         }
         condition => {
             let mut asks = false;
-            condition.for_each_part(&mut |part| asks |= asks_about_match(part));
+            condition.for_each_part(&mut |part| asks |= depends_on_match(part));
             asks
         }
     }

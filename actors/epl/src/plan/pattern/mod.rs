@@ -80,7 +80,7 @@ pub struct Filter {
     pub equality: Option<Equality>,
 }
 
-/// What a filter depends on.
+/// The input on which a filter depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
     /// The event alone.
@@ -160,7 +160,7 @@ impl PatternPlan {
 impl Filter {
     fn new(condition: Expression) -> Self {
         let equality = Equality::of(&condition);
-        let about = if equality::asks_about_match(&condition) { About::Match } else { About::Event };
+        let about = if equality::depends_on_match(&condition) { About::Match } else { About::Event };
         Self { condition, about, equality }
     }
 }

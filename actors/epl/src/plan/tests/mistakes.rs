@@ -225,8 +225,8 @@ fn mistakes_say_what_is_wrong_and_where() {
             "3:8 in 'f', as it is used here: '+' does not go with text and a whole number; texts are joined by '||'",
         ),
     ];
-    let told =
+    let actual =
         cases.iter().map(|(text, expected)| (text, planned(text).err().unwrap_or_default(), *expected));
-    let other: Vec<_> = told.filter(|(_, told, expected)| told != expected).collect();
+    let other: Vec<_> = actual.filter(|(_, actual, expected)| actual != expected).collect();
     assert!(other.is_empty(), "{other:#?}");
 }

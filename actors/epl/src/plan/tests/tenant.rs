@@ -20,8 +20,8 @@ fn refused(modules: &[&str]) -> Vec<(usize, String)> {
     let planned = plan_all(&texts);
     assert_eq!(planned.plans.len() + planned.refused.len(), modules.len());
     let line = |why: &String| why.lines().next().unwrap_or_default().to_owned();
-    let told = texts.iter().enumerate();
-    told.filter_map(|(at, (id, ..))| Some((at + 1, line(planned.refused.get(id)?)))).collect()
+    let numbered = texts.iter().enumerate();
+    numbered.filter_map(|(at, (id, ..))| Some((at + 1, line(planned.refused.get(id)?)))).collect()
 }
 
 fn contains(refused: &[(usize, String)], module: usize, message: &str) {

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use super::path::{Step, steps};
 use super::*;
 use crate::samples::{
-    FIRST, alarm, evaluate, evaluate_within, event, literal, map, measurement, response, row, shown, text,
-    time, told,
+    FIRST, alarm, client_event, evaluate, evaluate_within, event, literal, map, measurement, response, row,
+    shown, text, time,
 };
 
 fn call_of(function: Function, arguments: &[Value]) -> String {
@@ -20,7 +20,7 @@ fn getters_give_what_stands_at_a_path_when_it_is_of_their_type() {
         r#","plat_P":{"lat":1.5,"n":7,"name":"x","esc":"a\"b","on":true,"at":"2024-01-01T00:00:00Z","#,
         r#""list":[1,{"a.b":"odd"}],"none":null}"#
     );
-    let told = told(PublishedChange::EventCreated(event(content)));
+    let event = client_event(PublishedChange::EventCreated(event(content)));
     for (function, path, expected) in [
         (GetObject, "plat_P.list", r#"l:[1,{"a.b":"odd"}]"#),
         (GetObject, "plat_P.list[1]", r#"m:{"a.b":"odd"}"#),
@@ -62,7 +62,7 @@ fn getters_give_what_stands_at_a_path_when_it_is_of_their_type() {
         (GetList, "plat_P", "null"),
     ] {
         let call = Expression::Call(function, vec![Expression::Event(FIRST), literal(text(path))]);
-        assert_eq!(shown(&evaluate(&call, &told)), expected, "{function:?} {path}");
+        assert_eq!(shown(&evaluate(&call, &event)), expected, "{function:?} {path}");
     }
 }
 
@@ -70,7 +70,7 @@ fn getters_give_what_stands_at_a_path_when_it_is_of_their_type() {
 fn getters_read_measurements_objects_rows_maps_and_answers() {
     use Function::{GetNumber, GetString};
     let series = r#","plat_T":{"T":{"value":20,"unit":"C"}}"#;
-    let measured = told(PublishedChange::MeasurementCreated(measurement(series)));
+    let measured = client_event(PublishedChange::MeasurementCreated(measurement(series)));
     let nested = row(&[("m", Value::Event(measured.clone())), ("o", map(&[("a", Value::Integer(1))]))]);
     let id = Value::Id(std::sync::Arc::new(crate::value::Id::of("9")));
     let rows = row(&[("source", id), ("text", text("hi"))]);
@@ -189,7 +189,7 @@ fn other_functions_give_what_they_are_known_for() {
 #[test]
 fn to_json_of_an_event_is_an_object_of_its_properties() {
     let call = Expression::Call(Function::ToJson, vec![Expression::Event(FIRST)]);
-    let value = evaluate(&call, &told(PublishedChange::AlarmCreated(alarm(""))));
+    let value = evaluate(&call, &client_event(PublishedChange::AlarmCreated(alarm(""))));
     let text = value.as_text().expect("a text").into_owned();
     let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(json["alarm"]["severity"], "MAJOR");

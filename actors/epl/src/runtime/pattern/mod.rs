@@ -10,8 +10,8 @@
 //! - `A and B` is true with both, in any order; one event may be both. When a side can repeat, each new match is
 //!   combined with each old one of the other side. The node is abandoned when a side can never turn true.
 //! - `A or B` is true with either; then the other side is abandoned.
-//! - `not X` is true from the start until `X` turns true for good; `not every X` is never false. Alone, or at the end of a chain, it is
-//!   true at once.
+//! - `not X` is true from the start until `X` turns true for good; `not every X` is never false. Alone, or at the end
+//!   of a chain, it is true at once.
 //! - A pattern without `every` ends for good when it turned true.
 //!
 //! When one event matches several parts, those that began earlier are handled first; those that began together are

@@ -75,7 +75,7 @@ impl Bench {
     pub(super) fn written(&self, outcome: &Outcome) -> String {
         let mut text = String::new();
         for effect in &outcome.effects {
-            if let Effect::Tell { statement, row } = effect {
+            if let Effect::Publish { statement, row } = effect {
                 let values: Vec<_> = row.values.iter().map(written).collect();
                 write!(text, "{} {} ", self.plan.statements[*statement].name, values.join(",")).unwrap();
             }

@@ -52,9 +52,9 @@ fn that_rows_cannot_be_read_is_told_once_and_others_go_on() {
     let mut bench = Bench::new("create schema S(k string); @Name('o') select k from S");
     let (old, older) = (columns(&[("q", Type::Text)]), columns(&[("p", Type::Text)]));
     let own = bench.columns("S");
-    let told: Vec<_> = [&old, &old, &own, &old, &older, &older]
+    let outputs: Vec<_> = [&old, &old, &own, &old, &older, &older]
         .into_iter()
         .map(|given| fed(&mut bench, given, "a"))
         .collect();
-    assert_eq!(told, ["!o", "", "o a", "", "!o", ""]);
+    assert_eq!(outputs, ["!o", "", "o a", "", "!o", ""]);
 }

@@ -75,7 +75,7 @@ fn numbers(values: &[Value]) -> Vec<Option<f64>> {
 
 fn last_row(outcome: &Outcome) -> Vec<Option<f64>> {
     match outcome.effects.last() {
-        Some(Effect::Tell { row, .. }) => numbers(&row.values),
+        Some(Effect::Publish { row, .. }) => numbers(&row.values),
         other => panic!("{other:?}"),
     }
 }

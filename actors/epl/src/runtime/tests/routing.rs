@@ -28,7 +28,7 @@ fn inserted_rows_are_forwarded_to_other_modules() {
     let mut bench = Bench::new(&text);
     let outcome = bench.step(0, "S a 1");
     assert!(matches!(&outcome.effects[..],
-        [Effect::Forward { stream, .. }, Effect::Tell { statement: 1, row }]
+        [Effect::Forward { stream, .. }, Effect::Publish { statement: 1, row }]
         if **stream == *"T" && row.depth.statements == 1 && row.depth.writes == 0));
 }
 
@@ -43,15 +43,15 @@ fn an_endless_chain_is_a_fault_and_others_go_on() {
         let outcome = bench.step(0, "S a 0");
         assert_eq!(outcome.faults.len(), 1);
         assert_eq!(outcome.faults[0].0, 1);
-        let told = |which: usize| {
+        let published = |which: usize| {
             outcome
                 .effects
                 .iter()
-                .filter(|effect| matches!(effect, Effect::Tell { statement, .. } if *statement == which))
+                .filter(|effect| matches!(effect, Effect::Publish { statement, .. } if *statement == which))
                 .count()
         };
-        assert_eq!(told(1), usize::from(BUDGET.chain));
-        assert_eq!(told(3), 1);
+        assert_eq!(published(1), usize::from(BUDGET.chain));
+        assert_eq!(published(3), 1);
     }
 }
 
@@ -83,7 +83,7 @@ fn what_a_timer_sets_off_begins_a_chain() {
     let mut bench = Bench::new(&text);
     bench.step(0, "S a 1");
     let outcome = bench.step(1000, "");
-    assert!(matches!(&outcome.effects[..], [Effect::Tell { row, .. }] if row.depth.statements == 1));
+    assert!(matches!(&outcome.effects[..], [Effect::Publish { row, .. }] if row.depth.statements == 1));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn rows_of_output_streams_are_carried_out_told_and_may_be_read() {
     let outcome = bench.step(0, "S you 1");
     assert!(bench.written(&outcome).ends_with("o you"));
     assert!(matches!(&outcome.effects[..],
-        [Effect::Perform { statement: 1, stream: OutputStream::SendEmail, depth, .. }, Effect::Tell { .. }, Effect::Tell { .. }]
+        [Effect::Perform { statement: 1, stream: OutputStream::SendEmail, depth, .. }, Effect::Publish { .. }, Effect::Publish { .. }]
         if depth.writes == 0));
 }
 

@@ -78,7 +78,7 @@ impl Fixture {
     fn told(&mut self) -> (Vec<serde_json::Value>, NextAction) {
         let ran = self.run();
         let row = |effect: &Effect| match effect {
-            Effect::Tell { row, .. } => serde_json::from_str(&row.to_json()).unwrap(),
+            Effect::Publish { row, .. } => serde_json::from_str(&row.to_json()).unwrap(),
             other => panic!("{other:?}"),
         };
         (ran.effects.iter().map(row).collect(), ran.then)

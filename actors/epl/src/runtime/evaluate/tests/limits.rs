@@ -4,7 +4,7 @@ use platform_model::change::PublishedChange;
 
 use super::*;
 use crate::plan::expression::Property;
-use crate::samples::{event, path, told};
+use crate::samples::{client_event, event, path};
 use crate::stream::StreamEvent;
 
 #[test]
@@ -34,9 +34,9 @@ fn what_takes_long_counts_as_many_evaluations() {
     };
     assert!(spent(&like(2000), &nothing) > 10_000);
     let fragment = format!(r#","plat_X":{{"a":"{}"}}"#, "x".repeat(500_000));
-    let told = told(PublishedChange::EventCreated(event(&fragment)));
-    assert!(spent(&path(Property::Object, &["plat_X", "a"]), &told) > 900);
-    let (value, _) = evaluate_within(100, &path(Property::Object, &["plat_X", "a"]), &[&told]);
+    let event = client_event(PublishedChange::EventCreated(event(&fragment)));
+    assert!(spent(&path(Property::Object, &["plat_X", "a"]), &event) > 900);
+    let (value, _) = evaluate_within(100, &path(Property::Object, &["plat_X", "a"]), &[&event]);
     assert!(value.expect_err("nothing left to spend").0.contains("may do at a time"));
 }
 

@@ -5,7 +5,7 @@ use platform_model::id::{ManagedObjectId, MeasurementId};
 
 use super::*;
 use crate::plan::expression::{Function, Property, Scalar};
-use crate::samples::{alarm, event, managed_object, measurement, operation, path, response, told};
+use crate::samples::{alarm, client_event, event, managed_object, measurement, operation, path, response};
 use crate::stream::{Match, StreamEvent};
 
 #[test]
@@ -13,16 +13,16 @@ fn every_property_of_q_06_is_found() {
     let fragment = r#","plat_X":{"a":[1,{"b":true}]}"#;
     let series = r#","plat_T":{"T":{"value":20.5,"unit":"C"},"U":{"value":1}}"#;
     let telling = [
-        told(PublishedChange::AlarmCreated(alarm(fragment))),
-        told(PublishedChange::EventUpdated(event(fragment))),
-        told(PublishedChange::MeasurementCreated(measurement(series))),
-        told(PublishedChange::MeasurementCreated(measurement(
+        client_event(PublishedChange::AlarmCreated(alarm(fragment))),
+        client_event(PublishedChange::EventUpdated(event(fragment))),
+        client_event(PublishedChange::MeasurementCreated(measurement(series))),
+        client_event(PublishedChange::MeasurementCreated(measurement(
             r#","plat_T":{"T":{"value":20.50,"unit":"C"}}"#,
         ))),
-        told(PublishedChange::OperationCreated(operation(fragment))),
-        told(PublishedChange::ManagedObjectCreated(managed_object(fragment))),
-        told(PublishedChange::ManagedObjectDeleted(ManagedObjectId(7))),
-        told(PublishedChange::MeasurementDeleted(MeasurementId(5))),
+        client_event(PublishedChange::OperationCreated(operation(fragment))),
+        client_event(PublishedChange::ManagedObjectCreated(managed_object(fragment))),
+        client_event(PublishedChange::ManagedObjectDeleted(ManagedObjectId(7))),
+        client_event(PublishedChange::MeasurementDeleted(MeasurementId(5))),
         response(),
     ];
     let instant = r#""2024-01-01T01:00:00.500+01:00""#;
@@ -112,7 +112,8 @@ fn every_property_of_q_06_is_found() {
 fn payload_as_a_whole_is_what_clients_are_shown() {
     let alarm = alarm(r#","plat_X":1"#);
     let shown = platform_model::links::encode(&*alarm, &platform_model::links::Links::new(""));
-    let payload = evaluate(&path(Property::Payload, &[]), &told(PublishedChange::AlarmCreated(alarm)));
+    let payload =
+        evaluate(&path(Property::Payload, &[]), &client_event(PublishedChange::AlarmCreated(alarm)));
     assert_eq!(payload.to_json(), String::from_utf8(shown).expect("UTF-8"));
 }
 
@@ -151,7 +152,7 @@ fn places_columns_variables_keys_and_aggregates_are_found_and_missing_ones_are_n
 
 #[test]
 fn elements_count_from_zero_and_missing_ones_are_null() {
-    let told = told(PublishedChange::EventCreated(event(r#","plat_L":[10,{"b":[20]}]"#)));
+    let event = client_event(PublishedChange::EventCreated(event(r#","plat_L":[10,{"b":[20]}]"#)));
     let list = || path(Property::Object, &["plat_L"]);
     let at = |of: Expression, at: Value| Expression::Index(Box::new(of), boxed(at));
     for (expression, expected) in [
@@ -164,6 +165,6 @@ fn elements_count_from_zero_and_missing_ones_are_null() {
         (at(literal(Value::List([text("x")].into())), Value::Integer(0)), r#"s:"x""#),
         (at(Expression::List(vec![literal(text("x"))]), Value::Integer(0)), r#"s:"x""#),
     ] {
-        assert_eq!(shown(&evaluate(&expression, &told)), expected, "{expression:?}");
+        assert_eq!(shown(&evaluate(&expression, &event)), expected, "{expression:?}");
     }
 }

@@ -51,7 +51,7 @@ type Tags = Vec<Option<String>>;
 
 /// The result of a node: its matches, and whether it is still live.
 #[derive(Debug, Default)]
-struct Came {
+struct StepResult {
     found: Vec<Tags>,
     fate: Fate,
 }
@@ -72,7 +72,7 @@ struct Reading {
 
 /// The input of one step: it is meant for one node, identified by the order in which nodes began to wait.
 #[derive(Clone, Copy)]
-struct Told<'a> {
+struct Signal<'a> {
     order: usize,
     event: Option<&'a str>,
 }
@@ -103,8 +103,8 @@ fn waiting(pattern: &Pattern, live: &Live, stream: Option<char>, all: &mut Vec<(
 /// Runs a script of `A1` and `+1s` and returns it with the matches.
 fn read(pattern: &Pattern, tags: usize, script: &[String]) -> String {
     let mut reading = Reading { now: 0, order: 0 };
-    let (mut live, came) = reading.start(pattern, &vec![None; tags]);
-    let mut written = came.found.iter().map(shown).collect::<String>();
+    let (mut live, result) = reading.start(pattern, &vec![None; tags]);
+    let mut written = result.found.iter().map(shown).collect::<String>();
     for word in script {
         let mut found = Vec::new();
         if let Some(seconds) = word.strip_prefix('+') {
@@ -118,9 +118,9 @@ fn read(pattern: &Pattern, tags: usize, script: &[String]) -> String {
                     break;
                 };
                 reading.now = due;
-                let came = reading.tell(pattern, &mut inner, Told { order, event: None });
-                found.extend(came.found);
-                live = (came.fate == Fate::Lives).then_some(inner);
+                let result = reading.advance(pattern, &mut inner, Signal { order, event: None });
+                found.extend(result.found);
+                live = (result.fate == Fate::Lives).then_some(inner);
             }
             reading.now = until;
         } else {
@@ -129,9 +129,9 @@ fn read(pattern: &Pattern, tags: usize, script: &[String]) -> String {
             met.sort_unstable();
             for (_, order) in met {
                 let Some(mut inner) = live.take() else { break };
-                let came = reading.tell(pattern, &mut inner, Told { order, event: Some(word) });
-                found.extend(came.found);
-                live = (came.fate == Fate::Lives).then_some(inner);
+                let result = reading.advance(pattern, &mut inner, Signal { order, event: Some(word) });
+                found.extend(result.found);
+                live = (result.fate == Fate::Lives).then_some(inner);
             }
         }
         let blank = if written.is_empty() { "" } else { " " };

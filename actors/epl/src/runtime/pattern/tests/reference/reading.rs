@@ -1,36 +1,36 @@
 //! The reference implementation of the rules of patterns.
 
-use super::{Came, Fate, Live, Pattern, Reading, Tags, Told};
+use super::{Fate, Live, Pattern, Reading, Signal, StepResult, Tags};
 
 impl Reading {
-    pub(super) fn start(&mut self, pattern: &Pattern, tags: &Tags) -> (Option<Live>, Came) {
+    pub(super) fn start(&mut self, pattern: &Pattern, tags: &Tags) -> (Option<Live>, StepResult) {
         match pattern {
             Pattern::Event(..) => {
                 self.order += 1;
-                (Some(Live::Event { order: self.order, tags: tags.clone() }), Came::default())
+                (Some(Live::Event { order: self.order, tags: tags.clone() }), StepResult::default())
             }
             Pattern::Interval(seconds) => {
                 self.order += 1;
                 let live = Live::Interval { order: self.order, due: self.now + seconds, tags: tags.clone() };
-                (Some(live), Came::default())
+                (Some(live), StepResult::default())
             }
             Pattern::Every(inner) => {
                 let mut begun = Vec::new();
                 self.begin_anew(inner, tags, &mut begun);
-                (Some(Live::Every { begun, tags: tags.clone() }), Came::default())
+                (Some(Live::Every { begun, tags: tags.clone() }), StepResult::default())
             }
             Pattern::Not(inner) => {
-                let (live, came) = self.start(inner, tags);
-                assert_eq!(came.fate, Fate::Lives, "nothing that is begun here ends at once");
+                let (live, result) = self.start(inner, tags);
+                assert_eq!(result.fate, Fate::Lives, "nothing that is begun here ends at once");
                 (
                     live.map(|live| Live::Not(Some(Box::new(live)))),
-                    Came { found: vec![tags.clone()], fate: Fate::Lives },
+                    StepResult { found: vec![tags.clone()], fate: Fate::Lives },
                 )
             }
             Pattern::And(all) => {
                 let mut sides = Vec::new();
                 let mut found = Vec::new();
-                let mut came = Came::default();
+                let mut result = StepResult::default();
                 for inner in all {
                     let (live, of_side) = self.start(inner, tags);
                     sides.push(live);
@@ -38,39 +38,39 @@ impl Reading {
                 }
                 // Only `not`s can be true at once, alone or at the end of a chain, each one time.
                 if found.iter().all(|found| !found.is_empty()) {
-                    came.found = combinations(&found, usize::MAX, std::slice::from_ref(tags));
+                    result.found = combinations(&found, usize::MAX, std::slice::from_ref(tags));
                     if all.iter().all(|inner| matches!(inner, Pattern::Not(_))) {
-                        return (None, Came { fate: Fate::True, ..came });
+                        return (None, StepResult { fate: Fate::True, ..result });
                     }
                 }
-                (Some(Live::And { sides, found }), came)
+                (Some(Live::And { sides, found }), result)
             }
             Pattern::Or(all) => {
-                let mut came = Came::default();
+                let mut result = StepResult::default();
                 let mut sides = Vec::new();
                 for inner in all {
                     let (live, of_side) = self.start(inner, tags);
-                    came.found.extend(of_side.found);
+                    result.found.extend(of_side.found);
                     sides.push(live);
                     if of_side.fate == Fate::True {
-                        return (None, Came { fate: Fate::True, ..came });
+                        return (None, StepResult { fate: Fate::True, ..result });
                     }
                 }
-                (Some(Live::Or(sides)), came)
+                (Some(Live::Or(sides)), result)
             }
             Pattern::Then(all) => {
                 let mut parts = Vec::new();
-                let mut came = Came::default();
-                self.begin_part(all, 0, tags, &mut parts, &mut came);
-                came.fate = if parts.is_empty() { Fate::True } else { Fate::Lives };
-                ((!parts.is_empty()).then_some(Live::Then(parts)), came)
+                let mut result = StepResult::default();
+                self.begin_part(all, 0, tags, &mut parts, &mut result);
+                result.fate = if parts.is_empty() { Fate::True } else { Fate::Lives };
+                ((!parts.is_empty()).then_some(Live::Then(parts)), result)
             }
         }
     }
 
     fn begin_anew(&mut self, inner: &Pattern, tags: &Tags, begun: &mut Vec<Live>) {
-        let (live, came) = self.start(inner, tags);
-        if came.found.is_empty() {
+        let (live, result) = self.start(inner, tags);
+        if result.found.is_empty() {
             begun.extend(live);
         }
     }
@@ -81,135 +81,148 @@ impl Reading {
         place: usize,
         tags: &Tags,
         parts: &mut Vec<(usize, Live)>,
-        came: &mut Came,
+        result: &mut StepResult,
     ) {
         let Some(part) = all.get(place) else {
-            came.found.push(tags.clone());
+            result.found.push(tags.clone());
             return;
         };
         let (live, of_part) = self.start(part, tags);
         parts.extend(live.map(|live| (place, live)));
         for tags in &of_part.found {
-            self.begin_part(all, place + 1, tags, parts, came);
+            self.begin_part(all, place + 1, tags, parts, result);
         }
     }
 
-    pub(super) fn tell(&mut self, pattern: &Pattern, live: &mut Live, told: Told<'_>) -> Came {
+    pub(super) fn advance(&mut self, pattern: &Pattern, live: &mut Live, signal: Signal<'_>) -> StepResult {
         match (pattern, live) {
-            (Pattern::Event(_, tag), Live::Event { order, tags }) if *order == told.order => {
+            (Pattern::Event(_, tag), Live::Event { order, tags }) if *order == signal.order => {
                 let mut tags = tags.clone();
-                tags[*tag] = told.event.map(str::to_owned);
-                Came { found: vec![tags], fate: Fate::True }
+                tags[*tag] = signal.event.map(str::to_owned);
+                StepResult { found: vec![tags], fate: Fate::True }
             }
-            (Pattern::Interval(_), Live::Interval { order, tags, .. }) if *order == told.order => {
-                Came { found: vec![tags.clone()], fate: Fate::True }
+            (Pattern::Interval(_), Live::Interval { order, tags, .. }) if *order == signal.order => {
+                StepResult { found: vec![tags.clone()], fate: Fate::True }
             }
-            (Pattern::Every(inner), Live::Every { begun, tags }) => self.tell_every(inner, begun, tags, told),
+            (Pattern::Every(inner), Live::Every { begun, tags }) => {
+                self.advance_every(inner, begun, tags, signal)
+            }
             (Pattern::Not(inner), Live::Not(live)) => {
-                let fate = live.as_mut().map_or(Fate::Lives, |live| self.tell(inner, live, told).fate);
+                let fate = live.as_mut().map_or(Fate::Lives, |live| self.advance(inner, live, signal).fate);
                 match fate {
                     Fate::Lives => {}
-                    Fate::True => return Came { found: Vec::new(), fate: Fate::False },
+                    Fate::True => return StepResult { found: Vec::new(), fate: Fate::False },
                     Fate::False => *live = None,
                 }
-                Came::default()
+                StepResult::default()
             }
-            (Pattern::And(all), Live::And { sides, found }) => self.tell_and(all, sides, found, told),
+            (Pattern::And(all), Live::And { sides, found }) => self.advance_and(all, sides, found, signal),
             (Pattern::Or(all), Live::Or(sides)) => {
                 for (inner, side) in all.iter().zip(sides.iter_mut()) {
                     let Some(live) = side else { continue };
-                    let came = self.tell(inner, live, told);
-                    match came.fate {
-                        Fate::Lives if came.found.is_empty() => continue,
-                        Fate::Lives | Fate::True => return came,
+                    let result = self.advance(inner, live, signal);
+                    match result.fate {
+                        Fate::Lives if result.found.is_empty() => continue,
+                        Fate::Lives | Fate::True => return result,
                         Fate::False => *side = None,
                     }
                     let fate = if sides.iter().all(Option::is_none) { Fate::False } else { Fate::Lives };
-                    return Came { found: Vec::new(), fate };
+                    return StepResult { found: Vec::new(), fate };
                 }
-                Came::default()
+                StepResult::default()
             }
-            (Pattern::Then(all), Live::Then(parts)) => self.tell_chain(all, parts, told),
-            _ => Came::default(),
+            (Pattern::Then(all), Live::Then(parts)) => self.advance_chain(all, parts, signal),
+            _ => StepResult::default(),
         }
     }
 
-    fn tell_every(&mut self, inner: &Pattern, begun: &mut Vec<Live>, tags: &Tags, told: Told<'_>) -> Came {
+    fn advance_every(
+        &mut self,
+        inner: &Pattern,
+        begun: &mut Vec<Live>,
+        tags: &Tags,
+        signal: Signal<'_>,
+    ) -> StepResult {
         for number in 0..begun.len() {
-            let came = self.tell(inner, &mut begun[number], told);
-            if came.found.is_empty() && came.fate == Fate::Lives {
+            let result = self.advance(inner, &mut begun[number], signal);
+            if result.found.is_empty() && result.fate == Fate::Lives {
                 continue;
             }
             if matches!(inner, Pattern::Event(..)) {
-                return Came { fate: Fate::Lives, ..came };
+                return StepResult { fate: Fate::Lives, ..result };
             }
-            if came.fate != Fate::Lives {
+            if result.fate != Fate::Lives {
                 begun.remove(number);
             }
-            let times = if came.fate == Fate::False { 1 } else { came.found.len() };
+            let times = if result.fate == Fate::False { 1 } else { result.found.len() };
             for _ in 0..times {
                 self.begin_anew(inner, tags, begun);
             }
-            return Came { found: came.found, fate: Fate::Lives };
+            return StepResult { found: result.found, fate: Fate::Lives };
         }
-        Came::default()
+        StepResult::default()
     }
 
-    fn tell_and(
+    fn advance_and(
         &mut self,
         all: &[Pattern],
         sides: &mut [Option<Live>],
         found: &mut [Vec<Tags>],
-        told: Told<'_>,
-    ) -> Came {
+        signal: Signal<'_>,
+    ) -> StepResult {
         for place in 0..all.len() {
             let Some(live) = &mut sides[place] else { continue };
-            let came = self.tell(&all[place], live, told);
-            match came.fate {
-                Fate::Lives if came.found.is_empty() => continue,
-                Fate::False => return Came { found: Vec::new(), fate: Fate::False },
+            let result = self.advance(&all[place], live, signal);
+            match result.fate {
+                Fate::Lives if result.found.is_empty() => continue,
+                Fate::False => return StepResult { found: Vec::new(), fate: Fate::False },
                 Fate::Lives => {}
                 Fate::True => sides[place] = None,
             }
             let complete = (0..all.len()).all(|other| other == place || !found[other].is_empty());
             let mut all_found = Vec::new();
             if complete {
-                for tags in &came.found {
+                for tags in &result.found {
                     all_found.extend(combinations(found, place, std::slice::from_ref(tags)));
                 }
             }
-            found[place].extend(came.found);
+            found[place].extend(result.found);
             let left = all.iter().zip(sides.iter()).filter(|(_, side)| side.is_some());
             let ends = left.clone().all(|(inner, _)| matches!(inner, Pattern::Not(_)));
             let fate = if complete && ends { Fate::True } else { Fate::Lives };
-            return Came { found: all_found, fate };
+            return StepResult { found: all_found, fate };
         }
-        Came::default()
+        StepResult::default()
     }
 
-    fn tell_chain(&mut self, all: &[Pattern], parts: &mut Vec<(usize, Live)>, told: Told<'_>) -> Came {
+    fn advance_chain(
+        &mut self,
+        all: &[Pattern],
+        parts: &mut Vec<(usize, Live)>,
+        signal: Signal<'_>,
+    ) -> StepResult {
         for number in 0..parts.len() {
             let (place, live) = &mut parts[number];
             let place = *place;
-            let of_part = self.tell(&all[place], live, told);
+            let of_part = self.advance(&all[place], live, signal);
             if of_part.found.is_empty() && of_part.fate == Fate::Lives {
                 continue;
             }
             if of_part.fate != Fate::Lives {
                 parts.remove(number);
             }
-            let mut came = Came::default();
+            let mut result = StepResult::default();
             for tags in &of_part.found {
-                self.begin_part(all, place + 1, tags, parts, &mut came);
+                self.begin_part(all, place + 1, tags, parts, &mut result);
             }
-            came.fate = match (parts.is_empty(), came.found.is_empty()) {
+            result.fate = match (parts.is_empty(), result.found.is_empty()) {
                 (false, _) => Fate::Lives,
                 (true, true) => Fate::False,
                 (true, false) => Fate::True,
             };
-            return came;
+            return result;
         }
-        Came::default()
+        StepResult::default()
     }
 }
 

@@ -97,7 +97,7 @@ pub(super) enum LaneResponse {
     Later(Head, HeldPoll),
 }
 
-/// Holds the poll of a known client, with the same result as [`answer`].
+/// Holds the poll of a known client, with the same result as [`respond`].
 pub(super) fn hold_at_once(known: Option<&Result<Caller>>, request: &Request) -> Option<LaneResponse> {
     let begun = Instant::now();
     let caller = known?.as_ref().ok().filter(|_| !request.has(&header::ORIGIN))?;
@@ -109,7 +109,7 @@ pub(super) fn hold_at_once(known: Option<&Result<Caller>>, request: &Request) ->
 
 /// Computes the response to a request and records its duration in the metrics like every other route. The duration of a
 /// held poll ends when the poll is held. `known` is the caller, if no database query is needed to authenticate it.
-pub(super) async fn answer(known: Option<Result<Caller>>, request: Request) -> LaneResponse {
+pub(super) async fn respond(known: Option<Result<Caller>>, request: Request) -> LaneResponse {
     let (begun, mut closes) = (Instant::now(), request.outline.closes);
     let (path, config) = (&request.lane.paths[request.outline.path], &request.lane.config);
     let caller = match known {
@@ -131,7 +131,7 @@ pub(super) async fn answer(known: Option<Result<Caller>>, request: Request) -> L
         Box::pin(cors::allow(&request, &mut headers)).await;
         for_pages = Some(Box::new(headers));
     }
-    let (status, answer) = match answered {
+    let (status, response) = match answered {
         Ok(answered) => (StatusCode::OK, LaneResponse::of(answered, &request, for_pages)),
         Err(error) => {
             let response = error.answer(&request);
@@ -140,7 +140,7 @@ pub(super) async fn answer(known: Option<Result<Caller>>, request: Request) -> L
         }
     };
     path.durations.record(status, begun.elapsed());
-    answer
+    response
 }
 
 impl LaneResponse {
@@ -170,12 +170,12 @@ impl Outgoing {
         Self { head, text, end, written: 0, is_stuck: false }
     }
 
-    /// A whole response: the head and the text.
+    /// Returns a whole response: the head and the text.
     pub(super) fn whole(head: &Head, text: Text, config: &ServiceConfig) -> Self {
         Self::new(head.bytes(Framing::Length(text.len()), config), text, b"")
     }
 
-    /// A space as a chunk, which keeps proxies from closing the idle connection (B-21). The first space is preceded by
+    /// Returns a space as a chunk, which keeps proxies from closing the idle connection (B-21). The first space is preceded by
     /// the head.
     pub(super) fn space(head: Option<&Head>, config: &ServiceConfig) -> Self {
         let mut bytes = head.map(|head| head.bytes(Framing::Parts, config)).unwrap_or_default();
@@ -183,7 +183,7 @@ impl Outgoing {
         Self::new(bytes, Text::default(), b"")
     }
 
-    /// The last chunk, which contains the text.
+    /// Returns the last chunk, which contains the text.
     pub(super) fn last_part(text: Text) -> Self {
         match text.len() {
             0 => Self::new(BytesMut::new(), text, b"0\r\n\r\n"),
@@ -191,7 +191,7 @@ impl Outgoing {
         }
     }
 
-    /// The error response to an invalid request.
+    /// Returns the error response to an invalid request.
     pub(super) fn refusal(
         response: HttpResponse,
         closes: bool,
@@ -206,7 +206,7 @@ impl Outgoing {
         Self::new(end(head, config), Text::from(text.to_vec()), b"")
     }
 
-    /// The response to a request that did not arrive in time: 408.
+    /// Returns the response to a request that did not arrive in time: 408.
     pub(super) fn late(config: &ServiceConfig) -> Self {
         let head = begin(StatusCode::REQUEST_TIMEOUT, Framing::Length(0), true);
         Self::new(end(head, config), Text::default(), b"")

@@ -3,7 +3,7 @@
 
 use super::STATIC;
 use super::lines::{Line, lines};
-use super::template_set::{LISTED, TOLD};
+use super::template_set::{LISTED, NOTIFIED};
 use crate::operations::Operation;
 
 /// The response line of an operation `plat_Restart` (H-15).
@@ -18,7 +18,7 @@ const ADVICE: &str = "86";
 /// # Errors
 /// The description of the fault: unexpected lines, groups whose size is wrong, or an operation from only one
 /// of the sets.
-pub(crate) fn told(answer: &[u8], x_id: &str, serial: &str) -> Result<Vec<Operation>, String> {
+pub(crate) fn notified(answer: &[u8], x_id: &str, serial: &str) -> Result<Vec<Operation>, String> {
     let lines = lines(answer).map_err(|_| "malformed lines".to_owned())?;
     let (mut operations, mut restarts) = (Vec::new(), 0);
     let mut lines = lines.iter();
@@ -32,7 +32,7 @@ pub(crate) fn told(answer: &[u8], x_id: &str, serial: &str) -> Result<Vec<Operat
         for _ in 0..count {
             let line = lines.next().ok_or_else(|| format!("87 promises {count} lines of {set}"))?;
             match set == x_id {
-                true => operations.push(operation(line, TOLD).ok_or_else(|| unexpected(line))?),
+                true => operations.push(operation(line, NOTIFIED).ok_or_else(|| unexpected(line))?),
                 false if set == STATIC && *line == [RESTART, serial] => restarts += 1,
                 false => return Err(unexpected(line)),
             }
@@ -41,7 +41,7 @@ pub(crate) fn told(answer: &[u8], x_id: &str, serial: &str) -> Result<Vec<Operat
     if restarts == operations.len() {
         Ok(operations)
     } else {
-        Err(format!("{} lines {TOLD}, but {restarts} lines {RESTART}", operations.len()))
+        Err(format!("{} lines {NOTIFIED}, but {restarts} lines {RESTART}", operations.len()))
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn listed(answer: &[u8]) -> Result<Vec<Operation>, String> {
 fn operation(line: &Line, template: &str) -> Option<Operation> {
     match line.as_slice() {
         [id, number, operation, device, mark] if id == template && number == "1" => {
-            Some(Operation::told(operation, device, mark))
+            Some(Operation::of_line(operation, device, mark))
         }
         _ => None,
     }
@@ -77,18 +77,18 @@ fn unexpected(line: &Line) -> String {
 mod tests {
     use super::*;
 
-    fn ids(told: Result<Vec<Operation>, String>) -> Result<Vec<String>, String> {
-        told.map(|operations| operations.into_iter().map(|operation| operation.id).collect())
+    fn ids(operations: Result<Vec<Operation>, String>) -> Result<Vec<String>, String> {
+        operations.map(|operations| operations.into_iter().map(|operation| operation.id).collect())
     }
 
     fn read(answer: &str) -> Result<Vec<String>, String> {
-        ids(told(answer.as_bytes(), "set", "s-1"))
+        ids(notified(answer.as_bytes(), "set", "s-1"))
     }
 
     #[test]
     fn operation_comes_by_both_sets() {
         let answer = b" 87,1,set\n700,1,5,208,1-2-3-4\n87,1,plat_Static\n510,s-1\n";
-        let operations = told(answer, "set", "s-1").unwrap();
+        let operations = notified(answer, "set", "s-1").unwrap();
         assert_eq!(operations.len(), 1);
         let mark = operations[0].mark().unwrap();
         assert_eq!((operations[0].id.as_str(), operations[0].device_id.as_str()), ("5", "208"));

@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 
 use crate::harness::{RawConnection, soon};
 
-/// A connection whose answers are told apart.
+/// A connection whose responses are separated.
 #[derive(Debug)]
 pub(crate) struct Conversation {
     connection: RawConnection,
@@ -15,7 +15,7 @@ pub(crate) struct Conversation {
 
 /// A response, byte for byte, with sorted header lines, because their order has no meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RawAnswer {
+pub(crate) struct RawResponse {
     pub(crate) line: String,
     pub(crate) fields: Vec<String>,
     /// Without the marks of its chunks.
@@ -31,30 +31,30 @@ impl Conversation {
         Self { connection, unread: Vec::new() }
     }
 
-    /// Sends bytes to a server that may have hung up.
+    /// Sends bytes to a server that may have closed the connection.
     pub(crate) async fn send(&mut self, bytes: impl Into<Vec<u8>>) {
         self.connection.try_send(bytes.into()).await;
     }
 
-    /// Sends a request and gives its answer.
-    pub(crate) async fn ask(&mut self, request: impl Into<Vec<u8>>) -> RawAnswer {
+    /// Sends a request and returns its response.
+    pub(crate) async fn ask(&mut self, request: impl Into<Vec<u8>>) -> RawResponse {
         self.send(request).await;
         self.answer().await.expect("an answer before the end")
     }
 
-    /// Says that nothing more comes, and keeps listening.
+    /// Closes the sending half of the connection and keeps reading.
     pub(crate) async fn half_close(&mut self) {
         self.connection.half_close().await;
     }
 
-    /// Hangs up as a machine does that was switched off and on.
+    /// Ends the connection by a reset, as a machine does that was switched off and on.
     pub(crate) fn reset(self) {
         self.connection.reset();
     }
 
-    /// The next answer, to whatever but HEAD; `None` at the end of the connection.
-    pub(crate) async fn answer(&mut self) -> Option<RawAnswer> {
-        // The bytes of a poll that is held for ever come one by one, each soon.
+    /// Returns the next response, unless it is one to HEAD; `None` at the end of the connection.
+    pub(crate) async fn answer(&mut self) -> Option<RawResponse> {
+        // The spaces of a poll that is held forever arrive one by one, each soon.
         soon("the end of an answer", async {
             let mut answer = self.head().await?;
             answer.body = self.body(&answer).await;
@@ -63,18 +63,18 @@ impl Conversation {
         .await
     }
 
-    /// The next answer, if some of it came already.
-    pub(crate) async fn answer_if_any(&mut self) -> Option<RawAnswer> {
+    /// Returns the next response, if some of it arrived already.
+    pub(crate) async fn answer_if_any(&mut self) -> Option<RawResponse> {
         if self.connection.has_something().await { self.answer().await } else { None }
     }
 
-    /// The stream, for whoever does not listen.
+    /// Returns the stream, for a client that does not read.
     pub(crate) fn into_stream(self) -> TcpStream {
         self.connection.into_stream()
     }
 
-    /// The next answer as far as its head.
-    pub(crate) async fn head(&mut self) -> Option<RawAnswer> {
+    /// Returns the head of the next response.
+    pub(crate) async fn head(&mut self) -> Option<RawResponse> {
         let end = loop {
             match self.unread.windows(4).position(|window| window == b"\r\n\r\n") {
                 Some(at) => break at + 4,
@@ -92,11 +92,11 @@ impl Conversation {
         assert!(line.starts_with("HTTP/1."), "no answer: {head:?}");
         let mut fields: Vec<String> = lines.collect();
         fields.sort_unstable();
-        Some(RawAnswer { line, fields, body: String::new() })
+        Some(RawResponse { line, fields, body: String::new() })
     }
 
-    /// Every answer to the end of the connection.
-    pub(crate) async fn rest(&mut self) -> Vec<RawAnswer> {
+    /// Returns every response until the end of the connection.
+    pub(crate) async fn rest(&mut self) -> Vec<RawResponse> {
         let mut answers = Vec::new();
         while let Some(answer) = self.answer().await {
             answers.push(answer);
@@ -104,14 +104,14 @@ impl Conversation {
         answers
     }
 
-    /// Whatever comes to the end of the connection, whole answers or not.
+    /// Returns all bytes until the end of the connection, also of incomplete responses.
     pub(crate) async fn everything(&mut self) -> String {
         while self.read_more().await {}
         let all = self.unread.len();
         self.take(all)
     }
 
-    /// The next chunk of a body; empty at its end.
+    /// Returns the next chunk of a body; empty at its end.
     pub(crate) async fn chunk(&mut self) -> String {
         let line = self.line().await;
         let length = usize::from_str_radix(&line, 16).unwrap_or_else(|_| panic!("no chunk: {line:?}"));
@@ -120,7 +120,7 @@ impl Conversation {
         chunk
     }
 
-    async fn body(&mut self, answer: &RawAnswer) -> String {
+    async fn body(&mut self, answer: &RawResponse) -> String {
         if answer.status() < 200 || answer.status() == 204 {
             return String::new();
         }
@@ -162,7 +162,7 @@ impl Conversation {
         String::from_utf8(taken).unwrap()
     }
 
-    /// `false` at the end of the connection.
+    /// Reads more bytes; returns `false` at the end of the connection.
     async fn read_more(&mut self) -> bool {
         let piece = self.connection.read_at_most(64 << 10).await;
         self.unread.extend_from_slice(&piece);
@@ -170,24 +170,24 @@ impl Conversation {
     }
 }
 
-impl RawAnswer {
+impl RawResponse {
     pub(crate) fn status(&self) -> u16 {
         self.line.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status line")
     }
 
-    /// A header by its name in small letters, which is how this server writes them all.
+    /// Returns a header by its name in lower case, in which this server writes all names.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find_map(|field| field.strip_prefix(name)?.strip_prefix(": "))
     }
 
-    /// Whether this refuses a request, perhaps before its body was looked at. The common transport closes behind such an
-    /// answer, unless it happens to have read the body already; the lane always has.
+    /// Returns whether this response rejects a request, perhaps before its body was read. actix-http closes the connection
+    /// after such a response, unless it happens to have read the body already; the lane always has.
     pub(crate) fn leaves_its_request_unread(&self) -> bool {
         self.status() >= 400 && !self.keeps_alive()
     }
 
-    /// Where `these` have such a refusal and `others` go on behind the same, has both end there. (actix-http may answer what is
-    /// behind it all the same.)
+    /// If one list ends with such a rejection and the other continues after the same one, cuts both there. (actix-http may
+    /// nevertheless respond to the requests after it.)
     pub(crate) fn close_alike(these: &mut Vec<Self>, others: &mut Vec<Self>) {
         let Some(at) = these.iter().position(Self::leaves_its_request_unread) else { return };
         if others.get(at).is_some_and(Self::keeps_alive) {
@@ -197,19 +197,19 @@ impl RawAnswer {
         }
     }
 
-    /// The same, as if the connection ended like that of another answer.
+    /// Pretends that the connection ended in the same way as after another response.
     pub(crate) fn close_as(&mut self, other: &Self) {
         self.fields.retain(|field| !field.starts_with("connection: "));
         self.fields.extend(other.fields.iter().find(|field| field.starts_with("connection: ")).cloned());
         self.fields.sort_unstable();
     }
 
-    /// Whether the server said that it goes on listening.
+    /// Returns whether the server keeps the connection open.
     pub(crate) fn keeps_alive(&self) -> bool {
         self.field("connection") != Some("close")
     }
 
-    /// The same without what says how long the body is: a held poll may be told in one piece or in chunks.
+    /// Removes the headers about the length of the body: the response to a held poll may be one piece or chunks.
     pub(crate) fn unframed(mut self) -> Self {
         self.fields.retain(|field| {
             !["content-length", "transfer-encoding"].iter().any(|name| field.starts_with(name))
