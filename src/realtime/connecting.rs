@@ -58,7 +58,7 @@ impl Connecting<'_> {
         };
         let carries = match self.transport {
             Transport::LongPolling => ResponseContent::Notifications,
-            Transport::Socket(_) => ResponseContent::Heartbeat,
+            Transport::Socket(..) => ResponseContent::Heartbeat,
             Transport::Mute => ResponseContent::Nothing,
         };
         let first = if self.realtime.compatibility.is_on() {

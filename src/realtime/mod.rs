@@ -16,8 +16,8 @@ use std::time::Duration;
 use actix::{Addr, Recipient};
 use actix_web::web;
 use platform_actors::session::{
-    AttachSocket, ClientId, ConnectResponse, Disconnect, FindOwner, SessionActor, SessionTemplates,
-    SetSocketAside, SocketMessage, UseTemplates,
+    AttachSocket, ClientId, ConnectResponse, Disconnect, FindOwner, FrameWriterKey, SessionActor,
+    SessionTemplates, SetSocketAside, SocketMessage, UseTemplates,
 };
 use platform_actors::tenant::AcknowledgementExtension;
 use platform_actors::{NewSession, Platform, Tenant};
@@ -57,7 +57,7 @@ pub enum Transport {
     /// A POST without `Accept`, whose response nobody reads. No notification may leave the queue (C-08).
     Mute,
     /// A WebSocket. Notifications are sent to it directly.
-    Socket(Recipient<SocketMessage>),
+    Socket(Recipient<SocketMessage>, FrameWriterKey),
 }
 
 /// The server's side of the protocol for one request or socket.
@@ -231,7 +231,7 @@ impl Exchange<'_> {
         &mut self,
         message: &RequestMessage<'_>,
     ) -> Result<Option<(Addr<SessionActor>, ClientId)>> {
-        let of_socket = matches!(self.transport, Transport::Socket(_));
+        let of_socket = matches!(self.transport, Transport::Socket(..));
         if of_socket && self.caller.is_none() {
             *self.caller = Box::pin(self.caller_of_session(message)).await?;
         }
@@ -264,8 +264,8 @@ impl Exchange<'_> {
 
     /// Attaches the socket to the session. Returns `false` when the session does not belong to the caller.
     async fn attach(&mut self, session: &Addr<SessionActor>, client: ClientId, user: &Arc<str>) -> bool {
-        let Transport::Socket(socket) = &self.transport else { return true };
-        let attach = AttachSocket { user: user.clone(), socket: socket.clone() };
+        let Transport::Socket(socket, writer) = &self.transport else { return true };
+        let attach = AttachSocket { user: user.clone(), socket: socket.clone(), writer: *writer };
         let own = session.send(attach).await.unwrap_or(false);
         if own && !self.attached.iter().any(|(attached, _)| *attached == client) {
             self.attached.push((client, session.clone()));
@@ -276,7 +276,7 @@ impl Exchange<'_> {
     /// Detaches all sessions without a held connect from the socket, because another session starts on it. They return
     /// with their next message.
     async fn detach_others(&mut self) {
-        let Transport::Socket(socket) = &self.transport else { return };
+        let Transport::Socket(socket, _) = &self.transport else { return };
         let mut staying = Vec::with_capacity(1);
         for (client, session) in self.attached.drain(..) {
             // A session that ended is detached, too.

@@ -2,16 +2,20 @@
 //! them to the exchange, and writes the notifications of the sessions, one frame at a time. No other module uses
 //! `actix-web-actors`.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
 use actix::prelude::*;
 use actix_http::ws::Item;
-use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, web};
 use actix_web_actors::ws::{self, CloseCode, CloseReason, Message, ProtocolError, WebsocketContext};
 use bytes::{Bytes, BytesMut};
 use platform_actors::hub::Notification;
-use platform_actors::session::{ClientId, SessionActor, SocketClosed, SocketMessage};
+use platform_actors::session::{
+    ClientId, FrameWriter, FrameWriterRegistration, SessionActor, SocketClosed, SocketMessage,
+};
 use platform_model::bayeux::channel::Endpoint;
 use platform_model::error::Error;
 use platform_model::limits::SOCKET_HANDSHAKE;
@@ -21,6 +25,7 @@ use super::held::LARGE;
 use super::{Exchange, Held, Outcome, Realtime, Transport};
 use crate::auth::{Authenticator, Caller, Source, cors};
 use crate::connection::ConnectionHandle;
+use crate::connection::upgraded::DirectWriter;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::{authority, client_address};
@@ -64,7 +69,11 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
     let frame = limits.bayeux_bytes;
     let now = Instant::now();
     let expires = caller.as_ref().and_then(|caller| caller.remaining()).map(|remaining| now + remaining);
+    let connection = request.extensions_mut().remove::<DirectWriter>();
+    let frames = Rc::new(Frames { connection, are_held_back: Cell::new(false) });
     let socket = WebSocket {
+        registration: FrameWriterRegistration::new(frames.clone()),
+        frames,
         endpoint,
         host: authority(&request).unwrap_or_default().to_owned(),
         source: Source::of(client_address(&request)),
@@ -86,8 +95,26 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
     })
 }
 
+/// The frames that sessions of the same thread write past the actor of their WebSocket.
+struct Frames {
+    /// The connection; `None` when it is not an upgraded one.
+    connection: Option<DirectWriter>,
+    /// Whether sessions send their frames to the actor instead. They do while it processes messages, so that no
+    /// notification overtakes the reply to its subscription, and when the socket ends.
+    are_held_back: Cell<bool>,
+}
+
+impl FrameWriter for Frames {
+    fn write(&self, frame: &[u8]) -> bool {
+        !self.are_held_back.get()
+            && self.connection.as_ref().is_some_and(|connection| connection.write(frame))
+    }
+}
+
 /// One WebSocket. It may serve several sessions, and a session may move to another socket later.
 struct WebSocket {
+    frames: Rc<Frames>,
+    registration: FrameWriterRegistration,
     realtime: web::Data<Realtime>,
     endpoint: Endpoint,
     host: String,
@@ -116,6 +143,11 @@ impl Actor for WebSocket {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         self.arm(ctx);
+    }
+
+    fn stopping(&mut self, _: &mut Self::Context) -> Running {
+        self.frames.are_held_back.set(true);
+        Running::Stop
     }
 
     fn stopped(&mut self, ctx: &mut Self::Context) {
@@ -286,7 +318,8 @@ impl WebSocket {
 
     /// Processes a message array before the next frame is read, so that replies keep the order of the requests.
     fn process(&mut self, text: Bytes, ctx: &mut WebsocketContext<Self>) {
-        let transport = Transport::Socket(ctx.address().recipient());
+        let transport = Transport::Socket(ctx.address().recipient(), self.registration.key());
+        self.frames.are_held_back.set(true);
         let (realtime, endpoint, source) = (self.realtime.clone(), self.endpoint, self.source);
         let host = std::mem::take(&mut self.host);
         let (mut caller, mut attached) = (self.caller.clone(), std::mem::take(&mut self.attached));
@@ -321,6 +354,7 @@ impl WebSocket {
                 socket.arm(ctx);
             }
             (socket.caller, socket.attached, socket.host) = (caller, attached, host);
+            socket.frames.are_held_back.set(false);
             match outcome {
                 Ok(Outcome::Replies(replies)) => ctx.text(into_text(replies)),
                 Ok(Outcome::Farewell(replies)) => {

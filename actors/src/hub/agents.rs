@@ -48,7 +48,7 @@ impl NotificationHub {
         let mut json = format!(r#"{{"channel":"/{agent}","id":"{}","data":"#, self.last_id).into_bytes();
         json.extend(encode(operation, links));
         json.push(b'}');
-        let notification = Arc::new(Notification { json: json.into() });
+        let notification = Arc::new(Notification::new(&json));
         self.dispatchers.deliver(listeners.iter().map(|(slot, _)| (*slot, notification.clone())));
     }
 }

@@ -12,11 +12,10 @@ mod subscription_counts;
 
 use platform_model::change::PublishedChange;
 use std::collections::HashMap;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use actix::prelude::*;
-use bytes::Bytes;
 use platform_model::bayeux::{Channel, FamilyChannel, Pattern};
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::links::Links;
@@ -31,21 +30,58 @@ use families::{Families, Lineage, Placement};
 pub(crate) use modules::PublishRow;
 pub(crate) use subscription_counts::SubscriptionCounts;
 
-/// A notification as clients receive it: one Bayeux message, encoded once.
-#[derive(Debug)]
+/// A notification as clients receive it: one Bayeux message, encoded once for long polls and WebSockets.
 pub struct Notification {
-    json: Bytes,
+    /// The message as the only one of an array, as a WebSocket text frame (RFC 6455, 5.2).
+    frame: Box<[u8]>,
+    /// The position of the message within the frame.
+    begin: usize,
 }
 
 impl Notification {
+    /// Encodes a Bayeux message.
+    fn new(json: &[u8]) -> Self {
+        let length = json.len() + 2;
+        let mut frame = Vec::with_capacity(length + 10);
+        // The frame is final and contains text; a server does not mask its frames.
+        frame.push(0x81);
+        match (u8::try_from(length), u16::try_from(length)) {
+            (Ok(short @ ..=125), _) => frame.push(short),
+            (_, Ok(medium)) => {
+                frame.push(126);
+                frame.extend_from_slice(&medium.to_be_bytes());
+            }
+            _ => {
+                frame.push(127);
+                frame.extend_from_slice(&(length as u64).to_be_bytes());
+            }
+        }
+        frame.push(b'[');
+        let begin = frame.len();
+        frame.extend_from_slice(json);
+        frame.push(b']');
+        Self { frame: frame.into(), begin }
+    }
+
     /// Returns the encoded Bayeux message.
-    pub fn json(&self) -> &Bytes {
-        &self.json
+    pub fn json(&self) -> &[u8] {
+        &self.frame[self.begin..self.frame.len() - 1]
+    }
+
+    /// Returns the WebSocket frame with an array of this message.
+    pub fn frame(&self) -> &[u8] {
+        &self.frame
     }
 
     #[cfg(test)]
     pub(crate) fn for_test(json: &str) -> Self {
-        Self { json: Bytes::copy_from_slice(json.as_bytes()) }
+        Self::new(json.as_bytes())
+    }
+}
+
+impl fmt::Debug for Notification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Notification").field(&String::from_utf8_lossy(self.json())).finish()
     }
 }
 
@@ -267,8 +303,32 @@ impl<'a, C: Display> NotificationForms<'a, C> {
                 PublishedChange::MeasurementCreated(Arc::new(measurement.in_units(units)))
             });
             let json = converted.as_ref().unwrap_or(event).notification(&self.channel, self.id, links);
-            Arc::new(Notification { json: json.into() })
+            Arc::new(Notification::new(&json))
         };
         self.encoded[form].get_or_insert_with(encode).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frame_announces_its_length_in_the_shortest_form() {
+        let cases: [(usize, &[u8]); 5] = [
+            (1, &[0x81, 3]),
+            (123, &[0x81, 125]),
+            (124, &[0x81, 126, 0, 126]),
+            (65_533, &[0x81, 126, 255, 255]),
+            (65_534, &[0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]),
+        ];
+        for (length, header) in cases {
+            let json = "1".repeat(length);
+            let notification = Notification::for_test(&json);
+
+            assert_eq!(notification.json(), json.as_bytes(), "{length}");
+            let frame = [header, b"[", json.as_bytes(), b"]"].concat();
+            assert!(notification.frame() == frame, "{length}: {:?}", &notification.frame()[..header.len()]);
+        }
     }
 }

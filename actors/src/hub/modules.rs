@@ -46,6 +46,6 @@ impl PublishRow {
         // The name of a statement may contain any character of a string literal.
         let channel = serde_json::Value::String(format!("/{}/{}", self.module, self.statement));
         let json = format!(r#"{{"channel":{channel},"id":"{id}","data":{}}}"#, self.json);
-        Notification { json: json.into() }
+        Notification::new(json.as_bytes())
     }
 }

@@ -18,9 +18,10 @@
 //!    the tenant, which lives on the tenant's thread. The hub encodes the notification once and sends each dispatcher
 //!    one `DispatchToSessions`, which lists the slots of the subscribed sessions.
 //! 4. *HTTP thread of the session.* The dispatcher calls the handler of each listed session directly, without a
-//!    mailbox. The session queues the notification. It then completes its parked connect through a oneshot channel,
-//!    or sends a frame to the actor of its WebSocket. The transport writes the bytes; it may live on another HTTP
-//!    thread.
+//!    mailbox. The session writes a frame to the connection of its WebSocket ([`FrameWriter`]) if the connection lives
+//!    on the same thread and has written everything else. Otherwise it queues the notification, and then completes its
+//!    parked connect through a oneshot channel, or sends a frame to the actor of its WebSocket. The transport writes
+//!    the bytes; it may live on another HTTP thread.
 //! 5. *Any thread.* Everyone else sends messages to the session's address, for example [`Connect`], [`Subscribe`] and
 //!    [`Disconnect`]. The `SessionTask` takes them from the mailbox and handles them one after the other.
 //! 6. *HTTP thread of the session.* The session asks its dispatcher to wake it (`ScheduleWake`); all sessions of a
@@ -30,6 +31,7 @@
 mod connect;
 mod context;
 pub(crate) mod dispatcher;
+mod frame_writers;
 mod presence;
 mod queue;
 mod rights;
@@ -52,6 +54,7 @@ pub use connect::{
 };
 pub use context::SessionContext;
 pub(crate) use context::{SessionTask, SharedSession};
+pub use frame_writers::{FrameWriter, FrameWriterKey, FrameWriterRegistration};
 use platform_model::bayeux::{Advice, Pattern, error};
 use platform_model::limits::Limits;
 use platform_model::units::SystemOfUnits;
@@ -281,6 +284,9 @@ impl Handler<DeliverNotification> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, DeliverNotification(notification): DeliverNotification, ctx: &mut Self::Context) {
+        if self.write_at_once(&notification) {
+            return;
+        }
         if self.queue.push(notification, &self.environment.limits).is_err() {
             return self.overflow(ctx);
         }

@@ -6,11 +6,13 @@ use actix::prelude::*;
 use parking_lot::Mutex;
 
 use super::queue::size;
-use super::{ClientId, Delivery, SessionActor, SessionContext};
+use super::{ClientId, Delivery, FrameWriterKey, SessionActor, SessionContext};
 use crate::hub::Notification;
 
 /// The most bytes of notifications in one frame, unless a single notification is larger.
 const FRAME_BYTES: usize = 64 << 10;
+/// The most bytes of a frame that is written directly. A larger one may take its connection a while to write.
+const DIRECT_BYTES: usize = 16 << 10;
 
 /// A message from a session to its socket.
 #[derive(Debug)]
@@ -75,6 +77,10 @@ impl Frame {
         }
     }
 
+    fn is_written(&self) -> bool {
+        self.0.progress.lock().is_written
+    }
+
     /// Returns whether the frame is written; if not, the socket will report it with [`FrameWritten`].
     fn is_written_or_awaited(&self) -> bool {
         let mut progress = self.0.progress.lock();
@@ -99,6 +105,8 @@ pub struct AttachSocket {
     pub user: Arc<str>,
     /// The WebSocket actor.
     pub socket: Recipient<SocketMessage>,
+    /// The connection of the WebSocket.
+    pub writer: FrameWriterKey,
 }
 
 /// Detaches the socket from a session because another session begins on it. A session without a held connect detaches
@@ -131,7 +139,8 @@ pub(super) enum EndNotice {
 #[derive(Debug)]
 pub(super) struct Socket {
     recipient: Recipient<SocketMessage>,
-    /// The last frame; the next one waits until it is written.
+    writer: FrameWriterKey,
+    /// The last frame that the actor was sent; the next one waits until it is written.
     frame: Option<Frame>,
 }
 
@@ -161,7 +170,7 @@ impl Handler<AttachSocket> for SessionActor {
             return true;
         }
         self.leave_socket();
-        self.socket = Some(Box::new(Socket { recipient: attach.socket, frame: None }));
+        self.socket = Some(Box::new(Socket { recipient: attach.socket, writer: attach.writer, frame: None }));
         self.appear(ctx);
         self.touch(ctx);
         self.hand_over_queue(ctx);
@@ -215,6 +224,23 @@ impl SessionActor {
         if let Some(socket) = self.take_socket() {
             socket.end(self.client, EndNotice::Missing);
         }
+    }
+
+    /// Writes a notification to the socket directly. Returns `false` if other notifications come first or the socket
+    /// cannot write it at once; the notification is then to be queued.
+    pub(super) fn write_at_once(&self, notification: &Notification) -> bool {
+        let Some(socket) =
+            self.socket.as_ref().filter(|_| self.queue.is_empty() && !self.queue.acknowledges())
+        else {
+            return false;
+        };
+        let is_idle = socket.frame.as_ref().is_none_or(Frame::is_written);
+        let frame = notification.frame();
+        let is_written = is_idle && frame.len() <= DIRECT_BYTES && socket.writer.write(frame);
+        if is_written {
+            crate::metrics::DELIVERED.increment(1);
+        }
+        is_written
     }
 
     /// Sends the next frame if the socket has written the last one.

@@ -18,12 +18,17 @@ use actix_codec::{Encoder, Framed};
 use actix_http::body::{BodySize, BoxBody, MessageBody};
 use actix_http::error::PayloadError;
 use actix_http::h1::{Codec, Message};
-use actix_http::{BoxedPayloadStream, ConnectionType, Request, Response};
+use actix_http::{BoxedPayloadStream, ConnectionType, HttpMessage, Request, Response};
 use actix_service::Service;
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::future::{LocalBoxFuture, select};
 use futures_util::{FutureExt, Stream};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+mod outlet;
+
+pub(crate) use outlet::DirectWriter;
+use outlet::Outlet;
 
 /// The maximum number of bytes that one read returns.
 const AT_ONCE: usize = 8 << 10;
@@ -50,6 +55,7 @@ where
     let (mut upgraded, payload) = Upgraded::of(connection);
     let payload: BoxedPayloadStream = Box::pin(payload);
     let (request, _) = request.replace_payload(payload.into());
+    request.extensions_mut().insert(DirectWriter::new(upgraded.outlet.clone()));
     // This future is boxed and dropped with the response, so that no memory is reserved for it while the socket lives.
     let call = Box::pin(async move {
         match service.call(request).await {
@@ -72,11 +78,9 @@ where
 }
 
 struct Upgraded<T> {
-    io: T,
+    outlet: Rc<RefCell<Outlet<T>>>,
     codec: Codec,
     incoming: Rc<RefCell<Incoming>>,
-    /// The bytes that the connection has not accepted yet.
-    unwritten: BytesMut,
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Upgraded<T> {
@@ -88,7 +92,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Upgraded<T> {
             incoming.borrow_mut().push(Bytes::copy_from_slice(&parts.read_buf));
         }
         let payload = FromPeer { incoming: incoming.clone(), over: false };
-        (Self { io: parts.io, codec: parts.codec, incoming, unwritten: BytesMut::new() }, payload)
+        let outlet = Rc::new(RefCell::new(Outlet::new(parts.io)));
+        (Self { outlet, codec: parts.codec, incoming }, payload)
     }
 
     /// Encodes the response head and returns the body.
@@ -104,7 +109,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Upgraded<T> {
     async fn transfer(&mut self, mut body: BoxBody) -> io::Result<()> {
         poll_fn(|cx| self.poll_both_ways(Pin::new(&mut body), cx)).await?;
         poll_fn(|cx| self.poll_written(cx)).await?;
-        poll_fn(|cx| Pin::new(&mut self.io).poll_shutdown(cx)).await
+        poll_fn(|cx| self.outlet.borrow_mut().poll_shutdown(cx)).await
     }
 
     /// Ready when either direction has ended. The response body is polled again only when all previous bytes were
@@ -114,6 +119,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Upgraded<T> {
         mut body: Pin<&mut impl MessageBody>,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
+        self.outlet.borrow_mut().belongs_to(cx);
         loop {
             let ended = self.poll_incoming(cx)?.is_ready();
             ready!(self.poll_written(cx))?;
@@ -143,7 +149,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Upgraded<T> {
             }
             let mut room = [MaybeUninit::uninit(); AT_ONCE];
             let mut read = ReadBuf::uninit(&mut room);
-            ready!(Pin::new(&mut self.io).poll_read(cx, &mut read))?;
+            ready!(self.outlet.borrow_mut().poll_read(cx, &mut read))?;
             match read.filled() {
                 [] => incoming.end(),
                 bytes if taken => incoming.push(Bytes::copy_from_slice(bytes)),
@@ -154,18 +160,11 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Upgraded<T> {
     }
 
     fn poll_written(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.unwritten.is_empty() {
-            match ready!(Pin::new(&mut self.io).poll_write(cx, &self.unwritten))? {
-                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                written => self.unwritten.advance(written),
-            }
-        }
-        self.unwritten = BytesMut::new();
-        Pin::new(&mut self.io).poll_flush(cx)
+        self.outlet.borrow_mut().poll_written(cx)
     }
 
     fn encode(&mut self, message: Message<(Response<()>, BodySize)>) -> io::Result<()> {
-        self.codec.encode(message, &mut self.unwritten)
+        self.codec.encode(message, &mut self.outlet.borrow_mut().unwritten)
     }
 }
 

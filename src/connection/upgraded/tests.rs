@@ -132,7 +132,10 @@ async fn connection_over_which_nothing_passes_owns_no_buffer() {
 
     assert!(read.is_pending() && written.is_ready());
     let incoming = upgraded.incoming.borrow();
-    assert_eq!((incoming.parts.capacity(), incoming.bytes, upgraded.unwritten.capacity()), (0, 0, 0));
+    assert_eq!(
+        (incoming.parts.capacity(), incoming.bytes, upgraded.outlet.borrow().unwritten.capacity()),
+        (0, 0, 0)
+    );
 }
 
 #[actix_web::test]
@@ -172,4 +175,69 @@ async fn connection_that_does_not_end_by_itself_is_dropped_when_the_grace_is_ove
     let (rest, ()) = tokio::join!(talk, echo(request, connection, async { drop(ended.await) }));
 
     assert_eq!(rest, 0);
+}
+
+/// Returns a connection whose task waits, with its direct writer.
+async fn waiting(io: DuplexStream) -> (Upgraded<DuplexStream>, FromPeer, DirectWriter) {
+    let (mut upgraded, payload) = upgraded(io);
+    let writer = DirectWriter::new(upgraded.outlet.clone());
+    let mut body = Silent;
+    let carried = poll_fn(|cx| Poll::Ready(upgraded.poll_both_ways(Pin::new(&mut body), cx))).await;
+    assert!(carried.is_pending());
+    (upgraded, payload, writer)
+}
+
+/// A response body that never returns anything.
+struct Silent;
+
+impl MessageBody for Silent {
+    type Error = Infallible;
+
+    fn size(&self) -> BodySize {
+        BodySize::Stream
+    }
+
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
+        Poll::Pending
+    }
+}
+
+#[actix_web::test]
+async fn direct_writes_reach_the_peer_without_the_task_and_however_many_there_are() {
+    let (server, mut client) = duplex(64 << 10);
+    let (_upgraded, _payload, writer) = waiting(server).await;
+    skip_head(&mut client).await;
+
+    // More than a task may do in one turn.
+    assert!((0..1000).all(|_| writer.write(b"frame")));
+
+    let mut frames = [0; 5000];
+    client.read_exact(&mut frames).await.unwrap();
+    assert_eq!(frames, *b"frame".repeat(1000));
+}
+
+#[actix_web::test]
+async fn task_writes_what_a_direct_write_left_and_until_then_no_other_write_comes_between() {
+    let (server, mut client) = duplex(512);
+    let (mut upgraded, _payload, writer) = waiting(server).await;
+    skip_head(&mut client).await;
+
+    assert!(writer.write(&[b'a'; 700]));
+    assert!(!writer.write(b"b"), "the rest comes first");
+    let mut first = [0; 512];
+    client.read_exact(&mut first).await.unwrap();
+    poll_fn(|cx| upgraded.poll_written(cx)).await.unwrap();
+    assert!(writer.write(b"b"));
+
+    let mut rest = [0; 189];
+    client.read_exact(&mut rest).await.unwrap();
+    assert!(first.iter().chain(&rest[..188]).all(|byte| *byte == b'a') && rest[188] == b'b');
+}
+
+#[actix_web::test]
+async fn nothing_is_written_directly_before_the_response_head() {
+    let (server, _client) = duplex(512);
+    let (upgraded, _payload) = upgraded(server);
+
+    assert!(!DirectWriter::new(upgraded.outlet.clone()).write(b"frame"));
 }

@@ -165,7 +165,7 @@ impl HeldPoll {
 impl Evaluation {
     /// Starts to evaluate a reply with notifications.
     pub(super) fn new(held: Held, answer: ConnectResponse, csv: web::Data<Csv>, tenant: TenantId) -> Self {
-        let notifications = answer.delivery.notifications.iter().map(|n| n.json().clone()).collect();
+        let notifications = answer.delivery.notifications.clone();
         let templates = answer.templates.as_ref().map(Arc::clone).unwrap_or_default();
         let evaluated = Box::pin(results::evaluate(csv, tenant, templates, notifications));
         Self { held: Some(held), answer, evaluated }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use actix_web::http::StatusCode;
 use actix_web::web;
-use bytes::Bytes;
+use platform_actors::hub::Notification;
 use platform_actors::session::SessionTemplates;
 use platform_model::id::{ManagedObjectId, TenantId};
 use serde::Deserialize;
@@ -55,7 +55,7 @@ pub(super) async fn evaluate(
     csv: web::Data<Csv>,
     tenant: TenantId,
     templates: Arc<SessionTemplates>,
-    notifications: Vec<Bytes>,
+    notifications: Vec<Arc<Notification>>,
 ) -> Result<Evaluated> {
     let sets = sets_of(&csv, &tenant, &templates).await?;
     if sets.is_empty() {
@@ -70,7 +70,7 @@ pub(super) async fn evaluate(
             tokio::task::yield_now().await;
             turn = Instant::now();
         }
-        if let Some(object) = object_of(&notification) {
+        if let Some(object) = object_of(notification.json()) {
             bytes += evaluator.evaluate(&object, grouped, &mut answer).await?;
         }
         count += 1;
@@ -157,12 +157,12 @@ fn serial_in(operation: &Value) -> Option<String> {
 /// the object of the notification, and of a deleted object only its id (S-53).
 fn object_of(notification: &[u8]) -> Option<Value> {
     #[derive(Deserialize)]
-    struct Notification<'a> {
+    struct Content<'a> {
         #[serde(borrow)]
         channel: Cow<'a, str>,
         data: Value,
     }
-    let Notification { channel, mut data } = serde_json::from_slice(notification).ok()?;
+    let Content { channel, mut data } = serde_json::from_slice(notification).ok()?;
     let of_agent = !channel.trim_start_matches('/').contains('/');
     if of_agent || data.get("realtimeAction").is_none() {
         return Some(data);

@@ -15,7 +15,7 @@ use super::*;
 use crate::hub::{Publish, SubscriptionCounts};
 use crate::session::dispatcher::SessionDispatcher;
 use crate::tenant::{AcknowledgementExtension, NewSession, TenantActor};
-use sockets::SlowSocket;
+use sockets::{Connection, SlowSocket};
 
 mod cost;
 mod dispatchers;
@@ -106,7 +106,13 @@ impl Bench {
     }
 
     async fn attach(&self, socket: &Addr<SlowSocket>) {
-        let attach = AttachSocket { user: USER.into(), socket: socket.clone().recipient() };
+        // The registration ends here, so the session finds no connection of its thread and uses the actor.
+        let elsewhere = FrameWriterRegistration::new(Connection::that_takes(0)).key();
+        self.attach_with(socket, elsewhere).await;
+    }
+
+    async fn attach_with(&self, socket: &Addr<SlowSocket>, writer: FrameWriterKey) {
+        let attach = AttachSocket { user: USER.into(), socket: socket.clone().recipient(), writer };
         assert!(self.session.send(attach).await.expect("the session lives"));
     }
 

@@ -1,5 +1,8 @@
 //! Sessions with sockets: which connection receives the notifications.
 
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
 use super::*;
 
 /// A socket whose peer reads slowly or not at all.
@@ -84,6 +87,31 @@ pub(super) async fn received(socket: &Addr<SlowSocket>) -> Vec<String> {
 async fn endings(socket: &Addr<SlowSocket>) -> Vec<&'static str> {
     settle().await;
     socket.send(Received).await.expect("the socket lives").1
+}
+
+/// A connection of the session's thread that takes a number of frames.
+pub(super) struct Connection {
+    room: Cell<usize>,
+    frames: RefCell<Vec<u8>>,
+}
+
+impl Connection {
+    pub(super) fn that_takes(frames: usize) -> Rc<Self> {
+        Rc::new(Self { room: Cell::new(frames), frames: RefCell::default() })
+    }
+
+    fn frames(&self) -> String {
+        String::from_utf8_lossy(&self.frames.borrow()).into_owned()
+    }
+}
+
+impl FrameWriter for Connection {
+    fn write(&self, frame: &[u8]) -> bool {
+        let Some(room) = self.room.get().checked_sub(1) else { return false };
+        self.room.set(room);
+        self.frames.borrow_mut().extend_from_slice(frame);
+        true
+    }
 }
 
 fn heartbeat(bench: &Bench) -> oneshot::Receiver<ConnectResponse> {
@@ -255,4 +283,70 @@ async fn session_without_a_connect_leaves_a_socket_on_which_another_begins() {
 
     let _heartbeat = heartbeat(&bench);
     assert!(!bench.session.send(aside()).await.expect("the session lives"), "its client waits there");
+}
+
+#[actix::test]
+async fn frame_goes_to_the_connection_of_the_same_thread_and_to_the_actor_when_the_connection_is_busy() {
+    let bench = start(Limits::default());
+    let (socket, connection) = (SlowSocket::that_reads(), Connection::that_takes(2));
+    let registration = FrameWriterRegistration::new(connection.clone());
+    bench.attach_with(&socket, registration.key()).await;
+
+    for n in 0..4 {
+        bench.notify(&n.to_string());
+        settle().await;
+    }
+
+    assert_eq!(connection.frames(), "\u{fffd}\u{3}[0]\u{fffd}\u{3}[1]");
+    assert_eq!(received(&socket).await, ["2", "3"]);
+}
+
+#[actix::test]
+async fn connection_that_can_write_again_gets_no_notification_before_those_that_its_actor_holds() {
+    let bench = start(Limits::default());
+    let (socket, connection) = (SlowSocket::that_hangs(), Connection::that_takes(0));
+    let registration = FrameWriterRegistration::new(connection.clone());
+    bench.attach_with(&socket, registration.key()).await;
+    bench.notify("1");
+    settle().await;
+
+    connection.room.set(5);
+    bench.notify("2");
+    settle().await;
+
+    assert_eq!(connection.frames(), "");
+    let next = SlowSocket::that_reads();
+    bench.attach(&next).await;
+    assert_eq!(received(&next).await, ["2"]);
+}
+
+#[actix::test]
+async fn closed_connection_gets_nothing_even_if_its_session_still_has_its_key() {
+    let bench = start(Limits::default());
+    let (socket, connection) = (SlowSocket::that_reads(), Connection::that_takes(5));
+    let registration = FrameWriterRegistration::new(connection.clone());
+    bench.attach_with(&socket, registration.key()).await;
+
+    drop(registration);
+    let _other = FrameWriterRegistration::new(connection.clone());
+    bench.notify("1");
+
+    assert_eq!(received(&socket).await, ["1"]);
+    assert_eq!(connection.frames(), "");
+}
+
+#[actix::test]
+async fn session_that_acknowledges_and_large_notifications_use_no_direct_writes() {
+    let connection = Connection::that_takes(5);
+    let registration = FrameWriterRegistration::new(connection.clone());
+    let (acknowledging, other) = (start_acknowledging(), start(Limits::default()));
+    let (silent, socket) = (SlowSocket::that_reads(), SlowSocket::that_reads());
+    acknowledging.attach_with(&silent, registration.key()).await;
+    other.attach_with(&socket, registration.key()).await;
+
+    acknowledging.notify("1");
+    other.notify(&"1".repeat(20 << 10));
+
+    assert_eq!((received(&silent).await.len(), received(&socket).await.len()), (0, 1));
+    assert_eq!(connection.frames(), "");
 }
