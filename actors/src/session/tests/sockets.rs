@@ -336,17 +336,26 @@ async fn closed_connection_gets_nothing_even_if_its_session_still_has_its_key() 
 }
 
 #[actix::test]
-async fn session_that_acknowledges_and_large_notifications_use_no_direct_writes() {
-    let connection = Connection::that_takes(5);
+async fn session_that_acknowledges_uses_no_direct_writes() {
+    let (bench, connection) = (start_acknowledging(), Connection::that_takes(5));
     let registration = FrameWriterRegistration::new(connection.clone());
-    let (acknowledging, other) = (start_acknowledging(), start(Limits::default()));
-    let (silent, socket) = (SlowSocket::that_reads(), SlowSocket::that_reads());
-    acknowledging.attach_with(&silent, registration.key()).await;
-    other.attach_with(&socket, registration.key()).await;
+    bench.attach_with(&SlowSocket::that_reads(), registration.key()).await;
+    let answer = heartbeat(&bench);
 
-    acknowledging.notify("1");
-    other.notify(&"1".repeat(20 << 10));
+    bench.notify("1");
 
-    assert_eq!((received(&silent).await.len(), received(&socket).await.len()), (0, 1));
+    assert_eq!(texts(&answer.await.expect("answered")), ["1"]);
+    assert_eq!(connection.frames(), "");
+}
+
+#[actix::test]
+async fn large_notification_is_written_by_the_actor() {
+    let (bench, connection) = (start(Limits::default()), Connection::that_takes(5));
+    let (socket, registration) = (SlowSocket::that_reads(), FrameWriterRegistration::new(connection.clone()));
+    bench.attach_with(&socket, registration.key()).await;
+
+    bench.notify(&"1".repeat(20 << 10));
+
+    assert_eq!(received(&socket).await.len(), 1);
     assert_eq!(connection.frames(), "");
 }
