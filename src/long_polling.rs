@@ -69,7 +69,7 @@ pub(crate) async fn answer(
     let answered = !matches!(transport, Transport::Mute);
     if csv::realtime::is_meant(head) {
         // This future is boxed, so that the future of every other poll stays small.
-        let answer = Box::pin(csv::realtime::answer((endpoint, transport), caller, head, body)).await;
+        let answer = Box::pin(csv::realtime::answer(endpoint, transport, caller, head, body)).await;
         let body = match answer {
             csv::realtime::RowsResponse::Lines(lines) => Body::Text(lines.into()),
             csv::realtime::RowsResponse::Held(held) => Body::Held(HeldPoll::Csv(Box::new(held))),
@@ -77,7 +77,7 @@ pub(crate) async fn answer(
         return Ok(Answered::new(head, csv::MEDIA_TYPE, body, answered));
     }
     let (mut caller, mut attached) = (Some(caller), Vec::new());
-    let outcome = exchange((endpoint, transport), head, (&mut caller, &mut attached)).process(body).await?;
+    let outcome = exchange(endpoint, transport, head, &mut caller, &mut attached).process(body).await?;
     let body = match outcome {
         Outcome::Replies(replies) | Outcome::Farewell(replies) => Body::Text(replies),
         Outcome::Held(held) => Body::Held(HeldPoll::Json(held)),
@@ -107,9 +107,11 @@ fn transport(head: &impl Head) -> Transport {
 }
 
 fn exchange<'h>(
-    (endpoint, transport): (Endpoint, Transport),
+    endpoint: Endpoint,
+    transport: Transport,
     head: &'h impl Head,
-    (caller, attached): (&'h mut Option<Caller>, &'h mut Vec<(ClientId, Addr<SessionActor>)>),
+    caller: &'h mut Option<Caller>,
+    attached: &'h mut Vec<(ClientId, Addr<SessionActor>)>,
 ) -> Exchange<'h> {
     let host = authority(head).unwrap_or_default();
     let (source, templates) = (Source::of(client_address(head)), None);

@@ -66,7 +66,7 @@ pub async fn first_start(
         ignore_duplicate(platform_store::tenants::insert_tenant(database, &new).await)?;
         if platform_store::users::find_user(database, &id, user).await?.is_none() {
             let secret = Secret::choose_or_generate(password);
-            match insert_user(database, key, (&id, user), rights, &secret).await {
+            match insert_user(database, key, &id, user, rights, &secret).await {
                 // Another server created the user first and reports its password.
                 Err(Error::Duplicate { .. }) => continue,
                 inserted => inserted?,
@@ -88,10 +88,10 @@ async fn make_standard_applications(database: &Database, key: &SecretKey) -> Res
     }
     let (ids, owner) =
         (IdGenerator::new(database.draw_process_number().await?), TenantId::parse(MANAGEMENT)?);
-    let made = STANDARD.into_iter().map(|standard| {
+    let made = STANDARD.into_iter().map(|(name, kind)| {
         let (id, secret) =
             (ApplicationId::numbered(ids.next()), application::Secret::new(password::generate()));
-        let new = NewApplication::standard(standard, id, owner.clone(), secret);
+        let new = NewApplication::standard(name, kind, id, owner.clone(), secret);
         let secrets = key.store_application_secrets(&new);
         (new.application, secrets)
     });
@@ -107,7 +107,7 @@ pub async fn create_tenant(database: &Database, key: &SecretKey, tenant: &Tenant
     let secret = Secret::from_argument(tenant.admin_password.as_ref())?;
     let new = NewTenant::of_installation(id.clone(), parse_domain(&tenant.domain)?, tenant.company.clone());
     platform_store::tenants::insert_tenant(database, &new).await?;
-    insert_user(database, key, (&id, &tenant.admin_user), Rights::Administrator, &secret).await?;
+    insert_user(database, key, &id, &tenant.admin_user, Rights::Administrator, &secret).await?;
     Ok(NewUser { name: format!("{id}/{}", tenant.admin_user), generated_password: secret.generated() })
 }
 
@@ -120,7 +120,7 @@ pub async fn create_user(database: &Database, key: &SecretKey, user: &UserCreate
     let id = TenantId::parse(&user.tenant)?;
     let roles = user.roles.iter().map(|role| Role::assignable(role)).collect::<Result<Vec<_>>>()?;
     let secret = Secret::from_argument(user.password.as_ref())?;
-    insert_user(database, key, (&id, &user.name), Rights::Roles(&roles), &secret).await?;
+    insert_user(database, key, &id, &user.name, Rights::Roles(&roles), &secret).await?;
     Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
 }
 
@@ -149,7 +149,8 @@ enum Rights<'a> {
 async fn insert_user(
     database: &Database,
     key: &SecretKey,
-    (tenant, name): (&TenantId, &str),
+    tenant: &TenantId,
+    name: &str,
     rights: Rights<'_>,
     secret: &Secret,
 ) -> Result<()> {

@@ -34,14 +34,16 @@ pub async fn create(
     authenticator: web::Data<Authenticator>,
     requests: web::Data<TokenRequests>,
 ) -> Result<HttpResponse> {
-    let issued = issue(&request, body, (&platform, &authenticator, &requests)).await;
+    let issued = issue(&request, body, &platform, &authenticator, &requests).await;
     issued.map_err(|error| error.shaped(Shape::TokenRequest))
 }
 
 async fn issue(
     request: &HttpRequest,
     body: UnreadBody,
-    (platform, authenticator, requests): (&Platform, &Authenticator, &TokenRequests),
+    platform: &Platform,
+    authenticator: &Authenticator,
+    requests: &TokenRequests,
 ) -> Result<HttpResponse> {
     let source = Source::of(client_address(request));
     requests.0.admit(source)?;

@@ -21,13 +21,14 @@ pub async fn get(
     platform: web::Data<Platform>,
     authenticator: web::Data<Authenticator>,
 ) -> Result<HttpResponse> {
-    find(&request, &path, (&platform, &authenticator)).await.map_err(|error| error.shaped(Shape::LimitsQuery))
+    find(&request, &path, &platform, &authenticator).await.map_err(|error| error.shaped(Shape::LimitsQuery))
 }
 
 async fn find(
     request: &HttpRequest,
     account: &str,
-    (platform, authenticator): (&Platform, &Authenticator),
+    platform: &Platform,
+    authenticator: &Authenticator,
 ) -> Result<HttpResponse> {
     let token = request.headers().get("X-Auth-Token").and_then(|value| value.to_str().ok());
     let source = Source::of(client_address(request));

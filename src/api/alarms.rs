@@ -7,7 +7,7 @@ use actix_web::{HttpResponse, web};
 use platform_actors::BulkProgress;
 use platform_actors::Platform;
 use platform_actors::device::{RaiseAlarm, UpdateAlarm};
-use platform_model::access::{Api, Ownership};
+use platform_model::access::Api;
 use platform_model::alarm::{AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, bulk_status};
 use platform_model::error::{Error, Noun};
 use platform_model::id::{AlarmId, ManagedObjectId};
@@ -50,8 +50,8 @@ pub async fn create(
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
-    let by = (role::ALARM_READ, Api::Alarm);
-    let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
+    let authority =
+        caller.reads_collection(&platform, role::ALARM_READ, Api::Alarm, &query, &["source"]).await?;
     let listing = Listing::new(&head, head.accepted("alarmCollection")?, query)?;
     let page = match filter(&listing.query)? {
         Some(filter) => {
@@ -78,8 +78,8 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
 /// The errors of [`list`].
 pub async fn count(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
-    let by = (role::ALARM_READ, Api::Alarm);
-    let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
+    let authority =
+        caller.reads_collection(&platform, role::ALARM_READ, Api::Alarm, &query, &["source"]).await?;
     let database = platform.database();
     let count = match filter(&query)? {
         Some(filter) => {
@@ -108,8 +108,9 @@ pub async fn get(
     let media_type = head.accepted("alarm")?;
     let database = platform.database();
     let alarm = platform_store::alarms::get_alarm(database, &caller.tenant, AlarmId::parse(&path)?).await?;
-    let by = (&authority, Ownership::Counts);
-    caller.reaches_data_of(&platform, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
+    caller
+        .reaches_data_of(&platform, alarm.source, &authority, |name| alarm.fragments.get(name).is_some())
+        .await?;
     Ok(reply::found(media_type, &alarm, &head.links()))
 }
 
@@ -128,8 +129,11 @@ pub async fn update(
     let origin = caller.origin(&head, role::ALARM_ADMIN, Api::Alarm)?;
     let id = AlarmId::parse(&path)?;
     let alarm = Arc::new(platform_store::alarms::get_alarm(platform.database(), &caller.tenant, id).await?);
-    let by = (&origin.authority, Ownership::Counts);
-    caller.reaches_data_of(&platform, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
+    caller
+        .reaches_data_of(&platform, alarm.source, &origin.authority, |name| {
+            alarm.fragments.get(name).is_some()
+        })
+        .await?;
     let (media_type, patch) = body.parse(&["alarm"], |body| AlarmPatch::parse(body).map(Arc::new)).await?;
     let (source, links) = (alarm.source, origin.links.clone());
 

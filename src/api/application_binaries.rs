@@ -74,7 +74,7 @@ pub async fn create(
         }
     };
 
-    let (version, upload) = Box::pin(unpack((&platform, &unpacking), &application, archive)).await?;
+    let (version, upload) = Box::pin(unpack(&platform, &unpacking, &application, archive)).await?;
     let (database, tenant) = (platform.database(), &caller.tenant);
     platform_store::applications::versions::activate(database, tenant, application.id, &version).await?;
     upload.keep();
@@ -132,7 +132,8 @@ fn required(kind: ApplicationType) -> &'static [&'static str] {
 
 /// Stores the files of an archive. They are not visible yet, and dropping the upload deletes them.
 async fn unpack(
-    (platform, unpacking): (&Platform, &Unpacking),
+    platform: &Platform,
+    unpacking: &Unpacking,
     application: &Application,
     archive: Spooled,
 ) -> Result<(NewVersion, Upload)> {

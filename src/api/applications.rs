@@ -96,7 +96,7 @@ pub async fn list(
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
-    page((&caller, &head), (&platform, &views), &ApplicationFilter::Visible).await
+    page(&caller, &head, &platform, &views, &ApplicationFilter::Visible).await
 }
 
 /// `GET /application/applicationsByName/<name>`: returns the visible applications of a name, which each owner
@@ -112,7 +112,7 @@ pub async fn list_by_name(
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
-    page((&caller, &head), (&platform, &views), &ApplicationFilter::Named(name.into_inner())).await
+    page(&caller, &head, &platform, &views, &ApplicationFilter::Named(name.into_inner())).await
 }
 
 /// `GET /application/applicationsByOwner/<tenant>`: returns the visible applications that a tenant owns
@@ -128,7 +128,7 @@ pub async fn list_by_owner(
     views: web::Data<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
-    page((&caller, &head), (&platform, &views), &ApplicationFilter::OwnedBy(TenantId::known(&tenant)?)).await
+    page(&caller, &head, &platform, &views, &ApplicationFilter::OwnedBy(TenantId::known(&tenant)?)).await
 }
 
 /// `GET /application/applicationsByTenant/<tenant>`: returns the applications that a tenant subscribes to
@@ -159,7 +159,7 @@ pub async fn list_by_tenant(
             outcome => drop(outcome?),
         }
     }
-    page((&caller, &head), (&platform, &views), &ApplicationFilter::SubscribedBy(subscriber)).await
+    page(&caller, &head, &platform, &views, &ApplicationFilter::SubscribedBy(subscriber)).await
 }
 
 /// `PUT /application/applications/<id>`: changes the members that were sent; `null` removes an optional one
@@ -186,7 +186,8 @@ pub async fn update(
         database,
         &caller.tenant,
         id,
-        (&patch, &secrets),
+        &patch,
+        &secrets,
     );
     let shown = views.show(changed.await?);
     Ok(reply::updated(&head, media_type, &Arc::new(shown), &head.links()))
@@ -267,8 +268,10 @@ pub(super) async fn own(caller: &Caller, platform: &Platform, path: &str) -> Res
 
 /// Responds with a page of the applications that the caller's tenant sees.
 async fn page(
-    (caller, head): (&Caller, &RequestHead),
-    (platform, views): (&Platform, &ApplicationViews),
+    caller: &Caller,
+    head: &RequestHead,
+    platform: &Platform,
+    views: &ApplicationViews,
     filter: &ApplicationFilter,
 ) -> Result<HttpResponse> {
     let listing = Listing::of(head, "applicationCollection")?;

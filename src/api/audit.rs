@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
-use platform_model::access::{Api, Authority, Ownership, Permission};
+use platform_model::access::{Accessor, Api, Authority, Ownership, Permission};
 use platform_model::audit_record::{AuditRecord, AuditRecordFilter};
 use platform_model::error::Error;
 use platform_model::id::{AuditRecordId, ManagedObjectId};
@@ -33,7 +33,8 @@ pub async fn create(
     let authority = right(&caller, role::AUDIT_ADMIN, Permission::Admin)?;
     let mode = head.mode()?;
     let (media_type, body) = body.object(&["auditRecord"]).await?;
-    let mut record = AuditRecord::parse(body, &caller.tenant, caller.recorded_as())?;
+    let mut record =
+        AuditRecord::parse(body, &caller.tenant, &caller.user, caller.sent_by().map(|name| &**name))?;
     authorize(&platform, &caller, &authority, record.object()).await?;
 
     if mode.stores() {
@@ -138,10 +139,11 @@ async fn authorize(
         return Ok(());
     }
     let object = object.ok_or_else(ApiError::forbidden)?;
-    let by = (authority, &*caller.user, Ownership::Ignored);
+    let accessor = Accessor { authority, user: &caller.user, ownership: Ownership::Ignored };
     let database = platform.database();
     let outcome =
-        platform_store::access::authorize(database, &caller.tenant, object, by, Source::has_fragment).await;
+        platform_store::access::authorize(database, &caller.tenant, object, accessor, Source::has_fragment)
+            .await;
     outcome.map_err(|error| match error {
         // The object of a record may be deleted, and with it every permission for it.
         Error::NotFound { .. } => ApiError::forbidden(),

@@ -44,7 +44,7 @@ pub async fn get_bootstrap_user(
     let id = applications::own(&caller, &platform, &path).await?.id;
     let user = platform_store::applications::users::find_bootstrap_user(platform.database(), id).await?;
     let user = user.ok_or_else(|| Error::not_found(Noun::Application, format!("{id}/bootstrapUser")))?;
-    let credentials = credentials(&secret_key, (id, UserPurpose::Bootstrap), user)?;
+    let credentials = credentials(&secret_key, id, UserPurpose::Bootstrap, user)?;
     Ok(reply::found(media_type, &credentials, &head.links()))
 }
 
@@ -92,10 +92,14 @@ pub async fn update(
         ..ApplicationPatch::default()
     };
     let (database, tenant) = (platform.database(), &caller.0.tenant);
-    let change = (&patch, &ChangedSecrets::default());
-    let seen =
-        platform_store::applications::changes::update_application(database, tenant, application, change)
-            .await?;
+    let seen = platform_store::applications::changes::update_application(
+        database,
+        tenant,
+        application,
+        &patch,
+        &ChangedSecrets::default(),
+    )
+    .await?;
     let shown = views.show(seen);
     Ok(reply::updated(&head, media_type, &Arc::new(shown), &head.links()))
 }
@@ -121,9 +125,8 @@ pub async fn list_subscriptions(
     let page =
         platform_store::applications::users::list_service_users(database, application, &listing.request)
             .await?;
-    let of = (application, UserPurpose::Service);
-    let members =
-        page.members.into_iter().map(|user| credentials(&secret_key, of, user)).collect::<Result<_>>()?;
+    let of_user = |user| credentials(&secret_key, application, UserPurpose::Service, user);
+    let members = page.members.into_iter().map(of_user).collect::<Result<_>>()?;
     let page = Page { members, next: page.next, count: page.count };
     listing.respond("users", &page)
 }
@@ -145,11 +148,11 @@ pub async fn get_settings(
     let application =
         platform_store::applications::get_application(platform.database(), user.application).await?;
     let plan = SettingsPlan::of(&application)?;
-    let own = options((&platform, &secret_key), &caller.0.tenant, &plan).await?;
+    let own = options(&platform, &secret_key, &caller.0.tenant, &plan).await?;
     let settings = match user.purpose {
         UserPurpose::Bootstrap => plan.of_owner(own),
         UserPurpose::Service if plan.asks_owner() => {
-            plan.of_subscriber(own, options((&platform, &secret_key), &application.owner, &plan).await?)
+            plan.of_subscriber(own, options(&platform, &secret_key, &application.owner, &plan).await?)
         }
         UserPurpose::Service => plan.of_subscriber(own, Options::new()),
     };
@@ -175,7 +178,8 @@ fn acting(caller: &AnyCaller, purposes: &[UserPurpose]) -> Result<ApplicationUse
 
 /// Returns the options that a tenant set in the category of a microservice, with decrypted secrets.
 async fn options(
-    (platform, secret_key): (&Platform, &SecretKey),
+    platform: &Platform,
+    secret_key: &SecretKey,
     tenant: &TenantId,
     plan: &SettingsPlan,
 ) -> Result<Options> {
@@ -197,7 +201,8 @@ async fn options(
 
 fn credentials(
     secret_key: &SecretKey,
-    (application, purpose): (ApplicationId, UserPurpose),
+    application: ApplicationId,
+    purpose: UserPurpose,
     user: StoredUser,
 ) -> Result<ApplicationCredentials> {
     let StoredUser { tenant, name, sealed_password } = user;

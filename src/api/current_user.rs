@@ -67,9 +67,14 @@ pub async fn update(
     patch.check_name(&caller.user)?;
     let hash = authenticator.hash_chosen(patch.password.take()).await?;
 
-    let (database, change) = (platform.database(), (&patch, hash.as_deref()));
-    let user =
-        platform_store::users::changes::update_user(database, &administration, &caller.user, change).await?;
+    let user = platform_store::users::changes::update_user(
+        platform.database(),
+        &administration,
+        &caller.user,
+        &patch,
+        hash.as_deref(),
+    )
+    .await?;
 
     let links = head.links();
     Ok(match view {

@@ -6,7 +6,7 @@ use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_actors::device::{PlaceEventBinary, RemoveEventBinary, Removed};
-use platform_model::access::{Api, Ownership};
+use platform_model::access::Api;
 use platform_model::binary::{self, Binary};
 use platform_model::body::{Body, missing};
 use platform_model::error::{Error, Noun};
@@ -43,7 +43,7 @@ pub async fn get(
     let (event, content) =
         platform_store::events::get_event_with_binary(&database, &caller.tenant, id).await?;
     let has_fragment = |name: &str| event.fragments.get(name).is_some();
-    caller.reaches_data_of(&platform, event.source, (&authority, Ownership::Counts), has_fragment).await?;
+    caller.reaches_data_of(&platform, event.source, &authority, has_fragment).await?;
     match content {
         Some(Content::Complete(binary)) => Ok(file::found(database, caller.tenant.clone(), binary)),
         _ => Err(Error::not_found(Noun::EventBinary, id).into()),
@@ -134,8 +134,7 @@ impl<'e> WritableEvent<'e> {
         let (event, present) =
             platform_store::events::get_event_with_binary(database, &caller.tenant, id).await?;
         let has_fragment = |name: &str| event.fragments.get(name).is_some();
-        let by = (&origin.authority, Ownership::Counts);
-        caller.reaches_data_of(platform, event.source, by, has_fragment).await?;
+        caller.reaches_data_of(platform, event.source, &origin.authority, has_fragment).await?;
         Ok(Self { caller, platform, event, id, present, origin, media_type })
     }
 

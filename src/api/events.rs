@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_actors::device::{DeleteEvent, UpdateEvent};
-use platform_model::access::{Api, Ownership};
+use platform_model::access::Api;
 use platform_model::error::Noun;
 use platform_model::event::{EventFilter, EventPatch, NewEvent};
 use platform_model::id::{EventId, ManagedObjectId};
@@ -45,8 +45,8 @@ pub async fn create(
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
-    let by = (role::EVENT_READ, Api::Event);
-    let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
+    let authority =
+        caller.reads_collection(&platform, role::EVENT_READ, Api::Event, &query, &["source"]).await?;
     let listing = Listing::new(&head, head.accepted("eventCollection")?, query)?;
     let page = match filter(&listing.query)? {
         Some(filter) => {
@@ -80,8 +80,9 @@ pub async fn get(
     let media_type = head.accepted("event")?;
     let database = platform.database();
     let event = platform_store::events::get_event(database, &caller.tenant, EventId::parse(&path)?).await?;
-    let by = (&authority, Ownership::Counts);
-    caller.reaches_data_of(&platform, event.source, by, |name| event.fragments.get(name).is_some()).await?;
+    caller
+        .reaches_data_of(&platform, event.source, &authority, |name| event.fragments.get(name).is_some())
+        .await?;
     Ok(reply::found(media_type, &event, &head.links()))
 }
 
@@ -99,8 +100,11 @@ pub async fn update(
     let origin = caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?;
     let id = EventId::parse(&path)?;
     let event = Arc::new(platform_store::events::get_event(platform.database(), &caller.tenant, id).await?);
-    let by = (&origin.authority, Ownership::Counts);
-    caller.reaches_data_of(&platform, event.source, by, |name| event.fragments.get(name).is_some()).await?;
+    caller
+        .reaches_data_of(&platform, event.source, &origin.authority, |name| {
+            event.fragments.get(name).is_some()
+        })
+        .await?;
     let (media_type, patch) = body.parse(&["event"], |body| EventPatch::parse(body).map(Arc::new)).await?;
     let (source, links) = (event.source, origin.links.clone());
 

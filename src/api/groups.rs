@@ -234,7 +234,7 @@ pub async fn list_of_user(
     path: web::Path<(String, String)>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let user = caller.reads_user(&platform, (&path.0, &path.1)).await?;
+    let user = caller.reads_user(&platform, &path.0, &path.1).await?;
     let listing = Listing::of(&head, "groupReferenceCollection")?;
     let database = platform.database();
     let page = platform_store::users::groups::list_groups(

@@ -55,12 +55,13 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
     let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
     let listing = Listing::of(&head, "managedObjectCollection")?;
     let filter = filter(&listing.query)?;
-    let (database, by) = (platform.database(), (&authority, &*caller.user));
+    let database = platform.database();
     let mut page = platform_store::inventory::collection::list_managed_objects(
         database,
         &caller.tenant,
         &filter,
-        by,
+        &authority,
+        &caller.user,
         &listing.request,
     )
     .await?;

@@ -82,12 +82,12 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
     };
     let database = platform.database();
     let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
-    let by = (&authority, &*caller.user);
     let mut page = platform_store::inventory::collection::list_managed_objects(
         database,
         &caller.tenant,
         &filter,
-        by,
+        &authority,
+        &caller.user,
         &listing.request,
     )
     .await?;

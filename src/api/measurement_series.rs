@@ -24,13 +24,13 @@ use crate::http::query::Query;
 /// missing or invalid parameters, 413 when the query takes too long.
 pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
-    let by = (role::MEASUREMENT_READ, Api::Measurement);
-    let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
+    let authority = caller
+        .reads_collection(&platform, role::MEASUREMENT_READ, Api::Measurement, &query, &["source"])
+        .await?;
     let media_type = head.accepted_json()?;
     let values = match filter(&head, &query)? {
         Some(filter) => {
-            let by = (&authority, &*caller.user);
-            get_series(platform.database(), &caller.tenant, &filter, by).await?
+            get_series(platform.database(), &caller.tenant, &filter, &authority, &caller.user).await?
         }
         None => SeriesValues::default(),
     };

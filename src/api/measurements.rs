@@ -6,7 +6,7 @@ use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_actors::writes::{NewMeasurements, Turn};
-use platform_model::access::{Api, Ownership};
+use platform_model::access::Api;
 use platform_model::body::Body;
 use platform_model::id::{ManagedObjectId, MeasurementId};
 use platform_model::measurement::{Measurement, MeasurementFilter, NewMeasurement};
@@ -63,7 +63,8 @@ pub async fn create(
 pub(crate) async fn create_without_response(
     caller: &Caller,
     head: &RequestHead,
-    (body, turn): (&[u8], Option<Turn>),
+    body: &[u8],
+    turn: Option<Turn>,
     platform: &Platform,
 ) -> Result<()> {
     let origin = caller.origin_of_data(head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
@@ -96,8 +97,9 @@ async fn store(
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
-    let by = (role::MEASUREMENT_READ, Api::Measurement);
-    let authority = caller.reads_collection(&platform, by, (&query, &["source"])).await?;
+    let authority = caller
+        .reads_collection(&platform, role::MEASUREMENT_READ, Api::Measurement, &query, &["source"])
+        .await?;
     let as_csv = head.prefers("text/csv", "measurementCollection");
     let media_type = if as_csv { csv::MEDIA_TYPE.into() } else { head.accepted("measurementCollection")? };
     let units = head.system_of_units()?;
@@ -133,8 +135,9 @@ pub async fn get(
     let units = head.system_of_units()?;
     let (database, id) = (platform.database(), MeasurementId::parse(&path)?);
     let measurement = get_measurement(database, &caller.tenant, id).await?;
-    let by = (&authority, Ownership::Counts);
-    caller.reaches_data_of(&platform, measurement.source, by, |name| measurement.has_fragment(name)).await?;
+    caller
+        .reaches_data_of(&platform, measurement.source, &authority, |name| measurement.has_fragment(name))
+        .await?;
     Ok(reply::found(media_type, &shown(measurement, units), &head.links()))
 }
 

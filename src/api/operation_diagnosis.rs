@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
-use platform_model::access::{Api, Ownership};
+use platform_model::access::Api;
 use platform_model::error::Noun;
 use platform_model::id::OperationId;
 use platform_model::role;
@@ -28,9 +28,10 @@ pub async fn get(
     let media_type = head.accepted("operationDiagnosis")?;
     let (database, id) = (platform.database(), OperationId::parse(&path)?);
     let operation = platform_store::operations::get_operation(database, &caller.tenant, id).await?;
-    let by = (&authority, Ownership::Counts);
     caller
-        .reaches_data_of(&platform, operation.device, by, |name| operation.fragments.get(name).is_some())
+        .reaches_data_of(&platform, operation.device, &authority, |name| {
+            operation.fragments.get(name).is_some()
+        })
         .await?;
     let tenant = platform.tenant(&caller.tenant);
     let found = tenant.diagnose(operation).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use platform_actors::Platform;
 use platform_actors::device::{QueueOperation, UpdateOperation};
-use platform_model::access::{Api, Ownership};
+use platform_model::access::Api;
 use platform_model::error::Noun;
 use platform_model::id::{BulkOperationId, ManagedObjectId, OperationId};
 use platform_model::operation::{NewOperation, OperationFilter, OperationPatch, OperationStatus};
@@ -54,8 +54,15 @@ pub async fn create(
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
-    let by = (role::DEVICE_CONTROL_READ, Api::Operation);
-    let authority = caller.reads_collection(&platform, by, (&query, &["deviceId", "agentId"])).await?;
+    let authority = caller
+        .reads_collection(
+            &platform,
+            role::DEVICE_CONTROL_READ,
+            Api::Operation,
+            &query,
+            &["deviceId", "agentId"],
+        )
+        .await?;
     let listing = Listing::new(&head, head.accepted("operationCollection")?, query)?;
     let page = match filter(&listing.query)? {
         Some(filter) => {
@@ -89,9 +96,10 @@ pub async fn get(
     let media_type = head.accepted("operation")?;
     let (database, id) = (platform.database(), OperationId::parse(&path)?);
     let operation = platform_store::operations::get_operation(database, &caller.tenant, id).await?;
-    let by = (&authority, Ownership::Counts);
     caller
-        .reaches_data_of(&platform, operation.device, by, |name| operation.fragments.get(name).is_some())
+        .reaches_data_of(&platform, operation.device, &authority, |name| {
+            operation.fragments.get(name).is_some()
+        })
         .await?;
     Ok(reply::found(media_type, &operation, &head.links()))
 }
@@ -113,9 +121,8 @@ pub async fn update(
     let origin = caller.origin(&head, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
     let (database, id) = (platform.database(), OperationId::parse(&path)?);
     let operation = Arc::new(platform_store::operations::get_operation(database, &caller.tenant, id).await?);
-    let by = (&origin.authority, Ownership::Counts);
     let has_fragment = |name: &str| operation.fragments.get(name).is_some();
-    caller.reaches_data_of(&platform, operation.device, by, has_fragment).await?;
+    caller.reaches_data_of(&platform, operation.device, &origin.authority, has_fragment).await?;
     let (media_type, patch) =
         body.parse(&["operation"], |body| OperationPatch::parse(body).map(Arc::new)).await?;
     let only_from = request.extensions().get::<OnlyFrom>().map(|OnlyFrom(status)| *status);

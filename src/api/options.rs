@@ -53,7 +53,7 @@ pub async fn create(
     head.check_mode()?;
     let (media_type, new) = body.parse(&["option"], NewTenantOption::parse).await?;
     let administration = caller.administers_options(&platform, &new.name.category)?;
-    let (option, is_new) = write((&platform, &secret_key), &administration, new).await?;
+    let (option, is_new) = write(&platform, &secret_key, &administration, new).await?;
     let links = head.links();
     Ok(if is_new {
         let location = links.tenant_option(&option.name.category, &option.name.key);
@@ -76,7 +76,7 @@ pub async fn get(
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
     let media_type = head.accepted("option")?;
-    let name = known_name(&path)?;
+    let name = known_name(&path.0, &path.1)?;
     let option =
         platform_store::tenants::options::get_option(platform.database(), &caller.tenant, name).await?;
     Ok(reply::found(media_type, &option, &head.links()))
@@ -98,7 +98,7 @@ pub async fn update(
     head.check_mode()?;
     let (media_type, body) = body.object(&["option"]).await?;
     let new = NewTenantOption::parse_value(OptionName::parse(&path.0, &path.1)?, body)?;
-    let (option, _) = write((&platform, &secret_key), &administration, new).await?;
+    let (option, _) = write(&platform, &secret_key, &administration, new).await?;
     Ok(reply::updated(&head, media_type, &option, &head.links()))
 }
 
@@ -115,7 +115,7 @@ pub async fn remove(
 ) -> Result<HttpResponse> {
     let administration = caller.administers_options(&platform, &path.0)?;
     head.check_mode()?;
-    let name = known_name(&path)?;
+    let name = known_name(&path.0, &path.1)?;
     let changes = [(name.clone(), OptionChange::Remove)];
     let before =
         platform_store::tenants::options::write_options(platform.database(), &administration, &changes).await;
@@ -201,7 +201,7 @@ pub async fn update_editable(
         Some(id) => TenantId::known(id)?,
         None => caller.tenant.clone(),
     };
-    let (database, name) = (platform.database(), known_name(&path)?);
+    let (database, name) = (platform.database(), known_name(&path.0, &path.1)?);
     platform_store::tenants::options::get_option(database, &tenant, name.clone()).await?;
     let (media_type, editable) = body.parse(&["option"], Editable::parse).await?;
     let option = platform_store::tenants::options::set_editable(database, &tenant, name, editable).await?;
@@ -238,7 +238,7 @@ pub async fn get_system(
     let mut all = system_options(&platform).into_iter();
     match all.find(|option| option.category == path.0 && option.key == path.1) {
         Some(option) => Ok(reply::found(media_type, &option, &head.links())),
-        None => Err(unknown(&path).into()),
+        None => Err(unknown(&path.0, &path.1).into()),
     }
 }
 
@@ -262,7 +262,8 @@ fn system_options(platform: &Platform) -> Vec<SystemOption> {
 
 /// Writes an option. Returns it as it may be shown, and whether it is new.
 async fn write(
-    (platform, secret_key): (&Platform, &SecretKey),
+    platform: &Platform,
+    secret_key: &SecretKey,
     administration: &Administration,
     new: NewTenantOption,
 ) -> Result<(Arc<TenantOption>, bool)> {
@@ -293,11 +294,11 @@ async fn category(platform: &Platform, tenant: &TenantId, name: &str) -> Result<
 }
 
 /// Parses the name in a path; an invalid name belongs to no option.
-fn known_name(path: &(String, String)) -> Result<OptionName> {
-    Ok(OptionName::parse(&path.0, &path.1).map_err(|_| unknown(path))?)
+fn known_name(category: &str, key: &str) -> Result<OptionName> {
+    Ok(OptionName::parse(category, key).map_err(|_| unknown(category, key))?)
 }
 
-fn unknown((category, key): &(String, String)) -> Error {
+fn unknown(category: &str, key: &str) -> Error {
     let name = format!("{category}/{key}");
     Error::not_found(Noun::Option, name.chars().take(600).collect::<String>())
 }

@@ -56,7 +56,7 @@ pub async fn list_of_user(
     path: web::Path<(String, String)>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let user = caller.reads_user(&platform, (&path.0, &path.1)).await?;
+    let user = caller.reads_user(&platform, &path.0, &path.1).await?;
     page_of(&head, &RoleHolder::User(user.tenant, user.name), &user.roles)
 }
 
@@ -70,7 +70,7 @@ pub async fn list_of_group(
     path: web::Path<(String, String)>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let (holder, roles) = roles_of_group(&caller, &platform, (&path.0, &path.1)).await?;
+    let (holder, roles) = roles_of_group(&caller, &platform, &path.0, &path.1).await?;
     page_of(&head, &holder, &roles)
 }
 
@@ -85,7 +85,7 @@ pub async fn get_of_user(
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, name, role) = &*path;
-    let user = caller.reads_user(&platform, (tenant, name)).await?;
+    let user = caller.reads_user(&platform, tenant, name).await?;
     one_of(&head, &RoleHolder::User(user.tenant, user.name), &user.roles, role)
 }
 
@@ -100,14 +100,15 @@ pub async fn get_of_group(
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, group, role) = &*path;
-    let (holder, roles) = roles_of_group(&caller, &platform, (tenant, group)).await?;
+    let (holder, roles) = roles_of_group(&caller, &platform, tenant, group).await?;
     one_of(&head, &holder, &roles, role)
 }
 
 async fn roles_of_group(
     caller: &Caller,
     platform: &Platform,
-    (tenant, group): (&str, &str),
+    tenant: &str,
+    group: &str,
 ) -> Result<(RoleHolder, RoleSet)> {
     let (tenant, _) = caller.reads_users(platform, tenant).await?;
     let id = GroupId::parse(group)?;

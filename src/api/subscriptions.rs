@@ -38,7 +38,7 @@ pub async fn list(
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    offer(&caller, &path, (&[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ))?;
+    offer(&caller, &path, &[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ)?;
     let listing = Listing::of(&head, "applicationReferenceCollection")?;
     let tenant = subscriber(&caller, &platform, &path).await?;
     let page = platform_store::applications::subscriptions::list_subscriptions(
@@ -61,7 +61,7 @@ pub async fn get(
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, application) = &*path;
-    offer(&caller, tenant, (&[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ))?;
+    offer(&caller, tenant, &[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ)?;
     let media_type = head.accepted("applicationReference")?;
     let tenant = subscriber(&caller, &platform, tenant).await?;
     let application = subscribed(application)?;
@@ -86,7 +86,7 @@ pub async fn create(
     platform: web::Data<Platform>,
     secret_key: web::Data<SecretKey>,
 ) -> Result<HttpResponse> {
-    let offer = offer(&caller, &path, (&CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN))?;
+    let offer = offer(&caller, &path, &CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN)?;
     head.check_mode()?;
     let tenant = subscriber(&caller, &platform, &path).await?;
     let (media_type, application) =
@@ -94,10 +94,14 @@ pub async fn create(
 
     let secret = secret_key.draw_user_secret(&tenant, application, UserPurpose::Service);
     let database = platform.database();
-    let by = (&offer, &secret);
-    let subscription =
-        platform_store::applications::subscriptions::insert_subscription(database, &tenant, application, by)
-            .await?;
+    let subscription = platform_store::applications::subscriptions::insert_subscription(
+        database,
+        &tenant,
+        application,
+        &offer,
+        &secret,
+    )
+    .await?;
 
     let links = head.links();
     let location = links.subscription(&tenant, application);
@@ -117,7 +121,7 @@ pub async fn remove(
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, application) = &*path;
-    let offer = offer(&caller, tenant, (&CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN))?;
+    let offer = offer(&caller, tenant, &CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN)?;
     head.check_mode()?;
     let tenant = subscriber(&caller, &platform, tenant).await?;
     let application = subscribed(application)?;
@@ -142,7 +146,7 @@ fn subscribed(application: &str) -> Result<ApplicationId> {
 ///
 /// # Errors
 /// `Forbidden`.
-fn offer(caller: &Caller, tenant: &str, (of_tenants, of_own): (&[&str], &str)) -> Result<Offer> {
+fn offer(caller: &Caller, tenant: &str, of_tenants: &[&str], of_own: &str) -> Result<Offer> {
     // Tenant `management` manages every tenant, including itself.
     let is_management = caller.tenant.as_str() == MANAGEMENT;
     let is_own = caller.tenant.as_str() == tenant;

@@ -121,7 +121,7 @@ pub async fn get(
     path: web::Path<(String, String)>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    let user = caller.reads_user(&platform, (&path.0, &path.1)).await?;
+    let user = caller.reads_user(&platform, &path.0, &path.1).await?;
     Ok(reply::found(head.accepted("user")?, &user, &head.links()))
 }
 
@@ -149,8 +149,14 @@ pub async fn update(
     patch.check_name(&name)?;
     let hash = authenticator.hash_chosen(patch.password.take()).await?;
 
-    let change = (&patch, hash.as_deref());
-    let user = platform_store::users::changes::update_user(database, &administration, &name, change).await?;
+    let user = platform_store::users::changes::update_user(
+        database,
+        &administration,
+        &name,
+        &patch,
+        hash.as_deref(),
+    )
+    .await?;
 
     Ok(reply::updated(&head, media_type, &Arc::new(user), &head.links()))
 }

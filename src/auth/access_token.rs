@@ -60,11 +60,11 @@ impl Authenticator {
             return Err(ApiError::Unauthorized);
         };
         let token = draw();
-        let (client, hash) = ((&tenant, client), TokenHash::of(&token));
         let issued = platform_store::users::access_tokens::insert_token(
             &self.database,
+            &tenant,
             client,
-            hash,
+            TokenHash::of(&token),
             self.token_validity,
         );
         Ok((token, issued.await?.ok_or(ApiError::Unauthorized)?))

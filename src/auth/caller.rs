@@ -137,11 +137,6 @@ impl Caller {
         self.sent_by.as_ref()
     }
 
-    /// Returns user and application as audit records name them (Y-03).
-    pub fn recorded_as(&self) -> (&str, Option<&str>) {
-        (&self.user, self.sent_by.as_deref())
-    }
-
     /// Checks for a role.
     ///
     /// # Errors

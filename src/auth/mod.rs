@@ -105,7 +105,8 @@ impl Authenticator {
     pub fn new(
         database: Database,
         secret_key: Arc<SecretKey>,
-        (default_tenant, regions): (TenantId, Vec<String>),
+        default_tenant: TenantId,
+        regions: Vec<String>,
         limits: &Limits,
         gateway: GatewayCheck,
     ) -> Self {

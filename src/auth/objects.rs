@@ -2,7 +2,7 @@
 //! [`model::access`](platform_model::access) (I-05, I-06, U-12).
 
 use platform_actors::Platform;
-use platform_model::access::{Api, Authority, Grants, Ownership, Permission};
+use platform_model::access::{Accessor, Api, Authority, Grants, Ownership, Permission};
 use platform_model::error::Error;
 use platform_model::id::ManagedObjectId;
 use platform_model::managed_object::ManagedObject;
@@ -26,9 +26,10 @@ impl Caller {
         id: ManagedObjectId,
         authority: &Authority,
     ) -> Result<()> {
-        let by = (authority, &*self.user, Ownership::Counts);
+        let accessor = Accessor { authority, user: &self.user, ownership: Ownership::Counts };
         let database = platform.database();
-        Ok(platform_store::access::authorize(database, &self.tenant, id, by, Source::has_fragment).await?)
+        Ok(platform_store::access::authorize(database, &self.tenant, id, accessor, Source::has_fragment)
+            .await?)
     }
 
     /// Checks as [`Caller::reaches`] does, and that the object exists, so that an unknown object in a path is
@@ -47,7 +48,7 @@ impl Caller {
     }
 
     /// Checks that the caller may read or write data of a managed object, such as one of its alarms: by role,
-    /// by ownership where that counts, or by a device permission for a fragment of that data.
+    /// by ownership, or by a device permission for a fragment of that data.
     ///
     /// # Errors
     /// `Forbidden`; `NotFound` for an unknown object, unless the role admits the caller.
@@ -55,13 +56,13 @@ impl Caller {
         &self,
         platform: &Platform,
         source: ManagedObjectId,
-        (authority, ownership): (&Authority, Ownership),
+        authority: &Authority,
         has_fragment: impl Fn(&str) -> bool,
     ) -> Result<()> {
-        let by = (authority, &*self.user, ownership);
+        let accessor = Accessor { authority, user: &self.user, ownership: Ownership::Counts };
         let database = platform.database();
         let has_fragment = |_: &Source, name: &str| has_fragment(name);
-        Ok(platform_store::access::authorize(database, &self.tenant, source, by, has_fragment).await?)
+        Ok(platform_store::access::authorize(database, &self.tenant, source, accessor, has_fragment).await?)
     }
 
     /// Returns the authority by which the caller reads a collection of alarms, events, measurements or
@@ -74,8 +75,10 @@ impl Caller {
     pub async fn reads_collection(
         &self,
         platform: &Platform,
-        (role, api): (&str, Api),
-        (query, sources): (&Query, &[&str]),
+        role: &str,
+        api: Api,
+        query: &Query,
+        sources: &[&str],
     ) -> Result<Authority> {
         let authority = self.reads(role, api);
         let Authority::Limited(grants) = &authority else { return Ok(authority) };

@@ -25,7 +25,7 @@ impl Caller {
     /// # Errors
     /// The errors of [`Caller::reads_users`], `Forbidden` for a user with another owner, `NotFound` for an unknown
     /// user.
-    pub async fn reads_user(&self, platform: &Platform, (tenant, name): (&str, &str)) -> Result<User> {
+    pub async fn reads_user(&self, platform: &Platform, tenant: &str, name: &str) -> Result<User> {
         let database = platform.database();
         if self.is_user(tenant, name) && self.roles.has(role::USER_MANAGEMENT_OWN_READ) {
             return Ok(platform_store::users::get_user(database, &self.tenant, name).await?);

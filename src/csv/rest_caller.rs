@@ -189,8 +189,7 @@ impl RestCaller {
             return Box::pin(self.call_in_turn(Call::post(MEASUREMENTS, body), turn)).await.map(drop);
         }
         let (begun, head) = (Instant::now(), RequestHead::of(&self.request));
-        let created =
-            measurements::create_without_response(&self.caller, &head, (&body, turn), platform).await;
+        let created = measurements::create_without_response(&self.caller, &head, &body, turn, platform).await;
         let status = created.as_ref().map_or_else(|error| error.status_code(), |()| StatusCode::CREATED);
         of_measurements.record(status, begun.elapsed());
         Ok(created?)

@@ -246,7 +246,7 @@ async fn perform(engine: &Engine<'_>, step: SelectedRow<'_>, line: usize, turn: 
             static_templates::perform(*id, row, &mut lines).await
         }
         SelectedRow::Custom(known, id, arguments) => match known.set.request(*id) {
-            Some(template) => call(engine, (template, arguments), (&known.set, line), &mut lines, turn).await,
+            Some(template) => call(engine, template, arguments, &known.set, line, &mut lines, turn).await,
             None => Err(Refusal::InvalidMessageId),
         },
     };
@@ -262,8 +262,10 @@ async fn perform(engine: &Engine<'_>, step: SelectedRow<'_>, line: usize, turn: 
 /// (S-06).
 async fn call(
     engine: &Engine<'_>,
-    (template, arguments): (&RequestTemplate, &[Cow<'_, str>]),
-    (set, line): (&TemplateSet, usize),
+    template: &RequestTemplate,
+    arguments: &[Cow<'_, str>],
+    set: &TemplateSet,
+    line: usize,
     lines: &mut Lines,
     turn: Option<Turn>,
 ) -> Result<(), Refusal> {

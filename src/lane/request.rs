@@ -85,7 +85,7 @@ pub(super) fn look(bytes: &[u8], find: impl Fn(&str) -> Option<usize>, most: usi
     let path = parsed.path.map(find);
     match (status, path) {
         (Ok(httparse::Status::Complete(end)), Some(Some(path))) if end <= HEAD_BYTES => {
-            let head = Outline::of(bytes, (path, parsed.path.unwrap_or_default(), parsed.headers), end, most);
+            let head = Outline::of(bytes, path, parsed.path.unwrap_or_default(), parsed.headers, end, most);
             head.map_or(Look::Foreign, Look::Head)
         }
         (Ok(httparse::Status::Partial), None | Some(Some(_)))
@@ -108,7 +108,9 @@ impl Outline {
     /// a value of printable ASCII, and the body has a length. Returns `None` for every other head.
     fn of(
         bytes: &[u8],
-        (path, name, headers): (usize, &str, &[httparse::Header<'_>]),
+        path: usize,
+        name: &str,
+        headers: &[httparse::Header<'_>],
         end: usize,
         most: usize,
     ) -> Option<Self> {

@@ -67,10 +67,16 @@ impl Components {
         addresses: AddressSettings,
     ) -> Result<Self, Error> {
         let (database, limits) = (platform.database().clone(), platform.limits());
-        let by_host = (TenantId::parse(&settings.default_tenant)?, settings.regions.clone());
+        let default_tenant = TenantId::parse(&settings.default_tenant)?;
         let gateway = if settings.gateway_check { GatewayCheck::On } else { GatewayCheck::Off };
-        let authenticator =
-            Data::new(Authenticator::new(database.clone(), secret_key.clone(), by_host, limits, gateway));
+        let authenticator = Data::new(Authenticator::new(
+            database.clone(),
+            secret_key.clone(),
+            default_tenant,
+            settings.regions.clone(),
+            limits,
+            gateway,
+        ));
         let cors = Data::new(Cors::new(database.clone()));
         let hosted_files = HostedFiles::new(database, settings.hosted_cache_bytes);
         let (callers, origins) = (authenticator.clone(), cors.clone());
@@ -92,7 +98,8 @@ impl Components {
         let (applications, stop) = (Data::new(ApplicationPaths::default()), Arc::<Stop>::default());
         let policies = Data::new(Policies::new(&settings.hosted_content_security_policy));
         let services = Data::new(Services::new(
-            (platform.clone(), stop.clone()),
+            platform.clone(),
+            stop.clone(),
             authenticator.clone(),
             applications.clone(),
             policies.clone(),

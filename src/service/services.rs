@@ -27,7 +27,8 @@ pub struct Services {
 impl Services {
     /// Creates the state of microservices, of which no health is known yet.
     pub fn new(
-        (platform, stop): (Arc<Platform>, Arc<Stop>),
+        platform: Arc<Platform>,
+        stop: Arc<Stop>,
         authenticator: web::Data<Authenticator>,
         applications: web::Data<ApplicationPaths>,
         policies: web::Data<Policies>,

@@ -23,7 +23,8 @@ fn loaded() -> (tempfile::TempDir, TlsSettings, Arc<Tls>) {
     let [cert, key] = ["chain.pem", "key.pem"].map(|name| Some(directory.path().join(name)));
     let settings =
         TlsSettings { cert, key, check: Duration::from_secs(5), handshake: Duration::from_secs(10) };
-    put(&settings, &pair());
+    let (cert, key) = pair();
+    put(&settings, &cert, &key);
     let tls = Tls::load(&settings).expect("a pair that matches").expect("both are set");
     (directory, settings, tls)
 }
@@ -51,7 +52,7 @@ pub(crate) async fn connected() -> (Box<TlsStream<Socket>>, client::TlsStream<Tc
     (server, client)
 }
 
-fn put(settings: &TlsSettings, (cert, key): &(String, String)) {
+fn put(settings: &TlsSettings, cert: &str, key: &str) {
     write(settings.cert.as_ref().expect("a file"), cert).expect("room");
     write(settings.key.as_ref().expect("a file"), key).expect("room");
 }
@@ -81,7 +82,8 @@ async fn files_that_did_not_change_are_not_loaded_again() {
 async fn renewed_pair_is_loaded_once() {
     let (_directory, settings, tls) = loaded();
 
-    put(&settings, &pair());
+    let (cert, key) = pair();
+    put(&settings, &cert, &key);
 
     assert!(renews(&tls).await);
     assert!(!renews(&tls).await);
@@ -99,13 +101,13 @@ async fn unusable_files_change_nothing_and_are_loaded_once_each() {
         (cert.clone(), String::new()),
     ];
 
-    for state in states {
-        put(&settings, &state);
+    for (cert, key) in &states {
+        put(&settings, cert, key);
         let before = tls.seen.read().clone();
         assert!(!renews(&tls).await);
         assert_ne!(*tls.seen.read(), before, "the state is remembered, so it is logged once");
     }
-    put(&settings, &(cert, key));
+    put(&settings, &cert, &key);
     assert!(renews(&tls).await);
 }
 

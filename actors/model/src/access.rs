@@ -241,6 +241,17 @@ impl Grants {
     }
 }
 
+/// Who reads or writes data of a managed object, as the access rule looks at the caller.
+#[derive(Debug, Clone, Copy)]
+pub struct Accessor<'a> {
+    /// The authority for the interface of the data.
+    pub authority: &'a Authority,
+    /// The name of the user, which may own the object.
+    pub user: &'a str,
+    /// Whether ownership of the object gives access to the data.
+    pub ownership: Ownership,
+}
+
 impl Authority {
     /// Returns whether a user has access, given the lineage of the source and the fragments of the data.
     pub fn permits(

@@ -74,7 +74,7 @@ impl AuditRecord {
     ///
     /// # Errors
     /// `Invalid` lists all missing members (E-05) or names the invalid one.
-    pub fn parse(mut body: Body, tenant: &TenantId, (caller, by): (&str, Option<&str>)) -> Result<Self> {
+    pub fn parse(mut body: Body, tenant: &TenantId, caller: &str, application: Option<&str>) -> Result<Self> {
         let activity = body.take_text("activity", MAX_SHORT_TEXT)?;
         let type_ = body.take_text("type", MAX_SHORT_TEXT)?;
         let time = body.take_timestamp("time")?;
@@ -83,7 +83,7 @@ impl AuditRecord {
         let severity = body.take_text("severity", 64)?.map(|word| severity(&word)).transpose()?;
         let user = body.take_text("user", MAX_USER)?.unwrap_or_else(|| caller.to_owned());
         let application =
-            body.take_text("application", MAX_SHORT_TEXT)?.or_else(|| by.map(ToOwned::to_owned));
+            body.take_text("application", MAX_SHORT_TEXT)?.or_else(|| application.map(ToOwned::to_owned));
         match (activity, type_, time, text, source, severity) {
             (Some(activity), Some(type_), Some(time), Some(text), Some(source), Some(severity)) => {
                 body.ignore(&SERVER_MEMBERS);

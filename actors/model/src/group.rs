@@ -94,7 +94,8 @@ pub fn serialize_references<M: SerializeMap, T>(
     map: &mut M,
     name: &str,
     link: String,
-    (values, links): (&[T], &Links),
+    values: &[T],
+    links: &Links,
 ) -> Result<(), M::Error>
 where
     for<'l> Linked<'l, T>: Serialize,
@@ -120,8 +121,8 @@ impl Serialize for Linked<'_, Group> {
         if let Some(description) = &group.description {
             map.serialize_entry("description", description)?;
         }
-        serialize_references(&mut map, "roles", format!("{link}/roles"), (&roles, links))?;
-        serialize_references(&mut map, "users", format!("{link}/users"), (&users, links))?;
+        serialize_references(&mut map, "roles", format!("{link}/roles"), &roles, links)?;
+        serialize_references(&mut map, "users", format!("{link}/users"), &users, links)?;
         map.serialize_entry("devicePermissions", &group.permissions)?;
         // Groups have no applications, but some clients fail without the list.
         map.serialize_entry("applications", &[(); 0])?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::access::{Authority, Ownership};
+use crate::access::{Accessor, Authority, Ownership};
 use crate::error::{Error, Result};
 use crate::links::Links;
 
@@ -74,9 +74,9 @@ impl Origin {
         Self { user: MODULES.into(), by_module: Some(ByModule { depth, fence }), ..Self::of_server(links) }
     }
 
-    /// Returns the authority of the write in the form that the [`access`](crate::access) rule takes.
-    pub fn by(&self) -> (&Authority, &str, Ownership) {
-        (&self.authority, &self.user, Ownership::Counts)
+    /// Returns who writes, in the form that the [`access`](crate::access) rule takes.
+    pub fn accessor(&self) -> Accessor<'_> {
+        Accessor { authority: &self.authority, user: &self.user, ownership: Ownership::Counts }
     }
 
     /// Returns the fence of a module's write; `None` for writes of clients.

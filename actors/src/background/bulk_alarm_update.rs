@@ -79,7 +79,7 @@ impl BulkAlarmUpdate {
     }
 
     /// Returns how long to wait before the next step; `None` when the actor is to stop.
-    fn handle_outcome(&mut self, (held, outcome): (Held, Result<Stepped>)) -> Option<Duration> {
+    fn handle_outcome(&mut self, held: Held, outcome: Result<Stepped>) -> Option<Duration> {
         self.held = held;
         match outcome {
             Ok(Stepped::On(_)) => {
@@ -134,10 +134,12 @@ impl Handler<NextStep> for BulkAlarmUpdate {
             let outcome = take_step(&mut held, &all, &context, size).await;
             (held, outcome)
         };
-        ctx.spawn(step.into_actor(self).map(|outcome, actor, ctx| match actor.handle_outcome(outcome) {
-            Some(Duration::ZERO) => ctx.notify(NextStep),
-            Some(pause) => drop(ctx.notify_later(NextStep, pause)),
-            None => ctx.stop(),
+        ctx.spawn(step.into_actor(self).map(|(held, outcome), actor, ctx| {
+            match actor.handle_outcome(held, outcome) {
+                Some(Duration::ZERO) => ctx.notify(NextStep),
+                Some(pause) => drop(ctx.notify_later(NextStep, pause)),
+                None => ctx.stop(),
+            }
         }));
     }
 }
@@ -154,7 +156,7 @@ async fn take_step(
     let step = find_step(&context.database, held, size).await?;
     let (paused, lease) = (context.pause(&step.sources).await, context.limits.bulk_lease);
 
-    let stepped = make_step(&context.database, &context.ids, (&mut *held, lease), &step).await?;
+    let stepped = make_step(&context.database, &context.ids, held, lease, &step).await?;
 
     if let Stepped::On(alarms) | Stepped::Finished(alarms) = &stepped {
         for alarm in alarms {

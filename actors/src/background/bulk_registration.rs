@@ -107,7 +107,7 @@ impl BulkRegistration {
     async fn request_together(&mut self, tenant: &TenantId, rows: &[NewRequest]) -> Result<Vec<Registered>> {
         let registrar = self.registrar(tenant);
         let (pool, ids) = (self.platform.registrations(), self.platform.ids());
-        let batch = register_requests(pool, (tenant, &registrar), ids, rows, &mut self.memory).await?;
+        let batch = register_requests(pool, tenant, &registrar, ids, rows, &mut self.memory).await?;
         Ok(self.publish(tenant, batch))
     }
 
@@ -136,9 +136,9 @@ impl BulkRegistration {
 
     async fn register_together(&mut self, tenant: &TenantId, rows: &[DeviceRow]) -> Result<Vec<Registered>> {
         let registrar = self.registrar(tenant);
-        let (pool, ids) = (self.platform.registrations(), self.platform.ids());
-        let over = (self.platform.database(), pool);
-        let batch = register_devices(over, (tenant, &registrar), ids, rows, &mut self.memory).await?;
+        let (database, pool) = (self.platform.database(), self.platform.registrations());
+        let ids = self.platform.ids();
+        let batch = register_devices(database, pool, tenant, &registrar, ids, rows, &mut self.memory).await?;
         Ok(self.publish(tenant, batch))
     }
 

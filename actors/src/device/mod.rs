@@ -152,7 +152,7 @@ impl Device {
             self.gone = true;
             return Err(Error::not_found(Noun::ManagedObject, self.id));
         };
-        if source.permits(origin.by(), has_fragment) { Ok(source) } else { Err(Error::Forbidden) }
+        if source.permits(origin.accessor(), has_fragment) { Ok(source) } else { Err(Error::Forbidden) }
     }
 
     /// Returns whether the caller may write another object. It returns true if the object does not exist; the
@@ -163,6 +163,6 @@ impl Device {
         }
         let client = self.context.database.loader().await?;
         let source = platform_store::access::find_source(&client, &self.context.tenant, id).await?;
-        Ok(source.is_none_or(|source| source.permits(origin.by(), Source::has_fragment)))
+        Ok(source.is_none_or(|source| source.permits(origin.accessor(), Source::has_fragment)))
     }
 }

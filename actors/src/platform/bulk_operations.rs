@@ -29,8 +29,8 @@ impl Platform {
         new: &NewBulkOperation,
         origin: &Origin,
     ) -> Result<Arc<BulkOperation>> {
-        let by = (origin, self.limits.bulk_lease);
-        Ok(self.planned(insert_bulk_operation(&self.database, tenant, new, by).await?))
+        let lease = self.limits.bulk_lease;
+        Ok(self.planned(insert_bulk_operation(&self.database, tenant, new, origin, lease).await?))
     }
 
     /// Changes a bulk operation that has not started; replaces any other by a new one (K-08). Returns the bulk
@@ -46,8 +46,8 @@ impl Platform {
         patch: &BulkOperationPatch,
         origin: &Origin,
     ) -> Result<Arc<BulkOperation>> {
-        let by = (origin, self.limits.bulk_lease);
-        Ok(self.planned(update_bulk_operation(&self.database, (tenant, id), patch, by).await?))
+        let lease = self.limits.bulk_lease;
+        Ok(self.planned(update_bulk_operation(&self.database, tenant, id, patch, origin, lease).await?))
     }
 
     fn planned(&self, planned: Planned) -> Arc<BulkOperation> {

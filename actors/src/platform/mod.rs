@@ -216,8 +216,8 @@ impl Platform {
     /// # Errors
     /// `Unavailable` or `Database` when the update was not started.
     pub async fn update_alarms(&self, tenant: &TenantId, new: NewBulkAlarmUpdate) -> Result<BulkProgress> {
-        let (place, lease) = ((tenant, self.ids.next()), self.limits.bulk_lease);
-        let held = insert_bulk_alarm_update(&self.database, place, new, lease).await?;
+        let (id, lease) = (self.ids.next(), self.limits.bulk_lease);
+        let held = insert_bulk_alarm_update(&self.database, tenant, id, new, lease).await?;
         let finished = self.start_bulk_update(held);
         Ok(match timeout(self.limits.bulk_alarm_reply, finished).await {
             Ok(Ok(())) => BulkProgress::Finished,

@@ -112,7 +112,7 @@ async fn authorize_sending(context: &WriteContext, event: &Event, origin: &Origi
     let client = context.database.loader().await?;
     let source = find_source(&client, &context.tenant, event.source).await?;
     let source = source.ok_or_else(|| Error::unknown_source(event.source))?;
-    if source.permits(origin.by(), |_, name| event.fragments.get(name).is_some()) {
+    if source.permits(origin.accessor(), |_, name| event.fragments.get(name).is_some()) {
         Ok(source)
     } else {
         Err(Error::Forbidden)

@@ -27,7 +27,7 @@ pub(crate) async fn delete_measurement(
     if matches!(origin.authority, Authority::Limited(_)) {
         let source = access::find_source(&database.reader().await?, tenant, measurement.source).await?;
         let source = source.ok_or_else(|| Error::not_found(Noun::Measurement, id))?;
-        if !source.permits(origin.by(), |_: &Source, name: &str| measurement.has_fragment(name)) {
+        if !source.permits(origin.accessor(), |_: &Source, name: &str| measurement.has_fragment(name)) {
             return Err(Error::Forbidden);
         }
     }

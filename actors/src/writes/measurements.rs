@@ -181,7 +181,7 @@ async fn authorize(
             Some(source) => source.clone(),
             None => source(context, measurement.source, freshness).await?,
         };
-        if !source.permits(origin.by(), |_, name| measurement.has_fragment(name)) {
+        if !source.permits(origin.accessor(), |_, name| measurement.has_fragment(name)) {
             return Err(Error::Forbidden);
         }
         known.insert(measurement.source, source);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use deadpool_postgres::GenericClient;
 use futures_util::future::try_join_all;
-use platform_model::access::{Ancestor, Authority, Ownership};
+use platform_model::access::{Accessor, Ancestor, Authority};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
 use quick_cache::sync::Cache;
@@ -40,11 +40,8 @@ impl Source {
     }
 
     /// Returns whether a user may read or write something that belongs to this managed object; see [`authorize`].
-    pub fn permits(
-        &self,
-        (authority, user, ownership): (&Authority, &str, Ownership),
-        has_fragment: impl Fn(&Source, &str) -> bool,
-    ) -> bool {
+    pub fn permits(&self, accessor: Accessor<'_>, has_fragment: impl Fn(&Source, &str) -> bool) -> bool {
+        let Accessor { authority, user, ownership } = accessor;
         authority.permits(user, ownership, &self.lineage, |name| has_fragment(self, name))
     }
 }
@@ -183,14 +180,14 @@ pub async fn authorize(
     database: &Database,
     tenant: &TenantId,
     id: ManagedObjectId,
-    by: (&Authority, &str, Ownership),
+    accessor: Accessor<'_>,
     has_fragment: impl Fn(&Source, &str) -> bool,
 ) -> Result<()> {
-    if matches!(by.0, Authority::Role) {
+    if matches!(accessor.authority, Authority::Role) {
         return Ok(());
     }
     let client = database.reader().await?;
     let source = find_source(&client, tenant, id).await?;
     let source = source.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?;
-    if source.permits(by, has_fragment) { Ok(()) } else { Err(Error::Forbidden) }
+    if source.permits(accessor, has_fragment) { Ok(()) } else { Err(Error::Forbidden) }
 }

@@ -57,7 +57,7 @@ pub(super) async fn run(bench: &Bench, settings: &Csv) -> Result<Report, Error> 
     let held = bench.memory_at_rest().await;
 
     let window = bench.open_window();
-    let posted = post_all(bench, (&told, &stored), (&fleet, &ids), &set, &settings).await;
+    let posted = post_all(bench, &told, &stored, &fleet, &ids, &set, &settings).await;
     agents.calm_down();
     let queued = posted.operations.by_status.get("201").copied().unwrap_or_default() as usize;
     notes.all_done(queued, Duration::from_secs(bench.common.drain)).await;
@@ -103,8 +103,10 @@ fn manner(bench: &Bench, settings: &Csv) -> AgentBehaviour {
 /// connection of each kind.
 async fn post_all(
     bench: &Bench,
-    (told, stored): (&Arc<Run>, &Arc<Run>),
-    (fleet, ids): (&Fleet, &Arc<Vec<String>>),
+    told: &Arc<Run>,
+    stored: &Arc<Run>,
+    fleet: &Fleet,
+    ids: &Arc<Vec<String>>,
     set: &TemplateSet,
     settings: &Csv,
 ) -> Posted {

@@ -45,7 +45,7 @@ pub(super) async fn run(bench: &Bench, settings: &Durability) -> Result<Report, 
     for number in 1..=settings.rounds {
         let stop = settings.stop.in_round(number);
         let ids = Arc::new(devices::create(&bench.target, settings.devices as usize).await?);
-        let (round, next) = play(bench, settings, server, (number, stop), &ids).await?;
+        let (round, next) = play(bench, settings, server, number, stop, &ids).await?;
         server = next;
         eprintln!("{}", round.row());
         rounds.push(round);
@@ -63,7 +63,8 @@ async fn play(
     bench: &Bench,
     settings: &Durability,
     server: ServerChild,
-    (number, stop): (u32, Stop),
+    number: u32,
+    stop: Stop,
     ids: &Arc<Vec<String>>,
 ) -> Result<(Round, ServerChild), Error> {
     let run = Arc::new(Run::new(ids.len()));

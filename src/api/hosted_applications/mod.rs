@@ -67,7 +67,7 @@ impl Visitor {
 /// # Errors
 /// The errors of [`get`].
 pub async fn get_root(request: HttpRequest, path: web::Path<String>) -> Result<HttpResponse> {
-    respond(&request, (&path, "")).await
+    respond(&request, &path, "").await
 }
 
 /// `GET` and `HEAD /apps/<contextPath>/<path>`: returns the file, in a compressed form that the client
@@ -80,12 +80,12 @@ pub async fn get_root(request: HttpRequest, path: web::Path<String>) -> Result<H
 /// not exist.
 pub async fn get(request: HttpRequest, path: web::Path<(String, String)>) -> Result<HttpResponse> {
     let (context_path, path) = &*path;
-    respond(&request, (context_path, path)).await
+    respond(&request, context_path, path).await
 }
 
-async fn respond(request: &HttpRequest, asked: (&str, &str)) -> Result<HttpResponse> {
+async fn respond(request: &HttpRequest, context_path: &str, path: &str) -> Result<HttpResponse> {
     let visitor = Visitor::of(request).await?;
-    let mut response = find(&visitor.tenant, request, asked).await?;
+    let mut response = find(&visitor.tenant, request, context_path, path).await?;
     if visitor.is_at_home {
         response.extensions_mut().insert(AtHome);
     }
@@ -95,7 +95,8 @@ async fn respond(request: &HttpRequest, asked: (&str, &str)) -> Result<HttpRespo
 async fn find(
     tenant: &TenantId,
     request: &HttpRequest,
-    (context_path, path): (&str, &str),
+    context_path: &str,
+    path: &str,
 ) -> Result<HttpResponse> {
     let kind = ApplicationType::Hosted;
     let database = request.state::<Platform>().database();

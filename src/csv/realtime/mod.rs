@@ -49,7 +49,8 @@ pub(crate) enum RowsResponse {
 ///
 /// An error in a row is a line of the response (S-04).
 pub(crate) async fn answer(
-    (endpoint, transport): (Endpoint, Transport),
+    endpoint: Endpoint,
+    transport: Transport,
     caller: Caller,
     head: &impl Head,
     body: &[u8],

@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use platform_model::access::{Api, Ownership, Permission};
+use platform_model::access::{Api, Permission};
 use platform_model::error::Error;
 use platform_model::external_id::NewExternalId;
 use platform_model::id::{ManagedObjectId, TenantId};
@@ -141,8 +141,7 @@ impl Engine<'_> {
     /// Returns the refusal for a change without a target: 404, or 403 for a caller who could not change it.
     pub(super) async fn nothing_to_change(&self, source: ManagedObjectId, role: &str, api: Api) -> Refusal {
         let authority = self.caller.authority(role, api, Permission::Admin);
-        let by = (&authority, Ownership::Counts);
-        match self.caller.reaches_data_of(&self.csv.platform, source, by, |_| true).await {
+        match self.caller.reaches_data_of(&self.csv.platform, source, &authority, |_| true).await {
             Ok(()) => Refusal::Rest(StatusCode::NOT_FOUND),
             Err(error) => error.into(),
         }

@@ -38,7 +38,7 @@ async fn create(row: &Row<'_>) -> Result<(), Refusal> {
     let arguments = row.arguments;
     arguments.at_most(3)?;
     let (type_, text) = (arguments.mandatory(0)?, arguments.mandatory(1)?);
-    post(row, (type_, text, arguments.date(2)?), JsonObject::default()).await
+    post(row, type_, text, arguments.date(2)?, JsonObject::default()).await
 }
 
 /// Executes 401: creates an event with the position of the device.
@@ -46,12 +46,14 @@ async fn move_to(row: &Row<'_>) -> Result<(), Refusal> {
     row.arguments.at_most(5)?;
     let (position, time) = (device::position(row.arguments)?, row.arguments.date(4)?);
     let fragments = JsonObject::default().object(&naming().fragment("Position"), position);
-    post(row, (&naming().fragment("LocationUpdate"), MOVED, time), fragments).await
+    post(row, &naming().fragment("LocationUpdate"), MOVED, time, fragments).await
 }
 
 async fn post(
     row: &Row<'_>,
-    (type_, text, time): (&str, &str, Option<&str>),
+    type_: &str,
+    text: &str,
+    time: Option<&str>,
     fragments: JsonObject,
 ) -> Result<(), Refusal> {
     let time = time.map_or_else(|| Timestamp::now().to_string(), ToOwned::to_owned);

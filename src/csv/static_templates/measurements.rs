@@ -30,16 +30,16 @@ pub(super) async fn perform(id: u32, row: &Row<'_>) -> Result<(), Refusal> {
         200 => {
             arguments.at_most(5)?;
             let (fragment, series) = (arguments.mandatory(0)?, Series::of(arguments, 1)?);
-            create(row, (fragment, arguments.date(4)?), [(fragment, &[series][..])]).await
+            create(row, fragment, arguments.date(4)?, [(fragment, &[series][..])]).await
         }
         201 => {
             let (type_, fragments) = (arguments.mandatory(0)?, group(arguments)?);
             let fragments = fragments.iter().map(|(name, series)| (*name, series.as_slice()));
-            create(row, (type_, arguments.date(1)?), fragments).await
+            create(row, type_, arguments.date(1)?, fragments).await
         }
         210 => signal_strength(row).await,
-        211 => single(row, "TemperatureMeasurement", ("T", "C")).await,
-        212 => single(row, "Battery", ("level", "%")).await,
+        211 => single(row, "TemperatureMeasurement", "T", "C").await,
+        212 => single(row, "Battery", "level", "%").await,
         _ => Err(Refusal::InvalidMessageId),
     }
 }
@@ -58,24 +58,25 @@ async fn signal_strength(row: &Row<'_>) -> Result<(), Refusal> {
         return Err(Refusal::WrongNumber);
     }
     let fragment = naming().fragment("SignalStrength");
-    create(row, (&fragment, arguments.date(2)?), [(&*fragment, &*series)]).await
+    create(row, &fragment, arguments.date(2)?, [(&*fragment, &*series)]).await
 }
 
 /// Executes 211 and 212: a value and its time.
-async fn single(row: &Row<'_>, fragment: &str, (name, unit): (&str, &str)) -> Result<(), Refusal> {
+async fn single(row: &Row<'_>, fragment: &str, name: &str, unit: &str) -> Result<(), Refusal> {
     row.arguments.at_most(2)?;
     let series = [Series { name, value: row.arguments.mandatory_number(0)?, unit: Some(unit) }];
     let fragment = naming().fragment(fragment);
-    create(row, (&fragment, row.arguments.date(1)?), [(&*fragment, &series[..])]).await
+    create(row, &fragment, row.arguments.date(1)?, [(&*fragment, &series[..])]).await
 }
 
 async fn create<'f>(
     row: &Row<'_>,
-    (type_, time): (&str, Option<&str>),
+    type_: &str,
+    time: Option<&str>,
     fragments: impl IntoIterator<Item = (&'f str, &'f [Series<'f>])>,
 ) -> Result<(), Refusal> {
     let source = row.engine.own_device().await?;
-    let body = body(source, (type_, time), fragments)?;
+    let body = body(source, type_, time, fragments)?;
     row.engine.rest.measure(body, row.turn.take()).await
 }
 
@@ -119,7 +120,8 @@ fn group(arguments: Arguments<'_>) -> Result<Vec<(&str, Vec<Series<'_>>)>, Refus
 /// 422 for a fragment with a reserved name.
 fn body<'f>(
     source: ManagedObjectId,
-    (type_, time): (&str, Option<&str>),
+    type_: &str,
+    time: Option<&str>,
     fragments: impl IntoIterator<Item = (&'f str, &'f [Series<'f>])>,
 ) -> Result<Vec<u8>, Refusal> {
     use std::io::Write;
@@ -175,7 +177,7 @@ mod tests {
         let fragments = group(arguments)?;
         let fragments = fragments.iter().map(|(name, series)| (*name, series.as_slice()));
         let source = ManagedObjectId::parse("7").expect("an id");
-        let json = body(source, (arguments.mandatory(0)?, arguments.date(1)?), fragments)?;
+        let json = body(source, arguments.mandatory(0)?, arguments.date(1)?, fragments)?;
         Ok(String::from_utf8(json).expect("UTF-8"))
     }
 

@@ -3,6 +3,7 @@
 mod bulk_update;
 mod delete;
 mod filters;
+mod long_bulk_update;
 mod mapping;
 mod raise;
 mod repeat;

@@ -42,7 +42,7 @@ async fn private_application_goes_with_its_subscriptions_and_service_users_who_a
     let admin = servers[0].admin();
     let service = create(&admin, &microservice("pump")).await;
     subscribe(&database, "plant7", &service).await;
-    insert_service_user(&database, "plant7", &service, ("service_pump", &["ROLE_ALARM_READ"])).await;
+    insert_service_user(&database, "plant7", &service, "service_pump", &["ROLE_ALARM_READ"]).await;
     let users = servers.each_ref().map(|server| server.caller("plant7/service_pump", ADMIN_PASSWORD));
     for user in &users {
         assert_eq!(user.get("/alarm/alarms").await.status, 200);

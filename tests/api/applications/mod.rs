@@ -87,7 +87,8 @@ async fn insert_service_user(
     database: &TestDatabase,
     tenant: &str,
     application: &str,
-    (name, roles): (&str, &[&str]),
+    name: &str,
+    roles: &[&str],
 ) {
     let statement = "INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at, application, duty, \
             sealed_password) \

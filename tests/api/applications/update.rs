@@ -166,7 +166,7 @@ async fn new_required_roles_reach_service_users_in_every_tenant_at_once() {
     let admin = server.admin();
     let service = create(&admin, &microservice("pump")).await;
     subscribe(&database, "plant7", &service).await;
-    insert_service_user(&database, "plant7", &service, ("service_pump", &[])).await;
+    insert_service_user(&database, "plant7", &service, "service_pump", &[]).await;
     let user = server.caller("plant7/service_pump", ADMIN_PASSWORD);
     assert_eq!(user.get("/alarm/alarms").await.status, 403);
 

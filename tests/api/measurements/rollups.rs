@@ -1,6 +1,7 @@
 //! Series by buckets from rollups equal those without rollups (G-07).
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use platform::config::Settings;
@@ -79,9 +80,9 @@ fn shown(time: i64, zone: i64, second: &str) -> String {
 }
 
 /// Returns the expected series by buckets.
-fn expected(sent: &[Sent], (from, to): (i64, i64), stride: i64) -> Value {
+fn expected(sent: &[Sent], times: RangeInclusive<i64>, stride: i64) -> Value {
     let mut buckets: BTreeMap<i64, Vec<&Sent>> = BTreeMap::new();
-    for measurement in sent.iter().filter(|sent| (from..=to).contains(&sent.time)) {
+    for measurement in sent.iter().filter(|sent| times.contains(&sent.time)) {
         let local = measurement.time + measurement.zone * 60;
         buckets.entry(local.div_euclid(stride)).or_default().push(measurement);
     }
@@ -160,7 +161,7 @@ async fn compare(server: &TestServer, device: &str, chance: &mut Chance, sent: &
             "{MEASUREMENTS}/series?source={device}&dateFrom={from}&dateTo={to}&aggregationType={aggregation}&{series}"
         );
         let answer = server.admin().read(&path).await;
-        assert_eq!(answer["values"], expected(sent, range, stride), "{path}");
+        assert_eq!(answer["values"], expected(sent, range.0..=range.1, stride), "{path}");
     }
 }
 

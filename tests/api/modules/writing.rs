@@ -49,7 +49,7 @@ async fn upload_is_answered_without_a_body_when_nothing_is_accepted() {
     let admin = server.admin();
 
     let text = marking("marks", "seen");
-    let answer = RawConnection::of_type_without_accept(&admin, ("POST", MODULES), "text/plain", &text).await;
+    let answer = RawConnection::of_type_without_accept(&admin, "POST", MODULES, "text/plain", &text).await;
 
     assert_eq!((answer.status, &*answer.text), (201, ""));
     let module = admin.read(answer.header("Location").unwrap()).await;
@@ -175,7 +175,7 @@ async fn text_is_replaced_under_a_new_id() {
     }
     assert_eq!(module["name"], "other");
     let (path, text) = (path_of(&module), marking("quiet", "four"));
-    let answer = RawConnection::of_type_without_accept(&admin, ("PUT", &path), "text/plain", &text).await;
+    let answer = RawConnection::of_type_without_accept(&admin, "PUT", &path, "text/plain", &text).await;
     assert_eq!((answer.status, &*answer.text), (200, ""));
     assert_eq!(admin.read(answer.header("Location").unwrap()).await["name"], "quiet");
 }

@@ -43,8 +43,10 @@ impl Drop for Load {
 /// Makes two changes in turn, and asks after each whether the next request is answered accordingly.
 async fn in_turn(
     rounds: usize,
-    (one, status): (impl AsyncFn(), u16),
-    (other, other_status): (impl AsyncFn(), u16),
+    one: impl AsyncFn(),
+    status: u16,
+    other: impl AsyncFn(),
+    other_status: u16,
     ask: impl AsyncFn() -> u16,
 ) {
     for round in 0..rounds {
@@ -66,7 +68,7 @@ async fn role_of_a_group_counts_for_the_next_request() {
 
     let give = async || drop(admin.create(&roles, &json!({"role": {"id": "ROLE_ALARM_READ"}})).await);
     let take = async || assert_eq!(admin.delete(&format!("{roles}/ROLE_ALARM_READ")).await.status, 204);
-    in_turn(50, (give, 200), (take, 403), async || joe.get(ALARMS).await.status).await;
+    in_turn(50, give, 200, take, 403, async || joe.get(ALARMS).await.status).await;
 }
 
 #[tokio::test]
@@ -78,7 +80,7 @@ async fn role_of_a_user_counts_for_the_next_request() {
 
     let give = async || drop(admin.create(&roles, &json!({"role": {"id": "ROLE_ALARM_READ"}})).await);
     let take = async || assert_eq!(admin.delete(&format!("{roles}/ROLE_ALARM_READ")).await.status, 204);
-    in_turn(50, (give, 200), (take, 403), async || joe.get(ALARMS).await.status).await;
+    in_turn(50, give, 200, take, 403, async || joe.get(ALARMS).await.status).await;
 }
 
 #[tokio::test]
@@ -94,11 +96,11 @@ async fn membership_and_device_permissions_count_for_the_next_request() {
 
     let give = async || change(json!({&device: ["ALARM:*:READ"]})).await;
     let take = async || change(json!({})).await;
-    in_turn(30, (give, 200), (take, 403), async || joe.get(ALARMS).await.status).await;
+    in_turn(30, give, 200, take, 403, async || joe.get(ALARMS).await.status).await;
     let members = "/user/main/groups/4/users";
     let join = async || drop(admin.create(members, &json!({"user": {"id": "joe"}})).await);
     let leave = async || assert_eq!(admin.delete(&format!("{members}/joe")).await.status, 204);
-    in_turn(30, (join, 200), (leave, 403), async || joe.get(ALARMS).await.status).await;
+    in_turn(30, join, 200, leave, 403, async || joe.get(ALARMS).await.status).await;
 }
 
 #[tokio::test]
@@ -111,9 +113,14 @@ async fn disabled_user_is_refused_from_the_next_request_on() {
         assert_eq!(answer.status, 200, "{}", answer.text);
     };
 
-    in_turn(50, (async || set(false).await, 401), (async || set(true).await, 200), async || {
-        joe.get(ALARMS).await.status
-    })
+    in_turn(
+        50,
+        async || set(false).await,
+        401,
+        async || set(true).await,
+        200,
+        async || joe.get(ALARMS).await.status,
+    )
     .await;
 }
 
@@ -146,7 +153,7 @@ async fn deleted_user_is_refused_and_a_created_one_served_from_the_next_request_
 
     let create = async || drop(admin.create(USERS, &new).await);
     let delete = async || assert_eq!(admin.delete(&format!("{USERS}/joe")).await.status, 204);
-    in_turn(30, (create, 200), (delete, 401), async || joe.get("/user/currentUser").await.status).await;
+    in_turn(30, create, 200, delete, 401, async || joe.get("/user/currentUser").await.status).await;
 }
 
 #[tokio::test]
@@ -160,9 +167,14 @@ async fn suspended_tenant_is_refused_from_the_next_request_on() {
         assert_eq!(answer.status, 200, "{}", answer.text);
     };
 
-    in_turn(30, (async || set("SUSPENDED").await, 403), (async || set("ACTIVE").await, 200), async || {
-        boss.get(ALARMS).await.status
-    })
+    in_turn(
+        30,
+        async || set("SUSPENDED").await,
+        403,
+        async || set("ACTIVE").await,
+        200,
+        async || boss.get(ALARMS).await.status,
+    )
     .await;
 }
 

@@ -102,13 +102,14 @@ impl RawConnection {
     /// Sends one request of a caller without `Accept`, which client libraries always send, and reads the
     /// response.
     pub async fn without_accept(caller: &Caller, method: &str, path: &str, body: &Value) -> Response {
-        Self::of_type_without_accept(caller, (method, path), "application/json", &body.to_string()).await
+        Self::of_type_without_accept(caller, method, path, "application/json", &body.to_string()).await
     }
 
     /// Sends a request as [`without_accept`](Self::without_accept) does, with a body of another type.
     pub async fn of_type_without_accept(
         caller: &Caller,
-        (method, path): (&str, &str),
+        method: &str,
+        path: &str,
         content_type: &str,
         body: &str,
     ) -> Response {

@@ -20,7 +20,7 @@ impl Runtime {
                     let partition = select.context.map_or(Some(0), |context| of_context(&located, context));
                     let Some(partition) = partition else { continue };
                     self.run(number, select, cause, turn, |state, around, step| {
-                        state.take_event(select, (stream, event), partition, around, step);
+                        state.take_event(select, stream, event, partition, around, step);
                     });
                 }
                 kind => self.trigger(number, kind, event, cause, turn),
@@ -57,7 +57,7 @@ impl Runtime {
                         .filter(|_| is_partitioned)
                         .map(|context| located.iter().map(|located| of_context(located, context)).collect());
                     self.run(number, select, cause, turn, |state, around, step| {
-                        state.take_change(select, (stream, change), located.as_deref(), around, step);
+                        state.take_change(select, stream, change, located.as_deref(), around, step);
                     });
                 }
                 kind => {
@@ -77,7 +77,7 @@ impl Runtime {
         event: &StreamEvent,
         cause: Cause,
         turn: &mut Turn<'_>,
-    ) -> Vec<(usize, usize)> {
+    ) -> Vec<Located> {
         let plan = self.plan.clone();
         let mut all = Vec::new();
         for at in 0..self.routes.contexts(stream).len() {
@@ -97,15 +97,15 @@ impl Runtime {
             self.contexts = contexts;
             let Some(partition) = located else { continue };
             if has_begun {
-                self.begin_patterns((context, partition), cause, turn);
+                self.begin_patterns(context, partition, cause, turn);
             }
-            all.push((context, partition));
+            all.push(Located { context, partition });
         }
         all
     }
 
     /// Begins the patterns of a new partition.
-    fn begin_patterns(&mut self, (context, partition): (usize, usize), cause: Cause, turn: &mut Turn<'_>) {
+    fn begin_patterns(&mut self, context: usize, partition: usize, cause: Cause, turn: &mut Turn<'_>) {
         let plan = self.plan.clone();
         for at in 0..self.routes.patterns(context).len() {
             let number = self.routes.patterns(context)[at];
@@ -117,7 +117,13 @@ impl Runtime {
     }
 }
 
+/// The partition of an event in one of the contexts that admit it.
+struct Located {
+    context: usize,
+    partition: usize,
+}
+
 /// Returns the partition of an event in a context, or nothing when the event is in none.
-fn of_context(located: &[(usize, usize)], context: usize) -> Option<usize> {
-    located.iter().find(|(known, _)| *known == context).map(|(_, partition)| *partition)
+fn of_context(located: &[Located], context: usize) -> Option<usize> {
+    located.iter().find(|known| known.context == context).map(|known| known.partition)
 }

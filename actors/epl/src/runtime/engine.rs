@@ -255,7 +255,7 @@ impl Runtime {
                 let plan = self.plan.clone();
                 if let StatementKind::Select(select) = &plan.statements[statement].kind {
                     self.run(statement, select, Cause::Timer, turn, |state, around, step| {
-                        state.advance(select, (partition, deadline), around, step);
+                        state.advance(select, partition, deadline, around, step);
                     });
                 }
             }

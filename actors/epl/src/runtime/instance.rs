@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::World;
 use super::aggregates::{Memories, Span};
-use super::join::{Join, SideChange};
+use super::join::{Join, Pair};
 use super::join_conditions::JoinKeys;
+use super::join_sides::SideChange;
 use super::named_windows::WindowChange;
 use super::output_rate::Due;
 use super::pattern::{Found, PatternState};
@@ -95,7 +96,7 @@ impl Instance {
                         && self.passes(source, event, step)
                         && let Reading::Join(join) = &mut self.reading
                     {
-                        changes[side] = join.insert(side, event, (sources, keys), &self.results, step);
+                        changes[side] = join.insert(side, event, sources, keys, &self.results, step);
                     }
                 }
                 self.pair(plan, changes, step);
@@ -129,7 +130,7 @@ impl Instance {
                         changes[side] = join.change_window(side, &admitted, keys, &self.results, step);
                     } else {
                         for (_, event) in &admitted.entered {
-                            let inserted = join.insert(side, event, (sources, keys), &self.results, step);
+                            let inserted = join.insert(side, event, sources, keys, &self.results, step);
                             changes[side].append(inserted);
                         }
                     }
@@ -329,7 +330,7 @@ impl Instance {
     fn pair(&mut self, plan: &SelectPlan, changes: [SideChange; 2], step: &mut Step<'_>) {
         let Reading::Join(join) = &mut self.reading else { return };
         let made = join.pair(changes, plan, &mut self.results, step);
-        let due = self.results.finish(plan, step, made.iter().map(as_pair));
+        let due = self.results.finish(plan, step, made.iter().map(Pair::as_sources));
         self.put_out_if(due, plan, step);
     }
 
@@ -351,7 +352,7 @@ impl Instance {
             Reading::Contents(contents) => results.put_out(plan, step, contents.values().map(as_single)),
             Reading::Join(join) => {
                 let pairs = join.contents(plan, results, step);
-                results.put_out(plan, step, pairs.iter().map(as_pair));
+                results.put_out(plan, step, pairs.iter().map(Pair::as_sources));
             }
             Reading::Passing | Reading::Memories(_) | Reading::Pattern { view: None, .. } => {
                 results.put_out(plan, step, std::iter::empty())
@@ -387,10 +388,6 @@ fn bytes_beside(plan: &SelectPlan) -> usize {
 
 fn as_single(held: &Held<Remembered>) -> (Sources<'_>, &Remembered) {
     ([Some(&held.event), None], &held.memory)
-}
-
-fn as_pair((events, remembered): &([StreamEvent; 2], Remembered)) -> (Sources<'_>, &Remembered) {
-    ([Some(&events[0]), Some(&events[1])], remembered)
 }
 
 fn earlier(one: Option<i64>, other: Option<i64>) -> Option<i64> {

@@ -14,6 +14,7 @@ mod groups;
 mod instance;
 mod join;
 mod join_conditions;
+mod join_sides;
 mod named_windows;
 mod output_rate;
 mod partitions;

@@ -61,7 +61,8 @@ impl Select {
     pub(super) fn take_event(
         &mut self,
         plan: &SelectPlan,
-        (stream, event): (usize, &StreamEvent),
+        stream: usize,
+        event: &StreamEvent,
         partition: usize,
         around: &mut Surroundings<'_>,
         step: &mut Step<'_>,
@@ -76,7 +77,8 @@ impl Select {
     pub(super) fn take_change(
         &mut self,
         plan: &SelectPlan,
-        (stream, change): (usize, &WindowChange),
+        stream: usize,
+        change: &WindowChange,
         located: Option<&[Option<usize>]>,
         around: &mut Surroundings<'_>,
         step: &mut Step<'_>,
@@ -129,7 +131,8 @@ impl Select {
     pub(super) fn advance(
         &mut self,
         plan: &SelectPlan,
-        (partition, deadline): (usize, i64),
+        partition: usize,
+        deadline: i64,
         around: &mut Surroundings<'_>,
         step: &mut Step<'_>,
     ) {

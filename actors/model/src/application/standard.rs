@@ -19,7 +19,8 @@ pub const STANDARD: [(&str, ApplicationType); 8] = [
 impl NewApplication {
     /// Returns one of the [`STANDARD`] applications, which every tenant may see.
     pub fn standard(
-        (name, kind): (&str, ApplicationType),
+        name: &str,
+        kind: ApplicationType,
         id: ApplicationId,
         owner: TenantId,
         key: Secret,

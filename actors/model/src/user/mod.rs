@@ -140,8 +140,8 @@ impl Serialize for Linked<'_, User> {
         let mut map = serializer.serialize_map(None)?;
         user.serialize_common(&mut map)?;
         map.serialize_entry("customProperties", &user.custom_properties)?;
-        serialize_references(&mut map, "groups", format!("{link}/groups"), (&groups, links))?;
-        serialize_references(&mut map, "roles", format!("{link}/roles"), (&roles, links))?;
+        serialize_references(&mut map, "groups", format!("{link}/groups"), &groups, links)?;
+        serialize_references(&mut map, "roles", format!("{link}/roles"), &roles, links)?;
         if let Some(count) = user.subusers_count {
             map.serialize_entry("subusersCount", &count)?;
         }

@@ -87,7 +87,7 @@ impl BulkOperationActor {
     }
 
     /// Returns how long to wait before the next step; `None` when the actor is to stop.
-    fn handle_outcome(&mut self, (run, outcome): (Run, Result<Stepped>)) -> Option<Duration> {
+    fn handle_outcome(&mut self, run: Run, outcome: Result<Stepped>) -> Option<Duration> {
         self.run = run;
         let (tenant, id) = (&self.run.held.tenant, self.run.held.id);
         match outcome {
@@ -131,9 +131,11 @@ impl Handler<RampTick> for BulkOperationActor {
             let outcome = run.step().await;
             (run, outcome)
         };
-        ctx.spawn(step.into_actor(self).map(|outcome, actor, ctx| match actor.handle_outcome(outcome) {
-            Some(wait) => Self::tick_after(wait, ctx),
-            None => ctx.stop(),
+        ctx.spawn(step.into_actor(self).map(|(run, outcome), actor, ctx| {
+            match actor.handle_outcome(run, outcome) {
+                Some(wait) => Self::tick_after(wait, ctx),
+                None => ctx.stop(),
+            }
         }));
     }
 }
@@ -178,7 +180,7 @@ impl Run {
     ) -> Result<(Stepped, Vec<Queued>)> {
         let limits = &self.context.limits;
         let until_next = after.until_next(Instant::now());
-        let step = make_step(&mut client, (&mut self.held, limits.bulk_lease), devices, until_next);
+        let step = make_step(&mut client, &mut self.held, limits.bulk_lease, devices, until_next);
         match timeout(limits.write_timeout, step).await {
             Ok(outcome) => outcome,
             Err(_) => {

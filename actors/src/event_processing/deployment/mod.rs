@@ -137,7 +137,7 @@ impl Deployments {
     fn writes(&self, tenant: &TenantId, fence: i64) -> TenantWrites {
         let reads = self.look_ups.database().clone();
         let (platform, links, requests) = (self.platform.clone(), self.links(), self.requests.clone());
-        TenantWrites::new(platform, (tenant.clone(), fence), reads, links, &self.limits, requests)
+        TenantWrites::new(platform, tenant.clone(), fence, reads, links, &self.limits, requests)
     }
 
     /// Triggers a check of leases and modules after something about modules or tenants changed.

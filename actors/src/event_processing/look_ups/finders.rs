@@ -101,13 +101,15 @@ fn time(value: &Value) -> Result<Timestamp> {
 /// Returns `Invalid` if `One` finds no object or more than one, or if an argument is invalid; otherwise
 /// `Timeout`, `Unavailable` or `Database`.
 pub(super) async fn find(
-    at: (&Database, &TenantId),
-    (kind, take): (ObjectKind, Take),
+    database: &Database,
+    tenant: &TenantId,
+    kind: ObjectKind,
+    take: Take,
     filters: &[Filter],
     arguments: &[Value],
 ) -> Result<Value> {
     let found = match Wanted::of(kind, filters, arguments)? {
-        Some(wanted) => list(at, kind, wanted, take).await?,
+        Some(wanted) => list(database, tenant, kind, wanted, take).await?,
         None => Vec::new(),
     };
     taken(take, found)
@@ -127,7 +129,8 @@ pub(super) fn taken(take: Take, mut found: Vec<Value>) -> Result<Value> {
 /// Lists the matches newest first, except that managed objects are in ascending order of id, as in the
 /// inventory.
 async fn list(
-    (database, tenant): (&Database, &TenantId),
+    database: &Database,
+    tenant: &TenantId,
     kind: ObjectKind,
     wanted: Wanted,
     take: Take,
@@ -195,7 +198,7 @@ async fn list(
         }
         ObjectKind::ManagedObject => {
             let filter = ManagedObjectFilter { type_, fragment_type, ..ManagedObjectFilter::default() };
-            let found = list_managed_objects(database, tenant, &filter, (&BY_ROLE, ""), &page).await?;
+            let found = list_managed_objects(database, tenant, &filter, &BY_ROLE, "", &page).await?;
             let mut members = found.members;
             links::add_references(database, tenant, &mut members, WANTED).await?;
             values(members, Object::ManagedObject)

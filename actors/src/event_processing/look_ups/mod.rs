@@ -76,7 +76,7 @@ impl StoreLookUps {
         match finder {
             Finder::ById(kind) => self.find_by_id(*kind, first).await,
             Finder::By { kind, take, filters } => {
-                finders::find((&self.path.database, &self.tenant), (*kind, *take), filters, arguments).await
+                finders::find(&self.path.database, &self.tenant, *kind, *take, filters, arguments).await
             }
             Finder::InMaintenanceMode => {
                 let Some(device) = known_id(first, ManagedObjectId::parse)? else { return Ok(Value::Null) };

@@ -36,7 +36,7 @@ impl Outlet {
                     self.context.publish_row(&self.name, &name(statement), || row.to_json());
                 }
                 Effect::Perform { statement, stream, row, depth } => {
-                    self.writes.perform((statement, name(statement)), stream, row, depth);
+                    self.writes.perform(statement, name(statement), stream, row, depth);
                 }
                 Effect::Forward { stream, row } => self.context.feeds.forward(self.module, &stream, &row),
             }

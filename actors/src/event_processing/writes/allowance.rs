@@ -35,6 +35,13 @@ impl Allowance {
     }
 }
 
+/// The maximum number of rows and of bytes that one module may have waiting.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BacklogLimit {
+    pub(super) rows: usize,
+    pub(super) bytes: usize,
+}
+
 /// The rows of one module that are requested but not yet written.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
@@ -52,12 +59,12 @@ pub(super) struct Place {
 impl Backlog {
     /// Reserves space for a row of this size in bytes; returns `None` if the backlog would exceed its limit of
     /// rows or bytes.
-    pub(super) fn place(self: &Arc<Self>, bytes: usize, most: (usize, usize)) -> Option<Place> {
+    pub(super) fn place(self: &Arc<Self>, bytes: usize, most: BacklogLimit) -> Option<Place> {
         let rows = self.rows.fetch_add(1, Ordering::Relaxed) + 1;
         let waiting = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         // The space is reserved first and released again if it exceeds the limit.
         let place = Place { backlog: self.clone(), bytes };
-        (rows <= most.0 && waiting <= most.1).then_some(place)
+        (rows <= most.rows && waiting <= most.bytes).then_some(place)
     }
 }
 
@@ -90,11 +97,12 @@ mod tests {
     #[test]
     fn backlog_is_bounded_by_rows_and_by_bytes_and_done_rows_make_room() {
         let backlog = Arc::<Backlog>::default();
-        let first = backlog.place(60, (2, 100)).expect("room");
-        assert!(backlog.place(60, (2, 100)).is_none(), "too many bytes");
-        let second = backlog.place(40, (2, 100)).expect("room again");
-        assert!(backlog.place(0, (2, 100)).is_none(), "too many rows");
+        let most = BacklogLimit { rows: 2, bytes: 100 };
+        let first = backlog.place(60, most).expect("room");
+        assert!(backlog.place(60, most).is_none(), "too many bytes");
+        let second = backlog.place(40, most).expect("room again");
+        assert!(backlog.place(0, most).is_none(), "too many rows");
         drop((first, second));
-        assert!(backlog.place(100, (2, 100)).is_some());
+        assert!(backlog.place(100, most).is_some());
     }
 }

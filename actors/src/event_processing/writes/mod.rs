@@ -35,13 +35,13 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use super::OutboundRequest;
 use super::module_actor::{Faulted, TooManyWrites};
 use crate::platform::Platform;
-use allowance::{Allowance, Backlog};
+use allowance::{Allowance, Backlog, BacklogLimit};
 use queue::{Order, Queue};
 
 /// The maximum number of module writes in a causal chain; a further write is a fault.
 const MAX_WRITES: u8 = 8;
 /// The maximum number of rows and of bytes that one module may have waiting.
-const WAITING: (usize, usize) = (10_000, 64 << 20);
+const WAITING: BacklogLimit = BacklogLimit { rows: 10_000, bytes: 64 << 20 };
 /// The maximum number of concurrent requests of a tenant to other servers.
 const REQUESTS: usize = 8;
 
@@ -63,7 +63,8 @@ impl TenantWrites {
     /// Creates the state. `requests` is the channel to the component that sends requests to other servers.
     pub(crate) fn new(
         platform: Weak<Platform>,
-        (tenant, fence): (TenantId, i64),
+        tenant: TenantId,
+        fence: i64,
         reads: Database,
         links: Links,
         limits: &Limits,
@@ -108,7 +109,8 @@ impl Writes {
     /// the statement. Too many writes at a time, by the module or by its tenant, stop the module.
     pub(crate) fn perform(
         &self,
-        (statement, name): (usize, Arc<str>),
+        statement: usize,
+        name: Arc<str>,
         stream: OutputStream,
         row: Arc<Row>,
         depth: Depth,

@@ -108,7 +108,8 @@ pub enum Stepped {
 /// `Unavailable` when the tenant has too many unfinished bulk updates; `Database`.
 pub async fn insert_bulk_alarm_update(
     database: &Database,
-    (tenant, id): (&TenantId, i64),
+    tenant: &TenantId,
+    id: i64,
     asked: NewBulkAlarmUpdate,
     lease: Duration,
 ) -> Result<Held> {
@@ -178,13 +179,14 @@ async fn step(
 pub async fn make_step(
     database: &Database,
     ids: &IdGenerator,
-    (held, lease): (&mut Held, Duration),
+    held: &mut Held,
+    lease: Duration,
     step: &Step,
 ) -> Result<Stepped> {
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
     transaction.batch_execute(PATIENCE).await?;
-    if !holds(&transaction, (held, lease), step).await? {
+    if !holds(&transaction, held, lease, step).await? {
         return Ok(Stepped::TakenOver);
     }
     let changed = update_statuses(&transaction, ids, held, step).await?;
@@ -197,7 +199,7 @@ pub async fn make_step(
 }
 
 /// Stores the position or the end, if no other process has taken over.
-async fn holds(transaction: &Transaction<'_>, (held, lease): (&Held, Duration), step: &Step) -> Result<bool> {
+async fn holds(transaction: &Transaction<'_>, held: &Held, lease: Duration, step: &Step) -> Result<bool> {
     let (tenant, id, fence) = (&held.tenant.as_str(), &held.id, &held.fence);
     let noted = match step.next {
         Some(next) => {

@@ -92,7 +92,8 @@ pub async fn update_application(
     database: &Database,
     tenant: &TenantId,
     id: ApplicationId,
-    (patch, secrets): (&ApplicationPatch, &ChangedSecrets),
+    patch: &ApplicationPatch,
+    secrets: &ChangedSecrets,
 ) -> Result<SeenApplication> {
     change(database, tenant, async |transaction, announcements| {
         let mut seen = lock(transaction, tenant, id).await?;

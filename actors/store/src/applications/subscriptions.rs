@@ -36,7 +36,8 @@ pub async fn insert_subscription(
     database: &Database,
     tenant: &TenantId,
     application: ApplicationId,
-    (offer, secret): (&Offer, &UserSecret),
+    offer: &Offer,
+    secret: &UserSecret,
 ) -> Result<Subscription> {
     change(database, tenant, async |transaction, announcements| {
         // The lock keeps the required roles unchanged until the service user holds them.
@@ -97,7 +98,7 @@ pub async fn list_subscriptions(
     page: &PageRequest,
 ) -> Result<Page<ApplicationReference>> {
     let filtered = Filtered::new(SUBSCRIBED, "s.tenant", tenant.as_str());
-    read(database, filtered, "s.application", (page, Some(tenant))).await
+    read(database, filtered, "s.application", page, Some(tenant)).await
 }
 
 /// Returns one application a tenant subscribes to.
@@ -111,7 +112,7 @@ pub async fn get_subscription(
 ) -> Result<ApplicationReference> {
     let mut filtered = Filtered::new(SUBSCRIBED, "s.tenant", tenant.as_str());
     filtered.and("s.application = $", application.0);
-    let mut page = read(database, filtered, "s.application", (&FIRST, Some(tenant))).await?;
+    let mut page = read(database, filtered, "s.application", &FIRST, Some(tenant)).await?;
     page.members.pop().ok_or_else(|| Error::not_found(Noun::Subscription, application))
 }
 
@@ -137,7 +138,7 @@ pub async fn first_owned(
     if tenant != seen_by {
         filtered.only("a.availability = 'MARKET'");
     }
-    Ok(first(read(database, filtered, "a.id", (&FIRST, None)).await?))
+    Ok(first(read(database, filtered, "a.id", &FIRST, None).await?))
 }
 
 /// The first page, of the maximum size.
@@ -152,7 +153,8 @@ async fn read(
     database: &Database,
     mut filtered: Filtered,
     id: &'static str,
-    (page, subscriber): (&PageRequest, Option<&TenantId>),
+    page: &PageRequest,
+    subscriber: Option<&TenantId>,
 ) -> Result<Page<ApplicationReference>> {
     let client = database.reader().await?;
     let count = filtered.total(&client, page.total).await?;

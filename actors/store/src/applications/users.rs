@@ -54,7 +54,7 @@ pub(crate) async fn enter_bootstrap_user(
     application: &Application,
     secret: &UserSecret,
 ) -> Result<()> {
-    enter((client, announcements), &application.owner, application, UserPurpose::Bootstrap, &[], secret).await
+    enter(client, announcements, &application.owner, application, UserPurpose::Bootstrap, &[], secret).await
 }
 
 /// Creates the service user in the tenant of a subscriber, as part of the transaction of the subscription.
@@ -68,13 +68,13 @@ pub(crate) async fn enter_service_user(
     application: &Application,
     secret: &UserSecret,
 ) -> Result<()> {
-    enter((client, announcements), tenant, application, UserPurpose::Service, &held(application), secret)
-        .await
+    enter(client, announcements, tenant, application, UserPurpose::Service, &held(application), secret).await
 }
 
 /// Creates a user of a microservice. When its name is in use, the id of the application is appended.
 async fn enter(
-    (client, announcements): (&impl GenericClient, &Announcements),
+    client: &impl GenericClient,
+    announcements: &Announcements,
     tenant: &TenantId,
     application: &Application,
     purpose: UserPurpose,

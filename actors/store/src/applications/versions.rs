@@ -75,13 +75,14 @@ pub async fn activate(
     version: &NewVersion,
 ) -> Result<Application> {
     change(database, tenant, async |transaction, announcements| {
-        enter((transaction, announcements), tenant, id, version).await
+        enter(transaction, announcements, tenant, id, version).await
     })
     .await
 }
 
 async fn enter(
-    (client, announcements): (&impl GenericClient, &Announcements),
+    client: &impl GenericClient,
+    announcements: &Announcements,
     tenant: &TenantId,
     id: ApplicationId,
     version: &NewVersion,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Transaction};
-use platform_model::access::{Authority, Ownership};
+use platform_model::access::{Accessor, Authority, Ownership};
 use platform_model::error::Result;
 use platform_model::fragments::Fragments;
 use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
@@ -74,7 +74,8 @@ pub(crate) type FoundGroups = Vec<(Vec<String>, ManagedObjectId)>;
 /// `Unavailable` or `Database`.
 pub(crate) async fn find_or_create<'a>(
     transaction: &Transaction<'_>,
-    (tenant, registrar): (&TenantId, &Registrar),
+    tenant: &TenantId,
+    registrar: &Registrar,
     ids: &IdGenerator,
     paths: impl Iterator<Item = &'a [String]>,
     memory: &GroupPaths,
@@ -89,7 +90,7 @@ pub(crate) async fn find_or_create<'a>(
     for depth in 1..=deepest {
         let wanted: Vec<&[String]> =
             paths.iter().filter(|path| path.len() == depth && !known.contains_key(**path)).copied().collect();
-        let found = find_level(transaction, (tenant, registrar), &wanted, &known).await?;
+        let found = find_level(transaction, tenant, registrar, &wanted, &known).await?;
         let missing: Vec<_> = wanted.iter().filter(|path| !found.contains_key(**path)).copied().collect();
         known.extend(found);
         let made: Vec<_> = missing.iter().map(|path| (*path, new_group(path, registrar, ids))).collect();
@@ -138,7 +139,8 @@ async fn remembered<'a>(
 /// Looks up the groups of paths of one length. A group that is about to be created has no children yet.
 async fn find_level<'a>(
     transaction: &Transaction<'_>,
-    (tenant, registrar): (&TenantId, &Registrar),
+    tenant: &TenantId,
+    registrar: &Registrar,
     wanted: &[&'a [String]],
     known: &Known<'_>,
 ) -> Result<Known<'a>> {
@@ -162,7 +164,7 @@ async fn find_level<'a>(
     for row in rows {
         let place = usize::try_from(row.get::<_, i64>(0)).unwrap_or_default();
         let (path, id) = (wanted[place - 1], ManagedObjectId(row.get(1)));
-        if !found.contains_key(path) && is_visible(transaction, (tenant, registrar), id).await? {
+        if !found.contains_key(path) && is_visible(transaction, tenant, registrar, id).await? {
             found.insert(path, id);
         }
     }
@@ -172,16 +174,18 @@ async fn find_level<'a>(
 /// Returns whether the inventory shows the object to the registrar (I-05).
 async fn is_visible(
     client: &impl GenericClient,
-    (tenant, registrar): (&TenantId, &Registrar),
+    tenant: &TenantId,
+    registrar: &Registrar,
     id: ManagedObjectId,
 ) -> Result<bool> {
     if matches!(registrar.sees, Authority::Role) {
         return Ok(true);
     }
-    let by = (&registrar.sees, &*registrar.user, Ownership::Counts);
+    let accessor =
+        Accessor { authority: &registrar.sees, user: &registrar.user, ownership: Ownership::Counts };
     let source = find_source(client, tenant, id).await?;
     Ok(source.is_some_and(|group| {
-        group.has_fragment(&naming().fragment("Global")) || group.permits(by, Source::has_fragment)
+        group.has_fragment(&naming().fragment("Global")) || group.permits(accessor, Source::has_fragment)
     }))
 }
 

@@ -54,7 +54,8 @@ pub async fn insert_bulk_operation(
     database: &Database,
     tenant: &TenantId,
     new: &NewBulkOperation,
-    (origin, lease): (&Origin, Duration),
+    origin: &Origin,
+    lease: Duration,
 ) -> Result<Planned> {
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
@@ -76,7 +77,7 @@ pub async fn insert_bulk_operation(
         status: BulkOperationStatus::Active,
         progress: Progress::default(),
     };
-    let planned = insert(&transaction, tenant, bulk_operation, (origin, lease)).await?;
+    let planned = insert(&transaction, tenant, bulk_operation, origin, lease).await?;
     keep(transaction, planned, origin).await
 }
 
@@ -94,7 +95,8 @@ async fn insert(
     transaction: &Transaction<'_>,
     tenant: &TenantId,
     bulk_operation: BulkOperation,
-    (origin, lease): (&Origin, Duration),
+    origin: &Origin,
+    lease: Duration,
 ) -> Result<Planned> {
     let parameters: [&(dyn ToSql + Sync); 9] = [
         &tenant.as_str(),
@@ -127,7 +129,7 @@ async fn plan(
     let members = Members::find(transaction, &held.tenant, held.asked.targets).await?;
     let is_due = held.until_due <= 0.0;
     let all = if is_due {
-        let all = begin_within(transaction, (&held, lease), members).await?;
+        let all = begin_within(transaction, &held, lease, members).await?;
         // Nobody else can hold its row, which is new or locked.
         all.ok_or(Error::Contended)?
     } else {
@@ -197,9 +199,11 @@ pub async fn list_bulk_operations(
 /// `Contended`, `Unavailable` or `Database`.
 pub async fn update_bulk_operation(
     database: &Database,
-    (tenant, id): (&TenantId, BulkOperationId),
+    tenant: &TenantId,
+    id: BulkOperationId,
     patch: &BulkOperationPatch,
-    (origin, lease): (&Origin, Duration),
+    origin: &Origin,
+    lease: Duration,
 ) -> Result<Planned> {
     until_uncontended(async || {
         let mut client = database.reader().await?;
@@ -218,7 +222,7 @@ pub async fn update_bulk_operation(
             update(&transaction, tenant, bulk_operation, lease).await?
         } else {
             transaction.execute(DELETE, &[&tenant.as_str(), &id.0]).await?;
-            insert(&transaction, tenant, bulk_operation, (origin, lease)).await?
+            insert(&transaction, tenant, bulk_operation, origin, lease).await?
         };
         keep(transaction, planned, origin).await
     })

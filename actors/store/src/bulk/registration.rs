@@ -103,8 +103,10 @@ pub struct Batch {
 /// # Errors
 /// The constraint violation or the invalid value that PostgreSQL reports, and nothing is stored then; `Unavailable`.
 pub async fn register_devices(
-    (database, pool): (&Database, &Pool),
-    (tenant, registrar): (&TenantId, &Registrar),
+    database: &Database,
+    pool: &Pool,
+    tenant: &TenantId,
+    registrar: &Registrar,
     ids: &IdGenerator,
     rows: &[DeviceRow],
     memory: &mut Memory,
@@ -112,7 +114,7 @@ pub async fn register_devices(
     let known = &*memory;
     let connect = async || Ok(pool.get().await?);
     let (batch, number, paths) = change_over(database, connect, async |transaction, announcements| {
-        register((transaction, announcements), (tenant, registrar), ids, rows, known).await
+        register(transaction, announcements, tenant, registrar, ids, rows, known).await
     })
     .await?;
     memory.transactions.insert(number);
@@ -121,8 +123,10 @@ pub async fn register_devices(
 }
 
 async fn register(
-    (transaction, announcements): (&Transaction<'_>, &Announcements),
-    (tenant, registrar): (&TenantId, &Registrar),
+    transaction: &Transaction<'_>,
+    announcements: &Announcements,
+    tenant: &TenantId,
+    registrar: &Registrar,
     ids: &IdGenerator,
     rows: &[DeviceRow],
     memory: &Memory,
@@ -150,7 +154,7 @@ async fn register(
     insert_objects(transaction, tenant, &objects).await?;
     let paths = objects.iter().map(|row| &*row.path);
     let groups =
-        group_paths::find_or_create(transaction, (tenant, registrar), ids, paths, &memory.paths).await?;
+        group_paths::find_or_create(transaction, tenant, registrar, ids, paths, &memory.paths).await?;
     let members = objects.iter().filter_map(|row| Some((groups.at(&row.path)?, row.id)));
     let links: Vec<_> = groups.links.iter().copied().chain(members).collect();
     // None of them can be an ancestor of its group, because they are new.

@@ -21,7 +21,8 @@ use crate::until_uncontended;
 /// `Duplicate` when one of them is created concurrently, and nothing is stored then; `Unavailable` or `Database`.
 pub async fn register_requests(
     pool: &Pool,
-    (tenant, registrar): (&TenantId, &Registrar),
+    tenant: &TenantId,
+    registrar: &Registrar,
     ids: &IdGenerator,
     rows: &[NewRequest],
     memory: &mut Memory,
@@ -30,7 +31,7 @@ pub async fn register_requests(
     let (batch, found) = until_uncontended(async || {
         let mut client = pool.get().await?;
         let transaction = client.transaction().await?;
-        let done = register(&transaction, (tenant, registrar), ids, rows, known).await?;
+        let done = register(&transaction, tenant, registrar, ids, rows, known).await?;
         transaction.commit().await?;
         Ok(done)
     })
@@ -41,7 +42,8 @@ pub async fn register_requests(
 
 async fn register(
     transaction: &Transaction<'_>,
-    (tenant, registrar): (&TenantId, &Registrar),
+    tenant: &TenantId,
+    registrar: &Registrar,
     ids: &IdGenerator,
     rows: &[NewRequest],
     memory: &Memory,
@@ -73,7 +75,7 @@ async fn register(
     let new = || rows.iter().zip(&outcomes).filter(|(_, outcome)| **outcome == Registered::Created);
     let paths = new().map(|(row, _)| &*row.path);
     let groups =
-        group_paths::find_or_create(transaction, (tenant, registrar), ids, paths, &memory.paths).await?;
+        group_paths::find_or_create(transaction, tenant, registrar, ids, paths, &memory.paths).await?;
     links::insert_links(transaction, tenant, LinkKind::ChildAssets, &groups.links).await?;
     let devices: Vec<_> = new().map(|(row, _)| (&row.id, groups.at(&row.path))).collect();
     new_requests::insert_all(transaction, tenant, &registrar.user, &devices).await?;

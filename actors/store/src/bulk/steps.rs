@@ -115,7 +115,7 @@ pub async fn begin(database: &Database, held: &mut Held, lease: Duration) -> Res
         }
         found => found?,
     };
-    let begun = begin_within(&transaction, (held, lease), members).await;
+    let begun = begin_within(&transaction, held, lease, members).await;
     let total = match begun {
         Err(error) if error.is_unique_violation() => return Err(Error::Contended),
         begun => begun?,
@@ -138,7 +138,8 @@ pub async fn begin(database: &Database, held: &mut Held, lease: Duration) -> Res
 /// The errors of [`begin`], with a unique violation in place of `Contended`.
 pub(crate) async fn begin_within(
     transaction: &Transaction<'_>,
-    (held, lease): (&Held, Duration),
+    held: &Held,
+    lease: Duration,
     members: Members,
 ) -> Result<Option<i64>> {
     // The devices come first, which may take long, and then the row, which others wait to lock.
@@ -168,7 +169,8 @@ pub async fn list_targets(client: &Object, held: &Held, most: usize) -> Result<V
 /// step can be retried. `Unavailable` or `Database`.
 pub async fn make_step(
     client: &mut Object,
-    (held, lease): (&mut Held, Duration),
+    held: &mut Held,
+    lease: Duration,
     devices: &[ManagedObjectId],
     until_next: f64,
 ) -> Result<(Stepped, Vec<Queued>)> {

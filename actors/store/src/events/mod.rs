@@ -145,7 +145,7 @@ pub async fn delete_events(
     let mut client = database.reader().await?;
     let statement = client.prepare_cached(DELETE).await?;
     let parameters: [&(dyn ToSql + Sync); 2] = [&tenant.as_str(), &ids];
-    let rows = leases::query_held(&mut client, (tenant, fence), &statement, &parameters).await?;
+    let rows = leases::query_held(&mut client, tenant, fence, &statement, &parameters).await?;
     Ok(rows.iter().map(|row| (EventId(row.get(0)), ManagedObjectId(row.get(1)))).collect())
 }
 

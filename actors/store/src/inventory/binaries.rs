@@ -161,19 +161,27 @@ async fn delete_unfinished(database: &Database, tenant: &TenantId, id: BinaryId)
     Ok(())
 }
 
+/// An upload and the managed object to which it is attached.
+pub(crate) struct UploadOfObject<'a> {
+    pub(crate) tenant: &'a TenantId,
+    pub(crate) object: ManagedObjectId,
+    pub(crate) binary: BinaryId,
+}
+
 /// Attaches uploads to managed objects, in the transaction that writes these objects, and deletes their old binaries.
 /// Returns the ids of the uploads that were attached; for the others, the upload or the object no longer exists.
 pub(crate) async fn attach_binaries(
     client: &tokio_postgres::Client,
-    (delete_replaced, attach): (&Statement, &Statement),
-    rows: &[(&TenantId, ManagedObjectId, BinaryId)],
+    delete_replaced: &Statement,
+    attach: &Statement,
+    rows: &[UploadOfObject<'_>],
 ) -> Result<HashSet<i64>> {
     if rows.is_empty() {
         return Ok(HashSet::new());
     }
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, ..)| tenant.as_str()).collect();
-    let objects: Vec<i64> = rows.iter().map(|(_, object, _)| object.0).collect();
-    let binaries: Vec<i64> = rows.iter().map(|(.., binary)| binary.0).collect();
+    let tenants: Vec<&str> = rows.iter().map(|upload| upload.tenant.as_str()).collect();
+    let objects: Vec<i64> = rows.iter().map(|upload| upload.object.0).collect();
+    let binaries: Vec<i64> = rows.iter().map(|upload| upload.binary.0).collect();
     let parameters: [&(dyn ToSql + Sync); 3] = [&tenants, &objects, &binaries];
     // Polled in this order, so sent in this order.
     let (deleted, attached) = tokio::join!(

@@ -2,7 +2,7 @@
 
 use platform_model::access::{Authority, Grants};
 use platform_model::error::Result;
-use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::id::TenantId;
 use platform_model::inventory_query::SortKey;
 use platform_model::managed_object::{ManagedObject, ManagedObjectFilter};
 use platform_model::naming::naming;
@@ -12,6 +12,7 @@ use tokio_postgres::Row;
 use crate::Database;
 use crate::inventory::managed_objects::{COLUMNS, from_row};
 use crate::inventory::query;
+use crate::inventory::scan_index::{ScanIndex, parents_of};
 use crate::inventory::server_fragments;
 use crate::query::filter::{Filtered, page_of};
 use crate::query::ordered_scan::{OrderedScan, ScanWindow, Visibility, WINDOW, WindowRows, limited_page};
@@ -36,7 +37,8 @@ pub async fn list_managed_objects(
     database: &Database,
     tenant: &TenantId,
     filter: &ManagedObjectFilter,
-    (authority, user): (&Authority, &str),
+    authority: &Authority,
+    user: &str,
     page: &PageRequest,
 ) -> Result<Page<ManagedObject>> {
     let client = database.reader().await?;
@@ -64,53 +66,6 @@ struct InventoryRead<'a> {
     tenant: &'a TenantId,
     filter: &'a ManagedObjectFilter,
     page: &'a PageRequest,
-}
-
-/// The index that a scan uses.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ScanIndex {
-    /// The list of ids.
-    Ids,
-    /// The links of a child, of one kind.
-    Parents(&'static str, ManagedObjectId),
-    /// The objects of a type.
-    Type,
-    /// The objects of an owner.
-    Owner,
-    /// All objects of the tenant.
-    All,
-}
-
-impl ScanIndex {
-    fn of(filter: &ManagedObjectFilter) -> Self {
-        let [device, asset, addition] = parents_of(filter);
-        match filter {
-            ManagedObjectFilter { ids: Some(_), .. } => Self::Ids,
-            _ if device.1.or(asset.1).or(addition.1).is_some() => {
-                let (kind, child) = [device, asset, addition]
-                    .into_iter()
-                    .find_map(|(kind, child)| Some((kind, child?)))
-                    .expect("one of them is given");
-                Self::Parents(kind, child)
-            }
-            ManagedObjectFilter { type_: Some(_), query: None, .. } => Self::Type,
-            ManagedObjectFilter { owner: Some(_), .. } => Self::Owner,
-            _ => Self::All,
-        }
-    }
-
-    /// Returns whether the scan is as short as a list of ids or as the parents of one object.
-    fn is_short(self) -> bool {
-        matches!(self, Self::Ids | Self::Parents(..))
-    }
-}
-
-fn parents_of(filter: &ManagedObjectFilter) -> [(&'static str, Option<ManagedObjectId>); 3] {
-    [
-        ("childDevices", filter.child_device),
-        ("childAssets", filter.child_asset),
-        ("childAdditions", filter.child_addition),
-    ]
 }
 
 impl InventoryRead<'_> {

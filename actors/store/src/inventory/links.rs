@@ -174,7 +174,7 @@ pub async fn remove_child(
     let statement = client.prepare_cached(DELETE).await?;
     let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
         [&tenant.as_str(), &from.kind.children(), &from.parent.0, &child.0];
-    let removed = leases::query_held(&mut client, (tenant, fence), &statement, &parameters).await?;
+    let removed = leases::query_held(&mut client, tenant, fence, &statement, &parameters).await?;
     Ok(!removed.is_empty())
 }
 

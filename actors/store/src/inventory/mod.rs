@@ -6,5 +6,6 @@ pub mod external_ids;
 pub mod links;
 pub mod managed_objects;
 pub(crate) mod query;
+pub(crate) mod scan_index;
 pub(crate) mod server_fragments;
 pub mod template_sets;

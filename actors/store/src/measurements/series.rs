@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use platform_model::access::{Authority, Ownership};
+use platform_model::access::{Accessor, Authority, Ownership};
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::limits::{SERIES_CELLS, SERIES_VALUES};
@@ -33,11 +33,12 @@ pub async fn get_series(
     database: &Database,
     tenant: &TenantId,
     filter: &SeriesFilter,
-    (authority, user): (&Authority, &str),
+    authority: &Authority,
+    user: &str,
 ) -> Result<SeriesValues> {
     let mut shapes = shapes_of_source(database, tenant, filter).await?;
     if matches!(authority, Authority::Limited(_)) {
-        shapes = permitted(database, tenant, filter, (authority, user), shapes).await?;
+        shapes = permitted(database, tenant, filter, authority, user, shapes).await?;
     }
     let selection = SeriesSelection::of(filter, shapes);
     let mut values = SeriesValues::of(selection.heads(filter));
@@ -76,7 +77,8 @@ async fn permitted(
     database: &Database,
     tenant: &TenantId,
     filter: &SeriesFilter,
-    (authority, user): (&Authority, &str),
+    authority: &Authority,
+    user: &str,
     mut shapes: Vec<NumberedShape>,
 ) -> Result<Vec<NumberedShape>> {
     let client = database.reader().await?;
@@ -84,9 +86,10 @@ async fn permitted(
         // An object that does not exist has sent nothing.
         return Ok(Vec::new());
     };
-    let by = (authority, user, Ownership::Ignored);
-    let may = |shape: &Shape| source.permits(by, |_: &Source, name: &str| shape.members().contains(&name));
-    let on_anything = source.permits(by, |_, _| true);
+    let accessor = Accessor { authority, user, ownership: Ownership::Ignored };
+    let may =
+        |shape: &Shape| source.permits(accessor, |_: &Source, name: &str| shape.members().contains(&name));
+    let on_anything = source.permits(accessor, |_, _| true);
     shapes.retain(|(_, shape)| may(shape));
     if on_anything { Ok(shapes) } else { Err(Error::Forbidden) }
 }

@@ -63,7 +63,8 @@ pub(crate) async fn hold_one(
 /// The errors of [`hold`] and of the statement.
 pub(crate) async fn query_held(
     client: &mut Object,
-    (tenant, fence): (&TenantId, Option<i64>),
+    tenant: &TenantId,
+    fence: Option<i64>,
     statement: &Statement,
     parameters: &[&(dyn ToSql + Sync)],
 ) -> Result<Vec<Row>> {

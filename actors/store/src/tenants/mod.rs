@@ -257,8 +257,8 @@ pub async fn delete_tenant(database: &Database, tenant: &TenantId) -> Result<()>
     }
     suspend(database, tenant).await?;
     while delete_some_applications(database, tenant).await? {}
-    for contents in CONTENTS {
-        while delete_some(database, tenant, contents).await? == CHUNK as u64 {}
+    for (table, key) in CONTENTS {
+        while delete_some(database, tenant, table, key).await? == CHUNK as u64 {}
     }
     change(database, async |transaction, announcements| {
         delete_contents(transaction, announcements, tenant).await?;
@@ -293,11 +293,11 @@ async fn suspend(database: &Database, tenant: &TenantId) -> Result<()> {
 
 /// Deletes the next rows of a table and returns their number. One transaction, on whatever connection is free, so that
 /// a long deletion does not occupy one.
-async fn delete_some(database: &Database, tenant: &TenantId, contents: (&str, &str)) -> Result<u64> {
+async fn delete_some(database: &Database, tenant: &TenantId, table: &str, key: &str) -> Result<u64> {
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
     transaction.batch_execute(PLAN_BY_INDEX).await?;
-    let statement = deletion(contents);
+    let statement = deletion(table, key);
     let deleted = transaction.execute(&statement, &[&tenant.as_str(), &Some(CHUNK)]).await?;
     transaction.commit().await?;
     Ok(deleted)
@@ -309,8 +309,8 @@ async fn delete_contents(
     tenant: &TenantId,
 ) -> Result<()> {
     while users::delete_some_applications(client, announcements, tenant).await? {}
-    for contents in CONTENTS {
-        client.execute(&deletion(contents), &[&tenant.as_str(), &None::<i64>]).await?;
+    for (table, key) in CONTENTS {
+        client.execute(&deletion(table, key), &[&tenant.as_str(), &None::<i64>]).await?;
     }
     Ok(())
 }
@@ -318,7 +318,7 @@ async fn delete_contents(
 /// Returns the statement that deletes some rows of a tenant, or all of them when their number is null. It deletes by
 /// physical position and not by key, so each part costs only its own rows. A row that moves meanwhile is deleted by the
 /// next part.
-fn deletion((table, key): (&str, &str)) -> String {
+fn deletion(table: &str, key: &str) -> String {
     format!(
         "DELETE FROM {table} WHERE tenant = $1 AND ctid = ANY(ARRAY(\
          SELECT few.ctid FROM {table} few WHERE few.tenant = $1 ORDER BY {key} LIMIT $2::bigint))"

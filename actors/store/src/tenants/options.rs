@@ -218,8 +218,7 @@ pub async fn write_options(
             announcements.add(Change::Options(tenant.clone()));
         }
         let keys = changes.iter().filter_map(|change| key_change(change, &before)).collect();
-        audit(transaction, administration, ("Option", "Option update"), TOKEN_PUBLIC_KEY.into(), keys)
-            .await?;
+        audit(transaction, administration, "Option", "Option update", TOKEN_PUBLIC_KEY.into(), keys).await?;
         Ok(before.into_keys().collect())
     })
     .await

@@ -49,7 +49,8 @@ pub struct Granted {
 /// `Unavailable` or `Database`.
 pub async fn insert_token(
     database: &Database,
-    (tenant, client): (&TenantId, &str),
+    tenant: &TenantId,
+    client: &str,
     token: TokenHash,
     validity: Duration,
 ) -> Result<Option<Issued>> {

@@ -128,7 +128,8 @@ pub async fn update_user(
     database: &Database,
     administration: &Administration,
     name: &str,
-    (patch, password_hash): (&UserPatch, Option<&str>),
+    patch: &UserPatch,
+    password_hash: Option<&str>,
 ) -> Result<User> {
     let tenant = &administration.tenant;
     change(database, async |transaction, announcements| {
@@ -247,7 +248,7 @@ pub async fn assign_role(
         administration.authority.may_give([&*role.name].into_iter())?;
         Ok(user.roles.with(&role.name))
     };
-    change_roles(database, administration, (name, Some(role)), permitted).await
+    change_roles(database, administration, name, Some(role), permitted).await
 }
 
 /// Withdraws a role from a user. One transaction.
@@ -269,13 +270,14 @@ pub async fn withdraw_role(
             Err(Error::not_found(Noun::Role, role))
         }
     };
-    change_roles(database, administration, (name, None), permitted).await
+    change_roles(database, administration, name, None, permitted).await
 }
 
 async fn change_roles(
     database: &Database,
     administration: &Administration,
-    (name, given): (&str, Option<&Role>),
+    name: &str,
+    given: Option<&Role>,
     decide: impl Fn(&User) -> Result<RoleSet>,
 ) -> Result<()> {
     let tenant = &administration.tenant;
@@ -336,14 +338,15 @@ pub(crate) async fn audit_user(
     name: &str,
     changes: Vec<AttributeChange>,
 ) -> Result<()> {
-    audit(client, administration, ("User", "User update"), name.to_owned(), changes).await
+    audit(client, administration, "User", "User update", name.to_owned(), changes).await
 }
 
 /// Does the same as [`audit_user`] for any kind of record.
 pub(crate) async fn audit(
     client: &impl GenericClient,
     administration: &Administration,
-    (type_, activity): (&'static str, &'static str),
+    type_: &'static str,
+    activity: &'static str,
     source: String,
     changes: Vec<AttributeChange>,
 ) -> Result<()> {

@@ -43,7 +43,7 @@ const MOST_NAMED: i64 = 1000;
 /// Creates the groups of U-10 in a new tenant, as part of the transaction that creates the tenant.
 pub(crate) async fn insert_default_groups(client: &impl GenericClient, tenant: &TenantId) -> Result<()> {
     for (name, roles) in default_groups() {
-        insert(client, tenant, (name, &roles), (None, &DevicePermissions::default())).await?;
+        insert(client, tenant, name, &roles, None, &DevicePermissions::default()).await?;
     }
     Ok(())
 }
@@ -77,8 +77,10 @@ pub async fn ensure_default_groups(database: &Database) -> Result<()> {
 async fn insert(
     client: &impl GenericClient,
     tenant: &TenantId,
-    (name, roles): (&str, &RoleSet),
-    (description, permissions): (Option<&str>, &DevicePermissions),
+    name: &str,
+    roles: &RoleSet,
+    description: Option<&str>,
+    permissions: &DevicePermissions,
 ) -> Result<GroupId> {
     let roles: Vec<&str> = roles.names().collect();
     let inserted = client
@@ -103,8 +105,8 @@ fn duplicate(error: Error, name: &str) -> Error {
 /// `Duplicate` when the name is in use, `NotFound` when the tenant does not exist.
 pub async fn insert_group(database: &Database, tenant: &TenantId, new: &NewGroup) -> Result<Group> {
     change(database, async |transaction, _| {
-        let more = (new.description.as_deref(), &new.permissions);
-        let id = insert(transaction, tenant, (&new.name, &RoleSet::default()), more).await?;
+        let (roles, description) = (RoleSet::default(), new.description.as_deref());
+        let id = insert(transaction, tenant, &new.name, &roles, description, &new.permissions).await?;
         read_whole(transaction, tenant, id).await
     })
     .await
@@ -253,7 +255,7 @@ pub async fn assign_role(
     id: GroupId,
     role: &Role,
 ) -> Result<()> {
-    change_roles(database, administration, (id, Some(role)), |group| Ok(group.roles.with(&role.name))).await
+    change_roles(database, administration, id, Some(role), |group| Ok(group.roles.with(&role.name))).await
 }
 
 /// Withdraws a role from a group. One transaction.
@@ -274,13 +276,14 @@ pub async fn withdraw_role(
         true => Ok(group.roles.without(role)),
         false => Err(Error::not_found(Noun::Role, role)),
     };
-    change_roles(database, administration, (id, None), decide).await
+    change_roles(database, administration, id, None, decide).await
 }
 
 async fn change_roles(
     database: &Database,
     administration: &Administration,
-    (id, given): (GroupId, Option<&Role>),
+    id: GroupId,
+    given: Option<&Role>,
     decide: impl Fn(&Group) -> Result<RoleSet>,
 ) -> Result<()> {
     let tenant = &administration.tenant;
@@ -307,7 +310,7 @@ async fn audit_group(
     id: GroupId,
     changes: Vec<AttributeChange>,
 ) -> Result<()> {
-    audit(client, administration, ("Group", "Group update"), id.to_string(), changes).await
+    audit(client, administration, "Group", "Group update", id.to_string(), changes).await
 }
 
 /// Returns the members of a locked group, whose rights a change of the group affects. For a very large group it returns

@@ -203,7 +203,15 @@ pub async fn list_users(
         SubusersCount::Told => format!("{COLUMNS}, {SUBUSERS}"),
         SubusersCount::Omitted => COLUMNS.to_owned(),
     };
-    read_page(database, tenant, (filtered, "u.tenant, u.name", U_NAME), (&columns, page)).await
+    read_page(
+        database,
+        tenant,
+        filtered,
+        NameColumns { key: "u.tenant, u.name", order: U_NAME },
+        &columns,
+        page,
+    )
+    .await
 }
 
 /// Returns a page of the members of a group, by ascending name. The caller ensures that the group exists.
@@ -218,7 +226,23 @@ pub async fn list_members(
 ) -> Result<Page<User>> {
     let mut filtered = Filtered::new("group_members m", "m.tenant", tenant.as_str());
     filtered.and("m.group_id = $", group.0);
-    read_page(database, tenant, (filtered, "m.tenant, m.user_name", MEMBER_NAME), (COLUMNS, page)).await
+    read_page(
+        database,
+        tenant,
+        filtered,
+        NameColumns { key: "m.tenant, m.user_name", order: MEMBER_NAME },
+        COLUMNS,
+        page,
+    )
+    .await
+}
+
+/// The columns of a table that name its users.
+struct NameColumns {
+    /// Tenant and name of a user.
+    key: &'static str,
+    /// The name in the order of the page.
+    order: &'static str,
 }
 
 /// Selects the names of the page first and then reads these users, because reading a whole user is too expensive for
@@ -226,12 +250,14 @@ pub async fn list_members(
 async fn read_page(
     database: &Database,
     tenant: &TenantId,
-    (mut filtered, key, name): (Filtered, &str, &'static str),
-    (columns, page): (&str, &PageRequest),
+    mut filtered: Filtered,
+    names: NameColumns,
+    columns: &str,
+    page: &PageRequest,
 ) -> Result<Page<User>> {
     let client = database.reader().await?;
     let count = filtered.total(&client, page.total).await?;
-    let keys = filtered.page(key, Order::Name(name), page);
+    let keys = filtered.page(names.key, Order::Name(names.order), page);
     let statement = format!(
         "WITH page (tenant, name) AS ({keys}) \
         SELECT {columns} FROM page JOIN users u ON u.tenant = page.tenant AND u.name = page.name ORDER BY {U_NAME}"

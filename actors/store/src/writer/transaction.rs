@@ -6,14 +6,14 @@ use deadpool_postgres::Object;
 use platform_model::alarm::Alarm;
 use platform_model::error::Result;
 use platform_model::event::Event;
-use platform_model::id::{BinaryId, ManagedObjectId, TenantId};
+use platform_model::id::TenantId;
 use platform_model::managed_object::ManagedObject;
 use tokio_postgres::Statement;
 
 use super::{Change, Write, Written};
 use crate::alarms::{self, AlarmUpdate, SentAlarm};
 use crate::events::{self, SentEvent, ShownSource};
-use crate::inventory::binaries;
+use crate::inventory::binaries::{self, UploadOfObject};
 use crate::inventory::managed_objects::{self, ManagedObjectUpdate};
 use crate::measurements::{self, SentMeasurements};
 use crate::modules::leases;
@@ -33,7 +33,7 @@ struct ByKind<'a> {
     event_updates: Vec<(&'a TenantId, &'a Event)>,
     to_queue: Vec<(&'a TenantId, &'a ToQueue)>,
     operation_updates: Vec<(&'a TenantId, &'a OperationUpdate)>,
-    uploads: Vec<(&'a TenantId, ManagedObjectId, BinaryId)>,
+    uploads: Vec<UploadOfObject<'a>>,
 }
 
 impl<'a> ByKind<'a> {
@@ -54,11 +54,15 @@ impl<'a> ByKind<'a> {
                 Change::UpdateOperation(tenant, update) => by.operation_updates.push((tenant, update)),
                 Change::InsertBinary(tenant, object, binary) => {
                     by.new_objects.push((tenant, object));
-                    by.uploads.extend(object.id.map(|id| (tenant, id, *binary)));
+                    by.uploads.extend(object.id.map(|object| UploadOfObject {
+                        tenant,
+                        object,
+                        binary: *binary,
+                    }));
                 }
                 Change::ReplaceBinary(tenant, update, binary) => {
                     by.object_updates.push((tenant, update));
-                    by.uploads.push((tenant, update.id, *binary));
+                    by.uploads.push(UploadOfObject { tenant, object: update.id, binary: *binary });
                 }
             }
         }
@@ -124,7 +128,12 @@ pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec
         events::update_events(client, &statements.update_events, &by.event_updates),
         operations::insert_operations(client, &statements.queue_operations, &by.to_queue),
         operations::update_operations(client, &statements.update_operations, &by.operation_updates),
-        binaries::attach_binaries(client, statements.attach_binaries(), &by.uploads),
+        binaries::attach_binaries(
+            client,
+            &statements.delete_replaced_binaries,
+            &statements.attach_uploads,
+            &by.uploads,
+        ),
         bracket("COMMIT"),
     );
     // The results are checked in the order of sending, because errors after the first one are its consequence.
@@ -204,9 +213,5 @@ impl Statements {
             delete_replaced_binaries: client.prepare_cached(binaries::DELETE_REPLACED).await?,
             attach_uploads: client.prepare_cached(binaries::ATTACH).await?,
         })
-    }
-
-    fn attach_binaries(&self) -> (&Statement, &Statement) {
-        (&self.delete_replaced_binaries, &self.attach_uploads)
     }
 }

@@ -34,7 +34,8 @@ impl Heartbeat {
         ids: &Arc<Vec<String>>,
         notes: &Arc<AvailabilityRecord>,
         silence: Silence,
-        (kind, every): (Kind, Duration),
+        kind: Kind,
+        every: Duration,
     ) -> Self {
         let (sender, turns) = mpsc::unbounded_channel();
         let turns = Arc::new(Mutex::new(turns));

@@ -84,7 +84,7 @@ pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report
     let watcher = watcher::open(&bench.target, &ids, &notes).await?;
 
     let window = bench.open_window();
-    let heartbeat = Heartbeat::start(user.target(), &ids, &notes, silence, (settings.sends.kind(), every));
+    let heartbeat = Heartbeat::start(user.target(), &ids, &notes, silence, settings.sends.kind(), every);
     Progress::pass("all devices speak", Instant::now() + every + every / 2).await;
     heartbeat.silence();
     let all_reported = interval + CHECKED_EVERY + LATE_REPORTS;
