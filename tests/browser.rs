@@ -1,4 +1,4 @@
-//! A hosted web application in the system's Chromium (W-17); tests/browser/README.md tells more.
+//! A hosted web application in the system's Chromium (W-17); tests/browser/README.md explains the test.
 //!
 //! Where Node or Chromium is missing this test says so and passes, unless `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
 

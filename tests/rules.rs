@@ -1,5 +1,5 @@
-//! The rules of the API ([docs/rules.md](../docs/rules.md)): each code that is cited is defined there, each that is defined is
-//! cited, and help for people at a terminal cites none.
+//! Tests the rules of the API ([docs/rules.md](../docs/rules.md)): each cited code is defined there, each defined code
+//! is cited, and the help of the commands cites none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const RULES: &str = "docs/rules.md";
-/// Where rules are cited.
+/// The directories and files in which rules are cited.
 const PLACES: [&str; 6] = ["src", "actors", "loadtest", "sql", "tests", "docs"];
 /// Kinds of files that people read and write.
 const KINDS: [&str; 6] = ["rs", "sql", "md", "html", "mjs", "toml"];
-/// Directories that hold nothing of this project, or nothing anybody wrote.
+/// Directories that contain nothing of this project, or only generated files.
 const FOREIGN: [&str; 2] = ["target", "node_modules"];
 
 #[test]

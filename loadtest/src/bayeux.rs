@@ -49,7 +49,7 @@ pub(crate) fn connect(client_id: &str, connection_type: &str) -> String {
 /// Returns the `clientId` of a handshake response.
 ///
 /// # Errors
-/// As [`expect_success`], and when the reply has no `clientId`.
+/// Fails like [`expect_success`], and if the reply has no `clientId`.
 pub(crate) fn client_id(answer: &[u8]) -> Result<String, Error> {
     let reply = successful_reply(HANDSHAKE, answer)?;
     reply.client_id.ok_or(Error::Bayeux { channel: HANDSHAKE, reason: "no clientId".to_owned() })

@@ -117,7 +117,7 @@ impl Connection {
     /// with another status than 200 is awaited completely; [`Self::receive`] returns it.
     ///
     /// # Errors
-    /// As [`Self::receive`].
+    /// Fails like [`Self::receive`].
     pub(crate) async fn beginning(&mut self) -> Result<Beginning, Error> {
         while !self.parser.has_head() {
             poll_fn(|context| self.poll_read_some(context)).await?;
@@ -131,7 +131,8 @@ impl Connection {
     /// Sends a request and waits for its response, at most a minute.
     ///
     /// # Errors
-    /// As [`Self::send`] and [`Self::receive`], within [`Error::During`]; [`Error::Timeout`].
+    /// Fails like [`Self::send`] and [`Self::receive`] (the error is inside [`Error::During`]), and with
+    /// [`Error::Timeout`].
     pub(crate) async fn call(&mut self, step: &'static str, request: &[u8]) -> Result<Response<'_>, Error> {
         self.call_within(RESPONSE_TIMEOUT, step, request).await
     }
@@ -139,7 +140,7 @@ impl Connection {
     /// Sends a request as [`Self::call`] does, with a longer timeout.
     ///
     /// # Errors
-    /// As [`Self::call`].
+    /// Fails like [`Self::call`].
     pub(crate) async fn call_within(
         &mut self,
         limit: Duration,

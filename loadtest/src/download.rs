@@ -38,7 +38,7 @@ impl Downloader {
     /// Connects.
     ///
     /// # Errors
-    /// As [`Target::open_stream`].
+    /// Fails like [`Target::open_stream`].
     pub(crate) async fn open(target: &Target) -> Result<Self, Error> {
         Ok(Self { stream: target.open_stream().await?, buffer: vec![0; BUFFER] })
     }

@@ -169,7 +169,7 @@ impl Target {
     /// sockets in TIME_WAIT would occupy the ports of the next run.
     ///
     /// # Errors
-    /// As [`Self::connect`].
+    /// Fails like [`Self::connect`].
     pub(crate) async fn open_stream(&self) -> Result<TcpStream, Error> {
         let socket = if self.address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         socket.set_nodelay(true)?;

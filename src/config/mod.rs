@@ -130,7 +130,7 @@ pub struct Settings {
           value_parser = count(1..=1000))]
     pub read_connections: usize,
 
-    /// Database connections for look-ups of devices and log-ins, and for background jobs
+    /// Database connections for writes outside of the group commit, for look-ups, and for background jobs
     #[arg(long, env = "PLATFORM_JOB_CONNECTIONS", value_name = "CONNECTIONS", default_value = "4",
           value_parser = count(1..=1000))]
     pub job_connections: usize,

@@ -167,7 +167,7 @@ impl RestCaller {
     /// Makes a call for a row. The call of a row that overlaps others carries its turn (S-03a).
     ///
     /// # Errors
-    /// As [`RestCaller::call`].
+    /// Fails like [`RestCaller::call`].
     pub(crate) async fn call_in_turn(&self, call: Call, turn: Option<Turn>) -> Result<RestResponse, Refusal> {
         let request = self.request(call)?;
         if let Some(turn) = turn {
@@ -181,7 +181,7 @@ impl RestCaller {
     /// longer current, the call is routed as usual.
     ///
     /// # Errors
-    /// As [`RestCaller::call`].
+    /// Fails like [`RestCaller::call`].
     pub(crate) async fn measure(&self, body: Vec<u8>, turn: Option<Turn>) -> Result<(), Refusal> {
         let RestRoutes { platform, authenticator, of_measurements, .. } = &self.routes;
         let known = self.caller.goes_beyond_bootstrap() && authenticator.is_current(&self.caller);
@@ -198,7 +198,7 @@ impl RestCaller {
     /// Makes a call that changes an operation only if it is in this status (H-07).
     ///
     /// # Errors
-    /// As [`RestCaller::call`]; with 409 when the operation is in another status.
+    /// Fails like [`RestCaller::call`], and with 409 if the operation has another status.
     pub(crate) async fn call_only_from(
         &self,
         call: Call,

@@ -27,7 +27,7 @@ pub(super) struct ResponseBody {
 }
 
 impl ResponseBody {
-    /// Creates the body. `to_head` tells whether the request was a HEAD, whose response has a length and no body.
+    /// Creates the body. `to_head` says whether the request was a HEAD, whose response has a length and no body.
     pub(super) fn new(
         response: hyper::Response<Incoming>,
         to_head: bool,

@@ -1,4 +1,4 @@
-//! Who may: tenants, users and groups, their credentials and tokens, the registration of devices.
+//! The tests of accounts: tenants, users and groups, their credentials and tokens, the registration of devices.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]

@@ -1,4 +1,4 @@
-//! What is held open or spoken in lines: long polls on both transports, WebSockets, the CSV protocol, TLS.
+//! The tests of notifications and transports: long polls on both transports, WebSockets, the CSV protocol, TLS.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]

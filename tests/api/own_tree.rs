@@ -22,7 +22,7 @@ impl Plant {
         let server = TestServer::shared().await;
         let (admin, device) = (server.admin(), server.device_user("g1").await);
         let agent = create_agent(&device, "gateway").await;
-        // The owner of a gateway owns what hangs on it, whoever made that.
+        // The owner of a gateway also owns everything below it, whoever created that.
         let sensor = create_below(&admin, &agent, "sensor").await;
         let foreign = create_agent(&admin, "other").await;
         Self { _server: server, admin, device, agent, sensor, foreign }

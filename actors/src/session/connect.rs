@@ -1,6 +1,6 @@
-//! The parked connect of a session (B-10 to B-13, B-22).
+//! The held connect of a session, which is called *parked* here (B-10 to B-13, B-22).
 //!
-//! A connect waits as a parked sender, not as an open handler. When its transport drops the receiver, the batch stays
+//! A held connect is a stored sender, not an open handler. When its transport drops the receiver, the batch stays
 //! in the queue for the next connect.
 
 use std::sync::Arc;
@@ -212,7 +212,7 @@ impl Handler<Written> for SessionActor {
 }
 
 impl SessionActor {
-    /// Parks a connect, or completes it at once when notifications are queued.
+    /// Holds a connect, or answers it at once if notifications are queued.
     fn park(&mut self, parked: Parked, hold: Duration, ctx: &mut SessionContext) {
         self.parked = Some(parked);
         self.due = Instant::now() + hold;

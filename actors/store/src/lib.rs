@@ -57,7 +57,7 @@ const FIND_GREATEST_ID: &str = include_str!("../../../sql/queries/deployment/fin
 pub struct Connections {
     /// The connections for reads of consoles and other clients.
     pub reads: usize,
-    /// The connections for device actors that load data.
+    /// The connections for writes outside of the group commit, for look-ups, and for background jobs.
     pub devices: usize,
 }
 
@@ -175,7 +175,8 @@ impl Database {
         self.take(&self.reads).await
     }
 
-    /// Returns a connection for a device actor that loads data.
+    /// Returns a connection for a write outside of the group commit, a look-up, or a background job. It is not taken
+    /// from the connections for reads of clients.
     pub async fn loader(&self) -> Result<Connection> {
         self.take(&self.devices).await
     }

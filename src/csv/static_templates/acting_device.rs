@@ -87,7 +87,7 @@ impl Engine<'_> {
     /// Creates the object of the acting device, if there is none.
     ///
     /// # Errors
-    /// As [`Engine::own_device`]; 403 for a device the caller may not see.
+    /// Fails like [`Engine::own_device`], and with 403 if the caller may not see the device.
     pub(super) async fn introduce(&self, name: Option<&str>, type_: Option<&str>) -> Result<(), Refusal> {
         let serial = self.serial()?;
         if self.device_of(serial).await?.is_some() {

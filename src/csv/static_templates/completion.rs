@@ -61,7 +61,7 @@ impl<'r> Completion<'r> {
     /// Parses the parameters for an operation known by its id. Of several fragments the first of H-08 counts.
     ///
     /// # Errors
-    /// As [`Completion::parse`].
+    /// Fails like [`Completion::parse`].
     pub(super) fn of_operation(
         operation: &QueuedOperation,
         arguments: Arguments<'r>,

@@ -1,5 +1,5 @@
-//! How tokens become invalid: when they expire (T-04), with their client and with their user, at every server and on
-//! open connections.
+//! Tests that tokens become invalid when they expire (T-04), with their client and with their user, at every server
+//! and on open connections.
 
 use std::time::{Duration, Instant};
 

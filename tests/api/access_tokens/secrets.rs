@@ -1,4 +1,4 @@
-//! What the database stores of tokens and secrets, and for how long (T-08).
+//! Tests what the database stores of tokens and secrets, and for how long (T-08).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Who may read and write alarms (docs/rules.md#alarms).
+//! Tests who may read and write alarms (docs/rules.md#alarms).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Which tenants see an application, and which of its members (W-05 to W-07).
+//! Tests which tenants see an application, and which of its members (W-05 to W-07).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Who may read and write audit records (docs/rules.md#audit; U-12).
+//! Tests who may read and write audit records (docs/rules.md#audit; U-12).
 
 use serde_json::json;
 

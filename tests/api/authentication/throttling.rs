@@ -109,7 +109,7 @@ async fn success_clears_the_failures_of_the_account() {
 
     for n in 0..4 {
         guess_wrong(&server, "admin", HERE, 1).await;
-        // What is remembered is remembered by host.
+        // Verified credentials are cached per host, so a new host has the password verified.
         let request = admin.request("GET", OBJECTS).header("Host", &format!("h{n}.example.com"));
         assert_eq!(request.send().await.status, 200, "{n}");
     }
@@ -362,7 +362,7 @@ async fn right_secret_that_the_server_made_waits_for_nobodys_guesses() {
     refused(&server, "device_n1", ELSEWHERE).await;
 
     for from in [HERE, ELSEWHERE, "192.0.2.77"] {
-        // What is remembered is remembered by host.
+        // Verified credentials are cached per host, so a new host has the password verified.
         let host = format!("h{}.example.com", from.len());
         let device = guess(&server, "device_n1", from, secret);
         assert_eq!(device.request("GET", OBJECTS).header("Host", &host).send().await.status, 200, "{from}");

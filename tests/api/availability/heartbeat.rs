@@ -1,4 +1,4 @@
-//! Which requests count as a message of a device.
+//! Tests which requests count as a message of a device.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! How often heartbeats are stored.
+//! Tests how often heartbeats are stored.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! When operations are created, and the notifications about them (K-01, K-02, K-06, K-10; B-04, B-06).
+//! Tests when operations are created, and which notifications report them (K-01, K-02, K-06, K-10; B-04, B-06).
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ async fn total_duration_is_that_of_the_ramp() {
 
     let created = operations(server.database()).await;
     let took = (created[499].at - created[0].at).as_seconds_f64();
-    // Never shorter, but for the lateness of the first. How much longer depends on who else uses the machine.
+    // The ramp is never shorter, except by the lateness of the first step. A busy machine makes it longer.
     assert!(took > 4.99 - 1.0, "{took}");
     assert_each_has_one(server.database(), 500).await;
 }

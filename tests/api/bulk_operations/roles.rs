@@ -1,4 +1,4 @@
-//! Who may read and write bulk operations (docs/rules.md#bulk-operations).
+//! Tests who may read and write bulk operations (docs/rules.md#bulk-operations).
 
 use serde_json::json;
 

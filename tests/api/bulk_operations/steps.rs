@@ -1,4 +1,4 @@
-//! Steps that meet a database that is away, or devices that are being deleted (K-05, K-11).
+//! Tests steps while the database is unreachable, and steps for devices that are being deleted (K-05, K-11).
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{OBJECTS, SECRET, counts, fleet, register, upload};
 use crate::harness::{TestServer, member_texts};
 
-/// Every device is there once and whole: user, membership, object, external id.
+/// Asserts that every device exists once and complete: user, membership, object, external id.
 async fn assert_whole(server: &TestServer, count: i64) {
     let whole = "SELECT count(*) FROM users u \
         JOIN group_members m ON m.tenant = u.tenant AND m.user_name = u.name \

@@ -1,4 +1,4 @@
-//! Which pages of other sites may read responses (C-16).
+//! Tests which pages of other sites may read responses (C-16).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! How often an address may ask for credentials (E-06).
+//! Tests how often an address may ask for credentials (E-06).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Who may read entry resources, and as what.
+//! Tests who may read entry resources, and with which media type.
 
 use crate::harness::{MEDIA, TestServer};
 

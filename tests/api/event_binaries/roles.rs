@@ -1,4 +1,4 @@
-//! Who may read and write files of events (V-08, U-12).
+//! Tests who may read and write files of events (V-08, U-12).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Who may read and write events (docs/rules.md#events; U-12).
+//! Tests who may read and write events (docs/rules.md#events; U-12).
 
 use serde_json::json;
 

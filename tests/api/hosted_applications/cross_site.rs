@@ -213,7 +213,7 @@ async fn files_of_applications_may_be_read_by_every_page_without_stored_credenti
 
     for origin in ["null", "https://evil.example.org", "https://dash.example.org"] {
         for path in ["/apps/web/a.js", "/apps/web/a.woff2"] {
-            // As a browser asks for modules and fonts of a page without an origin.
+            // A browser requests modules and fonts of a page without an origin like this.
             let headers = [("Origin", origin), ("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "script")];
             let answer = get_with(&server.stranger(), path, &headers).await;
             assert_eq!((answer.status, allowed(&answer)), (200, (Some("*".into()), None)), "{origin} {path}");

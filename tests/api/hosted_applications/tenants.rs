@@ -1,4 +1,4 @@
-//! Who is served: tenants that own the application or subscribe to it.
+//! Tests that an application is served only for tenants that own it or subscribe to it.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Who may read and write external ids (D-04, I-06, U-12).
+//! Tests who may read and write external ids (D-04, I-06, U-12).
 
 use serde_json::json;
 

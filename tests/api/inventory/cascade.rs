@@ -27,7 +27,7 @@ fn device() -> Value {
     json!({"name": "d", "plat_IsDevice": {}})
 }
 
-/// Which of these objects are still there.
+/// Returns which of these objects still exist.
 async fn left(caller: &Caller, ids: &[&String]) -> Vec<bool> {
     let mut left = Vec::new();
     for id in ids {

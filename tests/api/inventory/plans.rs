@@ -1,4 +1,4 @@
-//! How PostgreSQL runs the statements behind every list: never by reading a large table from end to end (P-03, P-07, I-07).
+//! Tests that PostgreSQL never reads a large table from end to end for a page of a list (P-03, P-07, I-07).
 //!
 //! `auto_explain` writes the plan of each statement, as it was run, into the log of PostgreSQL.
 

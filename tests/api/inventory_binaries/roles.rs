@@ -1,4 +1,4 @@
-//! Who may read and write binaries (I-05).
+//! Tests who may read and write binaries (I-05).
 
 use serde_json::json;
 

@@ -96,7 +96,7 @@ async fn chunked_body_that_never_ends_is_413() {
         }
         let line_of_text = [vec![b'y'; 998], b"\r\n".to_vec()].concat().repeat(100);
         let chunk = [&b"186a0\r\n"[..], &line_of_text, b"\r\n"].concat();
-        // Fewer than would block a connection that is no longer read.
+        // These are fewer bytes than would block a connection that is no longer read.
         for _ in 0..17 {
             connection.send(&chunk).await;
         }

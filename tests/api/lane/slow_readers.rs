@@ -171,7 +171,7 @@ async fn answer_that_is_read_slowly_comes_whole() {
         let mut came = 0;
         let begun = std::time::Instant::now();
         loop {
-            // As a whole, this takes longer than the time in which a byte must be read.
+            // The whole response takes longer than the time within which a byte must be read.
             if begun.elapsed() < Duration::from_secs(4) {
                 sleep(Duration::from_millis(100)).await;
             }

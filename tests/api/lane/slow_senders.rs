@@ -77,7 +77,7 @@ async fn body_that_comes_slowly_and_steadily_is_taken() {
         let request = Sample::to(INVENTORY, body.clone());
         let mut conversation = Conversation::open(side.address).await;
         conversation.send(request.head()).await;
-        // As a whole, the pauses are longer than allowed.
+        // The sum of the pauses is longer than allowed.
         for piece in body.as_bytes().chunks(500) {
             sleep(Duration::from_millis(400)).await;
             conversation.send(piece).await;

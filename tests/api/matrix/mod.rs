@@ -1,5 +1,5 @@
-//! Who may do what, for every route: `expected.txt` holds a row per route and method with the status each kind of caller
-//! gets. A route that is not in it fails the test.
+//! Tests who may do what on every route: `expected.txt` has a row for each route and method, with the status that each
+//! kind of caller gets. The test fails if a route is not in it.
 
 mod fixture;
 mod full_disk;

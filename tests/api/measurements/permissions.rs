@@ -1,4 +1,4 @@
-//! Who may write, read and delete measurements (docs/rules.md#measurements; U-12, P-07, I-05, I-06, G-01).
+//! Tests who may write, read and delete measurements (docs/rules.md#measurements; U-12, P-07, I-05, I-06, G-01).
 
 use serde_json::{Value, json};
 

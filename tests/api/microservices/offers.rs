@@ -1,4 +1,4 @@
-//! Which callers may subscribe which tenants to which applications (Z-03).
+//! Tests which callers may subscribe which tenants to which applications (Z-03).
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! How what happens in a tenant reaches its event-processing modules, and what these tell reaches sessions (Q-06, Q-19, M-04,
+//! Tests how changes reach a tenant's modules, and how the rows of modules reach sessions (Q-06, Q-19, M-04,
 //! B-05); and on what their writes depend.
 
 mod channels;

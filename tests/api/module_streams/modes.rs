@@ -1,4 +1,4 @@
-//! Which writes modules see, in which mode: PERSISTENT, QUIESCENT, TRANSIENT and CEP (M-02 to M-04, Q-06).
+//! Tests which writes modules see, in which mode: PERSISTENT, QUIESCENT, TRANSIENT and CEP (M-02 to M-04, Q-06).
 
 use serde_json::{Value, json};
 

@@ -57,7 +57,7 @@ async fn clock_that_was_set_back_does_not_let_an_operation_overtake() {
     let admin = server.admin();
     let agent = create_agent(&admin, "gateway").await;
     let first = queue(&admin, &agent).await;
-    // As if the clock had been an hour ahead.
+    // The time of the row is set as if the clock had been an hour ahead.
     let ahead = "UPDATE operations SET created_at = created_at + interval '1 hour'";
     server.database().execute(ahead, &[]).await;
 

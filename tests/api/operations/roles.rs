@@ -1,4 +1,4 @@
-//! Who may queue, read and change operations (docs/rules.md#operations; I-06).
+//! Tests who may queue, read and change operations (docs/rules.md#operations; I-06).
 
 use serde_json::json;
 

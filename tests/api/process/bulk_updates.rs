@@ -1,4 +1,4 @@
-//! `kill -9` in the middle of a bulk update of alarms: it goes on, and changes nothing twice.
+//! `kill -9` in the middle of a bulk update of alarms: the update continues, and changes nothing twice.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ const ALARMS: i64 = 12_000;
 /// How long a bulk update may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// The status of a PUT, when it was answered.
+/// The status of the response to a PUT; `None` if there was no response.
 type Asked = tokio::task::JoinHandle<Option<u16>>;
 
 /// A process on a database that is not its own, so that it survives the process.

@@ -1,5 +1,5 @@
-//! How long a session keeps notifications that its client does not fetch (docs/rules.md#sessions-and-messages; B-10,
-//! B-12).
+//! Tests how long a session keeps notifications that its client does not fetch
+//! (docs/rules.md#sessions-and-messages; B-10, B-12).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Who may listen (B-01, B-18, U-16).
+//! Tests who may subscribe to which channels (B-01, B-18, U-16).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Who may call a microservice: every user of a tenant that owns it or subscribes to it.
+//! Tests who may call a microservice: every user of a tenant that owns it or subscribes to it.
 
 use serde_json::json;
 

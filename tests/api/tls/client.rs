@@ -73,7 +73,7 @@ impl Encrypted {
     /// Returns the content of the next record; nothing at the end.
     ///
     /// # Errors
-    /// When the end comes without a farewell.
+    /// The connection ended without a close alert.
     pub(super) async fn record(&mut self) -> std::io::Result<String> {
         let mut buffer = vec![0; 32 << 10];
         let count = soon("a record", self.0.read(&mut buffer)).await?;

@@ -11,7 +11,7 @@ use crate::harness::{ADMIN_PASSWORD, Caller, TestServer};
 
 const ALARMS: &str = "/alarm/alarms";
 
-/// Wrong passwords are part of these tests, and shall cost no time.
+/// Starts a server that delays no wrong password, because these tests send some.
 async fn server() -> TestServer {
     TestServer::start_with(|settings| {
         settings.limits.free_guesses_per_account = 1_000_000;

@@ -1,4 +1,4 @@
-//! Which role each request needs (U-04), and device permissions of users (U-12).
+//! Tests which role each request needs (U-04), and device permissions of users (U-12).
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! Somebody who signs tokens. ring signs with 2048 bits and more; what is smaller is raised to the private exponent here.
+//! An issuer that signs tokens with keys of any size. `ring` signs only with 2048 bits and more, so the signatures of
+//! smaller keys are computed here.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};

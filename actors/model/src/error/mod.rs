@@ -1,4 +1,4 @@
-//! The errors of the platform, by kind and without status codes: only `http/error.rs` of `platform` turns kinds into
+//! The errors of the platform, by kind and without status codes: only `src/http/error` of `platform` turns kinds into
 //! responses.
 
 #[cfg(feature = "postgres")]

@@ -35,7 +35,7 @@ pub struct Watched {
 }
 
 /// Stores how long ago devices were heard and returns those that are watched. One statement. The rows must be sorted,
-/// so that two processes that hear the same devices lock them in the same order.
+/// so that two processes that record messages of the same devices lock them in the same order.
 ///
 /// # Errors
 /// `Contended`, `Unavailable` or `Database`.

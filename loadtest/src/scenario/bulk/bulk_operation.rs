@@ -90,7 +90,7 @@ impl BulkOperation {
     /// Waits until it is COMPLETED; `None` when that takes more than a minute longer than twice its ramp.
     ///
     /// # Errors
-    /// As [`Self::look`].
+    /// Fails like [`Self::look`].
     pub(super) async fn completed(&mut self, settings: &Bulk) -> Result<Option<BulkProgress>, Error> {
         let ramp = Duration::from_secs_f64(settings.ramp * f64::from(settings.devices));
         let limit = Instant::now() + ramp * 2 + GRACE;

@@ -1,4 +1,4 @@
-//! Pages of other sites (C-16): what they may send, and whether they may read the answer.
+//! Pages of other sites (C-16): what they may send, and whether they may read the response.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ const ORIGINS: [&str; 8] = [
     "https://\u{e4}.example",
 ];
 
-/// As a page may send them: without asking first, and not.
+/// Returns requests as a page of a browser sends them: some that need no preflight request, and some that need one.
 fn requests() -> Vec<Sample> {
     vec![
         Sample::idle(),

@@ -3,7 +3,7 @@
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;
 
-/// As browsers begin a socket.
+/// The headers with which a browser opens a WebSocket.
 const SOCKET: [&str; 4] = [
     "Upgrade: websocket",
     "Connection: Upgrade",
