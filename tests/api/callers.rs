@@ -5,16 +5,13 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::harness::{
-    ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, Caller, TestDatabase, TestServer, eventually, eventually_within, soon,
+    ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, Caller, OBJECTS, TestDatabase, TestServer, eventually,
+    eventually_within, soon,
 };
-
-const OBJECTS: &str = "/inventory/managedObjects";
 
 /// A server that knows a tenant `t7` with the domain `plant7.example.com`, and one object in each tenant.
 async fn two_tenants() -> TestServer {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("t7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("t7", "plant7.example.com").await;
     server.admin().create(OBJECTS, &json!({"name": "in main"})).await;
     server.caller("t7/admin", ADMIN_PASSWORD).create(OBJECTS, &json!({"name": "in t7"})).await;
     server
@@ -66,9 +63,7 @@ async fn tenant_id_as_host_label_with_a_bare_user_name_is_403() {
     let server = two_tenants().await;
 
     let request = server.admin().request("GET", OBJECTS).header("Host", "t7.example.com");
-    let answer = request.send().await;
-
-    assert_eq!((answer.status, answer.error().as_str()), (403, "security/Forbidden"), "{}", answer.text);
+    request.send().await.expect_error(403, "security/Forbidden");
 }
 
 #[tokio::test]
@@ -128,10 +123,13 @@ async fn scheme_of_credentials_is_understood_in_any_case() {
     let server = TestServer::start().await;
     let authorization = server.admin().authorization().unwrap().replace("Basic", "basic");
 
-    let answer =
-        server.stranger().request("GET", OBJECTS).header("Authorization", &authorization).send().await;
-
-    assert_eq!(answer.status, 200, "{}", answer.text);
+    server
+        .stranger()
+        .request("GET", OBJECTS)
+        .header("Authorization", &authorization)
+        .send()
+        .await
+        .expect(200);
 }
 
 #[tokio::test]
@@ -210,8 +208,7 @@ async fn new_roles_count_at_once() {
 
 #[tokio::test]
 async fn wrong_passwords_cost_other_callers_no_latency() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     admin.read(OBJECTS).await;
     let wrong: Vec<_> = (0..8)
         .map(|n| {

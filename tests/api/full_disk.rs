@@ -20,9 +20,7 @@ fn assert_refused(answer: &Response) {
 
 #[tokio::test]
 async fn writes_are_refused_while_reading_and_deleting_go_on_and_come_back_with_the_room() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let event = admin.create_event(&device, "started").await["self"].as_str().unwrap().to_owned();
 
     server.fill_disk();
@@ -51,9 +49,7 @@ async fn writes_are_refused_while_reading_and_deleting_go_on_and_come_back_with_
 
 #[tokio::test]
 async fn what_stores_nothing_is_taken_on_a_full_disk() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
 
     server.fill_disk();
 
@@ -99,8 +95,7 @@ async fn readiness_and_metrics_tell_of_a_full_disk() {
 
 #[tokio::test]
 async fn bulk_operation_waits_for_room_and_then_goes_on_to_its_end() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 300).await;
     let link = plan(&admin, &bulk_of(&group, 0.01)).await;
     under_way(server.database(), 20).await;
@@ -120,9 +115,7 @@ async fn bulk_operation_waits_for_room_and_then_goes_on_to_its_end() {
 
 #[tokio::test]
 async fn disk_of_another_postgresql_that_is_full_is_told_in_the_same_words() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     fail_inserts(server.database(), "events").await;
     fail_inserts(server.database(), "users").await;
 

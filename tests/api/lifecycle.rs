@@ -4,10 +4,10 @@
 use serde_json::{Value, json};
 
 use crate::harness::{
-    BOOTSTRAP_PASSWORD, Caller, Session, TestDatabase, TestServer, ids, measurement_of, notifications, reply,
+    BOOTSTRAP_PASSWORD, Caller, OBJECTS, Session, TestDatabase, TestServer, ids, measurement_of,
+    notifications, reply,
 };
 
-const OBJECTS: &str = "/inventory/managedObjects";
 const OPERATIONS: &str = "/devicecontrol/operations";
 const REQUESTS: &str = "/devicecontrol/newDeviceRequests";
 const NOTIFICATIONS: &str = "/devicecontrol/notifications";
@@ -205,8 +205,7 @@ impl Agent {
 
     /// PUT of a change of an operation.
     async fn change(&self, operation: &Value, change: &Value) {
-        let answer = self.user.put(&format!("{OPERATIONS}/{}", id_of(operation)), change).await;
-        assert_eq!(answer.status, 200, "{change}: {}", answer.text);
+        self.user.put(&format!("{OPERATIONS}/{}", id_of(operation)), change).await.expect(200);
     }
 }
 

@@ -45,17 +45,14 @@ async fn head_of_readiness_says_that_the_database_is_away() {
 
 #[tokio::test]
 async fn metrics_are_in_the_format_of_prometheus_and_name_no_tenant_or_device() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
     session.receive(1).await;
     let _held = session.hold().await;
 
-    let answer = server.stranger().get("/metrics").await;
+    let answer = server.stranger().get("/metrics").await.expect(200);
 
-    assert_eq!(answer.status, 200);
     assert!(answer.header("Content-Type").unwrap().starts_with("text/plain"));
     for name in [
         "platform_http_request_seconds_count",
@@ -96,9 +93,7 @@ async fn routes_and_statuses_that_nobody_caused_are_not_in_metrics() {
     let database = TestDatabase::create().await;
     let directory = scratch();
     // The metrics of the test process are those of all its servers.
-    let mut command = Program::command(directory.path(), &[]);
-    command.env("PLATFORM_DATABASE_URL", database.url());
-    command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
+    let command = Program::command_on(&database, directory.path());
     let program = Program::serve_with(command);
     let stranger = Caller::new(program.base(), None);
     stranger.get("/alarm/alarms").await;
@@ -129,8 +124,7 @@ async fn everything_comes_back_within_five_seconds_of_the_database() {
 
     postgres.stop();
     let begun = Instant::now();
-    let refused = admin.post("/alarm/alarms", &alarm_of(&device, "hot")).await;
-    assert_eq!(refused.status, 503, "{}", refused.text);
+    let refused = admin.post("/alarm/alarms", &alarm_of(&device, "hot")).await.expect(503);
     assert!(begun.elapsed() < Duration::from_secs(3), "at once, not after {:?}", begun.elapsed());
     assert!(refused.header("Retry-After").unwrap().parse::<u32>().is_ok());
     let ready = async || (server.stranger().get("/health/ready").await.status == 503).then_some(());
@@ -178,8 +172,7 @@ async fn without_a_database_everything_is_answered_at_once() {
         (&unknown, "GET", "/alarm/alarms", json!({})),
     ] {
         let request = caller.request(method, path).accepting_json().json(&body);
-        let answer = within(Duration::from_secs(2), "an answer at once", request.send()).await;
-        assert_eq!(answer.status, 503, "{method} {path}: {}", answer.text);
+        let answer = within(Duration::from_secs(2), "an answer at once", request.send()).await.expect(503);
         assert!(answer.header("Retry-After").is_some(), "{method} {path}");
         assert!(
             !answer.text.contains("host=") && !answer.text.contains("socket"),

@@ -132,8 +132,7 @@ async fn agent_that_listens_is_waited_for() {
 
 #[tokio::test]
 async fn device_that_left_its_agent_has_none() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (agent, device) = (agent_of(&admin, json!({})).await, admin.create_device("pump").await);
     let children = format!("/inventory/managedObjects/{agent}/childDevices");
     admin.create(&children, &json!({"managedObject": {"id": device}})).await;
@@ -147,8 +146,7 @@ async fn device_that_left_its_agent_has_none() {
 
 #[tokio::test]
 async fn device_that_does_not_list_what_is_asked_for_says_so() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let agent = agent_of(&admin, json!({"plat_SupportedOperations": ["plat_Command"]})).await;
     let _held = listening(&admin, &agent).await.hold().await;
     let unknown = json!({"deviceId": agent, "plat_Restart": {}, "plat_Relay": {}, "description": "x"});
@@ -165,8 +163,7 @@ async fn device_that_does_not_list_what_is_asked_for_says_so() {
 
 #[tokio::test]
 async fn older_open_operations_of_the_agent_are_counted_and_the_oldest_is_named() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (agent, device) = (agent_of(&admin, json!({})).await, admin.create_device("pump").await);
     let children = format!("/inventory/managedObjects/{agent}/childDevices");
     admin.create(&children, &json!({"managedObject": {"id": device}})).await;
@@ -187,8 +184,7 @@ async fn older_open_operations_of_the_agent_are_counted_and_the_oldest_is_named(
 
 #[tokio::test]
 async fn operation_that_is_not_pending_has_no_causes() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let agent = agent_of(&admin, json!({})).await;
     let operation = restart_of(&admin, &agent).await;
     admin.put(&format!("{OPERATIONS}/{operation}"), &json!({"status": "EXECUTING"})).await;
@@ -206,7 +202,9 @@ async fn unknown_operation_and_one_of_another_tenant_are_404() {
     let stranger = server.caller("management/admin", crate::harness::ADMIN_PASSWORD);
 
     for (caller, id) in [(server.admin(), "99999999"), (server.admin(), "x"), (stranger, &*operation)] {
-        let answer = caller.get(&format!("{OPERATIONS}/{id}/diagnosis")).await;
-        assert_eq!((answer.status, answer.error().as_str()), (404, "devicecontrol/Not Found"), "{id}");
+        caller
+            .get(&format!("{OPERATIONS}/{id}/diagnosis"))
+            .await
+            .expect_error(404, "devicecontrol/Not Found");
     }
 }

@@ -39,14 +39,12 @@ async fn scope_read_allows_get_and_nothing_that_writes() {
     let reader = client_with(&server, "READ").await.bearer(&server).await;
 
     assert_eq!(reader.get(&object).await.status, 200);
-    let posted = reader.post(OBJECTS, &json!({"name": "x"})).await;
-    assert_eq!((posted.status, posted.error().as_str()), (403, "security/Forbidden"));
+    let posted = reader.post(OBJECTS, &json!({"name": "x"})).await.expect_error(403, "security/Forbidden");
     assert!(posted.message().contains("scope"), "{}", posted.text);
     assert_eq!(reader.put(&object, &json!({"name": "x"})).await.status, 403);
     assert_eq!(reader.delete(&object).await.status, 403);
     assert_eq!(reader.bayeux(REALTIME, &json!([])).await.status, 403);
-    let rows = reader.request("POST", "/s").accepting_json().body("500\n").send().await;
-    assert_eq!(rows.status, 403);
+    reader.request("POST", "/s").accepting_json().body("500\n").send().await.expect(403);
     // Rejected requests do not affect requests that the scope allows.
     assert_eq!(reader.get(&object).await.json()["name"], "pump");
 }
@@ -107,8 +105,7 @@ async fn upgrade_to_a_websocket_needs_the_scope_read() {
 
 #[tokio::test]
 async fn rows_of_csv_need_the_scope_of_their_inner_method() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let template = "10,100,GET,/inventory/managedObjects?pageSize=1\n\
         10,101,POST,/inventory/managedObjects,application/json,application/json,,,\"{\"\"name\"\":\"\"row\"\"}\"\n\
         11,200,,$.name,name\n";
@@ -133,8 +130,7 @@ async fn rows_of_csv_need_the_scope_of_their_inner_method() {
 
 #[tokio::test]
 async fn rows_of_csv_ask_for_no_tokens_and_no_limits() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let template = "10,100,POST,/v1/oauth/accesstokens,application/json,,,,{}\n\
         10,101,GET,/v2/0123456789abcdef0123456789abcdef/limits\n";
     let post = |body: &'static str| {
@@ -154,9 +150,7 @@ async fn measurement_of_a_row_is_stored_in_the_name_of_the_bearer() {
     let device = bearer.create_device("pump").await;
 
     let body = measurement_of(&device, "2024-03-10T02:30:00Z", 1);
-    let created = bearer.post("/measurement/measurements", &body).await;
-
-    assert_eq!(created.status, 201, "{}", created.text);
+    bearer.post("/measurement/measurements", &body).await.expect(201);
 }
 
 #[tokio::test]

@@ -3,14 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{CLIENTS, Client, OBJECTS, client, client_with};
-use crate::harness::{ADMIN_PASSWORD, MEDIA, TestDatabase, TestServer, without};
+use crate::harness::{ADMIN_PASSWORD, MEDIA, TestServer, without};
 
 const ROLE: &str = "ROLE_APPLICATION_MANAGEMENT_ADMIN";
 
 #[tokio::test]
 async fn created_client_is_told_with_its_secret_and_read_without() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let body =
         json!({"name": "dashboard", "scope": "WRITE READ", "clientId": "mine", "clientSecret": "mine"});
 
@@ -63,17 +62,14 @@ async fn wrong_body_is_refused_by_the_name_of_the_member() {
         ("[]", 400, "JSON"),
     ] {
         let request = server.admin().request("POST", CLIENTS).header("Content-Type", "application/json");
-        let answer = request.body(body).send().await;
-        assert_eq!(answer.status, status, "{body}: {}", answer.text);
+        let answer = request.body(body).send().await.expect(status);
         assert!(answer.message().contains(named), "{body}: {}", answer.text);
     }
 }
 
 #[tokio::test]
 async fn clients_are_listed_page_by_page_and_of_the_own_tenant_only() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("t7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("t7", "plant7.example.com").await;
     let foreign = Client::create(&server.caller("t7/admin", ADMIN_PASSWORD), json!({})).await;
     let mut made = Vec::new();
     for _ in 0..7 {
@@ -109,8 +105,7 @@ async fn unknown_client_is_404() {
     assert_eq!(server.admin().delete(&path).await.status, 204);
 
     for path in [&*path, &format!("{CLIENTS}/x"), &format!("{CLIENTS}/%00"), &format!("{CLIENTS}/a%2Fb")] {
-        let answer = server.admin().get(path).await;
-        assert_eq!((answer.status, answer.error().as_str()), (404, "application/Not Found"), "{path}");
+        server.admin().get(path).await.expect_error(404, "application/Not Found");
         assert_eq!(server.admin().delete(path).await.status, 404, "{path}");
     }
 }
@@ -156,9 +151,8 @@ async fn user_of_a_microservice_is_named_by_nobody() {
         VALUES ('main', 'service_ms', true, '{}', now(), 7, 'SERVICE', 'x')";
     database.execute(user, &[]).await;
 
-    let answer = server.admin().post(CLIENTS, &json!({"user": "service_ms"})).await;
+    let answer = server.admin().post(CLIENTS, &json!({"user": "service_ms"})).await.expect(422);
 
-    assert_eq!(answer.status, 422, "{}", answer.text);
     assert!(answer.message().contains("service_ms"), "{}", answer.text);
 }
 
@@ -178,8 +172,7 @@ async fn token_makes_no_client_of_a_wider_scope() {
 
 #[tokio::test]
 async fn media_types_are_those_of_the_interface() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let post = |content_type: &str, accept: &str| {
         let request = admin.request("POST", CLIENTS).header("Content-Type", content_type);
         request.header("Accept", accept).body("{}").send()

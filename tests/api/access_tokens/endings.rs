@@ -117,8 +117,7 @@ async fn end_of_a_client_leaves_other_users_alone() {
 
 #[tokio::test]
 async fn disabled_and_deleted_users_take_their_tokens_along() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     for name in ["ann", "joe"] {
         let user = json!({"userName": name, "password": "secret-1"});
         admin.create("/user/main/users", &user).await;

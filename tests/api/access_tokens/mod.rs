@@ -11,12 +11,10 @@ mod secrets;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Caller, Response, TestServer};
+use crate::harness::{Caller, OBJECTS, Response, TestServer};
 
 const TOKENS: &str = "/v1/oauth/accesstokens";
 const CLIENTS: &str = "/application/tokenClients";
-const OBJECTS: &str = "/inventory/managedObjects";
-
 /// A client with its secret.
 #[derive(Debug, Clone)]
 struct Client {
@@ -44,8 +42,7 @@ impl Client {
 
     /// Returns a new token.
     async fn token(&self, server: &TestServer) -> String {
-        let answer = self.ask(server).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
+        let answer = self.ask(server).await.expect(200);
         answer.json()["accessToken"].as_str().unwrap().to_owned()
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Client, TOKENS, client};
-use crate::harness::{Response, TestDatabase, TestServer, eventually};
+use crate::harness::{Response, TestServer, eventually};
 
 /// Whether this is the body of T-03.
 fn assert_refused(answer: &Response, status: u16, code: &str, text: &str) {
@@ -100,17 +100,15 @@ async fn unknown_client_and_wrong_secret_look_the_same() {
 
 #[tokio::test]
 async fn client_of_a_disabled_user_and_of_a_suspended_tenant_is_as_unknown() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("t7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("t7", "plant7.example.com").await;
     let joe = server.user_with("joe", &["ROLE_APPLICATION_MANAGEMENT_ADMIN"]).await;
     let of_joe = Client::create(&joe, json!({})).await;
     let of_t7 = server.caller("t7/admin", crate::harness::ADMIN_PASSWORD);
     let of_t7 = Client::create(&of_t7, json!({})).await;
     assert_eq!((of_joe.ask(&server).await.status, of_t7.ask(&server).await.status), (200, 200));
 
-    database.execute("UPDATE users SET enabled = false WHERE name = 'joe'", &[]).await;
-    database.execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = 't7'", &[]).await;
+    server.database().execute("UPDATE users SET enabled = false WHERE name = 'joe'", &[]).await;
+    server.database().execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = 't7'", &[]).await;
 
     for client in [of_joe, of_t7] {
         assert_refused(&client.ask(&server).await, 401, "invalid_client", "ClientId is Invalid");

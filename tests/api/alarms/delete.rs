@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::bulk_updates::{count_of, fill};
-use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, ids};
+use crate::harness::{Caller, TestServer, alarm_of, ids};
 
 async fn left(caller: &Caller) -> Vec<Value> {
     let list = caller.read("/alarm/alarms?pageSize=100&revert=true").await;
@@ -12,8 +12,7 @@ async fn left(caller: &Caller) -> Vec<Value> {
 
 #[tokio::test]
 async fn what_the_filters_of_get_find_is_deleted() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let link = format!("/inventory/managedObjects/{pump}/childDevices");
     admin.post(&link, &json!({"managedObject": {"id": motor}})).await;
@@ -45,8 +44,7 @@ async fn what_the_filters_of_get_find_is_deleted() {
 
 #[tokio::test]
 async fn wrong_filters_are_refused_and_nothing_is_deleted() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
 
     for filters in ["status=active", "resolved=1", "severity=x", "dateFrom=x", "withSourceAssets=true"] {
@@ -57,8 +55,7 @@ async fn wrong_filters_are_refused_and_nothing_is_deleted() {
 
 #[tokio::test]
 async fn unknown_parameter_deletes_nothing_and_the_near_ones_are_named() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
 
     for (parameter, near) in [
@@ -68,8 +65,7 @@ async fn unknown_parameter_deletes_nothing_and_the_near_ones_are_named() {
         ("createdFrom", "Known parameters: status, source"),
         ("", "Known parameters: status, source"),
     ] {
-        let answer = admin.delete(&format!("/alarm/alarms?type=none&{parameter}=1")).await;
-        assert_eq!(answer.status, 422, "{parameter}");
+        let answer = admin.delete(&format!("/alarm/alarms?type=none&{parameter}=1")).await.expect(422);
         assert!(answer.message().contains(&format!("Unknown parameter '{parameter}'")), "{}", answer.text);
         assert!(answer.message().contains(near), "{parameter}: {}", answer.message());
     }
@@ -91,9 +87,7 @@ async fn only_the_administrator_of_alarms_may() {
 
 #[tokio::test]
 async fn other_tenants_keep_theirs() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("t2", "t2.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("t2", "t2.example.com").await;
     let (main, other) = (server.admin(), server.caller("t2/admin", crate::harness::ADMIN_PASSWORD));
     other.raise_alarm(&other.create_device("pump").await, "hot").await;
     main.raise_alarm(&main.create_device("pump").await, "hot").await;
@@ -105,9 +99,7 @@ async fn other_tenants_keep_theirs() {
 
 #[tokio::test]
 async fn each_of_a_few_deleted_alarms_is_told_by_its_id() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (hot, cold) = (admin.raise_alarm(&device, "hot").await, admin.raise_alarm(&device, "cold").await);
     let session = admin.listen(&format!("/alarms/{device}")).await;
 
@@ -123,9 +115,7 @@ async fn each_of_a_few_deleted_alarms_is_told_by_its_id() {
 
 #[tokio::test]
 async fn a_thousand_deletions_are_told_and_none_beyond() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     fill(server.database(), std::slice::from_ref(&device), 2600).await;
     let session = admin.listen(&format!("/alarms/{device}")).await;
 
@@ -142,9 +132,7 @@ async fn a_thousand_deletions_are_told_and_none_beyond() {
 
 #[tokio::test]
 async fn device_raises_an_alarm_anew_that_was_deleted() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
     admin.delete("/alarm/alarms").await;
 
@@ -158,8 +146,7 @@ async fn device_raises_an_alarm_anew_that_was_deleted() {
 
 #[tokio::test]
 async fn transient_deletes_nothing() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
 
     let request = admin.request("DELETE", "/alarm/alarms").header("X-Platform-Processing-Mode", "TRANSIENT");

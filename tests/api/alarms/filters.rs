@@ -6,8 +6,7 @@ use crate::harness::{Caller, TestServer, alarm_of, member_texts};
 
 /// Two devices with five alarms whose types name them.
 async fn populated() -> (TestServer, Caller, String, String) {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     for (device, kind, severity, status, time) in [
         (&pump, "a", "CRITICAL", "ACTIVE", "2024-03-10T01:00:00Z"),
@@ -98,8 +97,7 @@ async fn source_with_its_descendants_includes_the_source() {
 
 #[tokio::test]
 async fn descendants_of_a_source_are_those_below_the_links_that_are_asked_for() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let mut ids = Vec::new();
     for name in ["group", "gateway", "sensor", "note", "other"] {
         ids.push(admin.create_device(name).await);
@@ -144,8 +142,7 @@ async fn descendants_without_a_source_are_422() {
     let (_server, admin, ..) = populated().await;
 
     for parameter in ["withSourceDevices", "withSourceAssets", "withDevices", "withAssets"] {
-        let answer = admin.get(&format!("/alarm/alarms?{parameter}=true")).await;
-        assert_eq!(answer.status, 422, "{parameter}: {}", answer.text);
+        admin.get(&format!("/alarm/alarms?{parameter}=true")).await.expect(422);
     }
 }
 
@@ -161,8 +158,7 @@ async fn wrong_words_in_filters_are_422_and_named() {
         ("revert", "yes"),
         ("dateFrom", "yesterday"),
     ] {
-        let answer = admin.get(&format!("/alarm/alarms?{parameter}={value}")).await;
-        assert_eq!(answer.status, 422, "{parameter}={value}: {}", answer.text);
+        let answer = admin.get(&format!("/alarm/alarms?{parameter}={value}")).await.expect(422);
         assert!(answer.message().contains(parameter), "{}", answer.message());
     }
 }
@@ -218,9 +214,7 @@ async fn only_alarms_that_the_caller_may_read_are_counted() {
 
 #[tokio::test]
 async fn alarms_at_one_time_are_ordered_by_descending_id() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     for kind in ["a", "b", "c"] {
         admin.raise_alarm(&device, kind).await;
     }
@@ -246,8 +240,7 @@ async fn collection_has_the_documents_members() {
 
 #[tokio::test]
 async fn few_alarms_among_many_are_found_on_every_page() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let device: i64 = admin.create_device("pump").await.parse().unwrap();
     let statement = "INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, count, \
             first_time, first_offset, created_at, fragments) \

@@ -17,9 +17,7 @@ fn shown(alarm: &Value) -> (&Value, &Value) {
 
 #[tokio::test]
 async fn mapping_overrides_severity_and_text_at_once() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     admin.raise_alarm(&device, "before").await;
 
     for (kind, value, severity, text) in [
@@ -44,9 +42,7 @@ async fn mapping_overrides_severity_and_text_at_once() {
 
 #[tokio::test]
 async fn mapping_that_is_changed_or_removed_counts_at_once() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let path = format!("{OPTIONS}/alarm.type.mapping/hot");
     let mut severities = Vec::new();
     let clear = async |alarm: Value| {
@@ -68,9 +64,7 @@ async fn mapping_that_is_changed_or_removed_counts_at_once() {
 
 #[tokio::test]
 async fn mapping_comes_before_deduplication_which_keeps_the_severity() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
     map(&admin, "hot", "CRITICAL|Fire").await;
 
@@ -82,17 +76,14 @@ async fn mapping_comes_before_deduplication_which_keeps_the_severity() {
 
 #[tokio::test]
 async fn severity_none_suppresses_the_alarm() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     map(&admin, "hot", "NONE|whatever").await;
 
     let mut posted = alarm_of(&device, "hot");
     posted["plat_X"] = json!({"a": 1});
-    let answer = admin.post("/alarm/alarms", &posted).await;
+    let answer = admin.post("/alarm/alarms", &posted).await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     assert_eq!(answer.header("Location"), Some(&*format!("{}/alarm/alarms/null", server.base())));
     let body = answer.json();
     assert_eq!(body["self"], format!("{}/alarm/alarms/null", server.base()));
@@ -109,17 +100,14 @@ async fn severity_none_suppresses_the_alarm() {
 
 #[tokio::test]
 async fn suppressed_alarm_neither_counts_nor_changes_an_open_one() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let open = admin.raise_alarm(&device, "hot").await;
     map(&admin, "hot", "NONE").await;
 
     assert_eq!(admin.raise_alarm(&device, "hot").await.get("id"), None);
     let transient = admin.request("POST", "/alarm/alarms").header("X-Platform-Processing-Mode", "TRANSIENT");
-    let transient = transient.accepting_json().json(&alarm_of(&device, "hot")).send().await;
+    transient.accepting_json().json(&alarm_of(&device, "hot")).send().await.expect(201);
 
-    assert_eq!(transient.status, 201, "{}", transient.text);
     assert_eq!(admin.read(open["self"].as_str().unwrap()).await, open);
     // An existing alarm can still be cleared.
     let cleared = admin.put(open["self"].as_str().unwrap(), &json!({"status": "CLEARED"})).await;
@@ -128,9 +116,7 @@ async fn suppressed_alarm_neither_counts_nor_changes_an_open_one() {
 
 #[tokio::test]
 async fn suppressed_alarm_needs_the_same_rights_and_an_existing_source() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     map(&admin, "hot", "NONE").await;
     let nobody = server.user_with("nobody", &["ROLE_INVENTORY_READ"]).await;
 
@@ -143,9 +129,7 @@ async fn suppressed_alarm_needs_the_same_rights_and_an_existing_source() {
 
 #[tokio::test]
 async fn mapping_of_another_tenant_does_not_count() {
-    let database = crate::harness::TestDatabase::create().await;
-    database.insert_tenant("t2", "t2.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("t2", "t2.example.com").await;
     let (main, other) = (server.admin(), server.caller("t2/admin", crate::harness::ADMIN_PASSWORD));
     map(&main, "hot", "NONE").await;
     let device = other.create_device("pump").await;
@@ -174,12 +158,10 @@ async fn mapping_set_at_one_server_counts_at_the_other() {
 
 #[tokio::test]
 async fn value_that_is_no_mapping_is_refused() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for value in ["major|x", "FATAL|x", "Too hot", "none|", "CRITICAL,MAJOR|x"] {
-        let answer = map(&admin, "hot", value).await;
-        assert_eq!(answer.status, 422, "{value}");
+        let answer = map(&admin, "hot", value).await.expect(422);
         assert!(answer.message().contains("'hot'") && answer.message().contains(value), "{}", answer.text);
         let path = format!("{OPTIONS}/alarm.type.mapping/hot");
         assert_eq!(admin.put(&path, &json!({"value": value})).await.status, 422, "{value}");
@@ -195,9 +177,7 @@ async fn value_that_is_no_mapping_is_refused() {
 
 #[tokio::test]
 async fn value_that_was_written_past_the_check_counts_as_absent() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let insert = "INSERT INTO options (tenant, category, key, value) VALUES \
         ('main', 'alarm.type.mapping', 'hot', 'FATAL|x'), ('main', 'alarm.type.mapping', 'cold', 'MINOR|x')";
     server.database().execute(insert, &[]).await;

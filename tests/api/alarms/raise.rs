@@ -25,9 +25,7 @@ fn whole_alarm(more: Value) -> Value {
 
 #[tokio::test]
 async fn new_alarm_has_every_member_of_the_documents() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let mut body = alarm_of(&device, "hot");
     body["plat_Detail"] = json!({"celsius": 91.5, "sensors": [1, 2]});
 
@@ -44,8 +42,7 @@ async fn new_alarm_has_every_member_of_the_documents() {
 
 #[tokio::test]
 async fn source_without_a_name_is_shown_without_one() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let device = admin.create("/inventory/managedObjects", &json!({})).await;
     let id = device["id"].as_str().unwrap();
 
@@ -56,9 +53,7 @@ async fn source_without_a_name_is_shown_without_one() {
 
 #[tokio::test]
 async fn new_name_of_the_source_is_shown() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
 
     admin.put(&format!("/inventory/managedObjects/{device}"), &json!({"name": "motor"})).await;
@@ -70,9 +65,7 @@ async fn new_name_of_the_source_is_shown() {
 
 #[tokio::test]
 async fn id_of_the_source_may_be_a_number() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let mut body = alarm_of(&device, "hot");
     body["source"] = json!({"id": device.parse::<u64>().unwrap(), "name": "ignored", "self": "ignored"});
 
@@ -83,9 +76,7 @@ async fn id_of_the_source_may_be_a_number() {
 
 #[tokio::test]
 async fn status_and_severity_are_taken_in_upper_case_only() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for (member, good, bad) in [
         ("status", ["ACTIVE", "ACKNOWLEDGED", "CLEARED"].as_slice(), ["active", "Cleared", ""]),
@@ -108,9 +99,7 @@ async fn status_and_severity_are_taken_in_upper_case_only() {
 
 #[tokio::test]
 async fn server_members_in_a_body_are_ignored() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let mut body = alarm_of(&device, "hot");
     for (member, value) in [
         ("id", json!("7")),
@@ -132,9 +121,7 @@ async fn server_members_in_a_body_are_ignored() {
 
 #[tokio::test]
 async fn new_alarm_is_told_as_create_with_the_whole_alarm() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen(&format!("/alarms/{device}")).await;
 
     let alarm = admin.raise_alarm(&device, "hot").await;
@@ -147,9 +134,7 @@ async fn new_alarm_is_told_as_create_with_the_whole_alarm() {
 
 #[tokio::test]
 async fn refused_alarm_is_neither_stored_nor_told() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
 
     for body in [json!({"type": "bad"}), alarm_of("4711", "bad"), json!({"severity": "BAD"})] {

@@ -14,9 +14,7 @@ async fn raise_at(caller: &Caller, device: &str, time: &str) -> Value {
 
 #[tokio::test]
 async fn second_alarm_of_same_source_and_type_increments_count() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
     let mut again = alarm_of(&device, "hot");
     for (member, value) in [
@@ -42,9 +40,7 @@ async fn second_alarm_of_same_source_and_type_increments_count() {
 
 #[tokio::test]
 async fn older_time_does_not_move_time_back() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     raise_at(&admin, &device, "2024-03-10T02:30:00+01:00").await;
 
     // Its local time is later, but its instant is earlier.
@@ -56,9 +52,7 @@ async fn older_time_does_not_move_time_back() {
 
 #[tokio::test]
 async fn first_occurrence_time_stays_that_of_the_first_post() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let first = raise_at(&admin, &device, "2024-03-10T02:30:00+01:00").await;
 
     let again = raise_at(&admin, &device, "2024-03-11T02:30:00-05:00").await;
@@ -69,9 +63,7 @@ async fn first_occurrence_time_stays_that_of_the_first_post() {
 
 #[tokio::test]
 async fn acknowledged_alarm_counts_and_stays_acknowledged() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
     admin.put(first["self"].as_str().unwrap(), &json!({"status": "ACKNOWLEDGED"})).await;
 
@@ -83,9 +75,7 @@ async fn acknowledged_alarm_counts_and_stays_acknowledged() {
 
 #[tokio::test]
 async fn alarm_after_a_cleared_one_is_new() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
     admin.put(first["self"].as_str().unwrap(), &json!({"status": "CLEARED"})).await;
 
@@ -97,9 +87,7 @@ async fn alarm_after_a_cleared_one_is_new() {
 
 #[tokio::test]
 async fn alarms_raised_as_cleared_do_not_count() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let mut cleared = alarm_of(&device, "hot");
     cleared["status"] = json!("CLEARED");
 
@@ -112,9 +100,7 @@ async fn alarms_raised_as_cleared_do_not_count() {
 
 #[tokio::test]
 async fn alarm_sent_as_cleared_counts_while_one_of_its_type_is_open() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
     let mut cleared = alarm_of(&device, "hot");
     cleared["status"] = json!("CLEARED");
@@ -129,8 +115,7 @@ async fn alarm_sent_as_cleared_counts_while_one_of_its_type_is_open() {
 
 #[tokio::test]
 async fn other_types_and_other_sources_do_not_count() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
 
     let mut ids = BTreeSet::new();
@@ -145,9 +130,7 @@ async fn other_types_and_other_sources_do_not_count() {
 
 #[tokio::test]
 async fn repetition_is_told_as_update_with_the_new_count() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
 
     let first = admin.raise_alarm(&device, "hot").await;
@@ -193,9 +176,7 @@ async fn twenty_parallel_identical_alarms_are_one_with_count_20() {
 
 #[tokio::test]
 async fn server_that_was_restarted_goes_on_counting() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
     let database = server.shared_database();
     server.stop().await;

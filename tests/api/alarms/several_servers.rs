@@ -126,8 +126,7 @@ async fn device_deleted_by_one_is_unknown_to_the_other() {
         let answer = on_a.post("/alarm/alarms", &alarm_of(&device, kind)).await;
         assert_eq!(answer.status, 422, "{kind}: {}", answer.text);
     }
-    let changed = on_a.put(&format!("/inventory/managedObjects/{device}"), &json!({"name": "motor"})).await;
-    assert_eq!(changed.status, 404, "{}", changed.text);
+    on_a.put(&format!("/inventory/managedObjects/{device}"), &json!({"name": "motor"})).await.expect(404);
 }
 
 #[tokio::test]
@@ -139,7 +138,5 @@ async fn owner_changed_by_one_counts_at_the_other() {
     let change = json!({"owner": "admin"});
     b.admin().put(&format!("/inventory/managedObjects/{device}"), &change).await;
 
-    let answer = owner_on_a.post("/alarm/alarms", &alarm_of(&device, "hot")).await;
-
-    assert_eq!(answer.status, 403, "{}", answer.text);
+    owner_on_a.post("/alarm/alarms", &alarm_of(&device, "hot")).await.expect(403);
 }

@@ -10,9 +10,7 @@ async fn put(caller: &Caller, alarm: &Value, change: Value) -> crate::harness::R
 
 #[tokio::test]
 async fn put_changes_text_status_severity_and_fragments_and_ignores_the_rest() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let other = admin.create_device("motor").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
 
@@ -38,8 +36,7 @@ async fn put_changes_text_status_severity_and_fragments_and_ignores_the_rest() {
 
 #[tokio::test]
 async fn change_writes_one_audit_record() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let mut body = alarm_of(&admin.create_device("pump").await, "hot");
     body["plat_Old"] = json!({"x": 1});
     let alarm = admin.create("/alarm/alarms", &body).await;
@@ -64,8 +61,7 @@ async fn change_writes_one_audit_record() {
 
 #[tokio::test]
 async fn audit_record_names_the_user_who_changed() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let alarm = admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
     let joe = server.user_with("joe", &["ROLE_ALARM_ADMIN"]).await;
 
@@ -79,9 +75,7 @@ async fn audit_record_names_the_user_who_changed() {
 
 #[tokio::test]
 async fn identical_put_changes_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let mut body = alarm_of(&device, "hot");
     body["plat_Detail"] = json!({"a": 1, "b": 2.0});
     let alarm = admin.create("/alarm/alarms", &body).await;
@@ -103,9 +97,7 @@ async fn identical_put_changes_nothing() {
 
 #[tokio::test]
 async fn change_is_told_as_update_with_the_whole_alarm() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
     let session = admin.listen(&format!("/alarms/{device}")).await;
 
@@ -117,9 +109,7 @@ async fn change_is_told_as_update_with_the_whole_alarm() {
 
 #[tokio::test]
 async fn cleared_alarm_is_opened_again_while_no_other_is_open() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
     put(&admin, &alarm, json!({"status": "CLEARED"})).await;
 
@@ -132,21 +122,13 @@ async fn cleared_alarm_is_opened_again_while_no_other_is_open() {
 
 #[tokio::test]
 async fn cleared_alarm_is_not_opened_again_beside_an_open_one() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
     put(&admin, &first, json!({"status": "CLEARED"})).await;
     let second = admin.raise_alarm(&device, "hot").await;
 
     for status in ["ACTIVE", "ACKNOWLEDGED"] {
-        let answer = put(&admin, &first, json!({"status": status})).await;
-        assert_eq!(
-            (answer.status, answer.error().as_str()),
-            (409, "alarm/Update Conflict"),
-            "{}",
-            answer.text
-        );
+        put(&admin, &first, json!({"status": status})).await.expect_error(409, "alarm/Update Conflict");
     }
     assert_eq!(admin.read(first["self"].as_str().unwrap()).await["status"], "CLEARED");
     assert_eq!(server.database().audit_records(first["id"].as_str().unwrap()).await.len(), 1);
@@ -156,8 +138,7 @@ async fn cleared_alarm_is_not_opened_again_beside_an_open_one() {
 
 #[tokio::test]
 async fn wrong_values_are_422_and_change_nothing() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let alarm = admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
 
     for change in [
@@ -166,16 +147,14 @@ async fn wrong_values_are_422_and_change_nothing() {
         json!({"text": 5}),
         json!({"text": "ok", "a.b": 1}),
     ] {
-        let answer = put(&admin, &alarm, change.clone()).await;
-        assert_eq!(answer.status, 422, "{change}: {}", answer.text);
+        put(&admin, &alarm, change.clone()).await.expect(422);
     }
     assert_eq!(admin.read(alarm["self"].as_str().unwrap()).await, alarm);
 }
 
 #[tokio::test]
 async fn parallel_changes_of_different_members_all_stay_with_one_record_each() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let alarm = admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
 
     let changes: Vec<_> = (0..10)
@@ -197,9 +176,7 @@ async fn parallel_changes_of_different_members_all_stay_with_one_record_each() {
 
 #[tokio::test]
 async fn change_and_repetition_at_once_both_stay() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
 
     let posts: Vec<_> = (0..10)

@@ -3,14 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{create, show, stored};
-use crate::harness::{
-    ADMIN_PASSWORD, Entry, TestDatabase, TestServer, archive, eventually, service_archive, upload,
-};
+use crate::harness::{ADMIN_PASSWORD, Entry, TestServer, archive, eventually, service_archive, upload};
 
 #[tokio::test]
 async fn manifest_is_kept_as_it_was_sent_with_members_nobody_knows() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "MICROSERVICE", "pump").await;
     let manifest = json!({
         "apiVersion": "1",
@@ -30,8 +27,7 @@ async fn manifest_is_kept_as_it_was_sent_with_members_nobody_knows() {
 
 #[tokio::test]
 async fn roles_of_the_manifest_overwrite_those_of_the_application_and_absent_ones_do_not() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "MICROSERVICE", "pump").await;
     let roles = async || {
         let application = show(&admin, &id).await;
@@ -49,10 +45,7 @@ async fn roles_of_the_manifest_overwrite_those_of_the_application_and_absent_one
 
 #[tokio::test]
 async fn service_users_hold_what_a_new_manifest_requires_at_once() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("plant7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start_with_tenant("plant7", "plant7.example.com").await.with_admin();
     let id = create(&admin, "MICROSERVICE", "pump").await;
     server
         .caller("management/admin", ADMIN_PASSWORD)
@@ -62,7 +55,7 @@ async fn service_users_hold_what_a_new_manifest_requires_at_once() {
     let manifest = r#"{"requiredRoles":["ROLE_ALARM_READ","ROLE_EVENT_ADMIN"]}"#;
     assert_eq!(upload(&admin, &id, &service_archive(manifest)).await.status, 204);
 
-    let rows = database.query("SELECT roles FROM users WHERE duty = 'SERVICE'", &[]).await;
+    let rows = server.database().query("SELECT roles FROM users WHERE duty = 'SERVICE'", &[]).await;
     let roles: Vec<Vec<String>> = rows.iter().map(|row| row.get(0)).collect();
     assert_eq!(roles.len(), 1);
     for role in ["ROLE_ALARM_READ", "ROLE_EVENT_ADMIN"] {
@@ -72,8 +65,7 @@ async fn service_users_hold_what_a_new_manifest_requires_at_once() {
 
 #[tokio::test]
 async fn microservice_is_served_where_its_manifest_says_else_at_its_name() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "MICROSERVICE", "pump").await;
 
     assert_eq!(upload(&admin, &id, &service_archive(r#"{"contextPath":"/pump-v2"}"#)).await.status, 204);
@@ -85,17 +77,16 @@ async fn microservice_is_served_where_its_manifest_says_else_at_its_name() {
 
 #[tokio::test]
 async fn context_path_that_is_taken_is_409_and_the_version_before_stays() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     create(&admin, "MICROSERVICE", "taken").await;
     let id = create(&admin, "MICROSERVICE", "pump").await;
     assert_eq!(upload(&admin, &id, &service_archive(r#"{"version":"1"}"#)).await.status, 204);
     let (before, rows) = (show(&admin, &id).await, stored(&server).await);
 
     let manifest = r#"{"contextPath":"taken","requiredRoles":["ROLE_ALARM_READ"]}"#;
-    let answer = upload(&admin, &id, &service_archive(manifest)).await;
+    let answer =
+        upload(&admin, &id, &service_archive(manifest)).await.expect_error(409, "application/Duplicate");
 
-    assert_eq!((answer.status, &*answer.error()), (409, "application/Duplicate"), "{}", answer.text);
     assert!(answer.message().contains("taken"), "{}", answer.text);
     assert_eq!(show(&admin, &id).await, before);
     eventually("nothing is left", async || (stored(&server).await == rows).then_some(())).await;
@@ -103,8 +94,7 @@ async fn context_path_that_is_taken_is_409_and_the_version_before_stays() {
 
 #[tokio::test]
 async fn wrong_manifest_is_422_and_names_the_file_and_the_member() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "MICROSERVICE", "pump").await;
 
     let long = format!(r#"{{"name":"{}"}}"#, "x".repeat(300 << 10));
@@ -129,8 +119,7 @@ async fn wrong_manifest_is_422_and_names_the_file_and_the_member() {
 
 #[tokio::test]
 async fn web_application_may_have_a_manifest_and_keeps_its_context_path() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let manifest = Entry::stored("platform.json", r#"{"contextPath":"other","roles":["ROLE_WEB_READ"]}"#);
     let index = Entry::stored("index.html", "x");

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::{APPLICATIONS, create, show, stored};
 use crate::harness::{
-    ADMIN_PASSWORD, Caller, Entry, MEDIA, RawConnection, Response, TestDatabase, TestServer, archive,
-    eventually, form, service_archive, upload, web_archive,
+    ADMIN_PASSWORD, Caller, Entry, MEDIA, RawConnection, Response, TestServer, archive, eventually, form,
+    service_archive, upload, web_archive,
 };
 
 /// Uploads with these headers.
@@ -21,8 +21,7 @@ const FORM: (&str, &str) = ("Content-Type", "multipart/form-data; boundary=b");
 
 #[tokio::test]
 async fn upload_is_204_and_sets_the_active_version() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     assert_eq!(show(&admin, &id).await.get("activeVersionId"), None);
 
@@ -36,16 +35,14 @@ async fn upload_is_204_and_sets_the_active_version() {
 
 #[tokio::test]
 async fn upload_that_names_a_json_type_is_201_with_the_application() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let media_type = format!("{MEDIA}application+json");
 
     for accept in ["application/json", &media_type, "text/html, application/json;q=0.5"] {
         let body = form("file", &web_archive(&[]));
-        let answer = upload_with(&admin, &id, &[FORM, ("Accept", accept)], body).await;
+        let answer = upload_with(&admin, &id, &[FORM, ("Accept", accept)], body).await.expect(201);
 
-        assert_eq!(answer.status, 201, "{accept}: {}", answer.text);
         assert_eq!(answer.json(), show(&admin, &id).await, "{accept}");
         assert_eq!(answer.json()["key"], "web-key", "{accept}");
         let link = format!("{}{APPLICATIONS}/{id}", server.base());
@@ -60,8 +57,7 @@ async fn upload_that_names_a_json_type_is_201_with_the_application() {
 
 #[tokio::test]
 async fn upload_needs_the_part_file_once_in_a_form() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let whole = web_archive(&[]);
     let twice = [&form("file", &whole)[..form("file", &whole).len() - 6], b"\r\n", &form("file", &whole)[..]]
@@ -89,22 +85,19 @@ async fn upload_needs_the_part_file_once_in_a_form() {
 
 #[tokio::test]
 async fn applications_without_an_archive_take_none() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     for kind in ["EXTERNAL", "APAMA_CEP_RULE"] {
         let id = create(&admin, kind, kind).await;
 
-        let answer = upload(&admin, &id, &web_archive(&[])).await;
+        let answer = upload(&admin, &id, &web_archive(&[])).await.expect(422);
 
-        assert_eq!(answer.status, 422, "{}", answer.text);
         assert!(answer.message().contains(kind), "{}", answer.text);
     }
 }
 
 #[tokio::test]
 async fn archive_without_what_its_type_needs_at_the_root_is_422_and_names_it() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let web = create(&admin, "HOSTED", "web").await;
     let service = create(&admin, "MICROSERVICE", "service").await;
     let of =
@@ -128,14 +121,15 @@ async fn archive_without_what_its_type_needs_at_the_root_is_422_and_names_it() {
 
 #[tokio::test]
 async fn only_owners_with_the_role_upload() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("plant7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
     let (admin, other) = (server.admin(), server.caller("plant7/admin", ADMIN_PASSWORD));
     let reader = server.user_with("reader", &["ROLE_APPLICATION_MANAGEMENT_READ"]).await;
     let hidden = create(&admin, "HOSTED", "hidden").await;
     let market = create(&admin, "HOSTED", "market").await;
-    database.execute("UPDATE applications SET availability = 'MARKET' WHERE name = 'market'", &[]).await;
+    server
+        .database()
+        .execute("UPDATE applications SET availability = 'MARKET' WHERE name = 'market'", &[])
+        .await;
     let whole = web_archive(&[]);
 
     assert_eq!(upload(&server.stranger(), &hidden, &whole).await.status, 401);
@@ -169,13 +163,11 @@ async fn archive_beyond_the_setting_is_413_however_it_comes() {
 
 #[tokio::test]
 async fn microservice_is_uploaded_with_its_image_which_is_not_served() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "MICROSERVICE", "service").await;
 
-    let answer = upload(&admin, &id, &service_archive(r#"{"apiVersion":"1"}"#)).await;
+    upload(&admin, &id, &service_archive(r#"{"apiVersion":"1"}"#)).await.expect(204);
 
-    assert_eq!(answer.status, 204, "{}", answer.text);
     assert_eq!(show(&admin, &id).await["manifest"], json!({"apiVersion": "1"}));
     let files =
         server.database().query("SELECT path, length FROM application_files ORDER BY path", &[]).await;
@@ -186,8 +178,7 @@ async fn microservice_is_uploaded_with_its_image_which_is_not_served() {
 
 #[tokio::test]
 async fn upload_in_chunks_without_a_length_is_taken() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let body = form("file", &web_archive(&[("a.txt", "hello")]));
     let mut connection = RawConnection::open(server.address()).await;

@@ -21,8 +21,7 @@ async fn served(caller: &Caller) -> [String; 2] {
 
 #[tokio::test]
 async fn next_upload_takes_the_place_of_the_one_before() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let first = archive(&[Entry::stored("index.html", "first"), Entry::stored("gone.txt", "gone")]);
     assert_eq!(upload(&admin, &id, &first).await.status, 204);
@@ -40,8 +39,7 @@ async fn next_upload_takes_the_place_of_the_one_before() {
 
 #[tokio::test]
 async fn client_that_vanishes_in_the_middle_changes_nothing_and_leaves_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("old")).await.status, 204);
     let (before, rows) = (show(&admin, &id).await, stored(&server).await);
@@ -61,8 +59,7 @@ async fn client_that_vanishes_in_the_middle_changes_nothing_and_leaves_nothing()
 
 #[tokio::test]
 async fn client_that_vanishes_behind_its_last_byte_leaves_one_version_whole() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("old")).await.status, 204);
     let body = form("file", &version("new"));
@@ -116,8 +113,7 @@ async fn of_uploads_at_once_one_wins_whole_at_two_servers_too() {
 
 #[tokio::test]
 async fn clone_has_the_content_of_its_original_and_keeps_it() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("one")).await.status, 204);
 
@@ -135,8 +131,7 @@ async fn clone_has_the_content_of_its_original_and_keeps_it() {
 
 #[tokio::test]
 async fn clone_of_a_microservice_says_of_itself_what_the_original_does() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "MICROSERVICE", "pump").await;
     let manifest = r#"{"contextPath":"pump","requiredRoles":["ROLE_ALARM_READ"],"version":"1"}"#;
     assert_eq!(upload(&admin, &id, &service_archive(manifest)).await.status, 204);
@@ -151,8 +146,7 @@ async fn clone_of_a_microservice_says_of_itself_what_the_original_does() {
 
 #[tokio::test]
 async fn version_goes_with_its_application() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("one")).await.status, 204);
 
@@ -163,8 +157,7 @@ async fn version_goes_with_its_application() {
 
 #[tokio::test]
 async fn upload_of_an_application_that_is_deleted_meanwhile_is_404_and_leaves_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let body = form("file", &version("one"));
     let mut connection = RawConnection::open(server.address()).await;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{KEY, RECORDS, insert_application, keyed, named, record, recorded};
-use crate::harness::operations::{OPERATIONS, create_agent, queue};
+use crate::harness::operations::{OPERATIONS, queue};
 use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, alarm_of, eventually};
 
 /// A server that knows the application `cockpit` by the key `k-cockpit`.
@@ -15,8 +15,7 @@ async fn server() -> TestServer {
 
 #[tokio::test]
 async fn sent_record_names_the_application_of_the_key_unless_it_names_one() {
-    let server = server().await;
-    let admin = server.admin();
+    let (_server, admin) = server().await.with_admin();
     let mut other = record();
     other["application"] = json!("other");
 
@@ -30,9 +29,7 @@ async fn sent_record_names_the_application_of_the_key_unless_it_names_one() {
 
 #[tokio::test]
 async fn changes_of_alarms_and_operations_name_the_application() {
-    let server = server().await;
-    let admin = server.admin();
-    let device = create_agent(&admin, "pump").await;
+    let (server, admin, device) = server().await.with_agent("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
     let operation = queue(&admin, &device).await;
     let (alarm, operation) = (alarm["id"].as_str().unwrap(), operation["id"].as_str().unwrap());
@@ -56,9 +53,7 @@ async fn changes_of_alarms_and_operations_name_the_application() {
 
 #[tokio::test]
 async fn repeated_alarm_that_changes_nothing_but_its_count_names_nobody() {
-    let server = server().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = server().await.with_device("pump").await;
 
     for _ in 0..2 {
         let raised = keyed(&admin, "POST", "/alarm/alarms", "k-cockpit").json(&alarm_of(&device, "hot"));
@@ -70,8 +65,7 @@ async fn repeated_alarm_that_changes_nothing_but_its_count_names_nobody() {
 
 #[tokio::test]
 async fn changes_of_users_and_groups_name_the_application() {
-    let server = server().await;
-    let admin = server.admin();
+    let (server, admin) = server().await.with_admin();
     server.user_with("joe", &[]).await;
     let group = admin.create("/user/main/groups", &json!({"name": "g"})).await["id"].to_string();
     let role = json!({"role": {"id": "ROLE_ALARM_READ"}});
@@ -82,8 +76,7 @@ async fn changes_of_users_and_groups_name_the_application() {
         ("POST", format!("/user/main/groups/{group}/roles"), role, 201),
         ("POST", format!("/user/main/groups/{group}/users"), json!({"user": {"id": "joe"}}), 201),
     ] {
-        let answer = keyed(&admin, method, &path, "k-cockpit").json(&body).send().await;
-        assert_eq!(answer.status, status, "{path}: {}", answer.text);
+        keyed(&admin, method, &path, "k-cockpit").json(&body).send().await.expect(status);
     }
 
     let (user, group) = ("User: joe".to_owned(), format!("Group: {group}"));
@@ -92,9 +85,7 @@ async fn changes_of_users_and_groups_name_the_application() {
 
 #[tokio::test]
 async fn every_record_of_a_bulk_change_names_the_application() {
-    let server = server().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = server().await.with_device("pump").await;
     for kind in ["hot", "cold", "wet"] {
         admin.raise_alarm(&device, kind).await;
     }
@@ -124,8 +115,7 @@ async fn rows_have_the_key_of_their_request() {
 
 #[tokio::test]
 async fn filter_finds_and_deletes_records_of_the_application_alone() {
-    let server = server().await;
-    let admin = server.admin();
+    let (server, admin) = server().await.with_admin();
     insert_application(server.database(), "main", "other", "k-other").await;
     super::until_named(&server, "k-other", json!("other")).await;
     named(&admin, "k-cockpit").await;

@@ -30,8 +30,7 @@ fn keyed(caller: &Caller, method: &str, path: &str, key: &str) -> Request {
 
 /// The application that an audit record of a request with this key names.
 async fn named(caller: &Caller, key: &str) -> Value {
-    let answer = keyed(caller, "POST", RECORDS, key).json(&record()).send().await;
-    assert_eq!(answer.status, 201, "{}", answer.text);
+    let answer = keyed(caller, "POST", RECORDS, key).json(&record()).send().await.expect(201);
     answer.json()["application"].clone()
 }
 

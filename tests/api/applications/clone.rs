@@ -11,8 +11,7 @@ async fn clone_of(caller: &Caller, application: &str) -> Response {
 
 #[tokio::test]
 async fn clone_has_the_prefix_in_name_key_and_context_path_and_is_the_same_otherwise() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let mut body = hosted("web");
     for (member, value) in [
         ("availability", json!("MARKET")),
@@ -25,9 +24,8 @@ async fn clone_has_the_prefix_in_name_key_and_context_path_and_is_the_same_other
     }
     let original = create(&admin, &body).await;
 
-    let answer = clone_of(&admin, &original).await;
+    let answer = clone_of(&admin, &original).await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     let shown = answer.json();
     assert_eq!(
         (&shown["name"], &shown["key"], &shown["contextPath"]),
@@ -44,8 +42,7 @@ async fn clone_has_the_prefix_in_name_key_and_context_path_and_is_the_same_other
 
 #[tokio::test]
 async fn clone_of_a_clone_has_the_prefix_twice_and_a_second_clone_is_409() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let original = create(&admin, &hosted("web")).await;
 
     let clone = clone_of(&admin, &original).await;
@@ -59,14 +56,12 @@ async fn clone_of_a_clone_has_the_prefix_twice_and_a_second_clone_is_409() {
 
 #[tokio::test]
 async fn name_key_and_context_path_that_are_taken_are_each_409() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let original = create(&admin, &hosted("web")).await;
 
     for (member, taken) in [("name", "cloneweb"), ("key", "cloneweb-key"), ("contextPath", "cloneweb")] {
         let other = create(&admin, &with(hosted("other"), member, json!(taken))).await;
-        let answer = clone_of(&admin, &original).await;
-        assert_eq!((answer.status, answer.error().as_str()), (409, "application/Duplicate"), "{member}");
+        clone_of(&admin, &original).await.expect_error(409, "application/Duplicate");
         admin.delete(&other).await;
     }
     assert_eq!(clone_of(&admin, &original).await.status, 201);
@@ -74,8 +69,7 @@ async fn name_key_and_context_path_that_are_taken_are_each_409() {
 
 #[tokio::test]
 async fn clone_of_a_microservice_has_a_bootstrap_user_of_its_own() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let original = create(&admin, &microservice("pump")).await;
 
     let clone = clone_of(&admin, &original).await;
@@ -89,13 +83,11 @@ async fn clone_of_a_microservice_has_a_bootstrap_user_of_its_own() {
 
 #[tokio::test]
 async fn external_application_is_cloned_without_a_context_path() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let original = create(&admin, &external("link")).await;
 
-    let clone = clone_of(&admin, &original).await;
+    let clone = clone_of(&admin, &original).await.expect(201);
 
-    assert_eq!(clone.status, 201, "{}", clone.text);
     assert_eq!(
         without(&clone.json(), &["self", "id", "owner"]),
         json!({"name": "clonelink", "key": "clonelink-key", "type": "EXTERNAL", "availability": "PRIVATE",
@@ -105,8 +97,7 @@ async fn external_application_is_cloned_without_a_context_path() {
 
 #[tokio::test]
 async fn clone_of_a_hosted_application_serves_the_same_and_goes_on_when_the_original_is_gone() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let original = create(&admin, &hosted("web")).await;
     let id = original.rsplit('/').next().unwrap();
     assert_eq!(upload(&admin, id, &web_archive(&[("a.txt", "the first")])).await.status, 204);
@@ -124,13 +115,11 @@ async fn clone_of_a_hosted_application_serves_the_same_and_goes_on_when_the_orig
 
 #[tokio::test]
 async fn names_that_become_too_long_are_422() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for (member, length) in [("name", 124), ("key", 124), ("contextPath", 251)] {
         let original = create(&admin, &with(hosted("web"), member, json!("x".repeat(length)))).await;
-        let answer = clone_of(&admin, &original).await;
-        assert_eq!(answer.status, 422, "{member}: {}", answer.text);
+        let answer = clone_of(&admin, &original).await.expect(422);
         assert!(answer.message().contains(&format!("'{member}'")), "{}", answer.message());
         admin.delete(&original).await;
     }
@@ -139,8 +128,7 @@ async fn names_that_become_too_long_are_422() {
 #[tokio::test]
 async fn only_the_owner_with_the_admin_role_may_clone() {
     let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start_on(&database, |_| {}).await.with_admin();
     let private = create(&admin, &hosted("private")).await;
     let market = create(&admin, &with(hosted("market"), "availability", json!("MARKET"))).await;
     let reader = server.user_with("reader", &["ROLE_APPLICATION_MANAGEMENT_READ"]).await;

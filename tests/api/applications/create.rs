@@ -22,9 +22,8 @@ async fn created_web_application_is_shown_with_all_its_members() {
         body[member] = value;
     }
 
-    let answer = server.admin().post(APPLICATIONS, &body).await;
+    let answer = server.admin().post(APPLICATIONS, &body).await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     let id = answer.json()["id"].as_str().unwrap().to_owned();
     let expected = json!({
         "self": "<base>/application/applications/<id>",
@@ -100,8 +99,7 @@ async fn microservice_needs_neither_context_path_nor_address_and_is_served_at_it
 
 #[tokio::test]
 async fn microservice_gets_a_bootstrap_user_in_its_owners_tenant_and_nothing_else_does() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     for body in [hosted("web"), external("link"), microservice("pump")] {
         admin.create(APPLICATIONS, &body).await;
     }
@@ -136,8 +134,7 @@ async fn name_of_a_bootstrap_user_that_a_person_has_is_no_hindrance() {
 
 #[tokio::test]
 async fn taken_names_keys_and_context_paths_are_409_and_leave_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     admin.create(APPLICATIONS, &hosted("first")).await;
     let before = (server.database().count("applications").await, server.database().count("users").await);
     let with = |member: &str, value: &str| {
@@ -152,8 +149,7 @@ async fn taken_names_keys_and_context_paths_are_409_and_leave_nothing() {
         (with("key", "first-key"), "this key"),
         (with("contextPath", "first"), "contextPath 'first'"),
     ] {
-        let answer = admin.post(APPLICATIONS, &body).await;
-        assert_eq!((answer.status, answer.error().as_str()), (409, "application/Duplicate"), "{body}");
+        let answer = admin.post(APPLICATIONS, &body).await.expect_error(409, "application/Duplicate");
         assert!(answer.message().contains(taken), "{}", answer.message());
         assert!(!answer.message().contains("first-key"), "{}", answer.message());
     }

@@ -9,8 +9,7 @@ use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, eventually};
 
 #[tokio::test]
 async fn deleted_application_is_gone_and_its_name_key_and_path_are_free() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let application = create(&admin, &hosted("web")).await;
 
     let answer = admin.delete(&application).await;
@@ -23,8 +22,7 @@ async fn deleted_application_is_gone_and_its_name_key_and_path_are_free() {
 
 #[tokio::test]
 async fn bootstrap_user_goes_with_its_microservice() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let users = server.database().count("users").await;
     let service = create(&admin, &microservice("pump")).await;
     assert_eq!(server.database().count("users").await, users + 1);
@@ -60,13 +58,11 @@ async fn private_application_goes_with_its_subscriptions_and_service_users_who_a
 #[tokio::test]
 async fn application_of_the_market_that_somebody_subscribes_to_stays() {
     let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start_on(&database, |_| {}).await.with_admin();
     let application = create(&admin, &with(hosted("web"), "availability", json!("MARKET"))).await;
     subscribe(&database, "plant7", &application).await;
 
-    let refused = admin.delete(&application).await;
-    assert_eq!((refused.status, refused.error().as_str()), (409, "application/Update Conflict"));
+    let refused = admin.delete(&application).await.expect_error(409, "application/Update Conflict");
     assert!(refused.message().contains("'web'"), "{}", refused.message());
     assert_eq!(plant7(&server).get(&application).await.status, 200);
 
@@ -77,8 +73,7 @@ async fn application_of_the_market_that_somebody_subscribes_to_stays() {
 #[tokio::test]
 async fn application_that_is_withdrawn_from_the_market_can_be_deleted() {
     let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start_on(&database, |_| {}).await.with_admin();
     let application = create(&admin, &with(hosted("web"), "availability", json!("MARKET"))).await;
     subscribe(&database, "plant7", &application).await;
 
@@ -91,8 +86,7 @@ async fn application_that_is_withdrawn_from_the_market_can_be_deleted() {
 #[tokio::test]
 async fn only_the_owner_with_the_admin_role_may_delete() {
     let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start_on(&database, |_| {}).await.with_admin();
     let private = create(&admin, &hosted("private")).await;
     let market = create(&admin, &with(hosted("market"), "availability", json!("MARKET"))).await;
     let reader = server.user_with("reader", &["ROLE_APPLICATION_MANAGEMENT_READ"]).await;
@@ -110,8 +104,7 @@ async fn only_the_owner_with_the_admin_role_may_delete() {
 #[tokio::test]
 async fn deletion_and_subscription_at_once_leave_no_half() {
     let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start_on(&database, |_| {}).await.with_admin();
 
     for round in 0..10 {
         let body = with(hosted(&format!("web{round}")), "availability", json!("MARKET"));

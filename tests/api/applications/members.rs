@@ -107,8 +107,8 @@ async fn wrong_values_are_422_and_named() {
     ] {
         let mut body = hosted("a");
         body[member] = value.clone();
-        let answer = server.admin().post(APPLICATIONS, &body).await;
-        assert_eq!((answer.status, answer.error().as_str()), (422, "undefined/validationError"), "{body}");
+        let answer =
+            server.admin().post(APPLICATIONS, &body).await.expect_error(422, "undefined/validationError");
         assert!(answer.message().contains(&format!("'{member}'")), "{member}: {}", answer.message());
     }
     assert_eq!(server.database().count("applications").await, applications);
@@ -160,8 +160,13 @@ async fn broken_bodies_are_4xx() {
         (String::new(), 422),
         (format!("{{\"roles\":{}1{}}}", "[".repeat(200), "]".repeat(200)), 422),
     ] {
-        let answer =
-            server.admin().request("POST", APPLICATIONS).accepting_json().body(body.clone()).send().await;
-        assert_eq!(answer.status, status, "{body}: {}", answer.text);
+        server
+            .admin()
+            .request("POST", APPLICATIONS)
+            .accepting_json()
+            .body(body.clone())
+            .send()
+            .await
+            .expect(status);
     }
 }

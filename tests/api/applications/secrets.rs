@@ -7,8 +7,7 @@ use crate::harness::{TestServer, member_texts};
 
 #[tokio::test]
 async fn dump_of_the_database_holds_no_secret_of_an_application() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let mut body = hosted("web");
     body["key"] = json!("canary-of-a-key");
     body["resourcesPassword"] = json!("canary-of-a-password");
@@ -55,8 +54,7 @@ async fn key_is_not_repeated_when_it_is_refused() {
     let mut body = hosted("web");
     body["key"] = json!("hush-hush ");
 
-    let answer = server.admin().post(APPLICATIONS, &body).await;
+    let answer = server.admin().post(APPLICATIONS, &body).await.expect(422);
 
-    assert_eq!(answer.status, 422);
     assert!(answer.message().contains("'key'") && !answer.text.contains("hush"), "{}", answer.text);
 }

@@ -7,12 +7,11 @@ use super::{
     APPLICATIONS, create, external, hosted, insert_service_user, management, microservice, subscribe,
     two_tenants, with,
 };
-use crate::harness::{ADMIN_PASSWORD, MEDIA, RawConnection, TestDatabase, TestServer, eventually};
+use crate::harness::{ADMIN_PASSWORD, MEDIA, RawConnection, TestServer, eventually};
 
 #[tokio::test]
 async fn only_what_was_sent_changes() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let application = create(&admin, &with(hosted("web"), "roles", json!(["ROLE_WEB_READ"]))).await;
     let before = admin.read(&application).await;
 
@@ -25,8 +24,7 @@ async fn only_what_was_sent_changes() {
 
 #[tokio::test]
 async fn every_member_can_change_but_the_type() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let application = create(&admin, &hosted("web")).await;
     let changes = json!({
         "name": "other",
@@ -53,8 +51,7 @@ async fn every_member_can_change_but_the_type() {
 
 #[tokio::test]
 async fn null_removes_what_may_be_absent_and_is_refused_elsewhere() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let mut body = hosted("web");
     for (member, value) in [
         ("availability", json!("MARKET")),
@@ -71,9 +68,8 @@ async fn null_removes_what_may_be_absent_and_is_refused_elsewhere() {
 
     let removed = json!({"availability": null, "resourcesUsername": null, "resourcesPassword": null,
         "externalUrl": null, "requiredRoles": null, "roles": null});
-    let answer = admin.put(&web, &removed).await;
+    let answer = admin.put(&web, &removed).await.expect(200);
 
-    assert_eq!(answer.status, 200, "{}", answer.text);
     let shown = answer.json();
     assert_eq!((&shown["availability"], &shown["requiredRoles"]), (&json!("PRIVATE"), &json!([])));
     assert_eq!((&shown["roles"], &shown["resourcesUsername"]), (&json!([]), &Value::Null));
@@ -81,8 +77,7 @@ async fn null_removes_what_may_be_absent_and_is_refused_elsewhere() {
     let password = "SELECT count(*) FROM applications WHERE sealed_resources_password IS NOT NULL";
     assert_eq!(server.database().query(password, &[]).await[0].get::<_, i64>(0), 0);
     for member in ["name", "key", "type", "contextPath", "resourcesUrl"] {
-        let refused = admin.put(&web, &json!({member: null})).await;
-        assert_eq!(refused.status, 422, "{member}");
+        let refused = admin.put(&web, &json!({member: null})).await.expect(422);
         assert!(refused.message().contains(&format!("'{member}'")), "{}", refused.message());
     }
     assert_eq!(admin.put(&link, &json!({"externalUrl": null})).await.status, 422);
@@ -90,8 +85,7 @@ async fn null_removes_what_may_be_absent_and_is_refused_elsewhere() {
 
 #[tokio::test]
 async fn body_as_it_was_read_can_be_sent_back() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let application = create(&admin, &microservice("pump")).await;
     let before = admin.read(&application).await;
 
@@ -102,8 +96,7 @@ async fn body_as_it_was_read_can_be_sent_back() {
 
 #[tokio::test]
 async fn changed_application_is_answered_in_its_media_type_and_without_accept_not_at_all() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let application = create(&admin, &hosted("web")).await;
     let media_type = format!("{MEDIA}application+json");
 
@@ -119,8 +112,7 @@ async fn changed_application_is_answered_in_its_media_type_and_without_accept_no
 
 #[tokio::test]
 async fn taken_names_keys_and_context_paths_are_409_and_change_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     create(&admin, &hosted("first")).await;
     let second = create(&admin, &hosted("second")).await;
     let before = admin.read(&second).await;
@@ -135,8 +127,7 @@ async fn taken_names_keys_and_context_paths_are_409_and_change_nothing() {
 
 #[tokio::test]
 async fn wrong_values_are_422_and_change_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let service = create(&admin, &microservice("pump")).await;
     let before = admin.read(&service).await;
 
@@ -152,8 +143,7 @@ async fn wrong_values_are_422_and_change_nothing() {
         ("roles", json!(["ROLE_X_DELETE"])),
         ("roles", json!("ROLE_X_READ")),
     ] {
-        let answer = admin.put(&service, &json!({member: value})).await;
-        assert_eq!(answer.status, 422, "{member} {value}: {}", answer.text);
+        let answer = admin.put(&service, &json!({member: value})).await.expect(422);
         assert!(answer.message().contains(&format!("'{member}'")), "{}", answer.message());
     }
     assert_eq!(admin.read(&service).await, before);
@@ -162,25 +152,22 @@ async fn wrong_values_are_422_and_change_nothing() {
 #[tokio::test]
 async fn new_required_roles_reach_service_users_in_every_tenant_at_once() {
     let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start_on(&database, |_| {}).await.with_admin();
     let service = create(&admin, &microservice("pump")).await;
     subscribe(&database, "plant7", &service).await;
     insert_service_user(&database, "plant7", &service, "service_pump", &[]).await;
     let user = server.caller("plant7/service_pump", ADMIN_PASSWORD);
     assert_eq!(user.get("/alarm/alarms").await.status, 403);
 
-    let answer = admin.put(&service, &json!({"requiredRoles": ["ROLE_ALARM_READ"]})).await;
+    admin.put(&service, &json!({"requiredRoles": ["ROLE_ALARM_READ"]})).await.expect(200);
 
-    assert_eq!(answer.status, 200, "{}", answer.text);
     let reads = async || (user.get("/alarm/alarms").await.status == 200).then_some(());
     eventually("the new role", reads).await;
 }
 
 #[tokio::test]
 async fn name_that_is_free_again_can_be_used() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let service = create(&admin, &microservice("pump")).await;
 
     admin.put(&service, &json!({"name": "other", "key": "other-key"})).await;
@@ -221,9 +208,7 @@ async fn other_tenants_may_not_change_what_they_see_and_do_not_find_the_rest() {
 
 #[tokio::test]
 async fn one_of_many_changes_to_one_name_wins_whatever_the_server() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
     let admin = servers[0].admin();
     let mut applications = Vec::new();
     for n in 0..10 {

@@ -20,8 +20,7 @@ async fn tenant_sees_its_own_those_of_the_market_and_those_it_subscribes_to() {
     assert_eq!(names_in(&main, APPLICATIONS).await, ["private", "market", "subscribed"]);
     assert_eq!(names_in(&management(&server), APPLICATIONS).await, ["market"]);
     for (application, status) in [(&private, 404), (&market, 200), (&subscribed, 200)] {
-        let answer = plant7.get(application).await;
-        assert_eq!(answer.status, status, "{}", answer.text);
+        plant7.get(application).await.expect(status);
     }
 }
 

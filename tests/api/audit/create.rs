@@ -7,16 +7,13 @@ use crate::harness::{MEDIA, RawConnection, TestServer, redacted};
 
 #[tokio::test]
 async fn created_record_has_every_member_of_the_documents() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let mut body = record_of("Door", &device);
     body["plat_Detail"] = json!({"door": [1, 2.50, "ü"]});
     body["application"] = json!("cockpit");
 
-    let answer = admin.post(RECORDS, &body).await;
+    let answer = admin.post(RECORDS, &body).await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     let record = answer.json();
     let id = record["id"].as_str().unwrap();
     assert_eq!(answer.header("Location"), record["self"].as_str());
@@ -61,8 +58,7 @@ async fn missing_members_are_all_listed() {
 
 #[tokio::test]
 async fn severities_are_the_five_lower_case_words() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let with = |severity: &str| {
         let mut body = record_of("Door", "1");
         body["severity"] = json!(severity);
@@ -84,8 +80,7 @@ async fn severities_are_the_five_lower_case_words() {
 
 #[tokio::test]
 async fn wrong_members_are_refused() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     for (member, value) in [
         ("source", json!("1")),
@@ -108,8 +103,7 @@ async fn wrong_members_are_refused() {
     ] {
         let mut body = record_of("Door", "1");
         body[member] = value;
-        let answer = admin.post(RECORDS, &body).await;
-        assert_eq!(answer.status, 422, "{member}: {}", answer.text);
+        admin.post(RECORDS, &body).await.expect(422);
     }
     assert_eq!(server.database().count("audit_records").await, 0);
 }
@@ -127,8 +121,7 @@ async fn source_is_not_checked_for_existence_and_may_be_a_number() {
 
 #[tokio::test]
 async fn source_link_leads_to_what_the_type_says() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     for (kind, id, link) in [
         ("Alarm", "7", "/alarm/alarms/7"),
@@ -180,8 +173,7 @@ async fn server_members_and_changes_in_a_body_are_ignored() {
 
 #[tokio::test]
 async fn post_without_accept_is_answered_without_a_body() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let answer = RawConnection::without_accept(&admin, "POST", RECORDS, &record_of("Door", "1")).await;
 
@@ -191,8 +183,7 @@ async fn post_without_accept_is_answered_without_a_body() {
 
 #[tokio::test]
 async fn put_and_delete_of_a_record_are_405() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let link = admin.create(RECORDS, &record_of("Door", "1")).await["self"].as_str().unwrap().to_owned();
 
     for method in ["PUT", "DELETE", "POST"] {
@@ -204,12 +195,10 @@ async fn put_and_delete_of_a_record_are_405() {
 
 #[tokio::test]
 async fn unknown_record_is_404() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for id in ["4711", "x", "%00", "99999999999999999999"] {
-        let answer = admin.get(&format!("{RECORDS}/{id}")).await;
-        assert_eq!((answer.status, answer.error().as_str()), (404, "audit/Not Found"), "{id}");
+        admin.get(&format!("{RECORDS}/{id}")).await.expect_error(404, "audit/Not Found");
     }
 }
 
@@ -218,9 +207,8 @@ async fn transient_mode_stores_nothing() {
     let server = TestServer::start().await;
     let request = server.admin().request("POST", RECORDS).header("X-Platform-Processing-Mode", "TRANSIENT");
 
-    let answer = request.accepting_json().json(&record_of("Door", "1")).send().await;
+    let answer = request.accepting_json().json(&record_of("Door", "1")).send().await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     assert!(answer.header("Location").unwrap().ends_with("/audit/auditRecords/null"));
     assert!(answer.json().get("id").is_none(), "{}", answer.text);
     assert_eq!(server.database().count("audit_records").await, 0);
@@ -228,8 +216,7 @@ async fn transient_mode_stores_nothing() {
 
 #[tokio::test]
 async fn record_of_a_changed_alarm_is_found_by_the_alarm() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let alarm = admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
     let (id, link) = (alarm["id"].as_str().unwrap(), alarm["self"].as_str().unwrap());
 

@@ -4,9 +4,7 @@ use serde_json::{Value, json};
 
 use super::RECORDS;
 use crate::harness::application_keys::{KEY, insert_application};
-use crate::harness::{Caller, TestDatabase, TestServer};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use crate::harness::{Caller, OBJECTS, TestDatabase, TestServer};
 
 async fn create_rule(admin: &Caller) -> String {
     let rule = json!({"type": "plat_SmartRule", "name": "too hot", "enabled": true, "rule": {"above": 80}});
@@ -27,8 +25,7 @@ async fn records(database: &TestDatabase, id: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn change_of_a_smart_rule_is_recorded_with_what_it_changed() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create_rule(&admin).await;
     let path = format!("{OBJECTS}/{id}");
     assert_eq!(records(server.database(), &id).await, Vec::<Value>::new(), "a creation is no change");
@@ -79,9 +76,7 @@ async fn change_of_a_smart_rule_is_recorded_with_what_it_changed() {
 
 #[tokio::test]
 async fn becoming_and_ceasing_to_be_a_smart_rule_is_recorded_and_other_objects_are_not() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let id = admin.create_device("pump").await;
+    let (server, admin, id) = TestServer::start().await.with_device("pump").await;
     let path = format!("{OBJECTS}/{id}");
 
     for kind in [json!("plat_Other"), json!("plat_SmartRule"), json!("plat_Other"), Value::Null] {
@@ -97,8 +92,7 @@ async fn becoming_and_ceasing_to_be_a_smart_rule_is_recorded_and_other_objects_a
 async fn user_and_application_of_a_change_are_recorded_and_a_transient_one_is_not() {
     let database = TestDatabase::create().await;
     insert_application(&database, "main", "rules", "rules-key").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start_on(&database, |_| {}).await.with_admin();
     let path = format!("{OBJECTS}/{}", create_rule(&admin).await);
     let change = |name: &str| json!({"name": name});
 

@@ -8,9 +8,9 @@ use crate::harness::issuer::{
     KeyPair, OTHER, RSA_512, RSA_1024, RSA_1024_PKCS1, RSA_1536, RSA_2048, RSA_4096, claims, encode, now,
     tell, upload, withdraw,
 };
-use crate::harness::{ADMIN_PASSWORD, Response, TestDatabase, TestServer, eventually, eventually_within};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use crate::harness::{
+    ADMIN_PASSWORD, OBJECTS, Response, TestDatabase, TestServer, eventually, eventually_within,
+};
 
 /// A server whose tenant `main` has this key.
 async fn server_with(key: KeyPair) -> TestServer {

@@ -18,9 +18,7 @@ fn counts(critical: i64, major: i64, minor: i64, warning: i64) -> Value {
 
 #[tokio::test]
 async fn device_shows_how_many_alarms_are_active_or_acknowledged() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     assert_eq!(admin.read(&object(&device)).await["plat_ActiveAlarmsStatus"], counts(0, 0, 0, 0));
 
     let acknowledged = raise(&admin, &device, "a", "CRITICAL").await;
@@ -41,9 +39,7 @@ async fn device_shows_how_many_alarms_are_active_or_acknowledged() {
 
 #[tokio::test]
 async fn child_in_a_list_of_children_shows_its_alarms() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let parent = admin.create_device("gateway").await;
+    let (_server, admin, parent) = TestServer::shared().await.with_device("gateway").await;
     let body = json!({"name": "pump", "plat_IsDevice": {}});
     let child = admin.create(&format!("{}/childDevices", object(&parent)), &body).await;
     raise(&admin, child["id"].as_str().unwrap(), "a", "MINOR").await;
@@ -58,8 +54,7 @@ async fn child_in_a_list_of_children_shows_its_alarms() {
 
 #[tokio::test]
 async fn what_is_no_device_shows_alarms_as_long_as_one_is_open() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let created = admin.create(OBJECTS, &json!({"name": "building"})).await;
     let id = created["id"].as_str().unwrap();
     assert_eq!(created.get("plat_ActiveAlarmsStatus"), None);
@@ -73,8 +68,7 @@ async fn what_is_no_device_shows_alarms_as_long_as_one_is_open() {
 
 #[tokio::test]
 async fn availability_is_shown_on_objects_that_ask_for_it_only() {
-    let server = server().await;
-    let admin = server.admin();
+    let (_server, admin) = server().await.with_admin();
     let body = json!({"name": "pump", "plat_RequiredAvailability": {"responseInterval": 10}});
 
     let created = admin.create(OBJECTS, &body).await;
@@ -90,8 +84,7 @@ async fn availability_is_shown_on_objects_that_ask_for_it_only() {
 
 #[tokio::test]
 async fn clients_cannot_write_what_the_server_writes() {
-    let server = server().await;
-    let admin = server.admin();
+    let (server, admin) = server().await.with_admin();
     let forged = json!({
         "plat_IsDevice": {},
         "plat_ActiveAlarmsStatus": {"critical": 9},
@@ -120,8 +113,7 @@ async fn clients_cannot_write_what_the_server_writes() {
 
 #[tokio::test]
 async fn interval_is_clamped_to_16_bits_and_must_be_a_number() {
-    let server = server().await;
-    let admin = server.admin();
+    let (_server, admin) = server().await.with_admin();
     for (given, stored, status) in [
         (json!(40000), json!(32767), json!("AVAILABLE")),
         (json!(-40000), json!(-32768), json!("MAINTENANCE")),
@@ -147,8 +139,7 @@ async fn interval_is_clamped_to_16_bits_and_must_be_a_number() {
 
 #[tokio::test]
 async fn object_is_watched_from_the_put_that_asks_for_it_to_the_one_that_removes_it() {
-    let server = server().await;
-    let admin = server.admin();
+    let (server, admin) = server().await.with_admin();
     let path = object(&admin.create_device("pump").await);
 
     let body = json!({"plat_RequiredAvailability": {"responseInterval": 3}});
@@ -165,9 +156,7 @@ async fn object_is_watched_from_the_put_that_asks_for_it_to_the_one_that_removes
 
 #[tokio::test]
 async fn children_and_deleted_objects_are_watched_and_forgotten_too() {
-    let server = server().await;
-    let admin = server.admin();
-    let parent = admin.create_device("gateway").await;
+    let (server, admin, parent) = server().await.with_device("gateway").await;
     let body = json!({"plat_RequiredAvailability": {"responseInterval": 3}});
 
     let child = admin.create(&format!("{}/childDevices", object(&parent)), &body).await;
@@ -179,8 +168,7 @@ async fn children_and_deleted_objects_are_watched_and_forgotten_too() {
 
 #[tokio::test]
 async fn active_critical_alarm_makes_a_watched_device_unavailable() {
-    let server = server().await;
-    let admin = server.admin();
+    let (_server, admin) = server().await.with_admin();
     let device = watched(&admin, 10).await;
     let alarm = raise(&admin, &device, "fire", "CRITICAL").await;
     raise(&admin, &device, "smoke", "MAJOR").await;
@@ -198,8 +186,7 @@ async fn active_critical_alarm_makes_a_watched_device_unavailable() {
 
 #[tokio::test]
 async fn silent_device_is_unavailable_and_disconnected() {
-    let server = server().await;
-    let admin = server.admin();
+    let (server, admin) = server().await.with_admin();
     let device = watched(&admin, 10).await;
 
     silence(server.database(), &device, 9).await;
@@ -213,8 +200,7 @@ async fn silent_device_is_unavailable_and_disconnected() {
 
 #[tokio::test]
 async fn notifications_tell_what_the_server_writes() {
-    let server = server().await;
-    let admin = server.admin();
+    let (_server, admin) = server().await.with_admin();
     let session = admin.listen("/managedobjects/*").await;
     let device = watched(&admin, 10).await;
     raise(&admin, &device, "fire", "CRITICAL").await;

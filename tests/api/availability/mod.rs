@@ -20,9 +20,8 @@ use std::time::Duration;
 use platform::config::Settings;
 use serde_json::{Value, json};
 
-use crate::harness::{Caller, TestDatabase, TestServer, eventually};
+use crate::harness::{Caller, OBJECTS, TestDatabase, TestServer, eventually};
 
-const OBJECTS: &str = "/inventory/managedObjects";
 const ALARMS: &str = "/alarm/alarms";
 
 /// A server that writes heartbeats at once and looks for silence all the time.

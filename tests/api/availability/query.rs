@@ -15,8 +15,7 @@ async fn found(caller: &Caller, parameter: &str, text: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn queries_find_what_reads_show() {
-    let server = server().await;
-    let admin = server.admin();
+    let (server, admin) = server().await.with_admin();
     let named = async |device: &str, name: &str| {
         admin.put(&object(device), &json!({"name": name})).await;
     };
@@ -93,8 +92,7 @@ async fn queries_find_what_reads_show() {
 
 #[tokio::test]
 async fn alarm_of_a_critical_device_makes_it_found_as_unavailable() {
-    let server = server().await;
-    let admin = server.admin();
+    let (_server, admin) = server().await.with_admin();
     let device = watched(&admin, 10).await;
     let mut alarm = alarm_of(&device, "fire");
     alarm["severity"] = json!("CRITICAL");

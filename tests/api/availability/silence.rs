@@ -152,8 +152,7 @@ async fn after_a_restart_devices_get_their_interval_again() {
     server.stop().await;
     silence(&database, &device, 60).await;
 
-    let server = server_on(&database).await;
-    let admin = server.admin();
+    let (_server, admin) = server_on(&database).await.with_admin();
     let nobody = async |minutes: f64| {
         // Pretends that the start was this long ago.
         let statement = "UPDATE deployment SET value = (extract(epoch FROM now()) - 60 * $1::float8)::text \

@@ -7,8 +7,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn deleted_one_is_hidden_from_the_list_unless_asked_for_and_still_answers_by_id() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 2).await;
     let (link, other) = (plan(&admin, &later_of(&group)).await, admin.create(BULK, &later_of(&group)).await);
 
@@ -28,8 +27,7 @@ async fn deleted_one_is_hidden_from_the_list_unless_asked_for_and_still_answers_
 
 #[tokio::test]
 async fn one_under_way_creates_no_more_and_what_it_created_stays() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 50).await;
     let link = plan(&admin, &bulk_of(&group, 0.5)).await;
     under_way(server.database(), 2).await;
@@ -49,8 +47,7 @@ async fn one_under_way_creates_no_more_and_what_it_created_stays() {
 
 #[tokio::test]
 async fn completed_one_can_be_deleted_which_only_hides_it() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 2).await;
     let link = plan(&admin, &bulk_of(&group, 0.0)).await;
     completed(&admin, &link).await;
@@ -63,8 +60,7 @@ async fn completed_one_can_be_deleted_which_only_hides_it() {
 
 #[tokio::test]
 async fn deleting_twice_is_deleting_once() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 2).await;
     let link = plan(&admin, &later_of(&group)).await;
 

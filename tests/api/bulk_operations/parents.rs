@@ -7,8 +7,7 @@ use crate::harness::{TestServer, without};
 
 #[tokio::test]
 async fn devices_whose_operation_of_the_parent_failed() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 4).await;
     let parent = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
     // Another one failed everywhere.
@@ -31,8 +30,7 @@ async fn devices_whose_operation_of_the_parent_failed() {
 
 #[tokio::test]
 async fn parent_without_failures_leaves_nothing_to_do() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 2).await;
     let parent = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
     let mut body = without(&bulk_of(&group, 0.0), &["groupId"]);
@@ -59,8 +57,7 @@ async fn unknown_parent_is_refused() {
 
 #[tokio::test]
 async fn group_and_parent_together_are_refused() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 2).await;
     let parent = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
     let mut body = bulk_of(&group, 0.0);

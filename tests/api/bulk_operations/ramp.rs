@@ -13,8 +13,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn no_operation_is_created_before_its_turn() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 6).await;
     let begun = OffsetDateTime::now_utc();
 
@@ -30,8 +29,7 @@ async fn no_operation_is_created_before_its_turn() {
 #[tokio::test]
 async fn ramp_of_zero_creates_all_at_once_and_a_tiny_one_several_at_a_time() {
     for ramp in [0.0, 1e-9, 0.0005] {
-        let server = TestServer::start().await;
-        let admin = server.admin();
+        let (server, admin) = TestServer::start().await.with_admin();
         let group = fleet(server.database(), 1500).await;
 
         let done = completed(&admin, &plan(&admin, &bulk_of(&group, ramp)).await).await;
@@ -43,8 +41,7 @@ async fn ramp_of_zero_creates_all_at_once_and_a_tiny_one_several_at_a_time() {
 
 #[tokio::test]
 async fn total_duration_is_that_of_the_ramp() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 500).await;
 
     completed(&admin, &plan(&admin, &bulk_of(&group, 0.01)).await).await;
@@ -58,8 +55,7 @@ async fn total_duration_is_that_of_the_ramp() {
 
 #[tokio::test]
 async fn it_is_active_until_the_last_operation_is_created() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 4).await;
     let link = plan(&admin, &bulk_of(&group, 0.4)).await;
 
@@ -97,8 +93,7 @@ async fn start_in_the_future_waits_for_its_time() {
 
 #[tokio::test]
 async fn start_in_a_far_future_is_held_by_nobody() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 3).await;
 
     admin.create(BULK, &super::later_of(&group)).await;
@@ -111,9 +106,7 @@ async fn start_in_a_far_future_is_held_by_nobody() {
 
 #[tokio::test]
 async fn operations_hold_the_prototype_the_device_and_the_bulk_operation() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = create_agent(&admin, "pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_agent("pump").await;
     let group = group_of(&admin, &[&device]).await;
     let mut body = bulk_of(&group, 0.0);
     body["operationPrototype"] =
@@ -135,8 +128,7 @@ async fn operations_hold_the_prototype_the_device_and_the_bulk_operation() {
 
 #[tokio::test]
 async fn agents_and_those_who_listen_to_the_device_are_told_of_each() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (agent, child) = (create_agent(&admin, "agent").await, admin.create_device("child").await);
     let path = format!("/inventory/managedObjects/{agent}/childDevices");
     admin.create(&path, &json!({"managedObject": {"id": child}})).await;
@@ -164,8 +156,7 @@ async fn agents_and_those_who_listen_to_the_device_are_told_of_each() {
 
 #[tokio::test]
 async fn large_one_does_not_hold_up_the_others() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let large = fleet(server.database(), 20_000).await;
     let small = group_of(&admin, &["1001", "1002", "1003"]).await;
     let links = [
@@ -189,8 +180,7 @@ async fn large_one_does_not_hold_up_the_others() {
 
 #[tokio::test]
 async fn device_may_have_operations_of_several_bulk_operations_at_once() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 20).await;
     let links = [plan(&admin, &bulk_of(&group, 0.01)).await, plan(&admin, &bulk_of(&group, 0.01)).await];
 
@@ -202,9 +192,7 @@ async fn device_may_have_operations_of_several_bulk_operations_at_once() {
 
 #[tokio::test]
 async fn what_is_told_of_a_device_keeps_its_order_beside_its_own_operations() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = create_agent(&admin, "pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_agent("pump").await;
     let group = group_of(&admin, &[&device]).await;
     let session = admin.listen(&format!("/operations/{device}")).await;
 

@@ -34,8 +34,7 @@ async fn run_whose_process_is_gone_is_taken_over_without_a_burst() {
     let database = TestDatabase::create().await;
     let change =
         |settings: &mut platform::config::Settings| settings.limits.bulk_lease = Duration::from_secs(1);
-    let server = TestServer::start_on(&database, change).await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start_on(&database, change).await.with_admin();
     let group = fleet(&database, 12).await;
     let link = plan(&admin, &later_of(&group)).await;
     // The rows are as a process leaves them that was killed in the middle, long ago.
@@ -65,8 +64,7 @@ async fn run_that_is_at_work_is_left_to_its_server() {
     let database = TestDatabase::create().await;
     let change =
         |settings: &mut platform::config::Settings| settings.limits.bulk_lease = Duration::from_secs(1);
-    let server = TestServer::start_on(&database, change).await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start_on(&database, change).await.with_admin();
     let group = fleet(&database, 3).await;
     let foreign = plan(&admin, &later_of(&group)).await;
     let held = "UPDATE bulk_operations SET due_at = now(), leased_until = now() + interval '1 hour'";

@@ -11,8 +11,7 @@ use time::OffsetDateTime;
 async fn ramp_goes_on_where_it_was_after_the_database_was_away_and_is_not_compressed() {
     let postgres = PrivatePostgres::start();
     let database = TestDatabase::at(postgres.url(), postgres.directory());
-    let server = TestServer::start_on(&database, |_| {}).await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start_on(&database, |_| {}).await.with_admin();
     let group = fleet(&database, 20).await;
     let link = plan(&admin, &bulk_of(&group, 0.25)).await;
     under_way(&database, 4).await;
@@ -37,8 +36,7 @@ async fn ramp_goes_on_where_it_was_after_the_database_was_away_and_is_not_compre
 
 #[tokio::test]
 async fn devices_that_are_deleted_in_the_moment_of_their_turn_are_counted_or_served() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 60).await;
     let link = plan(&admin, &bulk_of(&group, 0.02)).await;
 
@@ -46,8 +44,7 @@ async fn devices_that_are_deleted_in_the_moment_of_their_turn_are_counted_or_ser
         let admin = admin.clone();
         async move {
             for device in 1001..=1060 {
-                let answer = admin.delete(&format!("/inventory/managedObjects/{device}")).await;
-                assert_eq!(answer.status, 204, "{}", answer.text);
+                admin.delete(&format!("/inventory/managedObjects/{device}")).await.expect(204);
             }
         }
     });
@@ -60,8 +57,7 @@ async fn devices_that_are_deleted_in_the_moment_of_their_turn_are_counted_or_ser
 
 #[tokio::test]
 async fn step_that_was_made_without_its_end_being_heard_of_is_not_made_twice() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 20).await;
     let link = plan(&admin, &bulk_of(&group, 0.3)).await;
     under_way(server.database(), 1).await;

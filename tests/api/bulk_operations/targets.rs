@@ -23,8 +23,7 @@ async fn told_by(server: &TestServer, group: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn devices_of_a_static_group_and_of_its_subgroups_each_once_by_id() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let mut agents = Vec::new();
     for name in ["a", "b", "c", "d"] {
         agents.push(create_agent(&admin, name).await);
@@ -40,8 +39,7 @@ async fn devices_of_a_static_group_and_of_its_subgroups_each_once_by_id() {
 
 #[tokio::test]
 async fn what_belongs_to_a_device_is_no_member() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (agent, asset, child) = (
         create_agent(&admin, "agent").await,
         create_agent(&admin, "asset of the agent").await,
@@ -57,8 +55,7 @@ async fn what_belongs_to_a_device_is_no_member() {
 
 #[tokio::test]
 async fn devices_that_the_query_of_a_dynamic_group_finds() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (first, second) = (create_agent(&admin, "pump 1").await, create_agent(&admin, "pump 2").await);
     create_agent(&admin, "motor").await;
     // No device.
@@ -70,29 +67,24 @@ async fn devices_that_the_query_of_a_dynamic_group_finds() {
 
 #[tokio::test]
 async fn dynamic_group_without_a_query_that_can_be_read_is_refused() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for query in [json!("name eq"), json!(""), json!(5), json!({}), json!("((")] {
-        let answer = admin.post(BULK, &bulk_of(&dynamic(&admin, &query).await, 0.0)).await;
-        assert_eq!(answer.status, 422, "{query}");
+        let answer = admin.post(BULK, &bulk_of(&dynamic(&admin, &query).await, 0.0)).await.expect(422);
         assert!(answer.message().contains("plat_DeviceQueryString"), "{query}: {}", answer.text);
     }
 }
 
 #[tokio::test]
 async fn device_is_no_group() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = create_agent(&admin, "pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_agent("pump").await;
 
     assert_eq!(admin.post(BULK, &bulk_of(&device, 0.0)).await.status, 422);
 }
 
 #[tokio::test]
 async fn empty_group_completes_at_once() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let group = group_of(&admin, &[]).await;
 
     let bulk = admin.create(BULK, &bulk_of(&group, 5.0)).await;
@@ -103,8 +95,7 @@ async fn empty_group_completes_at_once() {
 
 #[tokio::test]
 async fn group_is_evaluated_at_the_start_and_counted_at_post() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 3).await;
     let link = plan(&admin, &later_of(&group)).await;
     assert_eq!(admin.read(&link).await["progress"]["all"], 3);
@@ -119,8 +110,7 @@ async fn group_is_evaluated_at_the_start_and_counted_at_post() {
 
 #[tokio::test]
 async fn group_that_is_emptied_or_grows_during_the_ramp_changes_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 8).await;
     let link = plan(&admin, &bulk_of(&group, 0.1)).await;
     under_way(server.database(), 2).await;
@@ -155,8 +145,7 @@ async fn group_that_is_gone_at_the_start_has_no_devices() {
 
 #[tokio::test]
 async fn device_without_an_agent_is_counted_as_failed() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (agent, alone) = (create_agent(&admin, "agent").await, admin.create_device("alone").await);
     let child = admin.create_device("child").await;
     let path = format!("/inventory/managedObjects/{agent}/childDevices");
@@ -179,8 +168,7 @@ async fn device_without_an_agent_is_counted_as_failed() {
 
 #[tokio::test]
 async fn device_that_is_deleted_before_its_turn_is_counted_as_failed() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 6).await;
     let link = plan(&admin, &bulk_of(&group, 0.3)).await;
     under_way(server.database(), 1).await;
@@ -199,8 +187,7 @@ async fn device_that_is_deleted_before_its_turn_is_counted_as_failed() {
 
 #[tokio::test]
 async fn device_that_moves_to_another_agent_during_the_ramp_is_served_there() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 4).await;
     let (child, other) = (admin.create_device("child").await, create_agent(&admin, "other agent").await);
     put_into(&admin, &group, &child).await;

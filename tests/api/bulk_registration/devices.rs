@@ -7,8 +7,7 @@ use crate::harness::{TestServer, redacted, without};
 
 #[tokio::test]
 async fn row_makes_user_managed_object_and_external_id() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     let file = format!("ID;CREDENTIALS;TYPE;NAME;ICCID;SHELL\na1;{SECRET};pump;Pump 1;8949;1\n");
     let result = register(&admin, file).await;
@@ -37,8 +36,7 @@ async fn row_makes_user_managed_object_and_external_id() {
 
 #[tokio::test]
 async fn device_comes_in_by_its_password_as_a_member_of_devices_and_owns_its_object() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     register(&admin, format!("ID;CREDENTIALS;TYPE;NAME\na1;{SECRET};pump;Pump 1\n")).await;
 
@@ -76,8 +74,7 @@ async fn password_of_few_characters_works_as_well_as_a_long_one() {
 
 #[tokio::test]
 async fn row_without_type_and_name_makes_a_user_alone() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     let result = register(&admin, format!("ID;CREDENTIALS;TYPE;NAME\na1;{SECRET};;\n")).await;
 
@@ -89,8 +86,7 @@ async fn row_without_type_and_name_makes_a_user_alone() {
 
 #[tokio::test]
 async fn type_of_the_external_id_may_be_given_for_each_row() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     let file = format!("ID;CREDENTIALS;TYPE;NAME;IDTYPE\na1;{SECRET};t;n;imei\na2;{SECRET};t;n;\n");
     register(&admin, file).await;
@@ -102,8 +98,7 @@ async fn type_of_the_external_id_may_be_given_for_each_row() {
 
 #[tokio::test]
 async fn object_is_no_agent_unless_a_column_makes_it_one() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let file =
         format!("ID;CREDENTIALS;TYPE;NAME;com_platform_model_Agent\na1;{SECRET};t;n;yes\na2;{SECRET};t;n;\n");
@@ -115,8 +110,7 @@ async fn object_is_no_agent_unless_a_column_makes_it_one() {
 
 #[tokio::test]
 async fn result_is_given_with_and_without_accept_and_without_location() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let request = |id: &str| {
         let request = admin.request("POST", REGISTRATIONS).header("Content-Type", super::CONTENT_TYPE);
         request.body(form(format!("ID;CREDENTIALS\n{id};{SECRET}\n")))

@@ -33,8 +33,7 @@ async fn failed_row_is_listed_with_its_line_and_without_its_password() {
 
 #[tokio::test]
 async fn every_reason_leaves_its_row_out_and_no_other() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     register(&admin, format!("ID;CREDENTIALS;TYPE;NAME;external-imei\nknown;{SECRET};t;n;4711\n")).await;
 
     let long = "x".repeat(1001);
@@ -99,8 +98,7 @@ async fn every_reason_leaves_its_row_out_and_no_other() {
 
 #[tokio::test]
 async fn id_that_comes_again_fails_however_far_behind() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     register(&admin, fleet(1)).await;
 
     // Beyond what is stored together; the first of them is known from before and gets a password, not another object.

@@ -7,8 +7,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn separator_is_found_in_the_header() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for (n, separator) in ["\t", ";", ","].iter().enumerate() {
         let header = ["ID", "CREDENTIALS", "TYPE", "NAME"].join(separator);
@@ -32,8 +31,7 @@ async fn row_with_another_separator_than_the_header_fails_alone() {
 
 #[tokio::test]
 async fn header_names_are_known_in_any_case_behind_a_byte_order_mark() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let file = format!("\u{feff} Id ;credentials;tYpe;NAME\r\nä1;{SECRET};t;Pümpe\r\n");
     assert_eq!(register(&admin, file).await, all_created(1));
@@ -43,8 +41,7 @@ async fn header_names_are_known_in_any_case_behind_a_byte_order_mark() {
 
 #[tokio::test]
 async fn file_that_is_no_utf_8_is_windows_1252() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     // Far behind the first bytes, so that nobody may decide by those.
     let mut file = b"ID;CREDENTIALS;TYPE;NAME\na1;".to_vec();
@@ -62,8 +59,7 @@ async fn file_that_is_no_utf_8_is_windows_1252() {
 
 #[tokio::test]
 async fn quotes_are_those_of_rfc_4180_and_blank_lines_are_skipped() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for (n, end) in ["\n", "\r\n", "\r"].iter().enumerate() {
         let file = format!(
@@ -86,8 +82,7 @@ async fn file_without_rows_creates_nothing() {
 
 #[tokio::test]
 async fn files_that_hold_no_row_that_could_be_carried_out_are_422() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for (file, text) in [
         ("", "ID"),
@@ -103,22 +98,19 @@ async fn files_that_hold_no_row_that_could_be_carried_out_are_422() {
         ("\u{fffe}I\0D\0;\0C\0", "column"),
         ("PK\x03\x04\x14\0\x06\0\x08\0!\0", "column"),
     ] {
-        let answer = upload(&admin, file).await;
-        assert_eq!(answer.status, 422, "{file:?}: {}", answer.text);
+        let answer = upload(&admin, file).await.expect(422);
         assert!(answer.message().contains(text), "{file:?}: {}", answer.message());
     }
     for file in
         [&b"\xff\xfeI\0D\0"[..], b"\x80\x81\x8d", &[0; 3000], &b";".repeat(5000), &b"x".repeat(2 << 20)]
     {
-        let answer = upload(&admin, file).await;
-        assert_eq!(answer.status, 422, "{}", answer.text);
+        upload(&admin, file).await.expect(422);
     }
 }
 
 #[tokio::test]
 async fn hostile_cells_fail_their_row_alone() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let nul = "x\0y";
     let rows = [
@@ -143,8 +135,7 @@ async fn hostile_cells_fail_their_row_alone() {
 
 #[tokio::test]
 async fn quote_that_nobody_closes_ends_the_file_there() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let file = format!("ID;CREDENTIALS;NAME\na1;{SECRET};\na2;{SECRET};\"open\na3;{SECRET};\na4;{SECRET};\n");
     let result = register(&admin, file).await;
@@ -159,8 +150,7 @@ async fn quote_that_nobody_closes_ends_the_file_there() {
 
 #[tokio::test]
 async fn form_without_a_part_file_is_422_and_no_form_415() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let post = async |content_type: &str, body: Vec<u8>| {
         let request = admin.request("POST", REGISTRATIONS).header("Content-Type", content_type);
         request.body(body).send().await

@@ -24,8 +24,7 @@ async fn parents(caller: &Caller, id: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn missing_groups_are_made_and_the_device_is_put_in_the_last() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     assert_eq!(register(&admin, placed("a", &["North/Hall 1/Line 2"])).await, all_created(1));
 
@@ -44,8 +43,7 @@ async fn missing_groups_are_made_and_the_device_is_put_in_the_last() {
 
 #[tokio::test]
 async fn groups_that_are_there_are_matched_by_name_at_each_level() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     register(&admin, placed("a", &["North/Hall 1", "South/Hall 1"])).await;
 
     let paths = ["North/Hall 1", "South/Hall 1", "Hall 1", " /North//Hall 1/ ", "north/Hall 1", "North"];
@@ -68,8 +66,7 @@ async fn groups_that_are_there_are_matched_by_name_at_each_level() {
 
 #[tokio::test]
 async fn groups_people_made_are_matched_and_what_is_no_group_is_not() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     admin.create(OBJECTS, &json!({"name": "North", "type": "plat_DeviceGroup"})).await;
     admin.create(OBJECTS, &json!({"name": "North", "plat_IsDeviceGroup": {}})).await;
     let group = json!({"name": "North", "type": "plat_DeviceGroup", "plat_IsDeviceGroup": {}});
@@ -89,8 +86,7 @@ async fn groups_people_made_are_matched_and_what_is_no_group_is_not() {
 
 #[tokio::test]
 async fn groups_the_caller_does_not_see_are_not_matched() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let registrar = server.user_with("registrar", &["ROLE_DEVICE_CONTROL_ADMIN"]).await;
     register(&admin, placed("a", &["North"])).await;
     let global =
@@ -107,8 +103,7 @@ async fn groups_the_caller_does_not_see_are_not_matched() {
 
 #[tokio::test]
 async fn group_that_was_deleted_is_made_again() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     register(&admin, placed("a", &["North/Hall"])).await;
     let group = &objects_of_type(&admin, "plat_DeviceGroup").await[0];
     assert_eq!(admin.delete(group["self"].as_str().unwrap()).await.status, 204);
@@ -121,8 +116,7 @@ async fn group_that_was_deleted_is_made_again() {
 
 #[tokio::test]
 async fn rows_that_fail_or_are_known_make_no_groups() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     register(&admin, format!("ID;CREDENTIALS\na0;{SECRET}\n")).await;
 
     let file = placed("a", &["Known"]) + &format!("a9;{SECRET};;;Nothing\na8;short;t;n;Short\n");
@@ -134,8 +128,7 @@ async fn rows_that_fail_or_are_known_make_no_groups() {
 
 #[tokio::test]
 async fn a_thousand_groups_in_one_file_are_made_once_each() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     let paths: Vec<String> = (0..3000).map(|n| format!("Top/Floor {}/Room {}", n % 10, n % 1000)).collect();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();

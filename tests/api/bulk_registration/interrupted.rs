@@ -26,8 +26,7 @@ async fn begin(server: &TestServer, admin: &Caller, length: usize) -> RawConnect
 
 #[tokio::test]
 async fn upload_that_breaks_off_has_registered_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let body = form(fleet(ROWS));
 
     let mut connection = begin(&server, &admin, body.len()).await;
@@ -42,8 +41,7 @@ async fn upload_that_breaks_off_has_registered_nothing() {
 
 #[tokio::test]
 async fn client_that_goes_away_in_the_middle_may_send_the_file_again() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let file = fleet(ROWS);
 
     let body = form(&file);
@@ -62,8 +60,7 @@ async fn client_that_goes_away_in_the_middle_may_send_the_file_again() {
 async fn assert_completed(admin: &Caller, file: &str) {
     let count = ROWS as u64;
     let request = admin.request("POST", REGISTRATIONS).header("Content-Type", CONTENT_TYPE).body(form(file));
-    let answer = request.send().await;
-    assert_eq!(answer.status, 201, "{}", answer.text);
+    let answer = request.send().await.expect(201);
     let [all, created, failed, successful] = counts(&answer.json());
     assert_eq!((all, failed, successful), (count, 0, count));
     assert!(created < count, "nothing was there");
@@ -113,8 +110,7 @@ async fn server_killed_in_the_middle_leaves_whole_rows_and_the_file_may_be_sent_
 
 #[tokio::test]
 async fn two_files_of_one_server_wait_for_each_other_and_both_are_answered() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let file = |prefix: &str| fleet(1000).replace("\na", &format!("\n{prefix}"));
 
     let (file_of_one, file_of_other) = (file("x"), file("y"));

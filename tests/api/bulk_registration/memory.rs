@@ -3,17 +3,9 @@
 use super::{CONTENT_TYPE, REGISTRATIONS, SECRET, counts, fleet, form};
 use crate::harness::{Caller, Program, scratch};
 
-/// Returns the peak memory of a process in kB; `None` where the system does not report it.
-fn peak(program: &Program) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", program.pid())).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.split_whitespace().next()?.parse().ok()
-}
-
 async fn send(admin: &Caller, file: String) -> [u64; 4] {
     let request = admin.request("POST", REGISTRATIONS).header("Content-Type", CONTENT_TYPE).body(form(file));
-    let answer = request.send().await;
-    assert_eq!(answer.status, 201, "{}", answer.text);
+    let answer = request.send().await.expect(201);
     counts(&answer.json())
 }
 
@@ -25,7 +17,7 @@ async fn file_of_300_000_rows_and_its_result_cost_a_fraction_of_their_length() {
     let program = Program::serve_with(command);
     let admin = Caller::new(program.base(), Some(("admin", "admin-secret")));
     send(&admin, fleet(2000)).await;
-    let before = peak(&program);
+    let before = program.peak_memory();
 
     // 30 MB of rows that fail in several ways, and a result of 60 MB.
     let rows = (0..300_000).map(|n| match n % 2 {
@@ -42,7 +34,7 @@ async fn file_of_300_000_rows_and_its_result_cost_a_fraction_of_their_length() {
     let result = send(&admin, file).await;
 
     assert_eq!(result, [300_001, 1, 300_000, 1]);
-    let (Some(before), Some(after)) = (before, peak(&program)) else { return };
+    let (Some(before), Some(after)) = (before, program.peak_memory()) else { return };
     let grown = after.saturating_sub(before);
     assert!(grown < 40_000, "{grown} kB");
 }

@@ -15,10 +15,9 @@ mod tenants;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Caller, Response};
+use crate::harness::{Caller, OBJECTS, Response};
 
 const REGISTRATIONS: &str = "/devicecontrol/bulkNewDeviceRequests";
-const OBJECTS: &str = "/inventory/managedObjects";
 const CONTENT_TYPE: &str = "multipart/form-data; boundary=----boundary4711";
 /// A password that counts as generated, so that hashing many of them takes no time.
 const SECRET: &str = "secret-of-a-machine";
@@ -38,8 +37,7 @@ async fn upload(caller: &Caller, file: impl AsRef<[u8]>) -> Response {
 
 /// Registers the devices of a file and returns the result.
 async fn register(caller: &Caller, file: impl AsRef<[u8]>) -> Value {
-    let answer = upload(caller, file).await;
-    assert_eq!(answer.status, 201, "{}", answer.text);
+    let answer = upload(caller, file).await.expect(201);
     answer.json()
 }
 

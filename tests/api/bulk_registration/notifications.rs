@@ -7,8 +7,7 @@ use crate::harness::{TestServer, redacted};
 
 #[tokio::test]
 async fn devices_and_groups_are_told_when_they_are_created_and_a_group_once_that_it_grew() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let file = |ids: [&str; 2]| {
         let rows = ids.map(|id| format!("{id};{SECRET};pump;Pump;North\n"));
         "ID;CREDENTIALS;TYPE;NAME;PATH\n".to_owned() + &rows.concat()

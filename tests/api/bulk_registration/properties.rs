@@ -7,8 +7,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn other_headers_are_custom_properties_and_dots_make_objects() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let file = format!(
         "ID;CREDENTIALS;TYPE;NAME;note;plat_Hardware.model;plat_Hardware.revision.major;list;object\n\
@@ -24,8 +23,7 @@ async fn other_headers_are_custom_properties_and_dots_make_objects() {
 
 #[tokio::test]
 async fn empty_value_skips_the_column_of_its_row() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let file = format!("ID;CREDENTIALS;TYPE;NAME;a;b.c\na1;{SECRET};t;n;;\na2;{SECRET};t;n;x;\n");
     register(&admin, file).await;
@@ -38,8 +36,7 @@ async fn empty_value_skips_the_column_of_its_row() {
 
 #[tokio::test]
 async fn header_external_adds_an_external_id() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let file = format!("ID;CREDENTIALS;TYPE;NAME;external-imei;External-Mac\na1;{SECRET};t;n;4711;00:1b\n");
     register(&admin, file).await;
@@ -51,8 +48,7 @@ async fn header_external_adds_an_external_id() {
 
 #[tokio::test]
 async fn names_that_no_fragment_may_have_are_422_for_the_file() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     for column in ["$a", "a.$b", "a..b", ".a", "a.", "", &"x".repeat(2000)] {
         let answer = upload(&admin, format!("ID;CREDENTIALS;{column}\na1;{SECRET};x\n")).await;
@@ -60,16 +56,14 @@ async fn names_that_no_fragment_may_have_are_422_for_the_file() {
     }
     for columns in ["a;a", "a;a.b", "a.b.c;x;a.b", "external-x;EXTERNAL-x", "name;NAME"] {
         let cells = "x;".repeat(columns.split(';').count());
-        let answer = upload(&admin, format!("ID;CREDENTIALS;{columns}\na1;{SECRET};{cells}\n")).await;
-        assert_eq!(answer.status, 422, "{columns}: {}", answer.text);
+        upload(&admin, format!("ID;CREDENTIALS;{columns}\na1;{SECRET};{cells}\n")).await.expect(422);
     }
     assert_eq!(server.database().count("managed_objects").await, 0);
 }
 
 #[tokio::test]
 async fn what_the_server_alone_sets_is_ignored() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let file = format!(
         "ID;CREDENTIALS;TYPE;NAME;owner;self;creationTime;childDevices.references;plat_Availability.status\n\
@@ -88,8 +82,7 @@ async fn what_the_server_alone_sets_is_ignored() {
 
 #[tokio::test]
 async fn formulas_and_markup_are_plain_text() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let texts =
         ["=cmd()", "=1+1|'x'!A1", "+49", "-1", "@SUM(A1)", "<script>alert(1)</script>", "${jndi:x}", "%s%n"];
 

@@ -68,9 +68,7 @@ async fn external_ids_that_two_files_want_go_to_one_and_the_other_row_is_absent(
 
 #[tokio::test]
 async fn external_ids_taken_by_others_meanwhile_are_failures_and_no_5xx() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let object = admin.create_device("other").await;
+    let (server, admin, object) = TestServer::start().await.with_device("other").await;
     let ids = format!("/identity/globalIds/{object}/externalIds");
     let file = fleet(1500);
 
@@ -93,8 +91,7 @@ async fn external_ids_taken_by_others_meanwhile_are_failures_and_no_5xx() {
 
 #[tokio::test]
 async fn groups_deleted_meanwhile_cost_no_row() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let rows = (0..3000).map(|n| format!("a{n};{SECRET};t;n;North/Hall\n"));
     let file = "ID;CREDENTIALS;TYPE;NAME;PATH\n".to_owned() + &rows.collect::<String>();
     let (done, mut ended) = tokio::sync::oneshot::channel::<()>();

@@ -3,14 +3,13 @@
 use serde_json::json;
 
 use super::{SECRET, all_created, counts, failures, objects_of_type, register};
-use crate::harness::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestDatabase, TestServer, member_texts, redacted};
+use crate::harness::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer, member_texts, redacted};
 
 const REQUESTS: &str = "/devicecontrol/newDeviceRequests";
 
 #[tokio::test]
 async fn file_of_ids_makes_requests_that_wait_for_their_devices() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     assert_eq!(register(&admin, "ID\na1\na/2\n").await, all_created(2));
 
@@ -31,8 +30,7 @@ async fn file_of_ids_makes_requests_that_wait_for_their_devices() {
 
 #[tokio::test]
 async fn device_of_such_a_request_is_let_in_and_put_in_the_group_of_its_path() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let bootstrap = server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD);
 
     register(&admin, "ID;PATH\na1;North/Hall\n").await;
@@ -50,10 +48,7 @@ async fn device_of_such_a_request_is_let_in_and_put_in_the_group_of_its_path() {
 
 #[tokio::test]
 async fn ids_that_have_a_request_or_could_have_none_fail_alone() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("north", "north.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start_with_tenant("north", "north.example.com").await.with_admin();
     register(&server.caller("north/admin", ADMIN_PASSWORD), "ID\nelsewhere\n").await;
     admin.create(REQUESTS, &json!({"id": "known"})).await;
 
@@ -72,13 +67,11 @@ async fn ids_that_have_a_request_or_could_have_none_fail_alone() {
 
 #[tokio::test]
 async fn column_tenant_does_not_matter_and_any_other_asks_for_passwords() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     assert_eq!(register(&admin, "TENANT,ID\nother,a1\n").await, all_created(1));
     for columns in ["ID,TYPE", "ID,NAME", "ID,ICCID", "ID,AUTH_TYPE", "ID,note", "ID,external-x"] {
-        let answer = super::upload(&admin, format!("{columns}\na2,x\n")).await;
-        assert_eq!(answer.status, 422, "{columns}: {}", answer.text);
+        let answer = super::upload(&admin, format!("{columns}\na2,x\n")).await.expect(422);
         assert!(answer.message().contains("CREDENTIALS"), "{}", answer.message());
     }
     assert_eq!(server.database().count("new_device_requests").await, 1);

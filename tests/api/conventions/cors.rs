@@ -24,8 +24,7 @@ async fn preflight(server: &TestServer, path: &str, origin: &str) -> Response {
 
 /// Sets the option and waits until it is felt.
 async fn allow_origins(server: &TestServer, value: &str) {
-    let answer = server.admin().put(ORIGIN_OPTION, &json!({"value": value})).await;
-    assert_eq!(answer.status, 200, "{}", answer.text);
+    server.admin().put(ORIGIN_OPTION, &json!({"value": value})).await.expect(200);
 }
 
 #[tokio::test]
@@ -70,8 +69,7 @@ async fn preflight_of_an_unknown_path_and_other_options_requests_need_credential
 
 #[tokio::test]
 async fn every_site_may_read_unless_the_tenant_says_otherwise() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let found = get_from(&admin, PAGE, "/alarm/alarms").await;
     let created = admin.request("POST", "/inventory/managedObjects").header("Origin", PAGE);
@@ -87,8 +85,7 @@ async fn every_site_may_read_unless_the_tenant_says_otherwise() {
 
 #[tokio::test]
 async fn errors_may_be_read_too() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     for (caller, path, status) in [
         (&server.stranger(), "/alarm/alarms", 401),
@@ -104,8 +101,7 @@ async fn errors_may_be_read_too() {
 
 #[tokio::test]
 async fn held_poll_may_be_read_too() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let session = admin.session().await;
     let message = session.message("/meta/connect", json!({"connectionType": "long-polling"}));
 
@@ -129,8 +125,7 @@ async fn request_of_no_page_gets_no_headers_for_browsers() {
 
 #[tokio::test]
 async fn only_listed_sites_may_read_and_named_ones_with_credentials() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     allow_origins(&server, "https://app.example.org, http://*.example.net").await;
     eventually("the new option", async || {
         (allowed(&get_from(&admin, "https://evil.org", "/alarm/alarms").await).0.is_none()).then_some(())

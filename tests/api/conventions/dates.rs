@@ -12,9 +12,7 @@ async fn raise_at(caller: &Caller, device: &str, kind: &str, time: &str) -> crat
 
 #[tokio::test]
 async fn time_is_shown_with_milliseconds_and_the_offset_it_came_with() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for (n, (given, shown)) in [
         ("2024-03-10T02:30:00+01:00", "2024-03-10T02:30:00.000+01:00"),
@@ -51,9 +49,7 @@ async fn server_times_are_shown_in_utc() {
 
 #[tokio::test]
 async fn time_without_zone_or_out_of_the_calendar_is_422() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for time in [
         "2024-03-10T02:30:00",
@@ -69,17 +65,14 @@ async fn time_without_zone_or_out_of_the_calendar_is_422() {
         "now",
         "",
     ] {
-        let answer = raise_at(&admin, &device, "hot", time).await;
-        assert_eq!(answer.status, 422, "{time}: {}", answer.text);
+        let answer = raise_at(&admin, &device, "hot", time).await.expect(422);
         assert!(answer.message().contains("time"), "{time}: {}", answer.message());
     }
 }
 
 #[tokio::test]
 async fn instants_compare_in_utc() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     raise_at(&admin, &device, "earlier", "2024-03-10T10:00:00+09:00").await;
     raise_at(&admin, &device, "later", "2024-03-10T02:00:00Z").await;
 
@@ -92,9 +85,7 @@ async fn instants_compare_in_utc() {
 
 #[tokio::test]
 async fn date_alone_means_its_first_instant_in_utc_at_both_ends() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     for (kind, time) in [
         ("day before", "2024-03-09T23:59:59.999Z"),
         ("first instant", "2024-03-10T00:00:00.000Z"),
@@ -112,9 +103,7 @@ async fn date_alone_means_its_first_instant_in_utc_at_both_ends() {
 
 #[tokio::test]
 async fn raw_blank_in_a_parameter_is_read_as_plus() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     raise_at(&admin, &device, "hot", "2024-03-10T02:30:00+01:00").await;
 
     for encoded in ["+01:00", "%2B01:00", "%2B0100", "%2001:00", "%2B01%3A00"] {
@@ -127,14 +116,12 @@ async fn raw_blank_in_a_parameter_is_read_as_plus() {
 
 #[tokio::test]
 async fn unreadable_date_parameter_is_422_and_named() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (parameter, value) in
         [("dateFrom", "yesterday"), ("dateTo", "2024-03-10T02:30:00"), ("dateTo", "2024-13-01")]
     {
-        let answer = admin.get(&format!("/alarm/alarms?{parameter}={value}")).await;
-        assert_eq!(answer.status, 422, "{parameter}={value}: {}", answer.text);
+        let answer = admin.get(&format!("/alarm/alarms?{parameter}={value}")).await.expect(422);
         assert!(answer.message().contains(parameter), "{}", answer.message());
     }
 }

@@ -36,14 +36,12 @@ async fn unknown_alarm_is_404_with_the_documents_words() {
 
 #[tokio::test]
 async fn id_that_is_no_number_names_nothing() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for id in ["pump", "null", "-1", "0", "1e3", "99999999999999999999999999", "%00", "1%2F2", "%F0%9F%94%A5"]
     {
         for path in ["/inventory/managedObjects", "/alarm/alarms"] {
-            let answer = admin.get(&format!("{path}/{id}")).await;
-            assert_eq!(answer.status, 404, "{path}/{id}: {}", answer.text);
+            admin.get(&format!("{path}/{id}")).await.expect(404);
         }
     }
 }
@@ -60,9 +58,7 @@ async fn missing_members_are_listed_with_commas_and_without_blanks() {
 
 #[tokio::test]
 async fn missing_body_is_422() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
 
     for (method, path) in [
@@ -82,21 +78,12 @@ async fn malformed_json_is_400() {
     let server = TestServer::shared().await;
 
     let request = server.admin().request("POST", "/alarm/alarms").header("Content-Type", "application/json");
-    let answer = request.body(r#"{"type": "hot", }"#).send().await;
-
-    assert_eq!(
-        (answer.status, answer.error().as_str()),
-        (400, "undefined/validationError"),
-        "{}",
-        answer.text
-    );
+    request.body(r#"{"type": "hot", }"#).send().await.expect_error(400, "undefined/validationError");
 }
 
 #[tokio::test]
 async fn wrong_value_is_422_and_named() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for (member, value) in [
         ("severity", json!("BAD")),
@@ -118,14 +105,12 @@ async fn wrong_value_is_422_and_named() {
 async fn unknown_source_of_an_alarm_is_422_and_named() {
     let server = TestServer::shared().await;
 
-    let answer = server.admin().post("/alarm/alarms", &alarm_of("4711", "hot")).await;
+    let answer = server
+        .admin()
+        .post("/alarm/alarms", &alarm_of("4711", "hot"))
+        .await
+        .expect_error(422, "undefined/validationError");
 
-    assert_eq!(
-        (answer.status, answer.error().as_str()),
-        (422, "undefined/validationError"),
-        "{}",
-        answer.text
-    );
     assert!(answer.message().contains("4711"), "{}", answer.message());
 }
 
@@ -152,19 +137,16 @@ async fn missing_credentials_are_401_and_asked_for() {
 
 #[tokio::test]
 async fn unknown_path_is_404() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for path in ["/alarm/alarm", "/inventory/managedObjects/1/unknown", "/alarms", "/notification/other"] {
-        let answer = admin.get(path).await;
-        assert_eq!((answer.status, answer.error().as_str()), (404, "general/Not Found"), "{path}");
+        admin.get(path).await.expect_error(404, "general/Not Found");
     }
 }
 
 #[tokio::test]
 async fn unknown_method_of_a_known_path_is_405_with_the_known_ones() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (method, path, allowed) in [
         ("PATCH", "/alarm/alarms", ["GET", "POST"].as_slice()),
@@ -174,8 +156,7 @@ async fn unknown_method_of_a_known_path_is_405_with_the_known_ones() {
         ("POST", "/inventory/managedObjects/1", &["DELETE", "GET", "PUT"]),
         ("PUT", "/notification/realtime", &["POST"]),
     ] {
-        let answer = admin.request(method, path).send().await;
-        assert_eq!(answer.status, 405, "{method} {path}: {}", answer.text);
+        let answer = admin.request(method, path).send().await.expect(405);
         let allow = answer.header("Allow").unwrap_or_default();
         let named: Vec<&str> = allow.split(',').map(str::trim).collect();
         assert!(allowed.iter().all(|method| named.contains(method)), "{method} {path}: {allow}");
@@ -205,9 +186,8 @@ async fn info_link_of_an_error_leads_to_a_page_for_everybody() {
     let info = error["info"].as_str().unwrap();
     let (link, place) = info.split_once('#').unwrap();
 
-    let page = server.stranger().get(link).await;
+    let page = server.stranger().get(link).await.expect(200);
 
-    assert_eq!(page.status, 200, "{}", page.text);
     assert!(page.header("Content-Type").unwrap().starts_with("text/html"));
     assert!(page.text.contains(&format!("id=\"{place}\"")), "{}", page.text);
     for status in [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 429, 500, 503] {

@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Caller, Response, TestServer, alarm_of};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use crate::harness::{Caller, OBJECTS, Response, TestServer, alarm_of};
 
 async fn post(caller: &Caller, path: &str, body: impl Into<Vec<u8>>) -> Response {
     let request = caller.request("POST", path).accepting_json();
@@ -18,8 +16,7 @@ fn nested(depth: usize) -> String {
 
 #[tokio::test]
 async fn body_that_is_no_json_object_is_400() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for body in [
         &b"{"[..],
@@ -57,8 +54,7 @@ async fn body_that_is_no_json_object_is_400() {
 
 #[tokio::test]
 async fn nesting_of_100_levels_is_stored_and_101_are_refused() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let (deepest, deeper) =
         (post(&admin, OBJECTS, nested(100)).await, post(&admin, OBJECTS, nested(101)).await);
@@ -71,8 +67,7 @@ async fn nesting_of_100_levels_is_stored_and_101_are_refused() {
 
 #[tokio::test]
 async fn nesting_of_a_million_levels_is_refused() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for body in ["[".repeat(1_000_000), "{\"a\":".repeat(1_000_000), nested(1_000_000)] {
         let answer = post(&admin, OBJECTS, body).await;
@@ -83,9 +78,7 @@ async fn nesting_of_a_million_levels_is_refused() {
 
 #[tokio::test]
 async fn nul_and_half_surrogates_in_strings_are_refused() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for text in ["a\\u0000b", "\\u0000", "\\ud800", "\\udc00\\ud800", "\\ud83dx"] {
         let alarm = alarm_of(&device, "hot").to_string().replace("Too hot", text);
@@ -105,8 +98,7 @@ async fn nul_and_half_surrogates_in_strings_are_refused() {
 
 #[tokio::test]
 async fn nul_in_parameters_and_paths_is_no_server_error() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for path in [
         "/inventory/managedObjects?type=a%00b",
@@ -126,8 +118,7 @@ async fn nul_in_parameters_and_paths_is_no_server_error() {
 
 #[tokio::test]
 async fn numbers_out_of_range_are_422() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let digits = "9".repeat(5000);
 
     for number in ["1e400", "-1e400", "1e99999999999", &digits] {
@@ -138,8 +129,7 @@ async fn numbers_out_of_range_are_422() {
 
 #[tokio::test]
 async fn tiny_numbers_do_not_grow_into_thousands_of_digits() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for number in ["1e-16000", "1e-400", "0e-16000", "1e-99999999999"] {
         let body = format!("{{\"plat_A\":[{}]}}", vec![number; 100].join(","));
@@ -174,8 +164,7 @@ async fn body_over_the_limit_is_413_whether_announced_or_not() {
 
 #[tokio::test]
 async fn thousands_of_members_are_stored_or_refused() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for count in [1000, 4000, 100_000] {
         let members: Vec<String> = (0..count).map(|n| format!("\"plat_{n}\":{n}")).collect();
@@ -187,8 +176,7 @@ async fn thousands_of_members_are_stored_or_refused() {
 
 #[tokio::test]
 async fn member_sent_twice_is_no_server_error() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let answer = post(&admin, OBJECTS, r#"{"name":"a","name":"b","plat_A":1,"plat_A":{"x":1,"x":2}}"#).await;
 
@@ -200,9 +188,7 @@ async fn member_sent_twice_is_no_server_error() {
 
 #[tokio::test]
 async fn oversized_texts_are_422_and_named() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     // Random enough that no index entry could be compressed into its page.
     let long: String = (0..100_000_u32)
         .map(|n| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 24) as u8 % 26))
@@ -228,15 +214,12 @@ async fn oversized_texts_are_422_and_named() {
 
 #[tokio::test]
 async fn wrong_types_of_members_are_422() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let path = format!("{OBJECTS}/{device}");
 
     for body in [json!({"name": 5}), json!({"name": ["a"]}), json!({"type": {}}), json!({"type": true})] {
         for (method, path) in [("POST", OBJECTS), ("PUT", &*path)] {
-            let answer = admin.request(method, path).json(&body).send().await;
-            assert_eq!(answer.status, 422, "{method} {body}: {}", answer.text);
+            admin.request(method, path).json(&body).send().await.expect(422);
         }
     }
     for source in
@@ -244,16 +227,13 @@ async fn wrong_types_of_members_are_422() {
     {
         let mut alarm = alarm_of(&device, "hot");
         alarm["source"] = source.clone();
-        let answer = admin.post("/alarm/alarms", &alarm).await;
-        assert_eq!(answer.status, 422, "{source}: {}", answer.text);
+        admin.post("/alarm/alarms", &alarm).await.expect(422);
     }
 }
 
 #[tokio::test]
 async fn fragment_names_with_dollar_or_dot_are_422() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for name in ["$where", "a.b", "."] {
         let mut alarm = alarm_of(&device, "hot");
@@ -266,8 +246,7 @@ async fn fragment_names_with_dollar_or_dot_are_422() {
 
 #[tokio::test]
 async fn text_that_looks_like_sql_is_only_text() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let text = "'; DROP TABLE alarms; -- \" $1 \\ %s {} \u{1F525} \u{202E}";
     let device =
         admin.create(OBJECTS, &json!({"name": text, "type": text, text.replace(['$', '.'], ""): text})).await;
@@ -282,8 +261,7 @@ async fn text_that_looks_like_sql_is_only_text() {
 
 #[tokio::test]
 async fn body_that_ends_early_is_dropped_with_its_connection() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let mut connection = crate::harness::RawConnection::open(server.address()).await;
     let authorization = format!("Authorization: {}", admin.authorization().unwrap());
     let head = ["POST /inventory/managedObjects HTTP/1.1", "Host: x", &authorization, "Content-Length: 100"];
@@ -298,8 +276,7 @@ async fn body_that_ends_early_is_dropped_with_its_connection() {
 
 #[tokio::test]
 async fn body_of_a_content_encoding_is_415_wherever_one_is_read() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let json = "application/json";
     let form = "multipart/form-data; boundary=b";
     let device = admin.create_device("pump").await;
@@ -327,14 +304,12 @@ async fn body_of_a_content_encoding_is_415_wherever_one_is_read() {
     let event = admin.create_event(&device, "opened").await;
     let path = format!("/event/events/{}/binaries", event["id"].as_str().unwrap());
     let upload = admin.request("POST", &path).accepting_json().header("Content-Type", "text/plain");
-    let answer = upload.header("Content-Encoding", "gzip").body("file").send().await;
-    assert_eq!(answer.status, 415, "{}", answer.text);
+    upload.header("Content-Encoding", "gzip").body("file").send().await.expect(415);
 }
 
 #[tokio::test]
 async fn body_of_encoding_identity_is_taken() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for encoding in ["identity", "Identity", "", "identity, identity"] {
         for (path, body, status) in [(OBJECTS, "{}", 201), ("/notification/realtime", "[]", 200)] {

@@ -16,9 +16,7 @@ fn links(value: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn links_start_with_the_host_of_the_request() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     let request = admin.request("POST", "/alarm/alarms").header("Host", "things.example.com:8443");
     let alarm = request.accepting_json().json(&alarm_of(&device, "hot")).send().await;
@@ -34,8 +32,7 @@ async fn links_start_with_the_host_of_the_request() {
 
 #[tokio::test]
 async fn forwarded_host_of_a_stranger_is_not_believed() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
 
     let request = admin.request("GET", &path).header("X-Forwarded-Host", "evil.example.com");
@@ -61,8 +58,7 @@ async fn forwarded_host_and_scheme_of_a_trusted_proxy_are_believed() {
 
 #[tokio::test]
 async fn host_that_is_no_host_does_not_get_into_links() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
 
     let answer = admin.request("GET", &path).header("Host", "a\"><script>").send().await;
@@ -73,8 +69,7 @@ async fn host_that_is_no_host_does_not_get_into_links() {
 
 #[tokio::test]
 async fn location_is_the_self_link_of_the_created_object() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     let answer = admin.post("/inventory/managedObjects", &json!({})).await;
 
@@ -87,8 +82,7 @@ async fn location_is_the_self_link_of_the_created_object() {
 
 #[tokio::test]
 async fn self_link_of_every_reference_answers_what_it_is_the_link_of() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     admin.create("/user/main/users", &json!({"userName": "joe", "password": "secret-1"})).await;
     let group = admin.create("/user/main/groups", &json!({"name": "night shift"})).await["id"].to_string();
     let application =
@@ -104,8 +98,7 @@ async fn self_link_of_every_reference_answers_what_it_is_the_link_of() {
         ("/tenant/tenants/main/applications".into(), json!({"application": {"id": application["id"]}})),
         (format!("/inventory/managedObjects/{device}/childAssets"), json!({"managedObject": {"id": child}})),
     ] {
-        let answer = admin.post(&path, &body).await;
-        assert_eq!(answer.status, 201, "{path}: {}", answer.text);
+        let answer = admin.post(&path, &body).await.expect(201);
         let location = answer.header("Location").unwrap();
         let listed = admin.read(&format!("{path}?pageSize=100")).await;
         let listed = listed["references"].as_array().unwrap().iter().find(|one| one["self"] == location);

@@ -6,8 +6,7 @@ use crate::harness::{MEDIA, RawConnection, TestServer, alarm_of};
 
 #[tokio::test]
 async fn post_without_accept_is_answered_with_location_and_an_empty_body() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let body = json!({"name": "pump"});
     let answer = RawConnection::without_accept(&admin, "POST", "/inventory/managedObjects", &body).await;
@@ -20,8 +19,7 @@ async fn post_without_accept_is_answered_with_location_and_an_empty_body() {
 
 #[tokio::test]
 async fn put_without_accept_is_answered_with_an_empty_body() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
 
     let answer = RawConnection::without_accept(&admin, "PUT", &path, &json!({"name": "motor"})).await;
@@ -32,9 +30,7 @@ async fn put_without_accept_is_answered_with_an_empty_body() {
 
 #[tokio::test]
 async fn get_without_accept_is_answered_with_its_body() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
 
     let path = format!("/inventory/managedObjects/{device}");
     let answer = RawConnection::without_accept(&admin, "GET", &path, &json!({})).await;
@@ -47,9 +43,7 @@ async fn get_without_accept_is_answered_with_its_body() {
 
 #[tokio::test]
 async fn every_resource_is_given_as_its_own_media_type() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await["id"].as_str().unwrap().to_owned();
 
     for (path, name) in [
@@ -59,8 +53,7 @@ async fn every_resource_is_given_as_its_own_media_type() {
         (format!("/alarm/alarms/{alarm}"), "alarm"),
     ] {
         let wanted = format!("{MEDIA}{name}+json");
-        let answer = admin.request("GET", &path).header("Accept", &wanted).send().await;
-        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        let answer = admin.request("GET", &path).header("Accept", &wanted).send().await.expect(200);
         let given = answer.header("Content-Type").unwrap();
         assert_eq!(given.split(';').next(), Some(&*wanted), "{path}");
     }
@@ -68,8 +61,7 @@ async fn every_resource_is_given_as_its_own_media_type() {
 
 #[tokio::test]
 async fn accept_is_understood_in_any_spelling() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for accept in [
         "*/*",
@@ -83,8 +75,7 @@ async fn accept_is_understood_in_any_spelling() {
         &format!("{MEDIA}alarmCollection+json ; ver = 0.9 ; charset=utf-8 ;"),
         "text/html, application/json;q=0.5",
     ] {
-        let answer = admin.request("GET", "/alarm/alarms").header("Accept", accept).send().await;
-        assert_eq!(answer.status, 200, "{accept}: {}", answer.text);
+        let answer = admin.request("GET", "/alarm/alarms").header("Accept", accept).send().await.expect(200);
         answer.json();
     }
 }
@@ -106,17 +97,14 @@ async fn refused_accept_on_post_stores_nothing() {
     let accept = format!("{MEDIA}managedObject+json;ver=2.0");
 
     let request = server.admin().request("POST", "/inventory/managedObjects").header("Accept", &accept);
-    let answer = request.json(&json!({"name": "pump"})).send().await;
+    request.json(&json!({"name": "pump"})).send().await.expect(406);
 
-    assert_eq!(answer.status, 406, "{}", answer.text);
     assert_eq!(server.database().count("managed_objects").await, 0);
 }
 
 #[tokio::test]
 async fn content_type_of_the_resource_plain_json_and_none_are_taken() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for content_type in [
         None,
@@ -130,30 +118,25 @@ async fn content_type_of_the_resource_plain_json_and_none_are_taken() {
             Some(content_type) => request.header("Content-Type", content_type),
             None => request,
         };
-        let answer = request.send().await;
-        assert_eq!(answer.status, 201, "{content_type:?}: {}", answer.text);
+        request.send().await.expect(201);
     }
 }
 
 #[tokio::test]
 async fn content_type_of_another_resource_or_none_of_json_is_415() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let event = format!("{MEDIA}event+json");
 
     for content_type in [&event, "text/plain", "application/xml", "application/x-www-form-urlencoded"] {
         let request = admin.request("POST", "/alarm/alarms").header("Content-Type", content_type);
-        let answer = request.body(alarm_of(&device, "hot").to_string()).send().await;
-        assert_eq!(answer.status, 415, "{content_type}: {}", answer.text);
+        request.body(alarm_of(&device, "hot").to_string()).send().await.expect(415);
     }
     assert_eq!(server.database().count("alarms").await, 0);
 }
 
 #[tokio::test]
 async fn body_that_is_coded_is_415_everywhere() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (path, content_type) in [
         ("/inventory/managedObjects", "application/json"),
@@ -178,7 +161,5 @@ async fn unknown_headers_and_query_members_are_ignored() {
 
     let request =
         server.admin().request("GET", "/alarm/alarms?colour=red&dateFrm=x").header("X-Colour", "red");
-    let answer = request.send().await;
-
-    assert_eq!(answer.status, 200, "{}", answer.text);
+    request.send().await.expect(200);
 }

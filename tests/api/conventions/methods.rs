@@ -6,8 +6,7 @@ use crate::harness::{Response, TestServer};
 
 #[tokio::test]
 async fn post_with_method_header_acts_as_that_method() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
     let post = |method: &str| admin.request("POST", &path).accepting_json().header("X-HTTP-METHOD", method);
 
@@ -23,8 +22,7 @@ async fn post_with_method_header_acts_as_that_method() {
 
 #[tokio::test]
 async fn method_header_counts_on_post_only() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
 
     let answer = admin.request("GET", &path).header("X-HTTP-METHOD", "DELETE").send().await;
@@ -35,13 +33,11 @@ async fn method_header_counts_on_post_only() {
 
 #[tokio::test]
 async fn other_methods_in_the_header_are_405() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     for method in ["PATCH", "OPTIONS", "HEAD", "POST", "brew", ""] {
         let request = admin.request("POST", "/inventory/managedObjects").header("X-HTTP-METHOD", method);
-        let answer = request.json(&json!({})).send().await;
-        assert_eq!(answer.status, 405, "{method}: {}", answer.text);
+        request.json(&json!({})).send().await.expect(405);
     }
     assert_eq!(server.database().count("managed_objects").await, 0);
 }
@@ -52,16 +48,12 @@ async fn method_header_counts_only_after_authentication() {
 
     let request =
         server.stranger().request("POST", "/inventory/managedObjects").header("X-HTTP-METHOD", "PATCH");
-    let answer = request.json(&json!({})).send().await;
-
-    assert_eq!(answer.status, 401, "{}", answer.text);
+    request.json(&json!({})).send().await.expect(401);
 }
 
 #[tokio::test]
 async fn head_is_get_without_the_body() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let event = admin.create_event(&device, "file").await["id"].as_str().unwrap().to_owned();
     let file = format!("/event/events/{event}/binaries");
     let upload = admin.request("POST", &file).header("Content-Type", "application/octet-stream");
@@ -91,9 +83,7 @@ async fn head_is_get_without_the_body() {
 
 #[tokio::test]
 async fn trailing_and_repeated_slashes_are_ignored() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for path in [
         "/inventory/managedObjects/".to_owned(),
@@ -102,7 +92,6 @@ async fn trailing_and_repeated_slashes_are_ignored() {
         format!("//inventory/managedObjects//{device}//"),
         "/alarm/alarms/?pageSize=1".to_owned(),
     ] {
-        let answer = admin.get(&path).await;
-        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        admin.get(&path).await.expect(200);
     }
 }

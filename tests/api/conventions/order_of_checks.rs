@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::operations::{OPERATIONS, create_agent};
-use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, alarm_of, event_of};
+use crate::harness::operations::OPERATIONS;
+use crate::harness::{ADMIN_PASSWORD, TestServer, alarm_of, event_of};
 
 #[tokio::test]
 async fn authentication_comes_before_everything() {
@@ -28,9 +28,7 @@ async fn suspended_tenant_comes_before_the_method() {
     let caller = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     server.database().execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = 'main'", &[]).await;
 
-    let answer = caller.request("PATCH", "/alarm/alarms").send().await;
-
-    assert_eq!(answer.status, 403, "{}", answer.text);
+    caller.request("PATCH", "/alarm/alarms").send().await.expect(403);
 }
 
 #[tokio::test]
@@ -38,9 +36,7 @@ async fn method_comes_before_the_role() {
     let server = TestServer::shared().await;
     let caller = server.user_with("joe", &[]).await;
 
-    let answer = caller.request("PATCH", "/alarm/alarms").send().await;
-
-    assert_eq!(answer.status, 405, "{}", answer.text);
+    caller.request("PATCH", "/alarm/alarms").send().await.expect(405);
 }
 
 #[tokio::test]
@@ -48,9 +44,7 @@ async fn role_comes_before_the_syntax_of_the_body() {
     let server = TestServer::shared().await;
     let caller = server.user_with("joe", &["ROLE_INVENTORY_READ"]).await;
 
-    let answer = caller.request("POST", "/inventory/managedObjects").body("{").send().await;
-
-    assert_eq!(answer.status, 403, "{}", answer.text);
+    caller.request("POST", "/inventory/managedObjects").body("{").send().await.expect(403);
 }
 
 #[tokio::test]
@@ -58,9 +52,7 @@ async fn syntax_of_the_body_comes_before_its_validation() {
     let server = TestServer::shared().await;
 
     let request = server.admin().request("POST", "/alarm/alarms");
-    let answer = request.body(r#"{"severity": "BAD", "source": {"id": "4711"}"#).send().await;
-
-    assert_eq!(answer.status, 400, "{}", answer.text);
+    request.body(r#"{"severity": "BAD", "source": {"id": "4711"}"#).send().await.expect(400);
 }
 
 #[tokio::test]
@@ -69,9 +61,8 @@ async fn validation_of_the_body_comes_before_the_existence_of_the_source() {
     let mut alarm = alarm_of("4711", "hot");
     alarm["severity"] = json!("BAD");
 
-    let answer = server.admin().post("/alarm/alarms", &alarm).await;
+    let answer = server.admin().post("/alarm/alarms", &alarm).await.expect(422);
 
-    assert_eq!(answer.status, 422);
     assert!(answer.message().contains("severity"), "{}", answer.message());
 }
 
@@ -91,8 +82,7 @@ async fn object_that_must_not_be_seen_is_403_and_an_absent_one_404() {
 
 #[tokio::test]
 async fn alarm_that_must_not_be_changed_is_403_and_an_absent_one_404() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let alarm = admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
     let caller = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let body = json!({"status": "CLEARED"});
@@ -108,9 +98,7 @@ const BODIES: [&str; 3] = ["{", "[]", r#"{"status":"bad","text":1,"name":1,"star
 
 #[tokio::test]
 async fn who_may_not_change_a_thing_learns_nothing_of_the_body() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "pump").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("pump").await;
     let created = [
         admin.create("/alarm/alarms", &alarm_of(&agent, "hot")).await,
         admin.create("/event/events", &event_of(&agent, "door")).await,
@@ -122,8 +110,7 @@ async fn who_may_not_change_a_thing_learns_nothing_of_the_body() {
     for thing in &created {
         let link = thing["self"].as_str().unwrap();
         for body in BODIES {
-            let answer = nobody.request("PUT", link).body(body).send().await;
-            assert_eq!(answer.status, 403, "{link} {body}: {}", answer.text);
+            nobody.request("PUT", link).body(body).send().await.expect(403);
         }
         assert_eq!(admin.read(link).await["self"], thing["self"]);
     }
@@ -131,8 +118,7 @@ async fn who_may_not_change_a_thing_learns_nothing_of_the_body() {
 
 #[tokio::test]
 async fn what_there_is_not_is_404_whatever_the_body() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     for (method, path) in [
         ("PUT", "/alarm/alarms/4711"),
@@ -159,23 +145,19 @@ async fn what_there_is_not_is_404_whatever_the_body() {
             } else {
                 admin.clone()
             };
-            let answer = caller.request(method, path).body(body).send().await;
-            assert_eq!(answer.status, 404, "{method} {path} {body}: {}", answer.text);
+            caller.request(method, path).body(body).send().await.expect(404);
         }
     }
 }
 
 #[tokio::test]
 async fn application_of_another_tenant_is_404_whatever_the_body() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("plant7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
     let body = json!({"name": "a", "key": "a", "type": "HOSTED", "contextPath": "a", "resourcesUrl": "/"});
     let application = server.admin().create("/application/applications", &body).await;
     let foreign = server.caller("plant7/admin", ADMIN_PASSWORD);
 
     for body in BODIES {
-        let answer = foreign.request("PUT", application["self"].as_str().unwrap()).body(body).send().await;
-        assert_eq!(answer.status, 404, "{body}: {}", answer.text);
+        foreign.request("PUT", application["self"].as_str().unwrap()).body(body).send().await.expect(404);
     }
 }

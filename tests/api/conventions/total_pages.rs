@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{TestServer, ids};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use crate::harness::{OBJECTS, TestServer, ids};
 
 async fn total_pages(server: &TestServer, query: &str) -> serde_json::Value {
     server.admin().read(&format!("{OBJECTS}?{query}")).await["statistics"]["totalPages"].clone()
@@ -12,8 +10,7 @@ async fn total_pages(server: &TestServer, query: &str) -> serde_json::Value {
 
 #[tokio::test]
 async fn total_pages_are_given_on_request_only() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     for n in 0..7 {
         admin.create_device(&format!("pump {n}")).await;
     }
@@ -26,8 +23,7 @@ async fn total_pages_are_given_on_request_only() {
 
 #[tokio::test]
 async fn total_pages_of_users_and_tenants_are_given_on_request_only() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for path in [
         "/user/roles",
@@ -59,8 +55,7 @@ async fn total_pages_of_nothing_are_0() {
 
 #[tokio::test]
 async fn page_size_1_counts_the_matching_records() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     for kind in ["a", "b", "a", "a"] {
         admin.create(OBJECTS, &json!({"type": kind})).await;
     }
@@ -70,8 +65,7 @@ async fn page_size_1_counts_the_matching_records() {
 
 #[tokio::test]
 async fn next_link_keeps_counting() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     for n in 0..5 {
         admin.create_device(&format!("pump {n}")).await;
     }

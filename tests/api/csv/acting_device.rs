@@ -218,9 +218,7 @@ async fn who_has_no_rights_on_the_named_device_is_403_for_every_row() {
 
 #[tokio::test]
 async fn of_many_first_requests_at_once_on_two_servers_one_object_stays() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
     device_user(&servers[0], "sn-1").await;
     let user = |server: &TestServer| server.caller("device_sn-1", crate::harness::ADMIN_PASSWORD);
     // The credentials are known, so that the rows come at once.

@@ -17,8 +17,7 @@ async fn register(server: &TestServer, id: &str) {
 }
 
 async fn accept(server: &TestServer, id: &str) {
-    let answer = server.admin().put(&format!("{REQUESTS}/{id}"), &json!({"status": "ACCEPTED"})).await;
-    assert_eq!(answer.status, 200, "{}", answer.text);
+    server.admin().put(&format!("{REQUESTS}/{id}"), &json!({"status": "ACCEPTED"})).await.expect(200);
 }
 
 async fn status(server: &TestServer, id: &str) -> String {
@@ -103,8 +102,7 @@ async fn everybody_else_is_answered_403() {
         assert_eq!(send(&caller, "61,sn-1").await, "50,1,403\n");
     }
     assert_eq!(status(&server, "sn-1").await, "ACCEPTED", "the credentials are still there");
-    let stranger = request(&server.stranger(), "61,sn-1").send().await;
-    assert_eq!((stranger.status, &*stranger.error()), (401, "security/Unauthorized"));
+    request(&server.stranger(), "61,sn-1").send().await.expect_error(401, "security/Unauthorized");
 }
 
 #[tokio::test]

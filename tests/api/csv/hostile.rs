@@ -63,8 +63,7 @@ fn rand_seed() -> u64 {
 
 #[tokio::test]
 async fn any_rows_are_answered_200_in_lines_and_the_last_row_is_served() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (seed, body) in bodies() {
         for x_id in [None, Some("x"), Some("plat_Static")] {

@@ -18,8 +18,7 @@ async fn what_is_no_row_is_a_line_of_the_answer_and_other_rows_are_served() {
 
 #[tokio::test]
 async fn empty_body_asks_for_templates() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (x_id, rows, answer) in [
         (None, "", "40,\"No template for this X-ID.\"\n"),

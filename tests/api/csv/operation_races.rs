@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::send;
 use super::static_operations::{Gateway, path_of};
-use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
+use crate::harness::{ADMIN_PASSWORD, Caller, TestServer};
 
 const OPERATIONS: usize = 24;
 
@@ -76,9 +76,7 @@ async fn rows_of_one_agent_at_once_take_each_operation_once() {
 
 #[tokio::test]
 async fn rows_at_two_servers_at_once_take_each_operation_once() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
     let gateway = Gateway::create(&servers[0]).await;
     let callers = [gateway.device.clone(), servers[1].caller("device_g1", ADMIN_PASSWORD)];
 

@@ -3,17 +3,15 @@
 use serde_json::json;
 
 use super::{register, request, send, send_to};
-use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, ids, redacted};
+use crate::harness::{ADMIN_PASSWORD, OBJECTS, TestServer, ids, redacted};
 
-const OBJECTS: &str = "/inventory/managedObjects";
 const EXISTING: &str = "41,Cannot create templates for already existing template object\n";
 const NO_TEMPLATE: &str = "40,\"No template for this X-ID.\"\n";
 const GET: &str = "10,100,GET,/inventory/managedObjects?pageSize=1\n";
 
 #[tokio::test]
 async fn set_is_a_managed_object_with_its_x_id_as_external_id() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     let object = register(
         &admin,
@@ -60,8 +58,7 @@ async fn set_is_a_managed_object_with_its_x_id_as_external_id() {
 
 #[tokio::test]
 async fn set_is_found_by_its_name_and_by_the_id_of_its_object() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let object = register(&admin, "pumps", &format!("{GET}11,200,$.managedObjects,,name\n")).await;
     let other = admin.create_device("no set").await;
 
@@ -78,8 +75,7 @@ async fn set_is_found_by_its_name_and_by_the_id_of_its_object() {
 
 #[tokio::test]
 async fn name_of_one_set_goes_before_the_id_of_another() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let first = register(&admin, "pumps", GET).await;
     // An X-Id that is an id was taken already, so it can only become one by its external id.
     let second = register(&admin, "valves", GET).await;
@@ -92,8 +88,7 @@ async fn name_of_one_set_goes_before_the_id_of_another() {
 
 #[tokio::test]
 async fn second_registration_is_refused_and_changes_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let object = register(&admin, "pumps", GET).await;
     let before = admin.read(&format!("{OBJECTS}/{object}")).await;
 
@@ -109,9 +104,7 @@ async fn second_registration_is_refused_and_changes_nothing() {
 
 #[tokio::test]
 async fn of_simultaneous_registrations_one_is_stored_and_the_others_leave_nothing() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
     let callers = [servers[0].admin(), servers[1].admin()];
 
     let registrations: Vec<_> = (0..16)
@@ -152,8 +145,7 @@ async fn registering_needs_the_rights_of_its_calls_and_using_needs_those_of_the_
 
 #[tokio::test]
 async fn registration_is_stored_whatever_the_processing_mode() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for (mode, x_id) in [("TRANSIENT", "a"), ("QUIESCENT", "b"), ("CEP", "c")] {
         let answer = request(&admin, GET)
@@ -169,9 +161,7 @@ async fn registration_is_stored_whatever_the_processing_mode() {
 
 #[tokio::test]
 async fn tenants_do_not_see_each_others_sets() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("t7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("t7", "plant7.example.com").await;
     let (main, other) = (server.admin(), server.caller("t7/admin", ADMIN_PASSWORD));
 
     let list = |id: u32, value: &str| {
@@ -192,8 +182,7 @@ async fn tenants_do_not_see_each_others_sets() {
 
 #[tokio::test]
 async fn reserved_x_id_is_taken_and_what_is_no_x_id_has_no_templates() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     assert_eq!(send_to(&admin, "plat_Static", GET).await, EXISTING);
     assert_eq!(send_to(&admin, &"x".repeat(257), GET).await, NO_TEMPLATE);

@@ -5,8 +5,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn every_flaw_has_its_line() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     for (line, text) in [
         ("10,100", "Bad request template definition"),
@@ -57,8 +56,7 @@ async fn every_flaw_has_its_line() {
 
 #[tokio::test]
 async fn ids_of_built_in_messages_are_no_templates_and_their_neighbours_are() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let reserved = [10, 11, 15, 20, 40, 41, 42, 43, 45, 50, 61, 70, 80, 81, 82, 83, 84, 86, 87, 88];
     let lines = |ids: &[u32]| -> String {
         let line = |(at, id): (usize, &u32)| match at % 2 {
@@ -77,8 +75,7 @@ async fn ids_of_built_in_messages_are_no_templates_and_their_neighbours_are() {
 
 #[tokio::test]
 async fn all_flaws_of_a_set_are_told_in_the_order_of_lines_and_nothing_is_stored() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     let body = "10,100,GET,/x\n\
                 \n\
@@ -113,8 +110,7 @@ async fn all_flaws_of_a_set_are_told_in_the_order_of_lines_and_nothing_is_stored
 
 #[tokio::test]
 async fn trailing_empty_fields_may_be_dropped_or_sent() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     register(&admin, "a", "10,1,GET,/x\n10,2,GET,/x,,,,,\n10,3,DELETE,/x,,a/b\n10,4,GET,//other\n").await;
     register(&admin, "b", "10,5,PUT,/%%,a/b,,%%,\"  STRING   NOW \",%%\n11,6,,,id\r\n").await;
@@ -123,8 +119,7 @@ async fn trailing_empty_fields_may_be_dropped_or_sent() {
 
 #[tokio::test]
 async fn line_beside_templates_that_is_none_rejects_its_set_only() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let answer = send(&admin, "15,a\n10,100,GET,/x\n100,x\n15,b\n10,100,GET,/x\n").await;
 

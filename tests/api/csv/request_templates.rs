@@ -3,14 +3,13 @@
 use serde_json::json;
 
 use super::{register, request, send_to};
-use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, member_texts};
+use crate::harness::{ADMIN_PASSWORD, TestServer, member_texts};
 
 const JSON: &str = "application/json";
 
 #[tokio::test]
 async fn arguments_are_counted_and_checked() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let mut templates =
         format!("10,900,GET,/x\n10,901,PUT,/x,{JSON},,%%,NOW,%%\n10,902,PUT,/x/%%,{JSON},,%%,,%%\n");
     for (id, kind) in (911..).zip(["STRING", "UNSIGNED", "INTEGER", "NUMBER", "DATE"]) {
@@ -56,8 +55,7 @@ async fn arguments_are_counted_and_checked() {
 
 #[tokio::test]
 async fn values_are_inserted_as_they_are_and_never_searched_for_placeholders() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     register(
         &admin,
         "pumps",
@@ -88,9 +86,7 @@ async fn values_are_inserted_as_they_are_and_never_searched_for_placeholders() {
 
 #[tokio::test]
 async fn values_in_a_path_name_what_they_name() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     register(
         &admin,
         "ids",
@@ -126,8 +122,7 @@ async fn values_in_a_path_name_what_they_name() {
 
 #[tokio::test]
 async fn values_in_a_query_do_not_end_it() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     register(
         &admin,
         "find",
@@ -144,8 +139,7 @@ async fn values_in_a_query_do_not_end_it() {
 
 #[tokio::test]
 async fn some_paths_and_foreign_hosts_are_no_targets() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let mut rows = Vec::new();
     let mut templates = String::from("10,999,GET,/%%,,,%%\n");
     for (id, uri) in (900..).zip([
@@ -180,10 +174,7 @@ async fn some_paths_and_foreign_hosts_are_no_targets() {
 
 #[tokio::test]
 async fn rows_do_what_their_caller_may_and_refusals_are_lines() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("t7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start_with_tenant("t7", "plant7.example.com").await.with_admin();
     let foreign = server.caller("t7/admin", ADMIN_PASSWORD).create_device("theirs").await;
     register(
         &admin,
@@ -211,9 +202,7 @@ async fn rows_do_what_their_caller_may_and_refusals_are_lines() {
 
 #[tokio::test]
 async fn rows_have_the_processing_mode_of_the_request() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let alarm = "\"{\"\"type\"\":\"\"%%\"\",\"\"text\"\":\"\"x\"\",\"\"severity\"\":\"\"MAJOR\"\",\"\"time\"\":\"\"%%\"\",\"\"source\"\":{\"\"id\"\":\"\"%%\"\"}}\"";
     register(&admin, "pumps", &format!("10,900,POST,/alarm/alarms,{JSON},,%%,STRING NOW UNSIGNED,{alarm}\n11,200,,,type\n11,201,,,id,type\n")).await;
 
@@ -228,9 +217,7 @@ async fn rows_have_the_processing_mode_of_the_request() {
 
 #[tokio::test]
 async fn rows_that_only_create_are_answered_in_their_order() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let event = "\"{\"\"type\"\":\"\"%%\"\",\"\"text\"\":\"\"x\"\",\"\"time\"\":\"\"%%\"\",\"\"source\"\":{\"\"id\"\":\"\"%%\"\"}}\"";
     register(&admin, "pumps", &format!("10,900,POST,/event/events,{JSON},,%%,STRING NOW STRING,{event}\n10,901,GET,/event/events?pageSize=1&withTotalPages=true,,,%%\n11,200,,,type\n11,201,$.statistics,,totalPages\n")).await;
 

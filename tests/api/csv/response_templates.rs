@@ -15,8 +15,7 @@ async fn create(admin: &Caller, object: &serde_json::Value) -> String {
 
 #[tokio::test]
 async fn values_stand_in_lines_as_they_are() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let id = create(
         &admin,
         &json!({
@@ -42,8 +41,7 @@ async fn values_stand_in_lines_as_they_are() {
 
 #[tokio::test]
 async fn every_matching_template_gives_its_lines_in_the_order_of_registration() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let first = create(&admin, &json!({"name": "a", "plat_IsDevice": {}, "x": 0})).await;
     let second = create(&admin, &json!({"name": "b", "plat_IsDevice": {}, "y": "z"})).await;
     let templates = format!(
@@ -64,8 +62,7 @@ async fn every_matching_template_gives_its_lines_in_the_order_of_registration() 
 
 #[tokio::test]
 async fn created_object_is_told_without_accept_and_changed_and_deleted_ones_are_not() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let body = "\"{\"\"name\"\":\"\"%%\"\"}\"";
     register(
         &admin,
@@ -89,8 +86,7 @@ async fn created_object_is_told_without_accept_and_changed_and_deleted_ones_are_
 
 #[tokio::test]
 async fn set_without_response_templates_answers_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let body = "\"{\"\"name\"\":\"\"%%\"\"}\"";
     let post =
         format!("10,101,POST,/inventory/managedObjects,application/json,application/json,%%,,{body}\n");

@@ -120,8 +120,7 @@ async fn stored_numbers(server: &TestServer) -> Vec<i64> {
 #[tokio::test]
 async fn rows_about_several_devices_are_stored_and_told_in_row_order() {
     for mode in ["PERSISTENT", "TRANSIENT"] {
-        let server = server().await;
-        let admin = server.admin();
+        let (server, admin) = server().await.with_admin();
         let mut devices = Vec::new();
         for n in 0..7 {
             devices.push(admin.create_device(&format!("pump {n}")).await);
@@ -144,8 +143,7 @@ async fn rows_about_several_devices_are_stored_and_told_in_row_order() {
 
 #[tokio::test]
 async fn rows_by_ownership_and_by_permission_keep_their_order() {
-    let server = server().await;
-    let admin = server.admin();
+    let (server, admin) = server().await.with_admin();
     let device = device_user(&server, "sn-1").await;
     let other = admin.create_device("pump").await;
     let permissions = json!({&other: ["EVENT:*:*", "MEASUREMENT:*:*"]}).to_string();
@@ -168,9 +166,7 @@ async fn rows_by_ownership_and_by_permission_keep_their_order() {
 
 #[tokio::test]
 async fn row_that_is_refused_holds_none_behind_it_back() {
-    let server = server().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = server().await.with_device("pump").await;
     let session = admin.listen("/events/*").await;
 
     for mode in ["PERSISTENT", "TRANSIENT"] {
@@ -190,8 +186,7 @@ async fn row_that_is_refused_holds_none_behind_it_back() {
 
 #[tokio::test]
 async fn module_that_subtracts_neighbours_is_fed_in_row_order_in_every_mode() {
-    let server = server().await;
-    let admin = server.admin();
+    let (server, admin) = server().await.with_admin();
     let consumption = "module consumption;
         @Name('used') select last(getNumber(m, 'c.E.value')) - first(getNumber(m, 'c.E.value')) as used,
             m.measurement.source.value as source
@@ -217,8 +212,7 @@ async fn module_that_subtracts_neighbours_is_fed_in_row_order_in_every_mode() {
 
 #[tokio::test]
 async fn what_is_committed_is_told_though_the_client_is_gone() {
-    let server = server().await;
-    let admin = server.admin();
+    let (server, admin) = server().await.with_admin();
     let device = device_user(&server, "sn-1").await;
     send(&device, "100").await;
     let session = admin.listen("/measurements/*").await;

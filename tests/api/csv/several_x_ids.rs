@@ -11,8 +11,7 @@ const TWO_LINES: &str = "10,100,POST,/inventory/managedObjects,application/json,
 
 #[tokio::test]
 async fn rows_are_answered_in_groups_in_the_order_of_the_request() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     register(&admin, "a", TWO_LINES).await;
     register(&admin, "b", "10,100,DELETE,/inventory/managedObjects/%%,,,%%\n11,200,,,name\n").await;
     let doomed = admin.create_device("doomed").await;
@@ -37,8 +36,7 @@ async fn rows_are_answered_in_groups_in_the_order_of_the_request() {
 
 #[tokio::test]
 async fn group_without_lines_is_left_out() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     register(&admin, "a", "10,100,DELETE,/inventory/managedObjects/%%,,,%%\n").await;
     let doomed = admin.create_device("doomed").await;
 
@@ -50,8 +48,7 @@ async fn group_without_lines_is_left_out() {
 
 #[tokio::test]
 async fn x_id_in_header_and_line_is_malformed_and_the_header_counts() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     register(&admin, "a", TWO_LINES).await;
     register(&admin, "b", "11,300,,,name\n").await;
 
@@ -63,8 +60,7 @@ async fn x_id_in_header_and_line_is_malformed_and_the_header_counts() {
 
 #[tokio::test]
 async fn malformed_line_15_names_nobody_for_what_follows() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     register(&admin, "a", TWO_LINES).await;
 
     for line in ["15", "15,", "15,a,b", &format!("15,{}", "x".repeat(257))] {
@@ -79,8 +75,7 @@ async fn malformed_line_15_names_nobody_for_what_follows() {
 
 #[tokio::test]
 async fn several_sets_are_looked_for_without_groups() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (a, b) = (register(&admin, "a", TWO_LINES).await, register(&admin, "b", TWO_LINES).await);
 
     let answer = send(&admin, &format!("15,b\n15,none\n\n15,{a}\n15\n15,b\n")).await;
@@ -90,8 +85,7 @@ async fn several_sets_are_looked_for_without_groups() {
 
 #[tokio::test]
 async fn several_sets_are_registered_each_on_its_own() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let known = register(&admin, "known", TWO_LINES).await;
 
     let body = format!(

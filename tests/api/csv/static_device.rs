@@ -120,8 +120,7 @@ async fn fragments_are_removed_and_others_stay() {
 
 #[tokio::test]
 async fn required_availability_is_said_only_when_it_is_not_yet() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let interval = async || {
         let mut object = object_of(&server, "sn-1").await;
         object["plat_RequiredAvailability"].take()

@@ -4,15 +4,13 @@ use serde_json::json;
 
 use super::acting_device::send_for;
 use super::{register, send_to};
-use crate::harness::{TestDatabase, TestServer, eventually};
+use crate::harness::{TestServer, eventually};
 
 const FRAGMENT: &str = "com_platform_model_smartrest_SmartRestTemplate";
 
 #[tokio::test]
 async fn set_is_changed_at_once_by_a_put_of_its_fragment() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let get = "10,100,GET,/inventory/managedObjects/%%,,,%%\n11,200,,,name\n";
     let object = register(&admin, "pumps", get).await;
     assert_eq!(send_to(&admin, "pumps", &format!("100,{device}")).await, "200,1,pump\n");
@@ -22,8 +20,7 @@ async fn set_is_changed_at_once_by_a_put_of_its_fragment() {
     fragment["responseTemplates"][0]["msgId"] = json!(201);
     fragment["responseTemplates"][0]["pattern"] = json!(["$.id", "name"]);
     fragment["requestTemplates"][0]["msgId"] = json!("300");
-    let answer = admin.put(&path, &json!({ FRAGMENT: fragment })).await;
-    assert_eq!(answer.status, 200, "{}", answer.text);
+    admin.put(&path, &json!({ FRAGMENT: fragment })).await.expect(200);
 
     let rows = format!("300,{device}\n999\n");
     let expected = format!("201,1,{device},pump\n43,2,Invalid message identifier\n");
@@ -32,9 +29,7 @@ async fn set_is_changed_at_once_by_a_put_of_its_fragment() {
 
 #[tokio::test]
 async fn what_is_no_template_is_unknown_and_the_rest_is_served() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let object = register(&admin, "pumps", "10,1,GET,/x\n").await;
     let path = format!("/inventory/managedObjects/{object}");
     let uri = format!("/inventory/managedObjects/{device}");
@@ -51,8 +46,7 @@ async fn what_is_no_template_is_unknown_and_the_rest_is_served() {
         let good = json!({"msgId": "901", "method": "GET", "resourceUri": uri});
         let response = json!({"msgId": "902", "pattern": ["name"]});
         let fragment = json!({"requestTemplates": [broken, good], "responseTemplates": [broken, response]});
-        let answer = admin.put(&path, &json!({ FRAGMENT: fragment })).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
+        admin.put(&path, &json!({ FRAGMENT: fragment })).await.expect(200);
         let answered = send_to(&admin, "pumps", "999\n83\n901\n").await;
         let unknown = |line| format!("43,{line},Invalid message identifier\n");
         assert_eq!(answered, format!("{}{}902,3,pump\n", unknown(1), unknown(2)), "{broken}");
@@ -66,8 +60,7 @@ async fn what_is_no_template_is_unknown_and_the_rest_is_served() {
 
 #[tokio::test]
 async fn deleted_set_is_none_and_its_x_id_is_free() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let get = "10,999,GET,/inventory/managedObjects\n11,200,$.managedObjects,,name\n";
     let first = register(&admin, "pumps", get).await;
     assert_eq!(send_to(&admin, "pumps", "999").await, "200,1,pumps\n");
@@ -84,9 +77,7 @@ async fn deleted_set_is_none_and_its_x_id_is_free() {
 
 #[tokio::test]
 async fn change_at_one_server_is_in_force_at_all() {
-    let database = TestDatabase::create().await;
-    let (one, other) =
-        (TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await);
+    let [one, other] = TestServer::start_two().await;
     let (admin, elsewhere) = (one.admin(), other.admin());
     let object =
         register(&admin, "pumps", "10,100,GET,/inventory/managedObjects\n11,200,,,statistics.pageSize\n")
@@ -120,9 +111,7 @@ async fn change_at_one_server_is_in_force_at_all() {
 
 #[tokio::test]
 async fn serial_that_names_another_object_does_so_at_all_servers() {
-    let database = TestDatabase::create().await;
-    let (one, other) =
-        (TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await);
+    let [one, other] = TestServer::start_two().await;
     let (admin, elsewhere) = (one.admin(), other.admin());
     let (old, new) = (admin.create_device("old").await, admin.create_device("new").await);
     let pair = json!({"type": "plat_Serial", "externalId": "sn-1"});

@@ -18,8 +18,7 @@ async fn everybody_without_the_bootstrap_role_is_403() {
         server.user_with("writer", &["ROLE_DEVICE_CONTROL_ADMIN", "ROLE_DEVICE_CONTROL_READ"]).await,
         device(&server, "sn-2", &other),
     ] {
-        let answer = caller.post(CREDENTIALS, &json!({"id": "sn-1"})).await;
-        assert_eq!((answer.status, &*answer.error()), (403, "security/Forbidden"), "{}", answer.text);
+        caller.post(CREDENTIALS, &json!({"id": "sn-1"})).await.expect_error(403, "security/Forbidden");
     }
     assert_eq!(server.stranger().post(CREDENTIALS, &json!({"id": "sn-1"})).await.status, 401);
     assert_eq!(server.admin().read(&request_of("sn-1")).await["status"], "ACCEPTED");

@@ -14,9 +14,8 @@ async fn credentials_are_those_of_the_document() {
     let request = bootstrap(&server).request("POST", CREDENTIALS);
     let media_type = format!("{MEDIA}deviceCredentials+json");
     let request = request.header("Accept", &media_type).header("Content-Type", &media_type);
-    let answer = request.body(r#"{"id":"sn-1"}"#).send().await;
+    let answer = request.body(r#"{"id":"sn-1"}"#).send().await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     assert!(answer.header("Content-Type").unwrap().starts_with(&media_type));
     let secret = password(&answer);
     assert!(secret.len() == 20 && secret.chars().all(|c| c.is_ascii_alphanumeric()), "{secret}");
@@ -70,9 +69,8 @@ async fn password_of_a_device_is_hashed_under_the_servers_key() {
 async fn poll_without_a_request_is_404_with_the_text_that_devices_know() {
     let server = TestServer::start().await;
 
-    let answer = poll(&server, "sn-9").await;
+    let answer = poll(&server, "sn-9").await.expect_error(404, "devicecontrol/Not Found");
 
-    assert_eq!((answer.status, &*answer.error()), (404, "devicecontrol/Not Found"));
     assert_eq!(answer.message(), "There is no newDeviceRequest for device id sn-9.");
 }
 
@@ -82,8 +80,7 @@ async fn poll_before_the_acceptance_is_404_with_the_text_that_devices_know() {
     register(&server, "sn-1").await;
 
     for _ in 0..2 {
-        let answer = poll(&server, "sn-1").await;
-        assert_eq!((answer.status, &*answer.error()), (404, "devicecontrol/Not Found"));
+        let answer = poll(&server, "sn-1").await.expect_error(404, "devicecontrol/Not Found");
         let text = "Credentials for device id sn-1 are not available. Device is in state PENDING_ACCEPTANCE, (not \
             ACCEPTED)).";
         assert_eq!(answer.message(), text);
@@ -144,9 +141,8 @@ async fn user_that_was_given_more_after_the_request_is_given_to_nobody() {
     let group = json!({"user": {"id": "device_sn-1"}});
     server.admin().create("/user/main/groups/1/users", &group).await;
 
-    let answer = poll(&server, "sn-1").await;
+    poll(&server, "sn-1").await.expect_error(409, "devicecontrol/Update Conflict");
 
-    assert_eq!((answer.status, &*answer.error()), (409, "devicecontrol/Update Conflict"), "{}", answer.text);
     assert!(gets_in(&user).await);
 }
 

@@ -39,8 +39,7 @@ fn request_of(id: &str) -> String {
 }
 
 async fn accept(server: &TestServer, id: &str) {
-    let answer = server.admin().put(&request_of(id), &json!({"status": "ACCEPTED"})).await;
-    assert_eq!(answer.status, 200, "{}", answer.text);
+    server.admin().put(&request_of(id), &json!({"status": "ACCEPTED"})).await.expect(200);
 }
 
 /// Registers and accepts a device, polls for it and returns its password.

@@ -12,9 +12,8 @@ async fn created_request_waits_for_its_device() {
     let request = server.admin().request("POST", REQUESTS);
     let media_type = format!("{MEDIA}newDeviceRequest+json");
     let request = request.header("Accept", &media_type).header("Content-Type", &media_type);
-    let answer = request.body(r#"{"id":"sn-1"}"#).send().await;
+    let answer = request.body(r#"{"id":"sn-1"}"#).send().await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     let link = format!("{}{REQUESTS}/sn-1", server.base());
     assert_eq!(answer.header("Location"), Some(&*link));
     assert!(answer.header("Content-Type").unwrap().starts_with(&media_type));
@@ -87,8 +86,7 @@ async fn compatible_server_answers_a_deletion_with_204() {
 
 #[tokio::test]
 async fn unknown_request_is_404() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for answer in [
         admin.get(&request_of("sn-9")).await,
@@ -121,8 +119,7 @@ async fn list_shows_requests_in_the_order_they_were_made() {
 
 #[tokio::test]
 async fn pages_follow_each_other_while_requests_come_and_go() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     for n in 1..=7 {
         register(&server, &n.to_string()).await;
     }
@@ -151,8 +148,7 @@ async fn body_of_another_type_is_415_and_a_wrong_one_422() {
     assert_eq!(send(&format!("{MEDIA}deviceCredentials+json"), r#"{"id":"a"}"#).await.status, 415);
     assert_eq!(send("application/json", r#"{"id":"a""#).await.status, 400);
 
-    let missing = send("application/json", "{}").await;
-    assert_eq!((missing.status, &*missing.error()), (422, "undefined/validationError"));
+    let missing = send("application/json", "{}").await.expect_error(422, "undefined/validationError");
     assert_eq!(missing.message(), "Following mandatory fields should be included: id");
     for body in [r#"{"id":null}"#, r#"{"id":""}"#, r#"{"id":7}"#, r#"{"id":{}}"#, ""] {
         assert_eq!(send("application/json", body).await.status, 422, "{body}");

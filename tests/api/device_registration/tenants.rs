@@ -3,15 +3,11 @@
 use serde_json::json;
 
 use super::{CREDENTIALS, REQUESTS, accept, poll, register, request_of};
-use crate::harness::{
-    ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, Caller, Response, TestDatabase, TestServer, eventually,
-};
+use crate::harness::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, Caller, Response, TestServer, eventually};
 
 /// A server with a tenant `t7`, and that tenant's administrator.
 async fn two_tenants() -> (TestServer, Caller) {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("t7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("t7", "plant7.example.com").await;
     let admin = server.caller("t7/admin", ADMIN_PASSWORD);
     (server, admin)
 }
@@ -22,8 +18,7 @@ async fn accept_as(caller: &Caller, id: &str) {
 
 async fn set_status(server: &TestServer, tenant: &str, status: &str) {
     let management = server.caller("management/admin", ADMIN_PASSWORD);
-    let answer = management.put(&format!("/tenant/tenants/{tenant}"), &json!({"status": status})).await;
-    assert_eq!(answer.status, 200, "{}", answer.text);
+    management.put(&format!("/tenant/tenants/{tenant}"), &json!({"status": status})).await.expect(200);
 }
 
 #[tokio::test]
@@ -31,9 +26,9 @@ async fn id_that_another_tenant_registered_is_409() {
     let (server, other) = two_tenants().await;
     register(&server, "sn-1").await;
 
-    let answer = other.post(REQUESTS, &json!({"id": "sn-1"})).await;
+    let answer =
+        other.post(REQUESTS, &json!({"id": "sn-1"})).await.expect_error(409, "devicecontrol/Duplicate");
 
-    assert_eq!((answer.status, &*answer.error()), (409, "devicecontrol/Duplicate"));
     assert!(!answer.text.contains("main"), "{}", answer.text);
 }
 
@@ -105,8 +100,7 @@ async fn poll_for_a_suspended_tenant_answers_as_absent_and_changes_nothing() {
     set_status(&server, "t7", "SUSPENDED").await;
 
     for id in ["waiting", "accepted", "answered"] {
-        let answer = poll(&server, id).await;
-        assert_eq!(answer.status, 404, "{id}");
+        let answer = poll(&server, id).await.expect(404);
         assert_eq!(answer.message(), format!("There is no newDeviceRequest for device id {id}."));
     }
     let device = server.caller("t7/device_answered", &secret);

@@ -6,37 +6,66 @@ use super::shown;
 use crate::harness::TestServer;
 
 #[tokio::test]
-async fn inventory_has_its_collection_and_templates() {
-    let server = TestServer::shared().await;
+async fn each_entry_resource_has_its_collections_and_templates() {
+    let (server, admin) = TestServer::shared().await.with_admin();
 
-    let entry = server.admin().read("/inventory").await;
-
-    assert_eq!(entry["self"], format!("{}/inventory", server.base()));
-    assert_eq!(
-        shown(&entry, server.base()),
-        json!({
-            "managedObjects": {"self": "<base>/inventory/managedObjects", "references": []},
-            "managedObjectsForType": "<base>/inventory/managedObjects?type={type}",
-            "managedObjectsForFragmentType": "<base>/inventory/managedObjects?fragmentType={fragmentType}",
-            "managedObjectsForListOfIds": "<base>/inventory/managedObjects?ids={ids}",
-            "managedObjectsForText": "<base>/inventory/managedObjects?text={text}",
-        })
-    );
-}
-
-#[tokio::test]
-async fn identity_has_its_templates() {
-    let server = TestServer::shared().await;
-
-    let entry = server.admin().read("/identity").await;
-
-    assert_eq!(
-        shown(&entry, server.base()),
-        json!({
-            "externalId": "<base>/identity/externalIds/{type}/{value}",
-            "externalIdsOfGlobalId": "<base>/identity/globalIds/{globalId}/externalIds",
-        })
-    );
+    for (path, members) in [
+        (
+            "/inventory",
+            json!({
+                "managedObjects": {"self": "<base>/inventory/managedObjects", "references": []},
+                "managedObjectsForType": "<base>/inventory/managedObjects?type={type}",
+                "managedObjectsForFragmentType": "<base>/inventory/managedObjects?fragmentType={fragmentType}",
+                "managedObjectsForListOfIds": "<base>/inventory/managedObjects?ids={ids}",
+                "managedObjectsForText": "<base>/inventory/managedObjects?text={text}",
+            }),
+        ),
+        (
+            "/identity",
+            json!({
+                "externalId": "<base>/identity/externalIds/{type}/{value}",
+                "externalIdsOfGlobalId": "<base>/identity/globalIds/{globalId}/externalIds",
+            }),
+        ),
+        (
+            "/devicecontrol",
+            json!({
+                "operations": {"self": "<base>/devicecontrol/operations", "operations": []},
+                "operationsByStatus": "<base>/devicecontrol/operations?status={status}",
+                "operationsByAgentId": "<base>/devicecontrol/operations?agentId={agentId}",
+                "operationsByAgentIdAndStatus": "<base>/devicecontrol/operations?agentId={agentId}&status={status}",
+                "operationsByDeviceId": "<base>/devicecontrol/operations?deviceId={deviceId}",
+                "operationsByDeviceIdAndStatus":
+                    "<base>/devicecontrol/operations?deviceId={deviceId}&status={status}",
+            }),
+        ),
+        (
+            "/user",
+            json!({
+                "userByName": "<base>/user/{realm}/userByName/{userName}",
+                "users": "<base>/user/{realm}/users",
+                "currentUser": "<base>/user/currentUser",
+                "groupByName": "<base>/user/{realm}/groupByName/{groupName}",
+                "groups": "<base>/user/{realm}/groups",
+                "roles": "<base>/user/roles",
+            }),
+        ),
+        (
+            "/application",
+            json!({
+                "applications": {"self": "<base>/application/applications", "applications": []},
+                "applicationById": "<base>/application/applications/{id}",
+                "applicationsByName": "<base>/application/applicationsByName/{name}",
+                "applicationsByTenant": "<base>/application/applicationsByTenant/{tenant}",
+                "applicationsByOwner": "<base>/application/applicationsByOwner/{tenant}",
+            }),
+        ),
+        ("/cep", json!({"modules": {"self": "<base>/cep/modules", "modules": []}})),
+    ] {
+        let entry = admin.read(path).await;
+        assert_eq!(entry["self"], format!("{}{path}", server.base()));
+        assert_eq!(shown(&entry, server.base()), members, "{path}");
+    }
 }
 
 #[tokio::test]
@@ -50,76 +79,8 @@ async fn compatibility_switch_changes_the_template_of_external_ids() {
 }
 
 #[tokio::test]
-async fn device_control_has_its_collection_and_templates() {
-    let server = TestServer::shared().await;
-
-    let entry = server.admin().read("/devicecontrol").await;
-
-    assert_eq!(
-        shown(&entry, server.base()),
-        json!({
-            "operations": {"self": "<base>/devicecontrol/operations", "operations": []},
-            "operationsByStatus": "<base>/devicecontrol/operations?status={status}",
-            "operationsByAgentId": "<base>/devicecontrol/operations?agentId={agentId}",
-            "operationsByAgentIdAndStatus": "<base>/devicecontrol/operations?agentId={agentId}&status={status}",
-            "operationsByDeviceId": "<base>/devicecontrol/operations?deviceId={deviceId}",
-            "operationsByDeviceIdAndStatus":
-                "<base>/devicecontrol/operations?deviceId={deviceId}&status={status}",
-        })
-    );
-}
-
-#[tokio::test]
-async fn user_has_its_links_and_templates() {
-    let server = TestServer::shared().await;
-
-    let entry = server.admin().read("/user").await;
-
-    assert_eq!(
-        shown(&entry, server.base()),
-        json!({
-            "userByName": "<base>/user/{realm}/userByName/{userName}",
-            "users": "<base>/user/{realm}/users",
-            "currentUser": "<base>/user/currentUser",
-            "groupByName": "<base>/user/{realm}/groupByName/{groupName}",
-            "groups": "<base>/user/{realm}/groups",
-            "roles": "<base>/user/roles",
-        })
-    );
-}
-
-#[tokio::test]
-async fn application_has_its_collection_and_templates() {
-    let server = TestServer::shared().await;
-
-    let entry = server.admin().read("/application").await;
-
-    assert_eq!(
-        shown(&entry, server.base()),
-        json!({
-            "applications": {"self": "<base>/application/applications", "applications": []},
-            "applicationById": "<base>/application/applications/{id}",
-            "applicationsByName": "<base>/application/applicationsByName/{name}",
-            "applicationsByTenant": "<base>/application/applicationsByTenant/{tenant}",
-            "applicationsByOwner": "<base>/application/applicationsByOwner/{tenant}",
-        })
-    );
-}
-
-#[tokio::test]
-async fn cep_has_its_collection() {
-    let server = TestServer::shared().await;
-
-    let entry = server.admin().read("/cep").await;
-
-    let modules = json!({"modules": {"self": "<base>/cep/modules", "modules": []}});
-    assert_eq!(shown(&entry, server.base()), modules);
-}
-
-#[tokio::test]
 async fn platform_embeds_the_entry_resources_of_the_documents() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mut wanted = json!({"self": format!("{}/platform", server.base())});
     for (name, path) in [
         ("inventory", "/inventory"),

@@ -19,13 +19,11 @@ const ENTRIES: [(&str, &str, &[&str]); 11] = [
 
 #[tokio::test]
 async fn entry_resource_is_given_as_its_own_media_type() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (path, name, _) in ENTRIES {
         let media = format!("{MEDIA}{name}+json");
-        let answer = admin.request("GET", path).header("Accept", &media).send().await;
-        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        let answer = admin.request("GET", path).header("Accept", &media).send().await.expect(200);
         assert!(answer.header("Content-Type").unwrap().starts_with(&media), "{path}");
         let other = format!("{MEDIA}alarm+json");
         assert_eq!(admin.request("GET", path).header("Accept", &other).send().await.status, 406, "{path}");
@@ -59,8 +57,7 @@ async fn each_role_of_an_entry_resource_opens_it() {
 
 #[tokio::test]
 async fn other_methods_are_405() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (path, _, _) in ENTRIES {
         for method in ["POST", "PUT", "DELETE"] {

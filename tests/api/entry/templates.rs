@@ -119,9 +119,7 @@ async fn measurement_templates_are_the_31_combinations_of_five_filters() {
 
 #[tokio::test]
 async fn filled_templates_find_what_they_promise() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
     let entry = admin.read("/alarm").await;
 

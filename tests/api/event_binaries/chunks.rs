@@ -43,9 +43,8 @@ async fn chunks_become_a_file_with_the_last() {
 async fn only_chunk_may_be_the_last() {
     let scene = Scene::set().await;
 
-    let answer = chunk(&scene.admin, &scene.path, "0-4/5", "hello").await;
+    chunk(&scene.admin, &scene.path, "0-4/5", "hello").await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     assert_eq!(download(&scene.admin, &scene.path).await, b"hello");
 }
 
@@ -71,14 +70,12 @@ async fn wrong_ranges_are_422_and_change_nothing() {
         "18446744073709551615-18446744073709551615/*",
         "pages 0-4/*",
     ] {
-        let answer = chunk(&scene.admin, &scene.path, range, "hello").await;
-        assert_eq!(answer.status, 422, "{range}: {}", answer.text);
+        chunk(&scene.admin, &scene.path, range, "hello").await.expect(422);
     }
     assert_eq!(scene.markers().await, (Value::Null, Value::Null));
     assert_eq!(chunk(&scene.admin, &scene.path, "0-4/*", "hello").await.status, 200);
     for range in ["0-4/*", "4-8/*", "6-10/*", "0-4/5", "5-9/11", "5-9/5", "5-8/*", "5-10/*", "5-8/9"] {
-        let answer = chunk(&scene.admin, &scene.path, range, "again").await;
-        assert_eq!(answer.status, 422, "{range}: {}", answer.text);
+        chunk(&scene.admin, &scene.path, range, "again").await.expect(422);
     }
     let expected = "starts at 5";
     let answer = chunk(&scene.admin, &scene.path, "7-8/*", "xx").await;
@@ -139,8 +136,7 @@ async fn whole_file_over_an_incomplete_one_replaces_it() {
 
     for method in ["POST", "PUT"] {
         assert_eq!(chunk(&scene.admin, &scene.path, "0-4/*", "hello").await.status, 200);
-        let answer = send(&scene.admin, method, &scene.path, "whole").await;
-        assert_eq!(answer.status, 201, "{}", answer.text);
+        send(&scene.admin, method, &scene.path, "whole").await.expect(201);
         assert_eq!(scene.markers().await.1, Value::Null);
         assert_eq!(download(&scene.admin, &scene.path).await, b"whole");
         assert_eq!(scene.server.database().count("binaries").await, 1);
@@ -209,18 +205,15 @@ async fn chunks_and_files_that_are_too_large_are_413_and_change_nothing() {
     let scene = Scene::on(server).await;
     let content = bytes(30_000);
 
-    let larger = chunk(&scene.admin, &scene.path, "0-10000/*", &content[..10_001]).await;
-    assert_eq!(larger.status, 413, "{}", larger.text);
+    let larger = chunk(&scene.admin, &scene.path, "0-10000/*", &content[..10_001]).await.expect(413);
     assert!(larger.message().contains("10000"), "{}", larger.message());
     for (range, part) in [("0-9999/*", 0..10_000), ("10000-19999/*", 10_000..20_000)] {
         assert_eq!(chunk(&scene.admin, &scene.path, range, &content[part]).await.status, 200);
     }
     for range in ["20000-25000/*", "20000-25000/25001"] {
-        let beyond = chunk(&scene.admin, &scene.path, range, &content[20_000..25_001]).await;
-        assert_eq!(beyond.status, 413, "{}", beyond.text);
+        chunk(&scene.admin, &scene.path, range, &content[20_000..25_001]).await.expect(413);
     }
     assert_eq!(scene.markers().await.1, json!({"range": "0-19999/*"}));
-    let last = chunk(&scene.admin, &scene.path, "20000-24999/25000", &content[20_000..25_000]).await;
-    assert_eq!(last.status, 201, "{}", last.text);
+    chunk(&scene.admin, &scene.path, "20000-24999/25000", &content[20_000..25_000]).await.expect(201);
     assert!(download(&scene.admin, &scene.path).await == content[..25_000]);
 }

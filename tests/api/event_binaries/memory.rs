@@ -8,13 +8,6 @@ const LENGTH: usize = 50 << 20;
 /// Bytes of a chunk.
 const CHUNK: usize = 5 << 20;
 
-/// Returns the peak memory of a process in kB; `None` where the system does not report it.
-fn peak(program: &Program) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", program.pid())).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.split_whitespace().next()?.parse().ok()
-}
-
 #[tokio::test]
 async fn file_of_50_megabytes_costs_a_fraction_of_its_length_whole_and_in_chunks() {
     let directory = scratch();
@@ -27,7 +20,7 @@ async fn file_of_50_megabytes_costs_a_fraction_of_its_length_whole_and_in_chunks
     let in_chunks = format!("{}/binaries", path_of(&admin.create_event(&device, "in chunks").await));
     let content = bytes(LENGTH);
     assert_eq!(send(&admin, "POST", &path, "x").await.status, 201);
-    let before = peak(&program);
+    let before = program.peak_memory();
 
     assert_eq!(send(&admin, "PUT", &path, content.clone()).await.status, 201);
     assert!(download(&admin, &path).await == content);
@@ -39,7 +32,7 @@ async fn file_of_50_megabytes_costs_a_fraction_of_its_length_whole_and_in_chunks
     }
     assert!(download(&admin, &in_chunks).await == content);
 
-    let (Some(before), Some(after)) = (before, peak(&program)) else { return };
+    let (Some(before), Some(after)) = (before, program.peak_memory()) else { return };
     let grown = after.saturating_sub(before);
     assert!(grown < 16_000, "{grown} kB");
 }

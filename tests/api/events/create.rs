@@ -7,8 +7,7 @@ use crate::harness::{MEDIA, RawConnection, TestServer, event_of, redacted};
 
 #[tokio::test]
 async fn new_event_has_every_member_of_the_documents() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let device = json!({"name": "door", "type": "acme_Door", "plat_IsDevice": {}});
     let device = admin.create("/inventory/managedObjects", &device).await["id"].as_str().unwrap().to_owned();
     let mut body = event_of(&device, "opened");
@@ -38,24 +37,20 @@ async fn new_event_has_every_member_of_the_documents() {
 
 #[tokio::test]
 async fn fragments_come_back_byte_for_byte() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let fragment = r#""plat_X":{"b":1.50,"a":[1e2,"\u00e4"],"b2":123456789012345678901234567890}"#;
     let head = event_of(&device, "t").to_string();
     let body = format!("{},{fragment}}}", &head[..head.len() - 1]);
 
-    let created = admin.request("POST", EVENTS).accepting_json().body(body).send().await;
+    let created = admin.request("POST", EVENTS).accepting_json().body(body).send().await.expect(201);
 
-    assert_eq!(created.status, 201, "{}", created.text);
     let stored = admin.get(created.header("Location").unwrap()).await;
     assert!(stored.text.contains(fragment), "{}", stored.text);
 }
 
 #[tokio::test]
 async fn source_without_name_and_type_is_shown_without_them() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let device = admin.create("/inventory/managedObjects", &json!({})).await;
     let id = device["id"].as_str().unwrap();
 
@@ -66,9 +61,7 @@ async fn source_without_name_and_type_is_shown_without_them() {
 
 #[tokio::test]
 async fn event_is_answered_in_its_media_type_and_without_accept_not_at_all() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (server, admin, device) = TestServer::start().await.with_device("door").await;
     let body = event_of(&device, "t");
     let media_type = format!("{MEDIA}event+json");
 
@@ -87,8 +80,7 @@ async fn event_is_answered_in_its_media_type_and_without_accept_not_at_all() {
 
 #[tokio::test]
 async fn missing_members_are_422_and_listed_at_once() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let answer = admin.post(EVENTS, &json!({"plat_X": {}})).await;
 
@@ -98,9 +90,7 @@ async fn missing_members_are_422_and_listed_at_once() {
 
 #[tokio::test]
 async fn hostile_bodies_are_refused_and_named() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (server, admin, device) = TestServer::start().await.with_device("door").await;
 
     for (member, value, named) in [
         ("type", json!(5), "'type'"),
@@ -121,22 +111,18 @@ async fn hostile_bodies_are_refused_and_named() {
     ] {
         let mut body = event_of(&device, "t");
         body[member] = value;
-        let answer = admin.post(EVENTS, &body).await;
-        assert_eq!(answer.status, 422, "{member}: {}", answer.text);
+        let answer = admin.post(EVENTS, &body).await.expect(422);
         assert!(answer.message().contains(named), "{}", answer.message());
     }
     for (body, status) in [("", 422), ("{", 400), ("[]", 400), ("{\"a\":1e999}", 422)] {
-        let answer = admin.request("POST", EVENTS).body(body).send().await;
-        assert_eq!(answer.status, status, "{body}: {}", answer.text);
+        admin.request("POST", EVENTS).body(body).send().await.expect(status);
     }
     assert_eq!(server.database().count("events").await, 0);
 }
 
 #[tokio::test]
 async fn members_of_the_server_are_ignored() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let mut body = event_of(&device, "t");
     let more = json!({"id": "1", "self": "x", "creationTime": "x", "plat_IsBinary": {"length": 7},
         "plat_IsIncompleteBinary": {"range": "0-1/*"}, "plat_Gone": null});
@@ -152,9 +138,7 @@ async fn members_of_the_server_are_ignored() {
 
 #[tokio::test]
 async fn times_from_1970_to_9999_and_offsets_to_14_hours_are_kept() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
 
     for (sent, shown) in [
         ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000Z"),
@@ -172,9 +156,7 @@ async fn times_from_1970_to_9999_and_offsets_to_14_hours_are_kept() {
 
 #[tokio::test]
 async fn bad_event_in_a_crowd_fails_alone() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (server, admin, device) = TestServer::start().await.with_device("door").await;
 
     let sending: Vec<_> = (0..60)
         .map(|n| {

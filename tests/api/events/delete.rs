@@ -5,9 +5,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn deleted_event_is_gone() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let (event, other) = (admin.create_event(&device, "a").await, admin.create_event(&device, "b").await);
     let link = event["self"].as_str().unwrap();
 
@@ -22,8 +20,7 @@ async fn deleted_event_is_gone() {
 
 #[tokio::test]
 async fn source_of_many_events_is_deleted_with_all_of_them() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (device, other) = (admin.create_device("door").await, admin.create_device("other").await);
     admin.create_event(&other, "stays").await;
     let statement = "INSERT INTO events (tenant, id, source, type, time, time_offset, text, created_at, fragments) \
@@ -37,9 +34,7 @@ async fn source_of_many_events_is_deleted_with_all_of_them() {
 
 #[tokio::test]
 async fn events_go_with_their_source_and_their_files_with_them() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (server, admin, device) = TestServer::start().await.with_device("door").await;
     let event = admin.create_event(&device, "a").await;
     let path = format!("{}/binaries", event["self"].as_str().unwrap());
     assert_eq!(admin.request("POST", &path).body("hello").send().await.status, 201);

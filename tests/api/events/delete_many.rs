@@ -18,8 +18,7 @@ async fn fill(server: &TestServer, device: &str, count: i32) {
 
 #[tokio::test]
 async fn filters_delete_what_they_find_and_nothing_else() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
 
     for (query, left) in [
@@ -54,9 +53,7 @@ async fn filters_delete_what_they_find_and_nothing_else() {
 
 #[tokio::test]
 async fn more_than_one_statement_takes_are_deleted_with_their_files() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     fill(&server, &device, 9001).await;
     let binary = "INSERT INTO binaries (tenant, id, event, name, content_type, length, created_at) \
         SELECT 'main', n, n, 'x', 'x/y', 1, now() FROM generate_series(1, 9001) n WHERE n % 100 = 0";
@@ -90,9 +87,7 @@ async fn other_tenants_keep_their_events() {
 
 #[tokio::test]
 async fn a_thousand_deletions_are_told_and_none_beyond() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     fill(&server, &device, 2500).await;
     let session = admin.listen(&format!("/events/{device}")).await;
 
@@ -114,9 +109,7 @@ async fn a_thousand_deletions_are_told_and_none_beyond() {
 
 #[tokio::test]
 async fn quiescent_deletion_tells_nobody_and_transient_deletes_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let session = admin.listen(&format!("/events/{device}")).await;
     fill(&server, &device, 10).await;
     let delete = async |mode: &str| {
@@ -135,13 +128,11 @@ async fn quiescent_deletion_tells_nobody_and_transient_deletes_nothing() {
 
 #[tokio::test]
 async fn deletion_of_many_needs_the_role() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     admin.create_event(&device, "t").await;
 
     let reader = server.user_with("reader", &["ROLE_EVENT_READ"]).await;
-    let permitted = super::permitted(&server, "permitted", &device, &["EVENT:*:*"]).await;
+    let permitted = server.user_permitted("permitted", &device, &["EVENT:*:*"]).await;
     for caller in [&reader, &permitted] {
         assert_eq!(caller.delete(EVENTS).await.status, 403);
         assert_eq!(caller.delete(&format!("{EVENTS}?source={device}")).await.status, 403);

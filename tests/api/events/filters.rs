@@ -7,8 +7,7 @@ use crate::harness::{Caller, TestServer, event_of, ids, member_texts};
 
 /// Events `a` to `e` at hours 1 to 5: the first three of a pump, the others of a motor; `b` and `d` have a fragment.
 async fn populated() -> (TestServer, Caller, String, String) {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     for (kind, hour, source) in
         [("a", 1, &pump), ("b", 2, &pump), ("c", 3, &pump), ("d", 4, &motor), ("e", 5, &motor)]
@@ -40,9 +39,7 @@ async fn events_are_listed_newest_first_and_reverted_oldest_first() {
 
 #[tokio::test]
 async fn events_at_one_time_are_ordered_by_descending_id() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     for kind in ["a", "b", "c"] {
         admin.create_event(&device, kind).await;
     }
@@ -100,8 +97,7 @@ async fn pages_follow_each_other_and_are_counted() {
 
 #[tokio::test]
 async fn descendants_of_a_source_are_those_below_the_links_that_are_asked_for() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let mut devices = Vec::new();
     for name in ["g", "w", "s", "o"] {
         devices.push(admin.create_device(name).await);
@@ -134,8 +130,7 @@ async fn wrong_parameters_are_422_and_named() {
         ("pageSize", "0"),
         ("currentPage", "x"),
     ] {
-        let answer = admin.get(&format!("{EVENTS}?{parameter}={value}")).await;
-        assert_eq!(answer.status, 422, "{parameter}={value}: {}", answer.text);
+        let answer = admin.get(&format!("{EVENTS}?{parameter}={value}")).await.expect(422);
         assert!(answer.message().contains(parameter), "{}", answer.message());
     }
     for query in ["type=%00", "fragmentType=a%00b", "source=%FF"] {
@@ -145,8 +140,7 @@ async fn wrong_parameters_are_422_and_named() {
 
 #[tokio::test]
 async fn few_events_among_many_are_found_on_every_page() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let device: i64 = admin.create_device("door").await.parse().unwrap();
     let statement = "INSERT INTO events (tenant, id, source, type, time, time_offset, text, created_at, fragments) \
         SELECT 'main', n, $1, 'often', now() - make_interval(secs => n), 0, 'x', now(), \

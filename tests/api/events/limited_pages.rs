@@ -2,20 +2,19 @@
 
 use serde_json::json;
 
-use super::{EVENTS, permitted};
+use super::EVENTS;
 use crate::harness::{TestServer, ids};
 
 #[tokio::test]
 async fn each_request_looks_at_a_bounded_number_and_all_pages_together_hold_everything() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (device, other) = (admin.create_device("door").await, admin.create_device("other").await);
     let statement = "INSERT INTO events (tenant, id, source, type, time, time_offset, text, created_at, fragments) \
         SELECT 'main', n, CASE n % 900 WHEN 0 THEN $1::bigint ELSE $2::bigint END, 't', now() - make_interval(secs => n), 0, \
             'x', now(), '{}' FROM generate_series(1, 3000) n";
     let parameters: [i64; 2] = [device.parse().unwrap(), other.parse().unwrap()];
     server.database().execute(statement, &[&parameters[0], &parameters[1]]).await;
-    let caller = permitted(&server, "joe", &device, &["EVENT:*:READ"]).await;
+    let caller = server.user_permitted("joe", &device, &["EVENT:*:READ"]).await;
 
     let (mut seen, mut pages) = (Vec::new(), 0);
     let mut link = Some(format!("{EVENTS}?pageSize=2"));

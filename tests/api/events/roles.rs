@@ -2,14 +2,12 @@
 
 use serde_json::json;
 
-use super::{EVENTS, permitted};
+use super::EVENTS;
 use crate::harness::{TestServer, event_of, member_texts};
 
 #[tokio::test]
 async fn read_role_reads_and_does_not_write() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("door").await;
     let event = admin.create_event(&device, "t").await;
     let link = event["self"].as_str().unwrap();
     let reader = server.user_with("reader", &["ROLE_EVENT_READ"]).await;
@@ -38,8 +36,7 @@ async fn admin_role_writes_and_does_not_read() {
 
 #[tokio::test]
 async fn owner_of_the_source_writes_and_reads_one_and_not_all() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let owner = server.user_with("device_1", &["ROLE_INVENTORY_CREATE"]).await;
     let (own, other) = (owner.create_device("own").await, admin.create_device("other").await);
     let foreign = admin.create_event(&other, "t").await;
@@ -60,8 +57,7 @@ async fn owner_of_the_source_writes_and_reads_one_and_not_all() {
 
 #[tokio::test]
 async fn owner_of_a_gateway_writes_events_of_what_hangs_on_it() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("device_1", &["ROLE_INVENTORY_CREATE"]).await;
     let (gateway, sensor) = (owner.create_device("gateway").await, admin.create_device("sensor").await);
     let path = format!("/inventory/managedObjects/{gateway}/childDevices");
@@ -72,8 +68,7 @@ async fn owner_of_a_gateway_writes_events_of_what_hangs_on_it() {
 
 #[tokio::test]
 async fn device_permissions_read_and_write_what_they_name() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (device, other) = (admin.create_device("door").await, admin.create_device("other").await);
     let mut with = event_of(&device, "with");
     with["plat_X"] = json!({});
@@ -88,7 +83,7 @@ async fn device_permissions_read_and_write_what_they_name() {
         ("all", "*:*:*", 200, 200, 200, 200),
         ("alarms", "ALARM:*:*", 403, 403, 403, 403),
     ] {
-        let caller = permitted(&server, name, &device, &[entry]).await;
+        let caller = server.user_permitted(name, &device, &[entry]).await;
         let may = async |event: &serde_json::Value| {
             let link = event["self"].as_str().unwrap();
             (caller.get(link).await.status, caller.put(link, &json!({"text": name})).await.status)
@@ -108,8 +103,7 @@ async fn device_permissions_read_and_write_what_they_name() {
 
 #[tokio::test]
 async fn list_of_a_limited_caller_holds_what_permissions_name() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (group, device, other) = (
         admin.create_device("group").await,
         admin.create_device("door").await,
@@ -120,7 +114,7 @@ async fn list_of_a_limited_caller_holds_what_permissions_name() {
     for (source, kind) in [(&device, "a"), (&other, "b"), (&group, "c"), (&other, "d"), (&device, "e")] {
         admin.create_event(source, kind).await;
     }
-    let caller = permitted(&server, "joe", &group, &["EVENT:*:READ"]).await;
+    let caller = server.user_permitted("joe", &group, &["EVENT:*:READ"]).await;
 
     let page = caller.read(&format!("{EVENTS}?withTotalPages=true")).await;
 

@@ -3,13 +3,11 @@
 use serde_json::json;
 
 use super::EVENTS;
-use crate::harness::{TestDatabase, TestServer};
+use crate::harness::TestServer;
 
 #[tokio::test]
 async fn changes_by_two_servers_at_once_are_all_made() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
     let callers = [servers[0].admin(), servers[1].admin()];
     let device = callers[0].create_device("door").await;
     let event = callers[0].create_event(&device, "t").await;

@@ -7,9 +7,7 @@ use crate::harness::{RawConnection, TestServer, event_of};
 
 #[tokio::test]
 async fn put_changes_text_and_fragments_and_ignores_the_rest() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let mut body = event_of(&device, "opened");
     body["plat_A"] = json!({"x": 1});
     body["plat_B"] = json!(2);
@@ -31,9 +29,7 @@ async fn put_changes_text_and_fragments_and_ignores_the_rest() {
 
 #[tokio::test]
 async fn put_without_accept_is_answered_without_body() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (_server, admin, device) = TestServer::start().await.with_device("door").await;
     let event = admin.create_event(&device, "t").await;
 
     let path = format!("{EVENTS}/{}", event["id"].as_str().unwrap());
@@ -44,9 +40,7 @@ async fn put_without_accept_is_answered_without_body() {
 
 #[tokio::test]
 async fn unknown_event_is_404_and_wrong_bodies_are_refused_before() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let event = admin.create_event(&device, "t").await;
     let link = event["self"].as_str().unwrap();
 
@@ -67,9 +61,7 @@ async fn unknown_event_is_404_and_wrong_bodies_are_refused_before() {
 
 #[tokio::test]
 async fn changes_at_once_are_all_made() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let event = admin.create_event(&device, "t").await;
     let link = event["self"].as_str().unwrap().to_owned();
 

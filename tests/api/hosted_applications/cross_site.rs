@@ -5,10 +5,9 @@ use serde_json::{Value, json};
 
 use super::{get_with, host};
 use crate::harness::{
-    ADMIN_PASSWORD, Caller, REALTIME, Response, Socket, TestServer, form, handshake, token, web_archive,
+    ADMIN_PASSWORD, Caller, OBJECTS, REALTIME, Response, Socket, TestServer, form, handshake, token,
+    web_archive,
 };
-
-const OBJECTS: &str = "/inventory/managedObjects";
 
 /// POST with these headers and no others.
 async fn post_with(
@@ -34,8 +33,7 @@ fn with<'h>(headers: &[(&'h str, &'h str)], more: &[(&'h str, &'h str)]) -> Vec<
 
 #[tokio::test]
 async fn changes_that_any_page_could_send_are_403_from_other_sites() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for origin in ["null", "https://evil.example.org", "http://127.0.0.1:1", "https://127.0.0.1"] {
         for content_type in [
@@ -62,16 +60,15 @@ async fn changes_that_any_page_could_send_are_403_from_other_sites() {
 
 #[tokio::test]
 async fn upload_by_a_form_of_another_site_is_403() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = host(&admin, "web", &[("index.html", "mine")]).await;
     let path = format!("/application/applications/{id}/binaries");
     let headers = with(&OF_SANDBOX, &[("Content-Type", "multipart/form-data; boundary=b")]);
 
-    let answer =
-        post_with(&admin, &path, &headers, form("file", &web_archive(&[("index.html", "evil")]))).await;
+    post_with(&admin, &path, &headers, form("file", &web_archive(&[("index.html", "evil")])))
+        .await
+        .expect(403);
 
-    assert_eq!(answer.status, 403, "{}", answer.text);
     assert_eq!(admin.get("/apps/web/").await.text, "mine");
 }
 
@@ -79,18 +76,14 @@ async fn upload_by_a_form_of_another_site_is_403() {
 async fn rows_of_the_csv_protocol_from_a_page_of_another_site_are_403() {
     let server = TestServer::start().await;
 
-    let answer =
-        post_with(&server.admin(), "/s", &with(&OF_SANDBOX, &[("Content-Type", "text/plain")]), "100,x,y")
-            .await;
-
-    assert_eq!(answer.status, 403, "{}", answer.text);
+    post_with(&server.admin(), "/s", &with(&OF_SANDBOX, &[("Content-Type", "text/plain")]), "100,x,y")
+        .await
+        .expect(403);
 }
 
 #[tokio::test]
 async fn what_no_page_can_send_unasked_is_taken_from_other_sites() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let object = admin.create_device("pump").await;
+    let (_server, admin, object) = TestServer::start().await.with_device("pump").await;
     let media_type = "application/vnd.example.platform.managedObject+json;ver=0.9";
 
     for more in [
@@ -104,10 +97,8 @@ async fn what_no_page_can_send_unasked_is_taken_from_other_sites() {
     }
     let emulated = with(&OF_SANDBOX, &[("X-HTTP-METHOD", "PUT")]);
     let path = format!("{OBJECTS}/{object}");
-    let answer = post_with(&admin, &path, &emulated, r#"{"name":"renamed"}"#).await;
-    assert_eq!(answer.status, 200, "{}", answer.text);
-    let deleted = admin.request("DELETE", &path).header("Origin", "null").send().await;
-    assert_eq!(deleted.status, 204, "{}", deleted.text);
+    post_with(&admin, &path, &emulated, r#"{"name":"renamed"}"#).await.expect(200);
+    admin.request("DELETE", &path).header("Origin", "null").send().await.expect(204);
 }
 
 #[tokio::test]
@@ -162,8 +153,7 @@ async fn who_brings_nothing_is_401_before_anything_else() {
 
 #[tokio::test]
 async fn socket_of_another_sites_page_brings_its_own_credentials() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     let mut foreign = Socket::open_from(&admin, REALTIME, "null").await;
     let refused = foreign.ask(handshake(json!({}))).await;
@@ -181,8 +171,7 @@ async fn socket_of_another_sites_page_brings_its_own_credentials() {
 
 #[tokio::test]
 async fn origin_that_the_tenant_names_may_use_stored_credentials() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let named = "https://dash.example.org";
     let value = json!({"value": format!("{named}, https://*.example.net")});
     assert_eq!(admin.put("/tenant/options/access.control/allow.origin", &value).await.status, 200);
@@ -201,8 +190,7 @@ async fn origin_that_the_tenant_names_may_use_stored_credentials() {
 
 #[tokio::test]
 async fn files_of_applications_may_be_read_by_every_page_without_stored_credentials() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &[("a.js", "export default 1"), ("a.woff2", "font")]).await;
     let nobody = json!({"value": "https://dash.example.org"});
     assert_eq!(admin.put("/tenant/options/access.control/allow.origin", &nobody).await.status, 200);

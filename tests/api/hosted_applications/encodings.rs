@@ -14,8 +14,7 @@ const FILES: [(&str, &str); 6] = [
 
 #[tokio::test]
 async fn packed_form_is_sent_to_clients_that_accept_it() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &FILES).await;
 
     for (path, accepted, content, encoding) in [
@@ -38,8 +37,7 @@ async fn packed_form_is_sent_to_clients_that_accept_it() {
 
 #[tokio::test]
 async fn packed_file_is_a_file_of_its_own_too() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &FILES).await;
 
     let packed = admin.get("/apps/web/a.js.gz").await;
@@ -52,8 +50,7 @@ async fn packed_file_is_a_file_of_its_own_too() {
 
 #[tokio::test]
 async fn each_form_has_an_entity_tag_of_its_own() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &FILES).await;
     let tag_of = async |accepted| {
         let answer = get_with(&admin, "/apps/web/a.js", &[("Accept-Encoding", accepted)]).await;

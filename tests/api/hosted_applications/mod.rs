@@ -11,14 +11,13 @@ mod versions;
 
 use serde_json::json;
 
-use crate::harness::{ADMIN_PASSWORD, Caller, Response, TestDatabase, TestServer, upload, web_archive};
+use crate::harness::{ADMIN_PASSWORD, Caller, Response, TestServer, upload, web_archive};
 
 /// Creates a web application of these files, with an `index.html` if they hold none, and returns its id. It is served at
 /// its name.
 async fn host(caller: &Caller, name: &str, files: &[(&str, &str)]) -> String {
     let id = create(caller, name, "PRIVATE").await;
-    let answer = upload(caller, &id, &web_archive(files)).await;
-    assert_eq!(answer.status, 204, "{}", answer.text);
+    upload(caller, &id, &web_archive(files)).await.expect(204);
     id
 }
 
@@ -32,9 +31,7 @@ async fn create(caller: &Caller, name: &str, availability: &str) -> String {
 
 /// A server that knows a tenant `plant7` with the domain `plant7.example.com`, and its administrator.
 async fn with_plant() -> (TestServer, Caller) {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("plant7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
     let plant = server.caller("plant7/admin", ADMIN_PASSWORD);
     (server, plant)
 }

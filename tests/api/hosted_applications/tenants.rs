@@ -3,9 +3,7 @@
 use serde_json::json;
 
 use super::{create, get_with, host, with_plant};
-use crate::harness::{
-    ADMIN_PASSWORD, TestDatabase, TestServer, eventually, service_archive, upload, web_archive,
-};
+use crate::harness::{ADMIN_PASSWORD, TestServer, eventually, service_archive, upload, web_archive};
 
 #[tokio::test]
 async fn files_are_served_without_credentials_by_the_tenant_of_the_host() {
@@ -72,9 +70,7 @@ async fn every_user_of_the_tenant_is_served_without_any_role() {
 
 #[tokio::test]
 async fn application_of_another_tenant_is_404_and_one_of_the_market_403_until_it_is_subscribed_to() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("plant7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
     let (admin, other) = (server.admin(), server.caller("plant7/admin", ADMIN_PASSWORD));
     host(&admin, "private", &[("a.txt", "a")]).await;
     let market = create(&admin, "market", "MARKET").await;
@@ -97,8 +93,7 @@ async fn application_of_another_tenant_is_404_and_one_of_the_market_403_until_it
 
 #[tokio::test]
 async fn microservice_is_not_served_as_files() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let body = json!({"name": "pump", "key": "pump-key", "type": "MICROSERVICE"});
     let service = admin.create("/application/applications", &body).await;
     let archive = service_archive("{}");

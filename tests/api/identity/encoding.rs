@@ -23,9 +23,7 @@ const NAMES: [(&str, &str); 12] = [
 
 #[tokio::test]
 async fn every_text_is_found_by_its_encoded_path_as_type_and_as_value() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
 
     for (text, segment) in NAMES {
         let id = name(&admin, &device, text, text).await;
@@ -35,17 +33,14 @@ async fn every_text_is_found_by_its_encoded_path_as_type_and_as_value() {
         assert_eq!(admin.read(id["self"].as_str().unwrap()).await, found, "its own link leads to it");
     }
     for (_, segment) in NAMES {
-        let answer = admin.delete(&format!("/identity/externalIds/{segment}/{segment}")).await;
-        assert_eq!(answer.status, 204, "{segment}: {}", answer.text);
+        admin.delete(&format!("/identity/externalIds/{segment}/{segment}")).await.expect(204);
     }
     assert_eq!(server.database().count("external_ids").await, 0);
 }
 
 #[tokio::test]
 async fn comparison_is_exact() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     name(&admin, &device, "Serial", "Straße").await;
     // The precomposed letter; below the same letter of two code points.
     name(&admin, &device, "Serial", "\u{e9}").await;
@@ -64,14 +59,12 @@ async fn comparison_is_exact() {
 
 #[tokio::test]
 async fn paths_that_name_nothing_possible_are_refused() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let long = "x".repeat(1025);
 
     for path in ["a/%00", "%00/a", "a/%ff", "a/%C3", &format!("{long}/a"), &format!("a/{long}")] {
         for method in ["GET", "DELETE"] {
-            let answer = admin.request(method, &format!("/identity/externalIds/{path}")).send().await;
-            assert_eq!(answer.status, 422, "{method} {path}: {}", answer.text);
+            admin.request(method, &format!("/identity/externalIds/{path}")).send().await.expect(422);
         }
     }
     for path in ["a", "a/b/c", "a/"] {
@@ -81,15 +74,12 @@ async fn paths_that_name_nothing_possible_are_refused() {
 
 #[tokio::test]
 async fn longest_type_and_value_are_stored() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     // Random enough that no index entry could be compressed into its page.
     let long: String =
         (0..1024_u32).map(|n| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 24) as u8 % 26)).collect();
 
-    let answer = admin.post(&ids_of(&device), &pair(&long, &long)).await;
+    let answer = admin.post(&ids_of(&device), &pair(&long, &long)).await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     assert_eq!(admin.read(answer.header("Location").unwrap()).await["externalId"], json!(long));
 }

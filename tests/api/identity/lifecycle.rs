@@ -7,9 +7,7 @@ use crate::harness::{MEDIA, RawConnection, TestServer};
 
 #[tokio::test]
 async fn created_external_id_has_every_member_of_the_documents() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     let answer = admin.post(&ids_of(&device), &pair("plat_Serial", "4711")).await;
 
@@ -31,9 +29,7 @@ async fn created_external_id_has_every_member_of_the_documents() {
 
 #[tokio::test]
 async fn post_without_accept_is_answered_without_a_body() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
 
     let answer = RawConnection::without_accept(&admin, "POST", &ids_of(&device), &pair("a", "b")).await;
 
@@ -43,9 +39,7 @@ async fn post_without_accept_is_answered_without_a_body() {
 
 #[tokio::test]
 async fn resources_are_given_as_their_own_media_types() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     name(&admin, &device, "a", "b").await;
 
     for (path, media) in
@@ -61,8 +55,7 @@ async fn resources_are_given_as_their_own_media_types() {
 
 #[tokio::test]
 async fn collection_holds_all_ids_of_the_object_and_is_not_paged() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("other").await);
     let mut named = Vec::new();
     for n in 0..7 {
@@ -78,17 +71,14 @@ async fn collection_holds_all_ids_of_the_object_and_is_not_paged() {
 
 #[tokio::test]
 async fn object_without_external_ids_has_an_empty_collection() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     assert_eq!(admin.read(&ids_of(&device)).await["externalIds"], json!([]));
 }
 
 #[tokio::test]
 async fn unknown_object_in_the_path_is_404() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for id in ["4711", "pump", "0", "-1", "99999999999999999999"] {
         for answer in [admin.get(&ids_of(id)).await, admin.post(&ids_of(id), &pair("a", "b")).await] {
@@ -99,8 +89,7 @@ async fn unknown_object_in_the_path_is_404() {
 
 #[tokio::test]
 async fn unknown_external_id_is_404_with_the_text_of_the_documents() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for answer in [
         admin.get("/identity/externalIds/plat_Serial/4711").await,
@@ -114,8 +103,7 @@ async fn unknown_external_id_is_404_with_the_text_of_the_documents() {
 
 #[tokio::test]
 async fn pair_is_unique_in_the_tenant_and_a_type_is_not_in_an_object() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("other").await);
     name(&admin, &device, "plat_Serial", "4711").await;
 
@@ -133,9 +121,7 @@ async fn pair_is_unique_in_the_tenant_and_a_type_is_not_in_an_object() {
 
 #[tokio::test]
 async fn pair_of_another_tenant_is_absent_and_free() {
-    let database = crate::harness::TestDatabase::create().await;
-    database.insert_tenant("plant7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
     let (admin, stranger) = (server.admin(), server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD));
     let device = admin.create_device("pump").await;
     name(&admin, &device, "a", "b").await;
@@ -150,9 +136,7 @@ async fn pair_of_another_tenant_is_absent_and_free() {
 
 #[tokio::test]
 async fn deleted_external_id_is_gone_and_its_object_stays() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let link = name(&admin, &device, "a", "b").await["self"].as_str().unwrap().to_owned();
 
     let answer = admin.delete(&link).await;
@@ -165,9 +149,7 @@ async fn deleted_external_id_is_gone_and_its_object_stays() {
 
 #[tokio::test]
 async fn external_ids_go_with_their_object() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     name(&admin, &device, "a", "b").await;
 
     admin.delete(&format!("/inventory/managedObjects/{device}")).await;
@@ -179,26 +161,21 @@ async fn external_ids_go_with_their_object() {
 
 #[tokio::test]
 async fn missing_members_are_listed() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for (body, names) in [
         (json!({}), "externalId,type"),
         (json!({"type": "a", "externalId": null}), "externalId"),
         (json!({"externalId": "a"}), "type"),
     ] {
-        let answer = admin.post(&ids_of(&device), &body).await;
-        assert_eq!((answer.status, answer.error().as_str()), (422, "undefined/validationError"));
+        let answer = admin.post(&ids_of(&device), &body).await.expect_error(422, "undefined/validationError");
         assert_eq!(answer.message(), format!("Following mandatory fields should be included: {names}"));
     }
 }
 
 #[tokio::test]
 async fn wrong_members_are_refused() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let long = "x".repeat(1025);
 
     for (body, status) in [
@@ -215,16 +192,14 @@ async fn wrong_members_are_refused() {
         ("{".to_owned(), 400),
     ] {
         let request = admin.request("POST", &ids_of(&device)).header("Content-Type", "application/json");
-        let answer = request.body(body.clone()).send().await;
-        assert_eq!(answer.status, status, "{body}: {}", answer.text);
+        request.body(body.clone()).send().await.expect(status);
     }
     assert_eq!(server.database().count("external_ids").await, 0);
 }
 
 #[tokio::test]
 async fn server_members_and_unknown_ones_are_ignored() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("other").await);
     let mut body = pair("a", "b");
     body["managedObject"] = json!({"id": other});
@@ -239,9 +214,7 @@ async fn server_members_and_unknown_ones_are_ignored() {
 
 #[tokio::test]
 async fn transient_mode_stores_nothing_and_unknown_modes_are_422() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     name(&admin, &device, "a", "b").await;
     let send = |method: &str, path: &str, mode: &str| {
         let request = admin.request(method, path).header("X-Platform-Processing-Mode", mode);

@@ -1,13 +1,11 @@
 //! Concurrent requests for external ids.
 
 use super::{ids_of, name, pair};
-use crate::harness::{TestDatabase, TestServer};
+use crate::harness::TestServer;
 
 #[tokio::test]
 async fn one_of_many_posts_of_a_pair_is_201_and_the_others_are_409() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
     let callers = [servers[0].admin(), servers[1].admin()];
     let device = callers[0].create_device("pump").await;
 
@@ -28,8 +26,7 @@ async fn one_of_many_posts_of_a_pair_is_201_and_the_others_are_409() {
 
 #[tokio::test]
 async fn post_that_races_the_deletion_of_its_object_is_201_or_404() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     for round in 0..10 {
         let device = admin.create_device("pump").await;
@@ -40,8 +37,7 @@ async fn post_that_races_the_deletion_of_its_object_is_201_or_404() {
                 tokio::spawn(async move { caller.post(&path, &body).await })
             })
             .collect();
-        let deleted = admin.delete(&format!("/inventory/managedObjects/{device}")).await;
-        assert_eq!(deleted.status, 204, "{}", deleted.text);
+        admin.delete(&format!("/inventory/managedObjects/{device}")).await.expect(204);
         for post in posts {
             let answer = post.await.unwrap();
             assert!([201, 404].contains(&answer.status), "{}: {}", answer.status, answer.text);
@@ -52,9 +48,7 @@ async fn post_that_races_the_deletion_of_its_object_is_201_or_404() {
 
 #[tokio::test]
 async fn one_of_many_deletes_is_204_and_the_others_are_404() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let link = name(&admin, &device, "a", "b").await["self"].as_str().unwrap().to_owned();
 
     let deletes: Vec<_> = (0..10)

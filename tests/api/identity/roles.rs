@@ -7,9 +7,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn each_role_opens_its_own_methods_only() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     name(&admin, &device, "a", "b").await;
 
     for (user, role, read, create, delete) in [
@@ -41,9 +39,7 @@ async fn owner_may_do_everything_to_the_ids_of_an_own_object() {
 
 #[tokio::test]
 async fn id_of_an_object_that_must_not_be_seen_is_403_and_an_absent_one_404() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     name(&admin, &device, "a", "b").await;
     let caller = server.user_with("joe", &[]).await;
 
@@ -64,15 +60,12 @@ async fn role_comes_before_the_body() {
     let device = server.admin().create_device("pump").await;
     let caller = server.user_with("joe", &["ROLE_IDENTITY_READ"]).await;
 
-    let answer = caller.request("POST", &ids_of(&device)).body("{").send().await;
-
-    assert_eq!(answer.status, 403, "{}", answer.text);
+    caller.request("POST", &ids_of(&device)).body("{").send().await.expect(403);
 }
 
 #[tokio::test]
 async fn device_permission_on_managed_objects_covers_reads_but_no_writes() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("other").await);
     name(&admin, &device, "a", "b").await;
     name(&admin, &other, "a", "c").await;

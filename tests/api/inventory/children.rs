@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{ADMIN_PASSWORD, Caller, MEDIA, TestDatabase, TestServer, member_texts, redacted};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use crate::harness::{ADMIN_PASSWORD, Caller, MEDIA, OBJECTS, TestServer, member_texts, redacted};
 
 /// Names of the children a page shows, in order.
 fn names(page: &Value) -> Vec<String> {
@@ -18,15 +16,12 @@ fn child(id: &str) -> Value {
 
 /// Links a child and expects success.
 async fn link(caller: &Caller, parent: &str, block: &str, id: &str) {
-    let answer = caller.post(&format!("{OBJECTS}/{parent}/{block}"), &child(id)).await;
-    assert_eq!(answer.status, 201, "{}", answer.text);
+    caller.post(&format!("{OBJECTS}/{parent}/{block}"), &child(id)).await.expect(201);
 }
 
 #[tokio::test]
 async fn child_is_linked_by_id_or_self_and_answered_as_a_reference() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let parent = admin.create_device("gateway").await;
+    let (server, admin, parent) = TestServer::shared().await.with_device("gateway").await;
     for block in ["childDevices", "childAssets", "childAdditions"] {
         let (one, two) = (admin.create_device("one").await, admin.create_device("two").await);
         let path = format!("{OBJECTS}/{parent}/{block}");
@@ -50,9 +45,7 @@ async fn child_is_linked_by_id_or_self_and_answered_as_a_reference() {
 
 #[tokio::test]
 async fn every_form_of_body_is_told_by_its_media_type_or_its_members() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let parent = admin.create_device("gateway").await;
+    let (_server, admin, parent) = TestServer::shared().await.with_device("gateway").await;
     let path = format!("{OBJECTS}/{parent}/childDevices");
     let ids =
         [admin.create_device("a").await, admin.create_device("b").await, admin.create_device("c").await];
@@ -65,8 +58,7 @@ async fn every_form_of_body_is_told_by_its_media_type_or_its_members() {
     ] {
         let content_type = format!("{MEDIA}{media_type}+json;ver=0.9");
         let request = admin.request("POST", &path).header("Content-Type", &content_type);
-        let answer = request.body(body.to_string()).send().await;
-        assert_eq!(answer.status, 201, "{media_type} {body}: {}", answer.text);
+        let answer = request.body(body.to_string()).send().await.expect(201);
         assert!(answer.header("Location").unwrap().contains(OBJECTS));
     }
     let wrong = admin.request("POST", &path).header("Content-Type", &format!("{MEDIA}alarm+json"));
@@ -77,9 +69,7 @@ async fn every_form_of_body_is_told_by_its_media_type_or_its_members() {
 
 #[tokio::test]
 async fn several_children_are_added_in_their_order_or_not_at_all() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let group = admin.create_device("group").await;
+    let (server, admin, group) = TestServer::shared().await.with_device("group").await;
     let path = format!("{OBJECTS}/{group}/childAssets");
     let (a, b) = (admin.create_device("a").await, admin.create_device("b").await);
 
@@ -112,8 +102,7 @@ async fn new_object_is_created_below_its_parent() {
     assert_eq!(child["deviceParents"]["references"][0]["managedObject"]["id"], parent);
     assert_eq!(creator.read(&format!("{OBJECTS}/{id}")).await, child);
     assert_eq!(names(&creator.read(&path).await), ["sensor"]);
-    let missing = server.admin().post(&format!("{OBJECTS}/1/childDevices"), &json!({"name": "lost"})).await;
-    assert_eq!(missing.status, 404, "{}", missing.text);
+    server.admin().post(&format!("{OBJECTS}/1/childDevices"), &json!({"name": "lost"})).await.expect(404);
     let all = server.admin().read(&format!("{OBJECTS}?pageSize=100")).await;
     assert!(!member_texts(&all, "managedObjects", "id").is_empty());
     assert_eq!(server.database().count("managed_objects").await, 2, "nothing is left of what failed");
@@ -121,8 +110,7 @@ async fn new_object_is_created_below_its_parent() {
 
 #[tokio::test]
 async fn linking_twice_is_201_without_a_duplicate() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (parent, one, two) =
         (admin.create_device("p").await, admin.create_device("a").await, admin.create_device("b").await);
 
@@ -136,8 +124,7 @@ async fn linking_twice_is_201_without_a_duplicate() {
 
 #[tokio::test]
 async fn link_to_itself_and_rings_are_422() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let ids =
         [admin.create_device("a").await, admin.create_device("b").await, admin.create_device("c").await];
     for block in ["childDevices", "childAssets", "childAdditions"] {
@@ -150,8 +137,7 @@ async fn link_to_itself_and_rings_are_422() {
 
     for block in ["childDevices", "childAssets"] {
         for lower in [&ids[1], &ids[2]] {
-            let answer = admin.post(&format!("{OBJECTS}/{lower}/{block}"), &child(&ids[0])).await;
-            assert_eq!(answer.status, 422, "{block}: {}", answer.text);
+            admin.post(&format!("{OBJECTS}/{lower}/{block}"), &child(&ids[0])).await.expect(422);
         }
     }
     // Nothing comes down additions, so they may point anywhere.
@@ -163,8 +149,7 @@ async fn link_to_itself_and_rings_are_422() {
 
 #[tokio::test]
 async fn unknown_ends_and_absent_links_are_told_apart() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (parent, other) = (admin.create_device("p").await, admin.create_device("o").await);
     let path = format!("{OBJECTS}/{parent}/childDevices");
 
@@ -174,8 +159,7 @@ async fn unknown_ends_and_absent_links_are_told_apart() {
     }
     for unknown in ["1", "abc"] {
         let path = format!("{OBJECTS}/{unknown}/childDevices");
-        let answer = admin.post(&path, &child(&other)).await;
-        assert_eq!((answer.status, answer.error().as_str()), (404, "inventory/Not Found"));
+        admin.post(&path, &child(&other)).await.expect_error(404, "inventory/Not Found");
         assert_eq!(admin.get(&path).await.status, 404);
     }
     for (method, child) in [("GET", &other), ("DELETE", &other), ("GET", &parent), ("DELETE", &"1".into())] {
@@ -186,8 +170,7 @@ async fn unknown_ends_and_absent_links_are_told_apart() {
 
 #[tokio::test]
 async fn hostile_bodies_are_refused_and_harm_nobody() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let path = format!("{OBJECTS}/{}/childAssets", admin.create_device("p").await);
 
     for (body, status) in [
@@ -205,17 +188,14 @@ async fn hostile_bodies_are_refused_and_harm_nobody() {
     ] {
         let request =
             admin.request("POST", &path).accepting_json().header("Content-Type", "application/json");
-        let answer = request.body(body).send().await;
-        assert_eq!(answer.status, status, "{body}: {}", answer.text);
+        request.body(body).send().await.expect(status);
     }
     assert_eq!(names(&admin.read(&path).await), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn blocks_of_parents_are_405() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for block in ["deviceParents", "assetParents", "additionParents"] {
         assert_eq!(admin.get(&format!("{OBJECTS}/{device}/{block}")).await.status, 405, "{block}");
@@ -225,9 +205,7 @@ async fn blocks_of_parents_are_405() {
 
 #[tokio::test]
 async fn children_are_paged_in_the_order_they_were_added() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let parent = admin.create_device("group").await;
+    let (_server, admin, parent) = TestServer::shared().await.with_device("group").await;
     let path = format!("{OBJECTS}/{parent}/childAssets");
     assert_eq!(admin.read(&path).await["references"], json!([]));
     let mut added = Vec::new();
@@ -258,8 +236,7 @@ async fn children_are_paged_in_the_order_they_were_added() {
 
 #[tokio::test]
 async fn taking_a_child_off_leaves_both_objects() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     link(&admin, &parent, "childDevices", &one).await;
     link(&admin, &parent, "childAssets", &one).await;
@@ -275,8 +252,7 @@ async fn taking_a_child_off_leaves_both_objects() {
 
 #[tokio::test]
 async fn linking_needs_the_role_or_both_ends_and_taking_off_one() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let reader = server.user_with("reader", &["ROLE_INVENTORY_READ"]).await;
     let (mine, mine_too) = (owner.create_device("mine").await, owner.create_device("mine too").await);
@@ -296,14 +272,12 @@ async fn linking_needs_the_role_or_both_ends_and_taking_off_one() {
     assert_eq!(owner.delete(&link).await.status, 204, "the child is the owner's");
     assert_eq!(owner.delete(&format!("{OBJECTS}/{mine}/childAssets/{foreign}")).await.status, 204);
     let bare = server.user_with("bare", &[]).await;
-    let made = bare.post(&format!("{OBJECTS}/{mine}/childAssets"), &json!({"name": "x"})).await;
-    assert_eq!(made.status, 403);
+    bare.post(&format!("{OBJECTS}/{mine}/childAssets"), &json!({"name": "x"})).await.expect(403);
 }
 
 #[tokio::test]
 async fn children_a_caller_may_not_see_are_left_out() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let mine = owner.create_device("mine").await;
     let foreign = admin.create_device("foreign").await;
@@ -320,8 +294,7 @@ async fn children_a_caller_may_not_see_are_left_out() {
 
 #[tokio::test]
 async fn link_changes_are_told_as_updates_of_the_parent() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     let session = admin.listen(&format!("/managedobjects/{parent}")).await;
     let path = format!("{OBJECTS}/{parent}/childDevices");
@@ -351,8 +324,7 @@ async fn link_changes_are_told_as_updates_of_the_parent() {
 
 #[tokio::test]
 async fn quiescent_links_tell_nobody_transient_ones_store_nothing_and_cep_is_refused() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     let two = admin.create_device("b").await;
     let session = admin.listen(&format!("/managedobjects/{parent}")).await;
@@ -372,9 +344,7 @@ async fn quiescent_links_tell_nobody_transient_ones_store_nothing_and_cep_is_ref
 
 #[tokio::test]
 async fn objects_of_another_tenant_cannot_be_linked() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("plant7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
     let (admin, stranger) = (server.admin(), server.caller("plant7/admin", ADMIN_PASSWORD));
     let (mine, theirs) = (admin.create_device("mine").await, stranger.create_device("theirs").await);
 

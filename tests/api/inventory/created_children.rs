@@ -2,14 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{MEDIA, TestServer};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use crate::harness::{MEDIA, OBJECTS, TestServer};
 
 #[tokio::test]
 async fn whole_object_is_answered_by_the_object_and_a_reference_by_the_reference() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (parent, known) = (admin.create_device("gateway").await, admin.create_device("known").await);
     let path = format!("{OBJECTS}/{parent}/childAssets");
     let object = format!("{MEDIA}managedObject+json");
@@ -25,8 +22,7 @@ async fn whole_object_is_answered_by_the_object_and_a_reference_by_the_reference
         (&link, &reference, &*reference, &*reference, "/managedObject/id"),
     ] {
         let request = admin.request("POST", &path).header("Content-Type", content_type);
-        let answer = request.header("Accept", accept).body(body.to_string()).send().await;
-        assert_eq!(answer.status, 201, "{body} {accept}: {}", answer.text);
+        let answer = request.header("Accept", accept).body(body.to_string()).send().await.expect(201);
         assert!(answer.header("Content-Type").unwrap().starts_with(answered), "{body} {accept}");
         assert!(answer.json().pointer(id).is_some_and(Value::is_string), "{body} {accept}: {}", answer.text);
     }

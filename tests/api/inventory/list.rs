@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Caller, TestServer, ids, member_texts};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use crate::harness::{Caller, OBJECTS, TestServer, ids, member_texts};
 
 async fn names(caller: &Caller, query: &str) -> Vec<String> {
     member_texts(&caller.read(&format!("{OBJECTS}?{query}")).await, "managedObjects", "name")
@@ -12,8 +10,7 @@ async fn names(caller: &Caller, query: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn members_of_a_collection_are_the_objects_as_they_are_read() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let object = admin.create(OBJECTS, &json!({"name": "pump", "plat_A": {"x": 1}})).await;
 
     let list = admin.read(OBJECTS).await;
@@ -23,8 +20,7 @@ async fn members_of_a_collection_are_the_objects_as_they_are_read() {
 
 #[tokio::test]
 async fn type_and_fragment_type_filter_exactly_and_together() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     for body in [
         json!({"name": "a", "type": "pump", "plat_IsDevice": {}}),
         json!({"name": "b", "type": "pump"}),
@@ -43,8 +39,7 @@ async fn type_and_fragment_type_filter_exactly_and_together() {
 
 #[tokio::test]
 async fn fragment_type_follows_changes() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let object = admin.create(OBJECTS, &json!({"name": "a", "plat_Old": 1})).await;
 
     admin.put(object["self"].as_str().unwrap(), &json!({"plat_Old": null, "plat_New": 1})).await;
@@ -55,8 +50,7 @@ async fn fragment_type_follows_changes() {
 
 #[tokio::test]
 async fn ids_are_given_in_the_order_of_the_list_without_unknown_ones() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (a, b, c) =
         (admin.create_device("a").await, admin.create_device("b").await, admin.create_device("c").await);
 
@@ -67,8 +61,7 @@ async fn ids_are_given_in_the_order_of_the_list_without_unknown_ones() {
 
 #[tokio::test]
 async fn list_of_ids_is_paged_in_its_order() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let mut made = Vec::new();
     for n in 0..7 {
         made.push(admin.create_device(&format!("pump {n}")).await);
@@ -86,8 +79,7 @@ async fn list_of_ids_is_paged_in_its_order() {
 
 #[tokio::test]
 async fn ids_are_combined_with_other_filters() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let pump = admin.create(OBJECTS, &json!({"name": "a", "type": "pump"})).await;
     let motor = admin.create(OBJECTS, &json!({"name": "b", "type": "motor"})).await;
 
@@ -98,8 +90,7 @@ async fn ids_are_combined_with_other_filters() {
 
 #[tokio::test]
 async fn empty_list_of_ids_finds_nothing() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     admin.create_device("pump").await;
 
     assert!(names(&admin, "ids=").await.is_empty());
@@ -108,8 +99,7 @@ async fn empty_list_of_ids_finds_nothing() {
 
 #[tokio::test]
 async fn text_finds_prefixes_of_words_in_top_level_texts_in_any_case() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     for body in [
         json!({"name": "Boiler house", "type": "acme_Pump"}),
         json!({"name": "b", "note": "next to the BOILER"}),
@@ -143,8 +133,7 @@ async fn text_finds_prefixes_of_words_in_top_level_texts_in_any_case() {
 
 #[tokio::test]
 async fn text_follows_changes_and_any_text_can_be_stored() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let words: String = (0..20_000).map(|n| format!("word{n} ")).collect();
     let object = admin
         .create(
@@ -177,8 +166,7 @@ async fn owner_filters_exactly_and_together_with_others() {
 
 #[tokio::test]
 async fn parents_of_a_child_are_told_by_the_kind_of_link() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let mut made = Vec::new();
     for name in ["gateway", "hall", "manual", "child"] {
         made.push(admin.create_device(name).await);
@@ -204,8 +192,7 @@ async fn parents_of_a_child_are_told_by_the_kind_of_link() {
 
 #[tokio::test]
 async fn repeated_ids_are_given_once() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (a, b) = (admin.create_device("a").await, admin.create_device("b").await);
 
     let found = admin.read(&format!("{OBJECTS}?ids={b},{a},{b}&withTotalPages=true&pageSize=1")).await;
@@ -224,8 +211,7 @@ async fn fill(server: &TestServer) {
 
 #[tokio::test]
 async fn few_among_many_are_found_by_every_filter_on_every_page() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     fill(&server).await;
 
     for filter in [
@@ -257,8 +243,7 @@ async fn few_among_many_are_found_by_every_filter_on_every_page() {
 
 #[tokio::test]
 async fn many_among_many_are_paged_by_number_and_by_link() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     fill(&server).await;
 
     for (filter, expected) in [

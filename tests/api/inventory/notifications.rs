@@ -2,14 +2,11 @@
 
 use serde_json::json;
 
-use crate::harness::{TestServer, redacted};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use crate::harness::{OBJECTS, TestServer, redacted};
 
 #[tokio::test]
 async fn create_update_and_delete_are_told_in_order() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let session = admin.listen("/managedobjects/*").await;
 
     let created = admin.create(OBJECTS, &json!({"name": "pump"})).await;
@@ -31,8 +28,7 @@ async fn create_update_and_delete_are_told_in_order() {
 
 #[tokio::test]
 async fn empty_put_tells_nobody() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let path = format!("{OBJECTS}/{}", admin.create_device("pump").await);
     let session = admin.listen("/managedobjects/*").await;
 
@@ -45,8 +41,7 @@ async fn empty_put_tells_nobody() {
 
 #[tokio::test]
 async fn changes_of_one_object_do_not_reach_subscribers_of_another() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (mine, other) = (admin.create_device("mine").await, admin.create_device("other").await);
     let session = admin.listen(&format!("/managedobjects/{mine}")).await;
 
@@ -59,9 +54,7 @@ async fn changes_of_one_object_do_not_reach_subscribers_of_another() {
 
 #[tokio::test]
 async fn subscribers_of_another_tenant_hear_nothing() {
-    let database = crate::harness::TestDatabase::create().await;
-    database.insert_tenant("plant7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
     let stranger = server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);
     let session = stranger.listen("/managedobjects/*").await;
 

@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{TestServer, alarm_of, member_texts};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use crate::harness::{OBJECTS, TestServer, alarm_of, member_texts};
 
 #[tokio::test]
 async fn create_role_or_admin_role_may_create() {
@@ -38,8 +36,7 @@ async fn owner_may_read_change_and_delete_without_any_other_role() {
 
 #[tokio::test]
 async fn others_may_not_change_or_delete_without_the_admin_role() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let path = format!("{OBJECTS}/{}", admin.create_device("pump").await);
     let reader = server.user_with("reader", &["ROLE_INVENTORY_READ", "ROLE_INVENTORY_CREATE"]).await;
     let administrator = server.user_with("administrator", &["ROLE_INVENTORY_ADMIN"]).await;
@@ -133,18 +130,13 @@ async fn former_owner_may_not_write_any_more() {
     owner.raise_alarm(&device, "hot").await;
     server.admin().put(&format!("{OBJECTS}/{device}"), &json!({"owner": "admin"})).await;
 
-    let answer = owner.post("/alarm/alarms", &alarm_of(&device, "hot")).await;
-
-    assert_eq!(answer.status, 403, "{}", answer.text);
+    owner.post("/alarm/alarms", &alarm_of(&device, "hot")).await.expect(403);
 }
 
 #[tokio::test]
 async fn objects_of_another_tenant_are_absent() {
-    let database = crate::harness::TestDatabase::create().await;
-    database.insert_tenant("plant7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) =
+        TestServer::start_with_tenant("plant7", "plant7.example.com").await.with_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
     let stranger = server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);
 
@@ -152,8 +144,7 @@ async fn objects_of_another_tenant_are_absent() {
     for (method, path) in
         [("GET", &*path), ("PUT", &path), ("DELETE", &path), ("GET", alarm["self"].as_str().unwrap())]
     {
-        let answer = stranger.request(method, path).body("{\"name\":\"mine\"}").send().await;
-        assert_eq!(answer.status, 404, "{method} {path}: {}", answer.text);
+        stranger.request(method, path).body("{\"name\":\"mine\"}").send().await.expect(404);
     }
     let change = stranger.put(alarm["self"].as_str().unwrap(), &json!({"status": "CLEARED"})).await;
     let raise = stranger.post("/alarm/alarms", &alarm_of(&device, "hot")).await;

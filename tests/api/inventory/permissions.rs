@@ -2,18 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Caller, TestServer, alarm_of};
-
-const OBJECTS: &str = "/inventory/managedObjects";
-
-/// A user without roles, with these entries on this device.
-async fn permitted(server: &TestServer, name: &str, device: &str, entries: &[&str]) -> Caller {
-    let caller = server.user_with(name, &[]).await;
-    let permissions = json!({device: entries}).to_string();
-    let update = "UPDATE users SET device_permissions = $2::text::json WHERE name = $1";
-    server.database().execute(update, &[&name, &permissions]).await;
-    caller
-}
+use crate::harness::{Caller, OBJECTS, TestServer, alarm_of};
 
 async fn linked(caller: &Caller, parent: &str, block: &str, child: &str) {
     let body = json!({"managedObject": {"id": child}});
@@ -28,8 +17,7 @@ async fn may(caller: &Caller, id: &str) -> (u16, u16) {
 
 #[tokio::test]
 async fn read_reads_admin_writes_and_a_star_does_both() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (device, other) = (admin.create_device("a").await, admin.create_device("b").await);
 
     for (name, entry, expected) in [
@@ -39,7 +27,7 @@ async fn read_reads_admin_writes_and_a_star_does_both() {
         ("all", "*:*:*", (200, 200)),
         ("else", "ALARM:*:*", (403, 403)),
     ] {
-        let caller = permitted(&server, name, &device, &[entry]).await;
+        let caller = server.user_permitted(name, &device, &[entry]).await;
         assert_eq!(may(&caller, &device).await, expected, "{entry}");
         assert_eq!(may(&caller, &other).await, (403, 403), "{entry}");
     }
@@ -50,8 +38,8 @@ async fn fragment_of_a_permission_must_be_in_the_object() {
     let server = TestServer::start().await;
     let device = server.admin().create_device("a").await;
 
-    let with = permitted(&server, "with", &device, &["MANAGED_OBJECT:plat_IsDevice:*"]).await;
-    let without = permitted(&server, "without", &device, &["MANAGED_OBJECT:plat_Relay:*"]).await;
+    let with = server.user_permitted("with", &device, &["MANAGED_OBJECT:plat_IsDevice:*"]).await;
+    let without = server.user_permitted("without", &device, &["MANAGED_OBJECT:plat_Relay:*"]).await;
 
     assert_eq!(may(&with, &device).await, (200, 200));
     assert_eq!(may(&without, &device).await, (403, 403));
@@ -59,8 +47,7 @@ async fn fragment_of_a_permission_must_be_in_the_object() {
 
 #[tokio::test]
 async fn permission_on_a_group_reaches_its_assets_and_their_devices() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let mut ids = Vec::new();
     for name in ["group", "subgroup", "gateway", "sensor", "addition"] {
         ids.push(admin.create_device(name).await);
@@ -69,7 +56,7 @@ async fn permission_on_a_group_reaches_its_assets_and_their_devices() {
     linked(&admin, &ids[1], "childAssets", &ids[2]).await;
     linked(&admin, &ids[2], "childDevices", &ids[3]).await;
     linked(&admin, &ids[2], "childAdditions", &ids[4]).await;
-    let caller = permitted(&server, "joe", &ids[1], &["MANAGED_OBJECT:*:READ"]).await;
+    let caller = server.user_permitted("joe", &ids[1], &["MANAGED_OBJECT:*:READ"]).await;
 
     let mut seen = Vec::new();
     for id in &ids {
@@ -83,10 +70,9 @@ async fn permission_on_a_group_reaches_its_assets_and_their_devices() {
 
 #[tokio::test]
 async fn permissions_of_groups_are_added_to_those_of_the_user() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (one, two) = (admin.create_device("a").await, admin.create_device("b").await);
-    let caller = permitted(&server, "joe", &one, &["MANAGED_OBJECT:*:READ"]).await;
+    let caller = server.user_permitted("joe", &one, &["MANAGED_OBJECT:*:READ"]).await;
     let group = "INSERT INTO groups (tenant, id, name, roles, device_permissions) \
         VALUES ('main', 77, 'plumbers', '{}', $1::text::json)";
     let permissions = json!({two.clone(): ["MANAGED_OBJECT:*:*"]}).to_string();
@@ -99,15 +85,13 @@ async fn permissions_of_groups_are_added_to_those_of_the_user() {
 
 #[tokio::test]
 async fn alarms_are_read_and_written_by_permission_and_fragment() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let plain = admin.raise_alarm(&device, "plain").await["id"].as_str().unwrap().to_owned();
     let mut body = alarm_of(&device, "marked");
     body["plat_Mark"] = json!({});
     let marked = admin.create("/alarm/alarms", &body).await["id"].as_str().unwrap().to_owned();
-    let reader = permitted(&server, "reader", &device, &["ALARM:*:READ"]).await;
-    let narrow = permitted(&server, "narrow", &device, &["ALARM:plat_Mark:*"]).await;
+    let reader = server.user_permitted("reader", &device, &["ALARM:*:READ"]).await;
+    let narrow = server.user_permitted("narrow", &device, &["ALARM:plat_Mark:*"]).await;
     let get = async |caller: &Caller, id: &str| caller.get(&format!("/alarm/alarms/{id}")).await.status;
     let clear = async |caller: &Caller, id: &str| {
         caller.put(&format!("/alarm/alarms/{id}"), &json!({"status": "CLEARED"})).await.status
@@ -124,8 +108,7 @@ async fn alarms_are_read_and_written_by_permission_and_fragment() {
 
 #[tokio::test]
 async fn owner_of_a_gateway_owns_what_hangs_on_it() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let gateway = owner.create_device("gateway").await;
     let sensor = admin.create_device("sensor").await;
@@ -144,10 +127,9 @@ async fn owner_of_a_gateway_owns_what_hangs_on_it() {
 
 #[tokio::test]
 async fn permission_for_reading_opens_the_channel_of_its_device_only() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (device, other) = (admin.create_device("a").await, admin.create_device("b").await);
-    let caller = permitted(&server, "joe", &device, &["ALARM:*:READ", "EVENT:plat_X:READ"]).await;
+    let caller = server.user_permitted("joe", &device, &["ALARM:*:READ", "EVENT:plat_X:READ"]).await;
     let session = caller.session().await;
     let allowed = async |channel: String| session.subscribe(&channel).await["successful"] == true;
 
@@ -163,9 +145,7 @@ async fn permission_for_reading_opens_the_channel_of_its_device_only() {
 
 #[tokio::test]
 async fn what_was_measured_is_told_from_names_that_are_kept() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("a").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("a").await;
     let path = format!("{OBJECTS}/{device}");
     let read = async |caller: &Caller, what: &str| caller.get(&format!("{path}/{what}")).await;
 

@@ -3,9 +3,7 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::harness::{Caller, TestServer, alarm_of};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use crate::harness::{Caller, OBJECTS, TestServer, alarm_of};
 
 async fn link(caller: &Caller, parent: &str, block: &str, id: &str) -> u16 {
     caller.post(&format!("{OBJECTS}/{parent}/{block}"), &json!({"managedObject": {"id": id}})).await.status
@@ -19,8 +17,7 @@ fn shown(object: &Value, block: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn reference_holds_id_name_and_self_of_the_child() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     link(&admin, &parent, "childDevices", &one).await;
 
@@ -41,8 +38,7 @@ async fn reference_holds_id_name_and_self_of_the_child() {
 
 #[tokio::test]
 async fn parents_are_always_listed_and_named_on_request() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     link(&admin, &parent, "childDevices", &one).await;
     let base = format!("{}{OBJECTS}", server.base());
@@ -63,8 +59,7 @@ async fn parents_are_always_listed_and_named_on_request() {
 
 #[tokio::test]
 async fn parents_are_a_flat_list_of_parents_and_their_ancestors() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let mut ids = Vec::new();
     for name in ["top", "middle", "other", "leaf"] {
         ids.push(admin.create_device(name).await);
@@ -83,8 +78,7 @@ async fn parents_are_a_flat_list_of_parents_and_their_ancestors() {
 
 #[tokio::test]
 async fn children_are_left_out_on_request() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     link(&admin, &parent, "childAssets", &one).await;
 
@@ -96,8 +90,7 @@ async fn children_are_left_out_on_request() {
 
 #[tokio::test]
 async fn collection_reads_include_the_children_of_each_member() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     link(&admin, &parent, "childAssets", &one).await;
 
@@ -112,8 +105,7 @@ async fn collection_reads_include_the_children_of_each_member() {
 
 #[tokio::test]
 async fn put_is_answered_and_told_with_references() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     link(&admin, &parent, "childAssets", &one).await;
     let session = admin.listen("/managedobjects/*").await;
@@ -126,8 +118,7 @@ async fn put_is_answered_and_told_with_references() {
 
 #[tokio::test]
 async fn renamed_child_is_shown_by_its_new_name_and_a_deleted_one_not_at_all() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     let two = admin.create_device("b").await;
     link(&admin, &parent, "childAssets", &one).await;

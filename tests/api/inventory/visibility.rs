@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Caller, TestServer, alarm_of, ids, member_texts};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use crate::harness::{Caller, OBJECTS, TestServer, alarm_of, ids, member_texts};
 
 async fn names(caller: &Caller, query: &str) -> Vec<String> {
     member_texts(&caller.read(&format!("{OBJECTS}?{query}")).await, "managedObjects", "name")
@@ -34,8 +32,7 @@ async fn crowd(server: &TestServer) {
 
 #[tokio::test]
 async fn owner_of_a_gateway_sees_its_child_devices_but_not_its_assets() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let gateway = owner.create_device("gateway").await;
     let (sensor, probe, asset) = (
@@ -56,8 +53,7 @@ async fn owner_of_a_gateway_sees_its_child_devices_but_not_its_assets() {
 
 #[tokio::test]
 async fn permission_on_a_group_shows_everything_in_it() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (group, subgroup, device, child) = (
         admin.create_device("group").await,
         admin.create_device("subgroup").await,
@@ -76,9 +72,7 @@ async fn permission_on_a_group_shows_everything_in_it() {
 
 #[tokio::test]
 async fn permission_for_a_fragment_shows_what_has_it() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let group = admin.create_device("group").await;
+    let (server, admin, group) = TestServer::start().await.with_device("group").await;
     let relay = admin.create(OBJECTS, &json!({"name": "relay", "plat_Relay": {}})).await;
     let plain = admin.create(OBJECTS, &json!({"name": "plain"})).await;
     for child in [&relay, &plain] {
@@ -164,8 +158,7 @@ async fn filters_hold_for_limited_callers_too() {
 
 #[tokio::test]
 async fn alarm_collection_shows_what_permissions_name() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (group, pump, motor) = (
         admin.create_device("group").await,
         admin.create_device("pump").await,
@@ -209,8 +202,7 @@ async fn alarm_collection_without_role_and_permission_is_403_also_for_owners() {
 
 #[tokio::test]
 async fn alarms_of_a_limited_caller_are_paged_by_documents_looked_at() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (mine, other) = (admin.create_device("mine").await, admin.create_device("other").await);
     let (mine_id, other_id): (i64, i64) = (mine.parse().unwrap(), other.parse().unwrap());
     let statement = "INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, count, \

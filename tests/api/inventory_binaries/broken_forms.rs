@@ -10,8 +10,7 @@ use crate::harness::{RawConnection, TestServer};
 
 #[tokio::test]
 async fn missing_and_doubled_parts_are_422() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (object, size, file) = (object_part(&named("a")), size_part("5"), file_part(b"hello"));
 
     for (parts, text) in [
@@ -24,8 +23,7 @@ async fn missing_and_doubled_parts_are_422() {
         (vec![&object, &size, &file, &size], "'filesize'"),
     ] {
         let parts: Vec<_> = parts.into_iter().cloned().collect();
-        let answer = post(&admin, form(&parts)).await;
-        assert_eq!(answer.status, 422, "{text}: {}", answer.text);
+        let answer = post(&admin, form(&parts)).await.expect(422);
         assert!(answer.message().contains(text), "{text}: {}", answer.message());
     }
     assert_no_leftovers(&server).await;
@@ -34,8 +32,7 @@ async fn missing_and_doubled_parts_are_422() {
 
 #[tokio::test]
 async fn wrong_parts_are_refused_for_what_they_are() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (object, file) = (object_part(&named("a")), file_part(b"hello"));
     let raw = |json: &str| part("Content-Disposition: form-data; name=\"object\"", json.as_bytes());
 
@@ -55,8 +52,7 @@ async fn wrong_parts_are_refused_for_what_they_are() {
         (vec![object.clone(), size_part("999999999"), file.clone()], 413, "52428800"),
         (vec![object.clone(), size_part(&"9".repeat(100)), file], 413, "64"),
     ] {
-        let answer = post(&admin, form(&parts)).await;
-        assert_eq!(answer.status, status, "{text}: {}", answer.text);
+        let answer = post(&admin, form(&parts)).await.expect(status);
         assert!(answer.message().contains(text), "{text}: {}", answer.message());
     }
     assert_no_leftovers(&server).await;
@@ -65,8 +61,7 @@ async fn wrong_parts_are_refused_for_what_they_are() {
 
 #[tokio::test]
 async fn parts_nobody_asked_for_are_passed_over_up_to_a_bound() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let other = part("Content-Disposition: form-data; name=\"colour\"", &bytes(100_000));
     let parts = [other.clone(), object_part(&named("a")), other.clone(), file_part(b"x"), other.clone()];
 
@@ -78,8 +73,7 @@ async fn parts_nobody_asked_for_are_passed_over_up_to_a_bound() {
 
 #[tokio::test]
 async fn other_content_types_are_415_and_one_without_a_boundary_400() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let body = form(&[object_part(&named("a")), file_part(b"x")]);
 
     for (content_type, status) in [
@@ -93,17 +87,14 @@ async fn other_content_types_are_415_and_one_without_a_boundary_400() {
         ("multipart/form-data; boundary=other", 400),
     ] {
         let request = admin.request("POST", BINARIES).header("Content-Type", content_type);
-        let answer = request.body(body.clone()).send().await;
-        assert_eq!(answer.status, status, "{content_type}: {}", answer.text);
+        request.body(body.clone()).send().await.expect(status);
     }
-    let none = admin.request("POST", BINARIES).body(body).send().await;
-    assert_eq!(none.status, 415, "{}", none.text);
+    admin.request("POST", BINARIES).body(body).send().await.expect(415);
 }
 
 #[tokio::test]
 async fn text_that_is_no_form_is_400() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (object, file) = (object_part(&named("a")), file_part(b"hello"));
     let whole = form(&[object.clone(), file.clone()]);
     let headers = |text: &str| form(&[part(text, b"x")]);
@@ -144,8 +135,7 @@ async fn text_that_is_no_form_is_400() {
 
 #[tokio::test]
 async fn body_that_is_shorter_than_announced_leaves_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let device = super::upload(&admin, &named("kept"), b"kept").await;
     let body = [object_part(&named("a")), file_part(&bytes(600_000))].concat();
 
@@ -174,8 +164,7 @@ async fn body_that_is_shorter_than_announced_leaves_nothing() {
 
 #[tokio::test]
 async fn name_with_nul_is_no_server_error() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for headers in [
         "Content-Disposition: form-data; name=\"file\"; filename*=UTF-8''a%00b",

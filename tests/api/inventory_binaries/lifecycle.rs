@@ -10,8 +10,7 @@ use crate::harness::{MEDIA, TestServer, member_texts, without};
 
 #[tokio::test]
 async fn stored_file_is_a_managed_object_that_tells_of_its_content() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let object = json!({"name": "boot log", "type": "plat_Log", "plat_Extra": {"x": 1}, "length": 7});
 
     let answer = post(&admin, form(&[object_part(&object), size_part("5"), file_part(b"hello")])).await;
@@ -31,8 +30,7 @@ async fn stored_file_is_a_managed_object_that_tells_of_its_content() {
 
 #[tokio::test]
 async fn content_comes_back_byte_for_byte_whatever_its_length() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     const CHUNK: usize = 256 << 10;
 
     for length in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 1_500_000] {
@@ -51,8 +49,7 @@ async fn content_comes_back_byte_for_byte_whatever_its_length() {
 
 #[tokio::test]
 async fn bytes_that_look_like_boundaries_are_content() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for content in [&b"\r\n--"[..], b"\r\n------boundary\r\n", b"--\r\n\r\r\r\n\r\n--", b"\r", b"\n"] {
         let object = upload(&admin, &named("a"), content).await;
@@ -62,8 +59,7 @@ async fn bytes_that_look_like_boundaries_are_content() {
 
 #[tokio::test]
 async fn file_name_and_type_are_those_of_the_part_else_of_the_object_else_defaults() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (object, headers, disposition, name, content_type) in [
         (
@@ -104,8 +100,7 @@ async fn file_name_and_type_are_those_of_the_part_else_of_the_object_else_defaul
 
 #[tokio::test]
 async fn parts_of_a_form_come_in_any_order() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (object, size, file) = (object_part(&named("boot log")), size_part("5"), file_part(b"hello"));
 
     for parts in [
@@ -115,8 +110,7 @@ async fn parts_of_a_form_come_in_any_order() {
         [&size, &object, &file],
         [&object, &file, &size],
     ] {
-        let answer = post(&admin, form(&parts.map(Clone::clone))).await;
-        assert_eq!(answer.status, 201, "{}", answer.text);
+        let answer = post(&admin, form(&parts.map(Clone::clone))).await.expect(201);
         let stored = answer.json();
         assert_eq!((&stored["name"], &stored["type"]), (&json!("boot log"), &json!("plat_Log")));
         assert_eq!((&stored["length"], &stored["contentType"]), (&json!(5), &json!("text/plain")));
@@ -126,15 +120,13 @@ async fn parts_of_a_form_come_in_any_order() {
 
 #[tokio::test]
 async fn file_without_an_object_gives_its_name_and_type_to_one() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let nameless = part("Content-Disposition: form-data; name=\"file\"", b"x");
 
     for (file, name, type_) in
         [(file_part(b"hello"), "log.txt", "text/plain"), (nameless, "file", "application/octet-stream")]
     {
-        let answer = post(&admin, form(&[file])).await;
-        assert_eq!(answer.status, 201, "{}", answer.text);
+        let answer = post(&admin, form(&[file])).await.expect(201);
         let stored = answer.json();
         assert_eq!((&stored["name"], &stored["type"]), (&json!(name), &json!(type_)));
         assert_eq!(stored["contentType"], type_);
@@ -143,15 +135,13 @@ async fn file_without_an_object_gives_its_name_and_type_to_one() {
 
 #[tokio::test]
 async fn put_replaces_the_content_and_keeps_the_object() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let object = upload(&admin, &named("boot log"), &bytes(600_000)).await;
     let path = content_of(&object);
 
     let request = admin.request("PUT", &path).accepting_json().header("Content-Type", "image/png");
-    let answer = request.body(bytes(300_000)).send().await;
+    let answer = request.body(bytes(300_000)).send().await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     assert_eq!(answer.header("Location"), object["self"].as_str());
     let changed = answer.json();
     assert_eq!((&changed["length"], &changed["contentType"]), (&json!(300_000), &json!("image/png")));
@@ -166,8 +156,7 @@ async fn put_replaces_the_content_and_keeps_the_object() {
 
 #[tokio::test]
 async fn put_of_nothing_is_an_empty_file_of_the_default_type() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let path = content_of(&upload(&admin, &named("a"), b"hello").await);
 
     let answer = admin.request("PUT", &path).accepting_json().send().await;
@@ -179,8 +168,7 @@ async fn put_of_nothing_is_an_empty_file_of_the_default_type() {
 
 #[tokio::test]
 async fn delete_removes_object_and_bytes() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let objects = [upload(&admin, &named("a"), b"a").await, upload(&admin, &named("b"), b"b").await];
     let kept = upload(&admin, &named("c"), b"c").await;
 
@@ -191,8 +179,7 @@ async fn delete_removes_object_and_bytes() {
     for object in &objects {
         assert_eq!(admin.get(object["self"].as_str().unwrap()).await.status, 404);
         for method in ["GET", "PUT", "DELETE"] {
-            let answer = admin.request(method, &content_of(object)).send().await;
-            assert_eq!((answer.status, answer.error().as_str()), (404, "inventory/Not Found"), "{method}");
+            admin.request(method, &content_of(object)).send().await.expect_error(404, "inventory/Not Found");
         }
     }
     assert_eq!(download(&admin, &content_of(&kept)).await, b"c");
@@ -201,18 +188,15 @@ async fn delete_removes_object_and_bytes() {
 
 #[tokio::test]
 async fn what_is_no_binary_is_404() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for id in [&*device, "4711", "x", "%00"] {
         for method in ["GET", "PUT", "DELETE"] {
-            let answer = admin.request(method, &format!("{BINARIES}/{id}")).send().await;
-            assert_eq!(
-                (answer.status, answer.error().as_str()),
-                (404, "inventory/Not Found"),
-                "{method} {id}"
-            );
+            admin
+                .request(method, &format!("{BINARIES}/{id}"))
+                .send()
+                .await
+                .expect_error(404, "inventory/Not Found");
         }
     }
     assert_eq!(admin.get(&format!("/inventory/managedObjects/{device}")).await.status, 200);
@@ -220,8 +204,7 @@ async fn what_is_no_binary_is_404() {
 
 #[tokio::test]
 async fn collection_is_a_page_of_the_objects_that_are_binaries() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     admin.create_device("pump").await;
     for name in ["a", "b", "c"] {
         upload(&admin, &named(name), b"x").await;
@@ -241,8 +224,7 @@ async fn collection_is_a_page_of_the_objects_that_are_binaries() {
 
 #[tokio::test]
 async fn create_update_and_delete_are_told() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let session = admin.listen("/managedobjects/*").await;
 
     let object = upload(&admin, &named("a"), b"a").await;
@@ -259,8 +241,7 @@ async fn create_update_and_delete_are_told() {
 
 #[tokio::test]
 async fn transient_mode_tells_and_stores_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let object = upload(&admin, &named("a"), b"a").await;
     let session = admin.listen("/managedobjects/*").await;
     let send = |method: &str, path: &str, mode: &str| {
@@ -286,9 +267,7 @@ async fn transient_mode_tells_and_stores_nothing() {
 
 #[tokio::test]
 async fn binaries_of_another_tenant_are_absent() {
-    let database = crate::harness::TestDatabase::create().await;
-    database.insert_tenant("plant7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
     let object = upload(&server.admin(), &named("a"), b"a").await;
     let stranger = server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);
 

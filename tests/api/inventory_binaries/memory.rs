@@ -6,13 +6,6 @@ use crate::harness::{Caller, Program, scratch};
 /// Bytes of the file.
 const LENGTH: usize = 50 << 20;
 
-/// Returns the peak memory of a process in kB; `None` where the system does not report it.
-fn peak(program: &Program) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", program.pid())).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.split_whitespace().next()?.parse().ok()
-}
-
 #[tokio::test]
 async fn file_of_50_megabytes_costs_a_fraction_of_its_length() {
     let directory = scratch();
@@ -22,13 +15,13 @@ async fn file_of_50_megabytes_costs_a_fraction_of_its_length() {
     let admin = Caller::new(program.base(), Some(("admin", "admin-secret")));
     let content = bytes(LENGTH);
     upload(&admin, &named("small"), b"x").await;
-    let before = peak(&program);
+    let before = program.peak_memory();
 
     let object = upload(&admin, &named("large"), &content).await;
     let read = download(&admin, &content_of(&object)).await;
 
     assert!(read == content);
-    let (Some(before), Some(after)) = (before, peak(&program)) else { return };
+    let (Some(before), Some(after)) = (before, program.peak_memory()) else { return };
     let grown = after.saturating_sub(before);
     assert!(grown < 16_000, "{grown} kB");
 }

@@ -51,8 +51,7 @@ async fn post(caller: &Caller, body: Vec<u8>) -> Response {
 
 /// Stores a file and returns its object.
 async fn upload(caller: &Caller, object: &Value, bytes: &[u8]) -> Value {
-    let answer = post(caller, form(&[object_part(object), file_part(bytes)])).await;
-    assert_eq!(answer.status, 201, "{}", answer.text);
+    let answer = post(caller, form(&[object_part(object), file_part(bytes)])).await.expect(201);
     answer.json()
 }
 

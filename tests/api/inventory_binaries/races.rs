@@ -34,8 +34,7 @@ async fn one_of_many_replacements_wins_as_a_whole() {
 
 #[tokio::test]
 async fn replacement_that_races_a_deletion_is_201_or_404() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     for _ in 0..5 {
         let path = content_of(&upload(&admin, &named("a"), b"first").await);

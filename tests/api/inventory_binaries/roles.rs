@@ -53,8 +53,7 @@ async fn each_role_opens_its_own_methods_only() {
 
 #[tokio::test]
 async fn global_binary_is_readable_for_everyone_and_listed() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let global = upload(&admin, &json!({"name": "manual", "plat_Global": {}}), b"read me").await;
     upload(&admin, &named("hidden"), b"x").await;
     let nobody = server.user_with("nobody", &[]).await;
@@ -66,8 +65,7 @@ async fn global_binary_is_readable_for_everyone_and_listed() {
 
 #[tokio::test]
 async fn device_permission_opens_the_binary_it_names() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (mine, other) = (upload(&admin, &named("a"), b"a").await, upload(&admin, &named("b"), b"b").await);
     let caller = server.user_with("joe", &[]).await;
     let permissions = json!({mine["id"].as_str().unwrap(): ["MANAGED_OBJECT:plat_IsBinary:READ"]});

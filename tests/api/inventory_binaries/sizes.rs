@@ -18,8 +18,7 @@ async fn limited() -> TestServer {
 
 #[tokio::test]
 async fn largest_file_is_stored_and_one_byte_more_is_413() {
-    let server = limited().await;
-    let admin = server.admin();
+    let (server, admin) = limited().await.with_admin();
     let send = async |length: usize| {
         post(&admin, form(&[object_part(&named("a")), file_part(&bytes(length))])).await
     };
@@ -35,8 +34,7 @@ async fn largest_file_is_stored_and_one_byte_more_is_413() {
 
 #[tokio::test]
 async fn put_of_the_largest_file_is_stored_and_of_one_byte_more_is_413() {
-    let server = limited().await;
-    let admin = server.admin();
+    let (server, admin) = limited().await.with_admin();
     let path = content_of(&upload(&admin, &named("a"), b"a").await);
 
     let largest = admin.request("PUT", &path).body(bytes(LIMIT)).send().await;
@@ -49,8 +47,7 @@ async fn put_of_the_largest_file_is_stored_and_of_one_byte_more_is_413() {
 
 #[tokio::test]
 async fn size_that_is_announced_is_refused_before_the_bytes_come() {
-    let server = limited().await;
-    let admin = server.admin();
+    let (server, admin) = limited().await.with_admin();
     let path = content_of(&upload(&admin, &named("a"), b"a").await);
     let authorization = format!("Authorization: {}", admin.authorization().unwrap());
     let content_type = format!("Content-Type: multipart/form-data; boundary={BOUNDARY}");
@@ -73,8 +70,7 @@ async fn size_that_is_announced_is_refused_before_the_bytes_come() {
 
 #[tokio::test]
 async fn chunked_body_that_never_ends_is_413() {
-    let server = limited().await;
-    let admin = server.admin();
+    let (server, admin) = limited().await.with_admin();
     let path = content_of(&upload(&admin, &named("a"), b"a").await);
     let authorization = format!("Authorization: {}", admin.authorization().unwrap());
     let content_type = format!("Content-Type: multipart/form-data; boundary={BOUNDARY}");
@@ -108,8 +104,7 @@ async fn chunked_body_that_never_ends_is_413() {
 
 #[tokio::test]
 async fn slow_uploads_and_downloads_hold_no_connection_to_the_database() {
-    let server = TestServer::start_with(|settings| settings.read_connections = 1).await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start_with(|settings| settings.read_connections = 1).await.with_admin();
     let path = content_of(&upload(&admin, &named("a"), &bytes(20_000_000)).await);
     let authorization = format!("Authorization: {}", admin.authorization().unwrap());
     let content_type = format!("Content-Type: multipart/form-data; boundary={BOUNDARY}");
@@ -133,8 +128,7 @@ async fn slow_uploads_and_downloads_hold_no_connection_to_the_database() {
 
 #[tokio::test]
 async fn client_that_sends_on_hears_of_its_413() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let path = content_of(&upload(&admin, &named("a"), b"a").await);
 
     for length in [53_000_000, 80_000_000] {

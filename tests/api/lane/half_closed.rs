@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 use super::pair::{Pair, Side};
 use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
-use crate::harness::{REALTIME, Session, notifications, reply};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use crate::harness::{OBJECTS, REALTIME, Session, notifications, reply};
 
 /// Sends bytes and closes the sending half at once; returns every response.
 async fn said_and_done(side: &Side, bytes: impl Into<Vec<u8>>) -> Vec<RawResponse> {

@@ -11,9 +11,7 @@ async fn texts(caller: &Caller, device: &str, aggregation: &str) -> String {
 
 #[tokio::test]
 async fn buckets_hold_the_least_and_the_greatest_and_empty_ones_are_left_out() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     for (time, value) in [
         ("2024-03-10T00:00:00Z", 3),
         ("2024-03-10T00:00:59.999Z", -1),
@@ -46,9 +44,7 @@ async fn buckets_hold_the_least_and_the_greatest_and_empty_ones_are_left_out() {
 
 #[tokio::test]
 async fn buckets_begin_where_the_clock_of_the_device_says() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     measure(&admin, &device, "2024-03-10T00:30:00+05:30", 1).await;
     measure(&admin, &device, "2024-03-10T23:30:00+05:30", 2).await;
     measure(&admin, &device, "2024-03-11T00:00:00+05:30", 3).await;
@@ -61,9 +57,7 @@ async fn buckets_begin_where_the_clock_of_the_device_says() {
 
 #[tokio::test]
 async fn bucket_of_several_offsets_has_that_of_its_first_measurement() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     measure(&admin, &device, "2024-03-31T12:00:00+02:00", 7).await;
     measure(&admin, &device, "2024-03-31T01:00:00+01:00", 4).await;
 
@@ -75,9 +69,7 @@ async fn bucket_of_several_offsets_has_that_of_its_first_measurement() {
 
 #[tokio::test]
 async fn each_of_many_buckets_of_several_offsets_has_that_of_its_first_measurement() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     // In every second hour the clock is set back in the middle; the first ten hours begin with one offset, then they vary.
     let mut expected = serde_json::Map::new();
     for hour in 0..20 {
@@ -103,9 +95,7 @@ async fn each_of_many_buckets_of_several_offsets_has_that_of_its_first_measureme
 
 #[tokio::test]
 async fn times_from_1970_to_9999_and_offsets_to_14_hours_have_buckets() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     for time in [
         "1970-01-01T15:00:00+14:00",
         "1970-01-02T13:00:00+14:00",
@@ -134,9 +124,7 @@ async fn times_from_1970_to_9999_and_offsets_to_14_hours_have_buckets() {
 
 #[tokio::test]
 async fn series_that_stand_in_other_places_of_other_kinds_are_one() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     for (hour, members) in [
         (1, json!({"a": {"x": {"value": 1}}})),
         (2, json!({"a": {"y": {"value": 10}, "x": {"value": 2}}})),
@@ -164,9 +152,7 @@ async fn series_that_stand_in_other_places_of_other_kinds_are_one() {
 
 #[tokio::test]
 async fn more_series_than_one_statement_takes_are_aggregated() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let series: serde_json::Map<String, Value> =
         (0..250).map(|n| (format!("s{n:03}"), json!({"value": n}))).collect();
     let body = measurement_with(&device, "t", "2024-03-10T00:00:00Z", &json!({"many": series}));

@@ -7,8 +7,7 @@ use crate::harness::{RawConnection, TestServer, ids, measurement_of};
 
 #[tokio::test]
 async fn collection_is_answered_with_what_was_created_in_order() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let sent = json!({"measurements": [
         measurement_of(&pump, "2024-03-10T03:00:00Z", 1),
@@ -16,9 +15,8 @@ async fn collection_is_answered_with_what_was_created_in_order() {
         measurement_with(&pump, "x", "2024-03-10T02:00:00Z", &json!({"note": "text"})),
     ]});
 
-    let answer = admin.post(MEASUREMENTS, &sent).await;
+    let answer = admin.post(MEASUREMENTS, &sent).await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     assert!(answer.header("Location").is_none());
     let created = answer.json();
     let members: Vec<&String> = created.as_object().unwrap().keys().collect();
@@ -36,9 +34,7 @@ async fn collection_is_answered_with_what_was_created_in_order() {
 
 #[tokio::test]
 async fn without_accept_a_collection_is_answered_without_a_body() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let sent = json!({"measurements": [measurement_of(&device, "2024-03-10T03:00:00Z", 1)]});
 
     let answer = RawConnection::without_accept(&admin, "POST", MEASUREMENTS, &sent).await;
@@ -49,26 +45,21 @@ async fn without_accept_a_collection_is_answered_without_a_body() {
 
 #[tokio::test]
 async fn unknown_source_in_the_middle_stores_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let time = "2024-03-10T03:00:00Z";
     let sent = json!({"measurements": [
         measurement_of(&device, time, 1), measurement_of("4711", time, 2), measurement_of(&device, time, 3),
     ]});
 
-    let answer = admin.post(MEASUREMENTS, &sent).await;
+    let answer = admin.post(MEASUREMENTS, &sent).await.expect(422);
 
-    assert_eq!(answer.status, 422, "{}", answer.text);
     assert!(answer.message().contains("4711"), "{}", answer.text);
     assert_eq!(server.database().count("measurements").await, 0);
 }
 
 #[tokio::test]
 async fn wrong_element_is_named_by_its_place_and_stores_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let good = measurement_of(&device, "2024-03-10T03:00:00Z", 1);
 
     for bad in [
@@ -95,14 +86,11 @@ async fn empty_collection_creates_nothing() {
 
 #[tokio::test]
 async fn collection_of_thousands_is_stored_whole() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let many: Vec<Value> = (0..10_000).map(|n| measurement_of(&device, "2024-03-10T03:00:00Z", n)).collect();
 
-    let answer = admin.request("POST", MEASUREMENTS).json(&json!({"measurements": many})).send().await;
+    admin.request("POST", MEASUREMENTS).json(&json!({"measurements": many})).send().await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     let counted = admin.read(&format!("{MEASUREMENTS}?pageSize=1&withTotalPages=true")).await;
     assert_eq!(counted["statistics"]["totalPages"], 10_000);
 }

@@ -15,13 +15,10 @@ async fn post_text(caller: &Caller, text: &str) -> crate::harness::Response {
 
 #[tokio::test]
 async fn measurement_is_answered_201_with_its_location_and_what_is_stored() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
-    let answer = admin.post(MEASUREMENTS, &measurement_of(&device, TIME, 23)).await;
+    let answer = admin.post(MEASUREMENTS, &measurement_of(&device, TIME, 23)).await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     let created = answer.json();
     let id = created["id"].as_str().unwrap();
     assert_eq!(answer.header("Location"), Some(&*format!("{}{MEASUREMENTS}/{id}", server.base())));
@@ -41,9 +38,7 @@ async fn measurement_is_answered_201_with_its_location_and_what_is_stored() {
 
 #[tokio::test]
 async fn without_accept_the_answer_has_no_body() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
 
     let body = measurement_of(&device, TIME, 1);
     let answer = RawConnection::without_accept(&admin, "POST", MEASUREMENTS, &body).await;
@@ -54,11 +49,9 @@ async fn without_accept_the_answer_has_no_body() {
 
 #[tokio::test]
 async fn missing_members_are_listed() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = admin.post(MEASUREMENTS, &json!({"env": {"t": {"value": 1}}})).await;
-    assert_eq!(answer.status, 422);
+    let answer = admin.post(MEASUREMENTS, &json!({"env": {"t": {"value": 1}}})).await.expect(422);
     assert!(answer.message().ends_with("type,time,source"), "{}", answer.text);
     let answer = admin.post(MEASUREMENTS, &json!({"type": null, "time": TIME, "source": {"id": "1"}})).await;
     assert!(answer.message().ends_with(": type"), "{}", answer.text);
@@ -66,26 +59,21 @@ async fn missing_members_are_listed() {
 
 #[tokio::test]
 async fn source_may_be_a_number_and_must_exist() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let mut body = measurement_of(&device, TIME, 1);
     body["source"]["id"] = json!(device.parse::<i64>().unwrap());
     assert_eq!(admin.post(MEASUREMENTS, &body).await.status, 201);
 
     for source in [json!({"id": "4711"}), json!({"id": "x"}), json!({}), json!("4711"), json!({"id": {}})] {
         body["source"] = source.clone();
-        let answer = admin.post(MEASUREMENTS, &body).await;
-        assert_eq!(answer.status, 422, "{source}: {}", answer.text);
+        admin.post(MEASUREMENTS, &body).await.expect(422);
     }
     assert_eq!(server.database().count("measurements").await, 1);
 }
 
 #[tokio::test]
 async fn names_values_and_units_are_checked() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
 
     for (members, named) in [
         (json!({"env": {"t": {"value": "1"}}}), "env.t.value"),
@@ -107,8 +95,7 @@ async fn names_values_and_units_are_checked() {
         (json!({"": {"t": {"value": 1}}}), ""),
     ] {
         let body = measurement_with(&device, "t", TIME, &members);
-        let answer = admin.post(MEASUREMENTS, &body).await;
-        assert_eq!(answer.status, 422, "{members}: {}", answer.text);
+        let answer = admin.post(MEASUREMENTS, &body).await.expect(422);
         assert!(answer.message().contains(named), "{members}: {}", answer.text);
     }
     assert_eq!(server.database().count("measurements").await, 0);
@@ -116,9 +103,7 @@ async fn names_values_and_units_are_checked() {
 
 #[tokio::test]
 async fn measurement_without_series_and_with_other_members_is_accepted() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let members = json!({"note": "text", "list": [1, {"a": null}], "odd name": {"x": 1}, "empty": {}});
 
     let created = admin.create(MEASUREMENTS, &measurement_with(&device, "t", TIME, &members)).await;
@@ -132,9 +117,7 @@ async fn measurement_without_series_and_with_other_members_is_accepted() {
 
 #[tokio::test]
 async fn hostile_bodies_are_refused_and_store_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let start = format!(r#"{{"time":"{TIME}","source":{{"id":"{device}"}}"#);
     let long = "x".repeat(2000);
 
@@ -172,9 +155,7 @@ async fn hostile_bodies_are_refused_and_store_nothing() {
 
 #[tokio::test]
 async fn content_types_of_one_and_of_many_are_taken_and_others_are_not() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let one = measurement_of(&device, TIME, 1).to_string();
     let many = json!({"measurements": [measurement_of(&device, TIME, 1)]}).to_string();
     let vendor = |name: &str| format!("{MEDIA}{name}+json;ver=0.9;charset=UTF-8");
@@ -197,8 +178,7 @@ async fn content_types_of_one_and_of_many_are_taken_and_others_are_not() {
         if let Some(content_type) = &content_type {
             request = request.header("Content-Type", content_type);
         }
-        let answer = request.body(&**body).send().await;
-        assert_eq!(answer.status, expected, "{content_type:?} {accept}: {}", answer.text);
+        let answer = request.body(&**body).send().await.expect(expected);
         if expected == 201 {
             assert_eq!(answer.json()["measurements"].is_array(), body.contains("measurements"), "{accept}");
         }
@@ -207,9 +187,7 @@ async fn content_types_of_one_and_of_many_are_taken_and_others_are_not() {
 
 #[tokio::test]
 async fn times_from_1970_to_9999_and_offsets_to_14_hours_are_kept() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
 
     for (time, shown) in [
         ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000Z"),
@@ -233,8 +211,7 @@ async fn times_from_1970_to_9999_and_offsets_to_14_hours_are_kept() {
         "2024-02-30T00:00:00Z",
         "",
     ] {
-        let answer = admin.post(MEASUREMENTS, &measurement_of(&device, time, 1)).await;
-        assert_eq!(answer.status, 422, "{time}: {}", answer.text);
+        let answer = admin.post(MEASUREMENTS, &measurement_of(&device, time, 1)).await.expect(422);
         assert!(answer.message().contains("time"), "{}", answer.text);
     }
     let partitions = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'measurements'::regclass";
@@ -244,9 +221,7 @@ async fn times_from_1970_to_9999_and_offsets_to_14_hours_are_kept() {
 
 #[tokio::test]
 async fn more_series_than_an_index_entry_holds_are_kept() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for count in [256, 257, 3000] {
         let series: serde_json::Map<String, Value> =
@@ -263,9 +238,7 @@ async fn more_series_than_an_index_entry_holds_are_kept() {
 
 #[tokio::test]
 async fn what_the_server_sets_is_ignored_in_the_body() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let members = json!({"id": "4711", "self": "http://x", "creationTime": "x", "env": {"t": {"value": 1}}});
 
     let created = admin.create(MEASUREMENTS, &measurement_with(&device, "t", TIME, &members)).await;

@@ -13,16 +13,14 @@ async fn table(caller: &Caller, query: &str, accept: &str) -> Response {
 
 #[tokio::test]
 async fn table_has_a_line_for_each_reading() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let device = admin.create_device("pump, \"old\"").await;
     let members = json!({"env": {"t": {"value": -1.5, "unit": "C"}, "h": {"value": 3}}, "note": "no line"});
     let time = "2024-03-10T02:30:00+01:00";
     admin.create(MEASUREMENTS, &measurement_with(&device, "t", time, &members)).await;
 
-    let answer = table(&admin, "", "text/csv").await;
+    let answer = table(&admin, "", "text/csv").await.expect(200);
 
-    assert_eq!(answer.status, 200);
     assert!(answer.header("Content-Type").unwrap().starts_with("text/csv;"));
     let start = format!("2024-03-10T02:30:00.000+01:00,{device},\"pump, \"\"old\"\"\"");
     assert_eq!(answer.text, format!("{HEADER}{start},env.t,-1.5,C\r\n{start},env.h,3,\r\n"));
@@ -30,9 +28,7 @@ async fn table_has_a_line_for_each_reading() {
 
 #[tokio::test]
 async fn table_is_paged_filtered_and_converted_as_json_is() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     for n in 1..=3 {
         let members = json!({"env": {"t": {"value": n * 100, "unit": "C"}}});
         let time = format!("2024-03-10T00:00:0{n}Z");
@@ -55,8 +51,7 @@ async fn table_is_paged_filtered_and_converted_as_json_is() {
 
 #[tokio::test]
 async fn json_is_given_where_it_is_accepted_first() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (accept, is_table) in [
         ("text/csv", true),
@@ -75,8 +70,7 @@ async fn json_is_given_where_it_is_accepted_first() {
 
 #[tokio::test]
 async fn texts_that_a_spreadsheet_would_run_are_kept_text() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let device = admin.create_device("=HYPERLINK(\"http://x\")").await;
     let members = json!({"+cmd": {"t": {"value": -1, "unit": "@x"}}});
     admin.create(MEASUREMENTS, &measurement_with(&device, "t", "2024-03-10T00:00:00Z", &members)).await;

@@ -6,8 +6,7 @@ use super::{MEASUREMENTS, measure, measurement_with};
 use crate::harness::{Caller, TestServer, measurement_of, member_texts, notifications};
 
 async fn populated() -> (TestServer, Caller, String, String) {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     for (device, type_, hour, fragment) in
         [(&pump, "a", 1, "env"), (&pump, "b", 2, "power"), (&motor, "c", 3, "env"), (&motor, "d", 4, "power")]
@@ -25,9 +24,7 @@ async fn left(caller: &Caller) -> String {
 
 #[tokio::test]
 async fn one_is_deleted_and_told_and_then_unknown() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let measured = measure(&admin, &device, "2024-03-10T00:00:00Z", 1).await;
     let (link, id) = (measured["self"].as_str().unwrap(), &measured["id"]);
     let session = admin.listen(&format!("/measurements/{device}")).await;

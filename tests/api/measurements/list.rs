@@ -7,8 +7,7 @@ use crate::harness::{Caller, MEDIA, TestServer, ids, member_texts};
 
 /// Two devices with five measurements whose types name them, sent out of order.
 async fn populated() -> (TestServer, Caller, String, String) {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     for (device, type_, time, members) in [
         (&pump, "c", "2024-03-10T03:00:00Z", json!({"env": {"t": {"value": 1}, "h": {"value": 2}}})),
@@ -39,9 +38,7 @@ async fn measurements_are_listed_oldest_first_and_reverted_newest_first() {
 
 #[tokio::test]
 async fn measurements_of_one_instant_are_in_the_order_of_their_ids() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let mut sent = Vec::new();
     for time in ["2024-03-10T02:00:00+02:00", "2024-03-10T00:00:00Z", "2024-03-09T23:00:00-01:00"] {
         sent.push(measure(&admin, &device, time, 1).await["id"].as_str().unwrap().to_owned());
@@ -94,8 +91,7 @@ async fn each_filter_finds_what_it_names() {
 
 #[tokio::test]
 async fn wrong_values_are_refused_by_name() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (query, named) in [
         ("revert=yes", "revert"),
@@ -104,8 +100,7 @@ async fn wrong_values_are_refused_by_name() {
         ("pageSize=0", "pageSize"),
         ("currentPage=x", "currentPage"),
     ] {
-        let answer = admin.get(&format!("{MEASUREMENTS}?{query}")).await;
-        assert_eq!(answer.status, 422, "{query}");
+        let answer = admin.get(&format!("{MEASUREMENTS}?{query}")).await.expect(422);
         assert!(answer.message().contains(named), "{query}: {}", answer.text);
     }
 }
@@ -164,16 +159,13 @@ async fn measurement_is_given_by_its_id_as_it_is_listed() {
     assert_eq!(listed["source"], json!({"id": pump, "self": object}));
     assert_eq!(listed["time"], "2024-03-10T03:00:00.000Z");
     for id in ["4711", "x", "-1", "99999999999999999999"] {
-        let absent = admin.get(&format!("{MEASUREMENTS}/{id}")).await;
-        assert_eq!((absent.status, &*absent.error()), (404, "measurement/Not Found"), "{id}");
+        admin.get(&format!("{MEASUREMENTS}/{id}")).await.expect_error(404, "measurement/Not Found");
     }
 }
 
 #[tokio::test]
 async fn wide_and_irregular_measurements_are_listed_among_the_others() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let wide: serde_json::Map<String, Value> =
         (0..300).map(|n| (format!("s{n:03}"), json!({"value": n}))).collect();
     for (type_, members) in [

@@ -39,8 +39,7 @@ async fn round_trip(caller: &Caller, source: &str, fragments: &str) -> String {
         r#"{{"type":"t","time":"2024-01-01T00:00:00.000Z","source":{{"id":"{source}"}},{fragments}}}"#
     );
     let request = caller.request("POST", MEASUREMENTS).accepting_json();
-    let created = request.header("Content-Type", "application/json").body(body).send().await;
-    assert_eq!(created.status, 201, "{}", created.text);
+    let created = request.header("Content-Type", "application/json").body(body).send().await.expect(201);
     let read = caller.get(created.header("Location").unwrap()).await;
     assert_eq!(read.text, created.text);
     read.text

@@ -14,9 +14,7 @@ async fn send(caller: &Caller, mode: &str, body: &Value) -> Response {
 
 #[tokio::test]
 async fn created_measurement_is_told_on_its_channel_and_on_all() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let own = admin.listen(&format!("/measurements/{device}")).await;
     let all = admin.listen("/measurements/*").await;
     let other = admin.create_device("motor").await;
@@ -31,9 +29,7 @@ async fn created_measurement_is_told_on_its_channel_and_on_all() {
 
 #[tokio::test]
 async fn each_of_a_collection_is_told_in_order() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen(&format!("/measurements/{device}")).await;
     let many: Vec<Value> = (0..20).map(|n| measurement_of(&device, TIME, n)).collect();
 
@@ -46,9 +42,7 @@ async fn each_of_a_collection_is_told_in_order() {
 
 #[tokio::test]
 async fn transient_is_told_and_not_stored() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let session = admin.listen(&format!("/measurements/{device}")).await;
 
     for body in
@@ -69,16 +63,12 @@ async fn transient_is_told_and_not_stored() {
 
 #[tokio::test]
 async fn quiescent_is_stored_and_not_told_and_cep_neither() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let session = admin.listen(&format!("/measurements/{device}")).await;
 
-    let quiescent = send(&admin, "quiescent", &measurement_of(&device, TIME, 1)).await;
-    assert_eq!(quiescent.status, 201);
+    let quiescent = send(&admin, "quiescent", &measurement_of(&device, TIME, 1)).await.expect(201);
     assert!(quiescent.json()["id"].is_string());
-    let cep = send(&admin, "CEP", &measurement_of(&device, TIME, 2)).await;
-    assert_eq!(cep.status, 201);
+    let cep = send(&admin, "CEP", &measurement_of(&device, TIME, 2)).await.expect(201);
     assert!(cep.json()["id"].is_null());
 
     assert_eq!(server.database().count("measurements").await, 1);
@@ -88,22 +78,17 @@ async fn quiescent_is_stored_and_not_told_and_cep_neither() {
 
 #[tokio::test]
 async fn unknown_mode_is_refused_before_anything_is_stored() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
 
-    let answer = send(&admin, "SOMEHOW", &measurement_of(&device, TIME, 1)).await;
+    let answer = send(&admin, "SOMEHOW", &measurement_of(&device, TIME, 1)).await.expect(422);
 
-    assert_eq!(answer.status, 422);
     assert!(answer.message().contains("SOMEHOW"), "{}", answer.text);
     assert_eq!(server.database().count("measurements").await, 0);
 }
 
 #[tokio::test]
 async fn what_is_not_stored_needs_a_source_and_the_right_to_write_all_the_same() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let nobody = server.user_with("nobody", &[]).await;
 
     for mode in ["TRANSIENT", "CEP"] {

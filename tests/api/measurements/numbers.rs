@@ -5,9 +5,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn numbers_of_all_kinds_are_given_back_byte_for_byte() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for number in [
         "0",
@@ -41,9 +39,7 @@ async fn numbers_of_all_kinds_are_given_back_byte_for_byte() {
 
 #[tokio::test]
 async fn fragments_are_given_back_as_they_were_sent() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for fragment in [
         r#""env":{"t":{"value":1,"unit":"C"},"h":{"value":2}},"power":{"p":{"value":3}}"#,

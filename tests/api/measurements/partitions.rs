@@ -31,9 +31,7 @@ async fn start_makes_the_partitions_of_this_and_the_next_three_months_and_a_rest
 
 #[tokio::test]
 async fn measurement_of_any_time_lies_in_the_partition_of_its_arrival() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
 
     for time in ["1970-01-01T00:00:00+00:00", "2024-03-10T02:30:00+14:00", "9999-12-31T23:59:59Z"] {
         measure(&admin, &device, time, 1).await;
@@ -47,9 +45,7 @@ async fn measurement_of_any_time_lies_in_the_partition_of_its_arrival() {
 
 #[tokio::test]
 async fn measurement_for_which_no_partition_was_made_is_stored_and_found_all_the_same() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let [this_month, ..] = &expected(server.database()).await[..] else { panic!("there are some") };
     server.database().execute(&format!("DROP TABLE {this_month}"), &[]).await;
 

@@ -12,9 +12,7 @@ const TIME: &str = "2024-03-10T02:30:00Z";
 
 #[tokio::test]
 async fn fifty_parallel_posts_are_all_stored_once() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     let posts = (0..50).map(|n| {
         let (admin, device) = (admin.clone(), device.clone());
@@ -33,9 +31,7 @@ async fn fifty_parallel_posts_are_all_stored_once() {
 
 #[tokio::test]
 async fn unknown_source_fails_alone_in_a_batch() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
 
     let posts = (0..60).map(|n| {
         let (admin, device) = (admin.clone(), device.clone());
@@ -62,8 +58,7 @@ async fn unknown_source_fails_alone_in_a_batch() {
 
 #[tokio::test]
 async fn deleted_device_takes_its_measurements_along() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let many: Vec<Value> = (0..100).map(|n| measurement_of(&device, TIME, n)).collect();
     admin.create(MEASUREMENTS, &json!({"measurements": many})).await;
@@ -78,8 +73,7 @@ async fn deleted_device_takes_its_measurements_along() {
 
 #[tokio::test]
 async fn device_deleted_while_it_sends_leaves_no_measurement_behind() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     for round in 0..5 {
         let device = admin.create_device("pump").await;
         let posts = (0..40).map(|n| {
@@ -106,9 +100,7 @@ async fn device_deleted_while_it_sends_leaves_no_measurement_behind() {
 
 #[tokio::test]
 async fn what_is_deleted_twice_at_once_is_told_once() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let created = super::measure(&admin, &device, TIME, 1).await;
     let session = admin.listen(&format!("/measurements/{device}")).await;
     let link = created["self"].as_str().unwrap();

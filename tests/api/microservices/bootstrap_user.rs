@@ -22,8 +22,7 @@ async fn bootstrap_user_is_told_to_its_owner_at_any_time() {
 
 #[tokio::test]
 async fn what_is_no_microservice_has_no_bootstrap_user() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let mut hosted = microservice("web");
     hosted["type"] = json!("HOSTED");
     hosted["contextPath"] = json!("web");
@@ -33,8 +32,10 @@ async fn what_is_no_microservice_has_no_bootstrap_user() {
 
     for body in [external("link"), hosted, rule] {
         let id = create_application(&admin, &body).await;
-        let answer = admin.get(&format!("{APPLICATIONS}/{id}/bootstrapUser")).await;
-        assert_eq!((answer.status, &*answer.error()), (404, "application/Not Found"), "{body}");
+        admin
+            .get(&format!("{APPLICATIONS}/{id}/bootstrapUser"))
+            .await
+            .expect_error(404, "application/Not Found");
     }
     assert_eq!(admin.get(&format!("{APPLICATIONS}/7/bootstrapUser")).await.status, 404);
 }
@@ -82,8 +83,7 @@ async fn bootstrap_user_may_ask_about_itself_and_nothing_else() {
 
 #[tokio::test]
 async fn bootstrap_user_evades_a_name_that_is_taken() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let squatter = json!({"userName": "servicebootstrap_pump", "password": "secret-1"});
     admin.create("/user/main/users", &squatter).await;
 

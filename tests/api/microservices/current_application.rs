@@ -26,8 +26,7 @@ async fn nobody_else_has_a_current_application() {
 
     for caller in [&server.admin(), &service, &device, &management(&server)] {
         for path in [CURRENT, SUBSCRIPTIONS, "/application/currentApplication/subscription"] {
-            let answer = caller.get(path).await;
-            assert_eq!((answer.status, &*answer.error()), (403, "security/Forbidden"), "{path}");
+            caller.get(path).await.expect_error(403, "security/Forbidden");
         }
         assert_eq!(caller.put(CURRENT, &json!({"name": "mine"})).await.status, 403);
     }
@@ -54,9 +53,8 @@ async fn put_changes_these_five_members_and_no_other() {
         "id": "7",
         "owner": {"tenant": {"id": "t7"}},
     });
-    let answer = bootstrap.put(CURRENT, &change).await;
+    let answer = bootstrap.put(CURRENT, &change).await.expect(200);
 
-    assert_eq!(answer.status, 200, "{}", answer.text);
     let application = server.admin().read(&format!("{APPLICATIONS}/{id}")).await;
     assert_eq!(answer.json(), application);
     for name in ["name", "availability", "requiredRoles", "roles", "externalUrl"] {
@@ -94,8 +92,7 @@ async fn put_that_is_wrong_is_refused() {
         (json!({"roles": "ROLE_PUMP_READ"}), "roles"),
         (json!({"externalUrl": "javascript:alert(1)"}), "externalUrl"),
     ] {
-        let answer = bootstrap.put(CURRENT, &body).await;
-        assert_eq!(answer.status, 422, "{body}: {}", answer.text);
+        let answer = bootstrap.put(CURRENT, &body).await.expect(422);
         assert!(answer.message().contains(member), "{}", answer.text);
     }
 }

@@ -36,8 +36,7 @@ async fn subscriptions_and_changes_of_roles_leave_every_service_user_with_the_la
     let changes = ["ROLE_ALARM_READ", "ROLE_EVENT_READ", "ROLE_AUDIT_READ", "ROLE_INVENTORY_READ"];
     let changing = async {
         for role in changes {
-            let answer = bootstrap.put(CURRENT, &json!({"requiredRoles": [role]})).await;
-            assert_eq!(answer.status, 200, "{}", answer.text);
+            bootstrap.put(CURRENT, &json!({"requiredRoles": [role]})).await.expect(200);
         }
     };
     tokio::join!(subscribing, changing);
@@ -51,8 +50,7 @@ async fn subscriptions_and_changes_of_roles_leave_every_service_user_with_the_la
 
 #[tokio::test]
 async fn role_that_is_given_while_it_goes_is_held_by_nobody() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (id, _) = serve(&server, "pump", json!({"roles": ["ROLE_PUMP_READ"]}), &["main"]).await;
     for n in 0..10 {
         let user = json!({"userName": format!("user{n}"), "password": "secret-1"});
@@ -73,8 +71,7 @@ async fn role_that_is_given_while_it_goes_is_held_by_nobody() {
 
 #[tokio::test]
 async fn role_of_two_microservices_goes_when_both_leave_at_once() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let defining = json!({"roles": ["ROLE_PUMP_READ"]});
     let (pump, _) = serve(&server, "pump", defining.clone(), &[]).await;
     let (valve, _) = serve(&server, "valve", defining, &[]).await;

@@ -38,8 +38,7 @@ async fn only_microservices_get_service_users() {
 
 #[tokio::test]
 async fn service_user_is_not_among_the_users_of_its_tenant() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let users = async || {
         let page = admin.read("/user/main/users?pageSize=2000").await;
         let counted = admin.read("/user/main/users?pageSize=1&withTotalPages=true").await;
@@ -72,8 +71,7 @@ async fn service_user_can_be_read_by_name_with_the_usual_rights() {
 
 #[tokio::test]
 async fn users_of_microservices_are_changed_by_nobody() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = admin.create("/user/main/groups", &json!({"name": "crew"})).await["id"].to_string();
     let (_, bootstrap) = serve(&server, "pump", reader(), &["main"]).await;
     let service = service_in(&server, &bootstrap, "main").await;
@@ -110,8 +108,7 @@ async fn service_user_does_not_change_itself_either() {
     let answer = service.put("/user/currentUser", &json!({"password": "chosen-1"})).await;
 
     assert_eq!((answer.status, &*answer.error()), (403, "security/Forbidden"));
-    let answer = service.put("/user/main/users/service_pump", &json!({"password": "chosen-1"})).await;
-    assert_eq!(answer.status, 403, "{}", answer.text);
+    service.put("/user/main/users/service_pump", &json!({"password": "chosen-1"})).await.expect(403);
     assert_eq!(service.get("/user/currentUser").await.status, 200);
 }
 
@@ -133,9 +130,8 @@ async fn password_of_the_first_user_does_not_reach_a_service_user_of_its_name() 
     let service = service_in(&server, &bootstrap, "t7").await;
 
     body = json!({"adminPass": "chosen-1"});
-    let answer = management(&server).put("/tenant/tenants/t7", &body).await;
+    management(&server).put("/tenant/tenants/t7", &body).await.expect(422);
 
-    assert_eq!(answer.status, 422, "{}", answer.text);
     assert_eq!(server.caller("t7/service_pump", "chosen-1").get(DEVICES).await.status, 401);
     assert_eq!(service.get(DEVICES).await.status, 200);
 }
@@ -158,8 +154,7 @@ async fn service_user_evades_a_name_that_is_taken() {
 
 #[tokio::test]
 async fn subscription_is_409_where_both_names_are_taken() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create_application(&admin, &microservice("pump")).await;
     for name in ["service_pump", &format!("service_pump_{id}")] {
         admin.create("/user/main/users", &json!({"userName": name, "password": "secret-1"})).await;
@@ -178,9 +173,7 @@ async fn nobody_takes_the_name_of_a_service_user() {
     serve(&server, "pump", reader(), &["main"]).await;
 
     let user = json!({"userName": "service_pump", "password": "secret-1"});
-    let answer = server.admin().post("/user/main/users", &user).await;
-
-    assert_eq!((answer.status, &*answer.error()), (409, "user/Duplicate"));
+    server.admin().post("/user/main/users", &user).await.expect_error(409, "user/Duplicate");
 }
 
 #[tokio::test]
@@ -233,9 +226,8 @@ async fn service_user_goes_with_the_application() {
     assert_eq!(service.get(DEVICES).await.status, 200);
 
     bootstrap.put(CURRENT, &json!({"availability": "PRIVATE"})).await;
-    let deleted = server.admin().delete(&format!("{APPLICATIONS}/{id}")).await;
+    server.admin().delete(&format!("{APPLICATIONS}/{id}")).await.expect(204);
 
-    assert_eq!(deleted.status, 204, "{}", deleted.text);
     until_answered(&service, DEVICES, 401).await;
     assert_eq!(management(&server).read(&of_tenant("t7")).await["references"], json!([]));
 }

@@ -14,8 +14,7 @@ async fn serve_with(server: &TestServer, manifest: Value) -> (Caller, Caller, Ca
 }
 
 async fn set(caller: &Caller, category: &str, options: Value) {
-    let answer = caller.put(&format!("/tenant/options/{category}"), &options).await;
-    assert_eq!(answer.status, 200, "{}", answer.text);
+    caller.put(&format!("/tenant/options/{category}"), &options).await.expect(200);
 }
 
 fn limits() -> Value {

@@ -62,8 +62,7 @@ async fn second_subscription_is_409() {
 
 #[tokio::test]
 async fn subscriptions_are_listed_in_pages_by_id() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let mut ids = Vec::new();
     for n in 0..5 {
         ids.push(create_application(&admin, &external(&format!("a{n}"))).await);
@@ -97,8 +96,7 @@ async fn subscription_that_ended_is_404_and_can_be_made_again() {
     unsubscribe(&server.admin(), "main", &id).await;
 
     let path = format!("{}/{id}", of_tenant("main"));
-    let again = server.admin().delete(&path).await;
-    assert_eq!((again.status, &*again.error()), (404, "tenants/Not Found"));
+    server.admin().delete(&path).await.expect_error(404, "tenants/Not Found");
     assert_eq!(server.admin().read(&of_tenant("main")).await["references"], json!([]));
     subscribe(&server.admin(), "main", &id).await;
     for wrong in ["x", "0", "99999999999999999999", "1e3"] {
@@ -120,12 +118,10 @@ async fn tenants_of_others_are_404_and_unknown_applications_422() {
         assert_eq!(server.admin().delete(&format!("{path}/{id}")).await.status, 404, "{tenant}");
     }
     for body in [json!({}), json!({"application": 7}), reference("7"), reference("x"), reference("-1")] {
-        let answer = server.admin().post(&of_tenant("main"), &body).await;
-        assert_eq!(answer.status, 422, "{body}: {}", answer.text);
+        let answer = server.admin().post(&of_tenant("main"), &body).await.expect(422);
         assert!(answer.message().contains("application"), "{}", answer.text);
     }
-    let nobody = management(&server).post(&of_tenant("nobody"), &reference(&id)).await;
-    assert_eq!(nobody.status, 404, "{}", nobody.text);
+    management(&server).post(&of_tenant("nobody"), &reference(&id)).await.expect(404);
 }
 
 #[tokio::test]

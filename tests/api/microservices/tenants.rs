@@ -10,8 +10,7 @@ fn names(references: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn current_tenant_tells_what_it_subscribes_to() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create_application(&admin, &external("link")).await;
     create_application(&admin, &external("unused")).await;
     subscribe(&admin, "main", &id).await;

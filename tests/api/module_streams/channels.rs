@@ -22,9 +22,7 @@ fn shown(told: &[Value]) -> Vec<(&str, &Value)> {
 
 #[tokio::test]
 async fn statement_and_wildcard_are_told_of_rows_at_both_paths() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     deploy(&admin, DOORS).await;
     let opened = admin.listen("/doors/opened").await;
     let all = admin.session().await;
@@ -71,9 +69,7 @@ async fn channel_is_there_while_its_module_is_deployed() {
 
 #[tokio::test]
 async fn who_listens_to_a_module_hears_it_again_when_it_is_deployed_again() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let module = deploy(&admin, DOORS).await;
     let session = admin.listen("/doors/all").await;
 
@@ -87,9 +83,7 @@ async fn who_listens_to_a_module_hears_it_again_when_it_is_deployed_again() {
 
 #[tokio::test]
 async fn module_that_is_renamed_tells_on_other_channels() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("door").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let module = deploy(&admin, DOORS).await;
     let session = admin.listen("/doors/all").await;
 

@@ -19,9 +19,7 @@ const TIME: &str = "2024-03-10T02:30:00.000+01:00";
 
 #[tokio::test]
 async fn write_that_meets_a_take_over_is_not_made_and_what_clients_write_is() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     deploy(&admin, COPIES).await;
     let session = admin.listen("/copies/copy").await;
     admin.create("/measurement/measurements", &measurement_of(&device, TIME, 1)).await;

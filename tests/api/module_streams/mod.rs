@@ -15,7 +15,6 @@ const MODULES: &str = "/cep/modules";
 /// Uploads a module and returns it.
 async fn deploy(caller: &Caller, text: &str) -> Value {
     let request = caller.request("POST", MODULES).accepting_json().header("Content-Type", "text/plain");
-    let answer = request.body(text).send().await;
-    assert_eq!(answer.status, 201, "{text}: {}", answer.text);
+    let answer = request.body(text).send().await.expect(201);
     answer.json()
 }

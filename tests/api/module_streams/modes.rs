@@ -57,8 +57,7 @@ async fn start(admin: &Caller) -> (String, Session) {
 
 #[tokio::test]
 async fn modules_see_events_in_every_mode() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (device, session) = start(&admin).await;
 
     for mode in ["PERSISTENT", "TRANSIENT", "QUIESCENT", "CEP"] {
@@ -92,8 +91,7 @@ async fn modules_see_events_in_every_mode() {
 
 #[tokio::test]
 async fn modules_see_measurements_in_every_mode() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (device, session) = start(&admin).await;
     let (path, body) = ("/measurement/measurements", measurement_of(&device, TIME, 20));
 
@@ -123,8 +121,7 @@ async fn modules_see_measurements_in_every_mode() {
 
 #[tokio::test]
 async fn modules_see_managed_objects_and_their_links() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (device, session) = start(&admin).await;
     let other = admin.create_device("other").await;
     let objects = "/inventory/managedObjects";
@@ -157,8 +154,7 @@ async fn modules_see_managed_objects_and_their_links() {
 
 #[tokio::test]
 async fn modules_see_alarms_and_operations_but_not_their_deletion() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let agent = json!({"name": "agent", "plat_IsDevice": {}, "com_platform_model_Agent": {}});
     let agent = admin.create("/inventory/managedObjects", &agent).await;
     let agent = agent["id"].as_str().unwrap();

@@ -94,9 +94,7 @@ async fn modules_whose_process_is_gone_are_taken_over() {
 
 #[tokio::test]
 async fn module_whose_server_lost_its_connection_for_a_moment_goes_on_with_what_it_remembers() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     deploy(&admin, &counting("counts")).await;
     measure(&admin, &device, 20).await;
     events_come(&admin, "count", 1).await;
@@ -221,8 +219,7 @@ async fn modules_of_a_suspended_tenant_do_not_run() {
     assert!(held().await);
 
     let status = async |status: &str| {
-        let answer = management(&server).put("/tenant/tenants/t7", &json!({"status": status})).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
+        management(&server).put("/tenant/tenants/t7", &json!({"status": status})).await.expect(200);
     };
     status("SUSPENDED").await;
     eventually("the end of the lease", async || (!held().await).then_some(())).await;

@@ -6,9 +6,7 @@ use super::{deploy, status};
 use crate::harness::{Caller, Session, TestServer};
 
 async fn start(statements: &str) -> (TestServer, Caller, String, Session) {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     deploy(&admin, &format!("module finds;\n{statements}")).await;
     let session = admin.listen("/finds/*").await;
     (server, admin, device, session)

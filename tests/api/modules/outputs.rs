@@ -38,8 +38,7 @@ const ACTS: &str = "module acts;
     ";
 
 async fn start() -> (TestServer, Caller, String) {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let device = admin
         .create(
             "/inventory/managedObjects",

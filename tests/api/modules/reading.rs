@@ -7,8 +7,7 @@ use crate::harness::{ADMIN_PASSWORD, MEDIA, TestDatabase, TestServer, redacted, 
 
 #[tokio::test]
 async fn module_is_shown_as_json_or_as_the_text_that_was_sent() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     // Editors add bytes before, between and after lines; all of them are kept.
     let text = format!("\u{feff}// Überwachung\r\n{}\t\r\n\r\n", marking("marks", "ä"));
     let module = deploy(&admin, &text).await;
@@ -52,8 +51,7 @@ async fn module_is_shown_as_json_or_as_the_text_that_was_sent() {
 
 #[tokio::test]
 async fn modules_are_listed_page_by_page() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mut made = Vec::new();
     for n in 0..7 {
         made.push(deploy(&admin, &marking(&format!("m{n}"), "seen")).await);
@@ -85,9 +83,7 @@ async fn modules_are_listed_page_by_page() {
 
 #[tokio::test]
 async fn modules_of_other_tenants_are_not_there() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("t7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("t7", "plant7.example.com").await;
     let (admin, other) = (server.admin(), server.caller("t7/admin", ADMIN_PASSWORD));
     let module = deploy(&admin, &marking("marks", "seen")).await;
     // A module of the same name in another tenant: names are unique per tenant.
@@ -103,8 +99,7 @@ async fn modules_of_other_tenants_are_not_there() {
         let request = other.request(method, &path);
         let request =
             content_type.into_iter().fold(request, |request, it| request.header("Content-Type", it));
-        let answer = request.body(body).send().await;
-        assert_eq!((answer.status, answer.error().as_str()), (404, "cep-server/Not Found"), "{method}");
+        request.body(body).send().await.expect_error(404, "cep-server/Not Found");
     }
     assert_eq!(other.request("GET", &path).header("Accept", "text/plain").send().await.status, 404);
     let listed = other.read(MODULES).await;
@@ -115,8 +110,7 @@ async fn modules_of_other_tenants_are_not_there() {
 
 #[tokio::test]
 async fn unknown_module_is_404() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for id in ["12345", "0", "-1", "x", "%00", "a%2Fb", "9223372036854775808"] {
         let path = format!("{MODULES}/{id}");

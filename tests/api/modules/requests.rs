@@ -47,9 +47,7 @@ async fn answer_of_an_allowed_server_comes_back_as_an_event() {
 #[tokio::test]
 async fn server_that_is_not_allowed_hears_nothing() {
     let other = TestServer::start().await;
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
     let url = format!("http://{}/inventory/managedObjects", other.address());
     deploy(&admin, &asking(&url, &other.admin().authorization().unwrap())).await;
 

@@ -111,9 +111,7 @@ async fn module_that_cannot_keep_up_is_switched_off_and_writers_do_not_wait() {
 
 #[tokio::test]
 async fn statement_that_fails_leaves_the_others_running_until_it_fails_too_often() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let text = marking("marks", "seen")
         + "@Name('fails')\ninsert into CreateAlarm\n\
            select 'hot' as type, 'hot' as text, m.measurement.type as severity, 'ACTIVE' as status,\n    \
@@ -134,8 +132,7 @@ async fn statement_that_fails_leaves_the_others_running_until_it_fails_too_often
 
 #[tokio::test]
 async fn module_whose_text_is_not_accepted_any_more_is_switched_off() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let stored = "INSERT INTO modules (tenant, id, name, deployed, deployment, inputs, last_modified, text) \
         VALUES ('main', 77, 'old', true, 1, 0, now(), 'module old; select 1 from Nowhere;')";
     server.database().execute(stored, &[]).await;
@@ -219,9 +216,7 @@ async fn statement_that_retains_too_much_is_switched_off_and_its_neighbours_go_o
 async fn statement_stays_switched_off_over_a_restart_and_until_its_module_is_deployed_anew() {
     let database = TestDatabase::create().await;
     let change = |settings: &mut Settings| settings.limits.module_events = 10;
-    let server = TestServer::start_on(&database, change).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start_on(&database, change).await.with_device("pump").await;
     let text = marking("marks", "seen") + keeping("x").split_once('\n').unwrap().1;
     let module = deploy(&admin, &text).await;
     let is_off = async |caller: &Caller| caller.read(&path_of(&module)).await.get("switchedOff").is_some();
@@ -231,8 +226,7 @@ async fn statement_stays_switched_off_over_a_restart_and_until_its_module_is_dep
     events_come(&admin, "seen", 12).await;
     server.stop().await;
 
-    let server = TestServer::start_on(&database, change).await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start_on(&database, change).await.with_admin();
     measure_many(&admin, &device, 30).await;
     events_come(&admin, "seen", 42).await;
     assert!(is_off(&admin).await);

@@ -19,8 +19,7 @@ async fn put(caller: &Caller, path: &str, content_type: &str, body: impl Into<Ve
 
 #[tokio::test]
 async fn module_is_uploaded_as_the_only_part_of_a_form_or_as_text() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let text = |name: &str| marking(name, "seen");
 
     for (content_type, body) in [
@@ -30,8 +29,7 @@ async fn module_is_uploaded_as_the_only_part_of_a_form_or_as_text() {
         ("Text/Plain; charset=utf-8", text("m4").into()),
         ("", text("m5").into()),
     ] {
-        let answer = post(&admin, content_type, body).await;
-        assert_eq!(answer.status, 201, "{content_type}: {}", answer.text);
+        let answer = post(&admin, content_type, body).await.expect(201);
         let module = answer.json();
         assert_eq!(answer.header("Location"), module["self"].as_str());
         assert_eq!(answer.header("Content-Type"), Some("application/json;charset=UTF-8"));
@@ -45,8 +43,7 @@ async fn module_is_uploaded_as_the_only_part_of_a_form_or_as_text() {
 
 #[tokio::test]
 async fn upload_is_answered_without_a_body_when_nothing_is_accepted() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let text = marking("marks", "seen");
     let answer = RawConnection::of_type_without_accept(&admin, "POST", MODULES, "text/plain", &text).await;
@@ -64,8 +61,7 @@ async fn upload_is_answered_without_a_body_when_nothing_is_accepted() {
 
 #[tokio::test]
 async fn what_is_no_upload_is_refused_and_nothing_is_stored() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let text = marking("marks", "seen");
     let part =
         |name: &str| format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n");
@@ -81,8 +77,7 @@ async fn what_is_no_upload_is_refused_and_nothing_is_stored() {
         ("text/plain", too_long.clone(), 413, "1048576"),
         (FORM, String::from_utf8(form("file", too_long.as_bytes())).unwrap(), 413, "1048576"),
     ] {
-        let answer = post(&admin, content_type, body).await;
-        assert_eq!(answer.status, status, "{content_type}: {}", answer.text);
+        let answer = post(&admin, content_type, body).await.expect(status);
         assert!(answer.message().contains(named), "{content_type}: {}", answer.text);
     }
     let answer = post(&admin, "text/plain", b"module m; // \xff".to_vec()).await;
@@ -94,8 +89,7 @@ async fn what_is_no_upload_is_refused_and_nothing_is_stored() {
 
 #[tokio::test]
 async fn mistake_is_told_with_its_line_and_a_caret() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     for (text, message) in [
         (
@@ -121,8 +115,7 @@ async fn mistake_is_told_with_its_line_and_a_caret() {
             assert_eq!(answer.message(), message);
         }
     }
-    let unknown = post(&admin, "text/plain", "module m;\nselect * from Nowhere;").await;
-    assert_eq!(unknown.status, 422, "{}", unknown.text);
+    let unknown = post(&admin, "text/plain", "module m;\nselect * from Nowhere;").await.expect(422);
     assert!(
         unknown.message().contains("Nowhere") && unknown.message().contains("line 2"),
         "{}",
@@ -133,8 +126,7 @@ async fn mistake_is_told_with_its_line_and_a_caret() {
 
 #[tokio::test]
 async fn name_of_a_module_is_given_once() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (first, second) =
         (deploy(&admin, &marking("first", "x")).await, deploy(&admin, &marking("second", "x")).await);
 
@@ -156,16 +148,14 @@ async fn name_of_a_module_is_given_once() {
 
 #[tokio::test]
 async fn text_is_replaced_under_a_new_id() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let mut module = deploy(&admin, &marking("marks", "one")).await;
     for (content_type, body) in [
         ("text/plain", marking("marks", "two").into_bytes()),
         (FORM, form("file", marking("other", "three").as_bytes())),
     ] {
-        let answer = put(&admin, &path_of(&module), content_type, body).await;
+        let answer = put(&admin, &path_of(&module), content_type, body).await.expect(200);
 
-        assert_eq!(answer.status, 200, "{}", answer.text);
         let new = answer.json();
         assert_ne!(new["id"], module["id"]);
         assert_eq!(new["status"], "DEPLOYED");
@@ -182,8 +172,7 @@ async fn text_is_replaced_under_a_new_id() {
 
 #[tokio::test]
 async fn module_that_cannot_be_replaced_stays() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let module = deploy(&admin, &marking("marks", "one")).await;
     let path = path_of(&module);
 
@@ -193,16 +182,14 @@ async fn module_that_cannot_be_replaced_stays() {
         (FORM, "--b--\r\n".into(), 422),
         ("text/html", "x".into(), 415),
     ] {
-        let answer = put(&admin, &path, content_type, body).await;
-        assert_eq!(answer.status, status, "{content_type}: {}", answer.text);
+        put(&admin, &path, content_type, body).await.expect(status);
         assert_eq!(admin.read(&path).await, module);
     }
 }
 
 #[tokio::test]
 async fn name_and_status_are_changed_by_json() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let module = deploy(&admin, &marking("marks", "one")).await;
     let path = path_of(&module);
     let vendor = format!("{MEDIA}cepModule+json;ver=0.9");
@@ -230,8 +217,7 @@ async fn name_and_status_are_changed_by_json() {
 
 #[tokio::test]
 async fn wrong_member_is_refused_by_its_name() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let module = deploy(&admin, &marking("marks", "one")).await;
     let path = path_of(&module);
 
@@ -245,8 +231,7 @@ async fn wrong_member_is_refused_by_its_name() {
         (r#"{"name":["a"]}"#, 422, "name"),
         ("{", 400, "JSON"),
     ] {
-        let answer = put(&admin, &path, "application/json", body).await;
-        assert_eq!(answer.status, status, "{body}: {}", answer.text);
+        let answer = put(&admin, &path, "application/json", body).await.expect(status);
         assert!(answer.message().contains(named), "{body}: {}", answer.text);
     }
     assert_eq!(admin.read(&path).await, module);
@@ -254,8 +239,7 @@ async fn wrong_member_is_refused_by_its_name() {
 
 #[tokio::test]
 async fn deleted_module_is_gone() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let module = deploy(&admin, &marking("marks", "one")).await;
 
     let answer = admin.delete(&path_of(&module)).await;
@@ -289,8 +273,7 @@ async fn reading_and_writing_need_their_roles() {
 
 #[tokio::test]
 async fn processing_modes_change_nothing_and_unknown_ones_are_refused() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let request = |mode| {
         let request = admin.request("POST", MODULES).header("Content-Type", "text/plain");
         request.header("X-Platform-Processing-Mode", mode).body(marking("marks", "one"))

@@ -9,9 +9,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn deletion_takes_what_its_filters_find_and_nothing_else() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let child = create_below(&admin, &agent, "sensor").await;
     let other = create_agent(&admin, "other").await;
     let bulk = "UPDATE operations SET bulk_operation = 7 WHERE id = $1";
@@ -46,9 +44,7 @@ async fn deletion_takes_what_its_filters_find_and_nothing_else() {
 
 #[tokio::test]
 async fn deletion_without_a_filter_takes_everything() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     // More than one step of a deletion.
     let fill = "INSERT INTO operations (tenant, id, device, status, created_at, fragments) \
         SELECT 'main', nextval('operation_ids'), $1, 'PENDING', now(), '{}' FROM generate_series(1, 4500)";
@@ -62,23 +58,18 @@ async fn deletion_without_a_filter_takes_everything() {
 
 #[tokio::test]
 async fn wrong_filter_deletes_nothing() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let operation = queue(&admin, &agent).await;
 
     for filter in ["status=ALL", "dateFrom=x", "revert=x", "status=", "device=1"] {
-        let answer = admin.delete(&format!("{OPERATIONS}?{filter}")).await;
-        assert_eq!(answer.status, 422, "{filter}: {}", answer.text);
+        admin.delete(&format!("{OPERATIONS}?{filter}")).await.expect(422);
     }
     assert_eq!(found(&admin, "").await, [id_of(&operation)]);
 }
 
 #[tokio::test]
 async fn deletion_is_told_of_each_up_to_a_thousand() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let fill = "INSERT INTO operations (tenant, id, device, status, created_at, fragments) \
         SELECT 'main', nextval('operation_ids'), $1, 'PENDING', now(), '{}' FROM generate_series(1, 1200)";
     server.database().execute(fill, &[&agent.parse::<i64>().unwrap()]).await;
@@ -97,9 +88,7 @@ async fn deletion_is_told_of_each_up_to_a_thousand() {
 
 #[tokio::test]
 async fn operation_that_is_taken_up_meanwhile_is_not_deleted_as_pending() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let operation = queue(&admin, &agent).await;
     // An agent takes the operation up at this moment.
     let (holder, connection) =

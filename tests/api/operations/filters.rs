@@ -18,9 +18,7 @@ struct Fleet {
 
 impl Fleet {
     async fn create() -> Self {
-        let server = TestServer::start().await;
-        let admin = server.admin();
-        let agent = create_agent(&admin, "gateway").await;
+        let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
         let child = create_below(&admin, &agent, "bus").await;
         let grandchild = create_below(&admin, &child, "sensor").await;
         let other = create_agent(&admin, "other").await;
@@ -219,8 +217,7 @@ async fn collection_tells_the_name_of_the_device_and_external_ids_only_to_agents
 
 #[tokio::test]
 async fn device_without_a_name_has_none_in_the_collection() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let agent = admin.create("/inventory/managedObjects", &json!({"com_platform_model_Agent": {}})).await;
     queue(&admin, agent["id"].as_str().unwrap()).await;
 

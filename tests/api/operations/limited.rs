@@ -3,26 +3,16 @@
 use serde_json::{Value, json};
 
 use super::{OPERATIONS, create_agent, create_below, found, id_of, path_of, queue};
-use crate::harness::{ADMIN_PASSWORD, Caller, TestServer};
-
-/// A user whose device permissions are these.
-async fn permitted(server: &TestServer, permissions: Value) -> Caller {
-    server.database().insert_user("joe", &[]).await;
-    let grant = "UPDATE users SET device_permissions = $1::text::json WHERE name = 'joe'";
-    server.database().execute(grant, &[&permissions.to_string()]).await;
-    server.caller("joe", ADMIN_PASSWORD)
-}
+use crate::harness::TestServer;
 
 #[tokio::test]
 async fn permission_on_a_device_shows_its_operations_and_those_below() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let child = create_below(&admin, &agent, "sensor").await;
     let other = create_agent(&admin, "other").await;
     let own = [queue(&admin, &agent).await, queue(&admin, &child).await];
     let foreign = queue(&admin, &other).await;
-    let joe = permitted(&server, json!({agent.clone(): ["OPERATION:*:READ"]})).await;
+    let joe = server.user_permitted("joe", &agent, &["OPERATION:*:READ"]).await;
 
     let expected = own.each_ref().map(|operation| id_of(operation).to_owned());
     for parameters in
@@ -41,12 +31,10 @@ async fn permission_on_a_device_shows_its_operations_and_those_below() {
 
 #[tokio::test]
 async fn permission_for_a_fragment_shows_operations_that_hold_it() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let restart = queue(&admin, &agent).await;
     let command = admin.create(OPERATIONS, &json!({"deviceId": agent, "plat_Command": {"text": "ls"}})).await;
-    let joe = permitted(&server, json!({agent.clone(): ["OPERATION:plat_Command:*"]})).await;
+    let joe = server.user_permitted("joe", &agent, &["OPERATION:plat_Command:*"]).await;
 
     assert_eq!(found(&joe, "").await, [id_of(&command)]);
     assert_eq!(joe.get(&path_of(&restart)).await.status, 403);

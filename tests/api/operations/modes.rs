@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{OPERATIONS, create_agent, listen_as, path_of, queue};
+use super::{OPERATIONS, listen_as, path_of, queue};
 use crate::harness::{Caller, Response, TestServer, without};
 
 async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Value) -> Response {
@@ -12,9 +12,7 @@ async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Valu
 
 #[tokio::test]
 async fn transient_operation_is_told_of_the_device_and_neither_stored_nor_given_to_an_agent() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let (watcher, executor) =
         (admin.listen(&format!("/operations/{agent}")).await, listen_as(&admin, &agent).await);
 
@@ -35,9 +33,7 @@ async fn transient_operation_is_told_of_the_device_and_neither_stored_nor_given_
 
 #[tokio::test]
 async fn transient_operation_is_checked_like_any_other() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let lonely = admin.create_device("pump").await;
+    let (server, admin, lonely) = TestServer::shared().await.with_device("pump").await;
     let nobody = server.user_with("nobody", &[]).await;
 
     for (caller, body, status) in [
@@ -46,16 +42,13 @@ async fn transient_operation_is_checked_like_any_other() {
         (&admin, json!({}), 422),
         (&nobody, json!({"deviceId": lonely}), 403),
     ] {
-        let answer = send(caller, "POST", OPERATIONS, "TRANSIENT", &body).await;
-        assert_eq!(answer.status, status, "{body}: {}", answer.text);
+        send(caller, "POST", OPERATIONS, "TRANSIENT", &body).await.expect(status);
     }
 }
 
 #[tokio::test]
 async fn quiescent_is_persistent_and_cep_is_refused() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let watcher = admin.listen("/operations/*").await;
 
     let answer = send(&admin, "POST", OPERATIONS, "quiescent", &json!({"deviceId": agent})).await;
@@ -67,16 +60,13 @@ async fn quiescent_is_persistent_and_cep_is_refused() {
     for (method, path) in
         [("POST", OPERATIONS.to_owned()), ("PUT", path_of(&operation)), ("DELETE", OPERATIONS.into())]
     {
-        let answer = send(&admin, method, &path, "CEP", &json!({"deviceId": agent})).await;
-        assert_eq!(answer.status, 422, "{method}: {}", answer.text);
+        send(&admin, method, &path, "CEP", &json!({"deviceId": agent})).await.expect(422);
     }
 }
 
 #[tokio::test]
 async fn transient_change_is_told_and_not_stored_and_transient_deletion_deletes_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let operation = queue(&admin, &agent).await;
     let watcher = admin.listen("/operations/*").await;
 

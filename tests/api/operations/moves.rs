@@ -12,8 +12,7 @@ use crate::harness::{TestServer, within};
 
 #[tokio::test]
 async fn pending_operations_go_with_a_device_that_moves_to_another_agent() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (old, new) = (create_agent(&admin, "old").await, create_agent(&admin, "new").await);
     let device = create_below(&admin, &old, "sensor").await;
     let operation = queue(&admin, &device).await;
@@ -34,9 +33,7 @@ async fn pending_operations_go_with_a_device_that_moves_to_another_agent() {
 
 #[tokio::test]
 async fn operation_of_a_device_that_lost_its_agent_can_still_be_finished() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let device = create_below(&admin, &agent, "sensor").await;
     let operation = queue(&admin, &device).await;
 
@@ -50,9 +47,7 @@ async fn operation_of_a_device_that_lost_its_agent_can_still_be_finished() {
 
 #[tokio::test]
 async fn operations_go_with_their_device() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let operation = queue(&admin, &agent).await;
     let kept = queue(&admin, &create_agent(&admin, "other").await).await;
 
@@ -65,24 +60,20 @@ async fn operations_go_with_their_device() {
 
 #[tokio::test]
 async fn device_with_very_many_operations_is_deleted() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let fill = "INSERT INTO operations (tenant, id, device, status, created_at, fragments) \
         SELECT 'main', nextval('operation_ids'), $1, 'SUCCESSFUL', now(), '{}' FROM generate_series(1, 100000)";
     server.database().execute(fill, &[&agent.parse::<i64>().unwrap()]).await;
 
     let path = format!("/inventory/managedObjects/{agent}");
-    let answer = within(Duration::from_secs(60), "a device to be deleted", admin.delete(&path)).await;
+    within(Duration::from_secs(60), "a device to be deleted", admin.delete(&path)).await.expect(204);
 
-    assert_eq!(answer.status, 204, "{}", answer.text);
     assert_eq!(server.database().count("operations").await, 0);
 }
 
 #[tokio::test]
 async fn operation_and_deletion_of_its_device_at_once_leave_nothing_behind() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     for _ in 0..10 {
         let agent = create_agent(&admin, "gateway").await;

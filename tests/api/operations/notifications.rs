@@ -7,9 +7,7 @@ use crate::harness::{TestServer, notifications, without};
 
 #[tokio::test]
 async fn creation_and_change_are_told_on_the_channel_of_the_device() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let path = format!("/identity/globalIds/{agent}/externalIds");
     admin.create(&path, &json!({"type": "plat_Serial", "externalId": "s-1"})).await;
     let (one, all) =
@@ -28,9 +26,7 @@ async fn creation_and_change_are_told_on_the_channel_of_the_device() {
 
 #[tokio::test]
 async fn agent_is_given_the_operation_itself_with_what_the_device_is_known_by() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let child = create_below(&admin, &agent, "sensor").await;
     for (kind, value) in [("plat_Serial", "s-1"), ("acme_Tag", "t-1")] {
         let path = format!("/identity/globalIds/{child}/externalIds");
@@ -53,9 +49,7 @@ async fn agent_is_given_the_operation_itself_with_what_the_device_is_known_by() 
 
 #[tokio::test]
 async fn agent_is_told_of_new_operations_only() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let session = listen_as(&admin, &agent).await;
 
     let first = queue(&admin, &agent).await;
@@ -71,9 +65,7 @@ async fn agent_is_told_of_new_operations_only() {
 
 #[tokio::test]
 async fn nearest_agent_is_told_and_none_above_it() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let outer = create_agent(&admin, "outer").await;
+    let (_server, admin, outer) = TestServer::shared().await.with_agent("outer").await;
     let inner = create_agent(&admin, "inner").await;
     place_below(&admin, &outer, &inner).await;
     let leaf = create_below(&admin, &inner, "leaf").await;
@@ -90,8 +82,7 @@ async fn nearest_agent_is_told_and_none_above_it() {
 
 #[tokio::test]
 async fn every_agent_of_several_parents_is_told_once() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let agents = [create_agent(&admin, "a").await, create_agent(&admin, "b").await];
     let middle = create_below(&admin, &agents[0], "middle").await;
     let device = create_below(&admin, &agents[1], "sensor").await;
@@ -119,9 +110,7 @@ async fn every_agent_of_several_parents_is_told_once() {
 
 #[tokio::test]
 async fn agent_that_stops_listening_is_told_no_more() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let (stays, leaves) = (listen_as(&admin, &agent).await, listen_as(&admin, &agent).await);
     leaves.unsubscribe(&format!("/{agent}")).await;
 

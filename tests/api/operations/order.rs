@@ -3,13 +3,11 @@
 use serde_json::json;
 
 use super::{OPERATIONS, create_agent, create_below, found, id_of, queue};
-use crate::harness::{TestDatabase, TestServer};
+use crate::harness::TestServer;
 
 #[tokio::test]
 async fn operations_of_two_servers_come_in_the_order_they_were_queued() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
     let callers = [servers[0].admin(), servers[1].admin()];
     let agent = create_agent(&callers[0], "gateway").await;
     let child = create_below(&callers[0], &agent, "sensor").await;
@@ -31,9 +29,7 @@ async fn operations_of_two_servers_come_in_the_order_they_were_queued() {
 
 #[tokio::test]
 async fn operations_queued_at_once_have_one_order_everywhere() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
     let callers = [servers[0].admin(), servers[1].admin()];
     let agent = create_agent(&callers[0], "gateway").await;
 
@@ -53,9 +49,7 @@ async fn operations_queued_at_once_have_one_order_everywhere() {
 
 #[tokio::test]
 async fn clock_that_was_set_back_does_not_let_an_operation_overtake() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let first = queue(&admin, &agent).await;
     // The time of the row is set as if the clock had been an hour ahead.
     let ahead = "UPDATE operations SET created_at = created_at + interval '1 hour'";

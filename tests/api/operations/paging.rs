@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{OPERATIONS, create_agent, create_below, id_of, queue};
+use super::{OPERATIONS, create_below, id_of, queue};
 use crate::harness::{Caller, TestServer};
 
 /// Ids of all pages that the links `next` lead to.
@@ -19,9 +19,7 @@ async fn followed(caller: &Caller, first: &str) -> Vec<Vec<String>> {
 
 #[tokio::test]
 async fn following_next_gives_each_operation_once_in_order_by_every_way() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let children = [create_below(&admin, &agent, "a").await, create_below(&admin, &agent, "b").await];
     let mut queued = Vec::new();
     for n in 0..7 {
@@ -44,9 +42,7 @@ async fn following_next_gives_each_operation_once_in_order_by_every_way() {
 
 #[tokio::test]
 async fn pages_by_their_number_alone_are_the_same() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let child = create_below(&admin, &agent, "a").await;
     let mut queued = Vec::new();
     for n in 0..5 {
@@ -67,9 +63,7 @@ async fn pages_by_their_number_alone_are_the_same() {
 
 #[tokio::test]
 async fn what_is_queued_between_two_pages_comes_behind() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let first = [queue(&admin, &agent).await, queue(&admin, &agent).await];
     let path = format!("{OPERATIONS}?agentId={agent}&status=PENDING&pageSize=1");
 
@@ -84,9 +78,7 @@ async fn what_is_queued_between_two_pages_comes_behind() {
 
 #[tokio::test]
 async fn operations_of_a_bulk_operation_are_paged_in_order() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let mut queued = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
         let device = create_below(&admin, &agent, name).await;

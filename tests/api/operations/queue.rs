@@ -7,14 +7,11 @@ use crate::harness::{RawConnection, TestServer, without};
 
 #[tokio::test]
 async fn operation_for_an_agent_is_pending_with_what_was_given() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
 
     let body = json!({"deviceId": agent, "plat_Restart": {}, "description": "Restart", "n": 1.50});
-    let answer = admin.post(OPERATIONS, &body).await;
+    let answer = admin.post(OPERATIONS, &body).await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     let operation = answer.json();
     let link = format!("{}{}", server.base(), path_of(&operation));
     assert_eq!(answer.header("Location"), Some(&*link));
@@ -27,9 +24,7 @@ async fn operation_for_an_agent_is_pending_with_what_was_given() {
 
 #[tokio::test]
 async fn post_without_accept_is_answered_by_its_location_alone() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
 
     let answer = RawConnection::without_accept(&admin, "POST", OPERATIONS, &json!({"deviceId": agent})).await;
 
@@ -39,9 +34,7 @@ async fn post_without_accept_is_answered_by_its_location_alone() {
 
 #[tokio::test]
 async fn status_of_a_post_is_ignored_and_so_is_what_the_server_sets() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
 
     let body = json!({"deviceId": agent, "status": "SUCCESSFUL", "failureReason": "none", "id": "0", "self": "x",
         "creationTime": "2001-01-01T00:00:00Z", "deviceName": "x", "deviceExternalIDs": {}, "bulkOperationId": "5"});
@@ -57,9 +50,7 @@ async fn status_of_a_post_is_ignored_and_so_is_what_the_server_sets() {
 
 #[tokio::test]
 async fn delivery_type_is_a_fragment_like_any_other() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
 
     let body = json!({"deviceId": agent, "deliveryType": "SMS", "delivery": {"status": "x", "log": []}});
     let operation = admin.create(OPERATIONS, &body).await;
@@ -70,9 +61,7 @@ async fn delivery_type_is_a_fragment_like_any_other() {
 
 #[tokio::test]
 async fn device_id_is_taken_as_a_number_too() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
 
     let operation = admin.create(OPERATIONS, &json!({"deviceId": agent.parse::<i64>().unwrap()})).await;
 
@@ -81,9 +70,7 @@ async fn device_id_is_taken_as_a_number_too() {
 
 #[tokio::test]
 async fn device_anywhere_below_an_agent_takes_operations() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let child = create_below(&admin, &agent, "bus").await;
     let grandchild = create_below(&admin, &child, "sensor").await;
 
@@ -97,9 +84,7 @@ async fn device_anywhere_below_an_agent_takes_operations() {
 
 #[tokio::test]
 async fn device_that_belongs_to_no_agent_is_refused_with_a_message_of_its_own() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let lonely = admin.create_device("pump").await;
+    let (server, admin, lonely) = TestServer::start().await.with_device("pump").await;
     // An asset of an agent is not controlled by it.
     let agent = create_agent(&admin, "gateway").await;
     let path = format!("/inventory/managedObjects/{agent}/childAssets");
@@ -120,8 +105,7 @@ async fn device_that_belongs_to_no_agent_is_refused_with_a_message_of_its_own() 
 
 #[tokio::test]
 async fn unknown_device_is_422_and_named() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for device in [json!("4711"), json!(4711), json!("none"), json!("-5"), json!("")] {
         let answer = admin.post(OPERATIONS, &json!({"deviceId": device})).await;
@@ -135,9 +119,7 @@ async fn unknown_device_is_422_and_named() {
 
 #[tokio::test]
 async fn object_that_becomes_an_agent_takes_operations_from_then_on() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     assert_eq!(admin.post(OPERATIONS, &json!({"deviceId": device})).await.status, 422);
 
     let path = format!("/inventory/managedObjects/{device}");
@@ -151,9 +133,7 @@ async fn object_that_becomes_an_agent_takes_operations_from_then_on() {
 
 #[tokio::test]
 async fn device_of_another_tenant_is_unknown() {
-    let database = crate::harness::TestDatabase::create().await;
-    database.insert_tenant("plant7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
     let agent = create_agent(&server.admin(), "gateway").await;
     let operation = queue(&server.admin(), &agent).await;
     let other = server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);

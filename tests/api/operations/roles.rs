@@ -35,8 +35,7 @@ async fn read_role_reads_and_does_not_write() {
 
 #[tokio::test]
 async fn owner_of_an_agent_queues_and_changes_for_everything_below() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let roles = ["ROLE_INVENTORY_CREATE", "ROLE_DEVICE_CONTROL_READ"];
     let device_user = server.user_with("device_1", &roles).await;
     let agent = create_agent(&device_user, "gateway").await;
@@ -45,8 +44,7 @@ async fn owner_of_an_agent_queues_and_changes_for_everything_below() {
 
     let operation = queue(&device_user, &child).await;
 
-    let answer = device_user.put(&path_of(&operation), &json!({"status": "EXECUTING"})).await;
-    assert_eq!(answer.status, 200, "{}", answer.text);
+    device_user.put(&path_of(&operation), &json!({"status": "EXECUTING"})).await.expect(200);
     assert_eq!(device_user.post(OPERATIONS, &json!({"deviceId": foreign})).await.status, 403);
     let other = queue(&admin, &foreign).await;
     assert_eq!(device_user.put(&path_of(&other), &json!({"status": "FAILED"})).await.status, 403);
@@ -71,7 +69,5 @@ async fn who_may_not_write_learns_nothing_of_agents() {
     let device = server.admin().create_device("pump").await;
     let nobody = server.user_with("nobody", &[]).await;
 
-    let answer = nobody.post(OPERATIONS, &json!({"deviceId": device})).await;
-
-    assert_eq!((answer.status, &*answer.error()), (403, "security/Forbidden"), "{}", answer.text);
+    nobody.post(OPERATIONS, &json!({"deviceId": device})).await.expect_error(403, "security/Forbidden");
 }

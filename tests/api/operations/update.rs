@@ -7,9 +7,7 @@ use crate::harness::{Caller, RawConnection, TestServer, without};
 
 /// A server with an agent and an operation for it.
 async fn queued() -> (TestServer, Caller, Value) {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let operation = queue(&admin, &agent).await;
     (server, admin, operation)
 }

@@ -41,16 +41,15 @@ async fn editable_again_may_be_written_again() {
 
 #[tokio::test]
 async fn management_says_so_of_the_options_of_other_tenants() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     admin.create(OPTIONS, &option_of("mail", "host", "a")).await;
     let predefined = "/tenant/options/access.control/allow.origin";
 
     for path in [HOST, predefined] {
-        let answer = management(&server)
+        management(&server)
             .put(&format!("{path}/editable?tenantId=main"), &json!({"editable": "false"}))
-            .await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
+            .await
+            .expect(200);
         assert_eq!(admin.put(path, &json!({"value": "b"})).await.status, 403, "{path}");
         assert_eq!(admin.delete(path).await.status, 403, "{path}");
     }
@@ -60,8 +59,7 @@ async fn management_says_so_of_the_options_of_other_tenants() {
 
 #[tokio::test]
 async fn only_management_says_what_is_editable() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     admin.create(OPTIONS, &option_of("mail", "host", "a")).await;
 
     assert_eq!(admin.put(EDITABLE, &json!({"editable": "false"})).await.status, 403);
@@ -81,8 +79,7 @@ async fn unknown_option_or_tenant_is_404_and_a_wrong_body_422() {
         "/tenant/options/access.control/allow.origin/editable?tenantId=unknown",
         "/tenant/options/mail/host/editable?tenantId=%00",
     ] {
-        let answer = management.put(path, &json!({"editable": "false"})).await;
-        assert_eq!((answer.status, answer.error().as_str()), (404, "tenants/Not Found"), "{path}");
+        management.put(path, &json!({"editable": "false"})).await.expect_error(404, "tenants/Not Found");
     }
     for body in [json!({}), json!({"editable": "no"}), json!({"editable": 0}), json!({"editable": null})] {
         assert_eq!(management.put(EDITABLE, &body).await.status, 422, "{body}");

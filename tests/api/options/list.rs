@@ -14,8 +14,7 @@ fn names(page: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn options_are_sorted_by_category_and_key_and_always_counted() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     for (category, key) in [("b", "b"), ("b", "B"), ("B", "z"), ("b", "a"), ("a b", "c")] {
         admin.create(OPTIONS, &option_of(category, key, "v")).await;
     }
@@ -32,8 +31,7 @@ async fn options_are_sorted_by_category_and_key_and_always_counted() {
 
 #[tokio::test]
 async fn next_links_lead_through_all_options_once() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     for n in 0..9 {
         admin.create(OPTIONS, &option_of(&format!("c {}", n % 3), &format!("k&{n}"), "v")).await;
     }
@@ -54,8 +52,7 @@ async fn next_links_lead_through_all_options_once() {
 
 #[tokio::test]
 async fn wrong_parameters_are_422_and_hostile_places_harmless() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for query in ["pageSize=0", "currentPage=x"] {
         assert_eq!(admin.get(&format!("{OPTIONS}?{query}")).await.status, 422, "{query}");

@@ -18,8 +18,7 @@ async fn stored(server: &TestServer) -> String {
 
 #[tokio::test]
 async fn secret_is_never_shown() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let created = admin.post(OPTIONS, &option_of("mail", "credentials.password", "hunter-2")).await;
     let changed = admin.put(SECRET, &json!({"value": "hunter-2"})).await;
@@ -52,8 +51,7 @@ async fn secret_is_stored_sealed_for_its_place() {
 
 #[tokio::test]
 async fn place_holder_written_back_leaves_the_secret() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     admin.create(OPTIONS, &option_of("mail", "credentials.password", "hunter-2")).await;
     let before = stored(&server).await;
 
@@ -62,8 +60,7 @@ async fn place_holder_written_back_leaves_the_secret() {
         ("PUT", SECRET, json!({"value": SHOWN})),
         ("PUT", "/tenant/options/mail", json!({"credentials.password": SHOWN, "host": "a"})),
     ] {
-        let answer = admin.request(method, path).accepting_json().json(&body).send().await;
-        assert_eq!(answer.status, 200, "{method} {path}: {}", answer.text);
+        admin.request(method, path).accepting_json().json(&body).send().await.expect(200);
         assert_eq!(stored(&server).await, before, "{method} {path}");
     }
 }
@@ -72,16 +69,14 @@ async fn place_holder_written_back_leaves_the_secret() {
 async fn place_holder_of_nothing_is_422() {
     let server = TestServer::start().await;
 
-    let answer = server.admin().post(OPTIONS, &option_of("mail", "credentials.password", SHOWN)).await;
+    server.admin().post(OPTIONS, &option_of("mail", "credentials.password", SHOWN)).await.expect(422);
 
-    assert_eq!(answer.status, 422, "{}", answer.text);
     assert_eq!(server.database().count("options").await, 0);
 }
 
 #[tokio::test]
 async fn other_options_are_stored_as_they_are() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (category, key) in
         [("credentials.mail", "host"), ("mail", "my.credentials."), ("mail", "Credentials.x")]

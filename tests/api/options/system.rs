@@ -23,8 +23,7 @@ async fn version_of_the_server_is_an_option() {
 
 #[tokio::test]
 async fn system_options_are_listed_with_their_links() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let page = admin.read(&format!("{SYSTEM}?pageSize=100&withTotalPages=true")).await;
 
@@ -42,8 +41,7 @@ async fn unknown_system_option_is_404() {
     let server = TestServer::shared().await;
 
     for path in ["system/unknown", "unknown/version", "%00/x"] {
-        let answer = server.admin().get(&format!("{SYSTEM}/{path}")).await;
-        assert_eq!((answer.status, answer.error().as_str()), (404, "tenants/Not Found"), "{path}");
+        server.admin().get(&format!("{SYSTEM}/{path}")).await.expect_error(404, "tenants/Not Found");
     }
 }
 

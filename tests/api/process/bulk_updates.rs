@@ -20,9 +20,7 @@ type Asked = tokio::task::JoinHandle<Option<u16>>;
 
 /// A process on a database that is not its own, so that it survives the process.
 fn serve(database: &TestDatabase, directory: &Path) -> Program {
-    let mut command = Program::command(directory, &[]);
-    command.env("PLATFORM_DATABASE_URL", database.url());
-    command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
+    let mut command = Program::command_on(database, directory);
     command.env("PLATFORM_BULK_LEASE_SECONDS", "2");
     Program::serve_with(command)
 }

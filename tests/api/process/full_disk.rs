@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Caller, Program, eventually, scratch};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use crate::harness::{Caller, OBJECTS, Program, eventually, scratch};
 
 /// A server that shall leave so many bytes free, on a data directory.
 fn leaving_free(directory: &std::path::Path, bytes: &str) -> Program {

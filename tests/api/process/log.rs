@@ -17,9 +17,7 @@ struct Logging {
 /// A program on a database of its own that logs so much.
 async fn logging(filter: &str) -> Logging {
     let (database, directory) = (TestDatabase::create().await, scratch());
-    let mut command = Program::command(directory.path(), &[]);
-    command.env("PLATFORM_DATABASE_URL", database.url());
-    command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
+    let mut command = Program::command_on(&database, directory.path());
     command.env("PLATFORM_LOG", filter);
     let program = Program::serve_with(command);
     let admin = Caller::new(program.base(), Some(("admin", "admin-secret")));

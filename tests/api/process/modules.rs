@@ -1,7 +1,5 @@
 //! Modules of a process: which of them run, according to its metrics, and who takes over when the process is killed.
 
-use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -10,14 +8,6 @@ use crate::harness::modules::{counting, deploy, events, events_come, marking, me
 use crate::harness::{Caller, Program, TestDatabase, TestServer, eventually, scratch};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
-
-/// A server on the database of others.
-fn on(database: &TestDatabase, directory: &Path) -> Command {
-    let mut command = Program::command(directory, &[]);
-    command.env("PLATFORM_DATABASE_URL", database.url());
-    command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
-    command
-}
 
 /// Deploys, kills the server, starts it anew, and sends what a module is to see the moment it is ready.
 async fn kill_restart_and_send(serve: impl Fn() -> Program) {
@@ -54,7 +44,7 @@ async fn modules_miss_nothing_of_a_server_that_is_ready_again_after_kill_9() {
 async fn modules_miss_nothing_of_a_server_that_is_ready_again_on_a_database_that_stayed() {
     let (database, directory) = (TestDatabase::create().await, scratch());
     kill_restart_and_send(|| {
-        let mut command = on(&database, directory.path());
+        let mut command = Program::command_on(&database, directory.path());
         command.env("PLATFORM_MODULE_LEASE_SECONDS", "600");
         Program::serve_with(command)
     })
@@ -64,7 +54,7 @@ async fn modules_miss_nothing_of_a_server_that_is_ready_again_on_a_database_that
 #[tokio::test]
 async fn other_server_takes_over_though_the_lease_of_a_killed_one_lasts() {
     let (database, directory) = (TestDatabase::create().await, scratch());
-    let mut command = on(&database, directory.path());
+    let mut command = Program::command_on(&database, directory.path());
     command.env("PLATFORM_MODULE_LEASE_SECONDS", "600");
     let mut killed = Program::serve_with(command);
     let device = Caller::new(killed.base(), ADMIN).create_device("pump").await;
@@ -97,7 +87,7 @@ async fn other_server_takes_over_though_the_lease_of_a_killed_one_lasts() {
 #[tokio::test]
 async fn deployed_modules_are_planned_once_for_each_change() {
     let (database, directory) = (TestDatabase::create().await, scratch());
-    let program = Program::serve_with(on(&database, directory.path()));
+    let program = Program::serve_with(Program::command_on(&database, directory.path()));
     let admin = Caller::new(program.base(), ADMIN);
     let looks = async || {
         let lease = "SELECT leased_until FROM module_leases WHERE tenant = 'main'";

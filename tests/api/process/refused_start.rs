@@ -15,14 +15,6 @@ fn refusal(command: Command) -> String {
     said
 }
 
-/// A server on a database that is there already.
-fn command(database: &TestDatabase, directory: &Path) -> Command {
-    let mut command = Program::command(directory, &[]);
-    command.env("PLATFORM_DATABASE_URL", database.url());
-    command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
-    command
-}
-
 #[tokio::test]
 async fn used_port_is_found_before_anything_is_made_and_the_next_start_tells_the_passwords() {
     let directory = scratch();
@@ -152,7 +144,7 @@ async fn users_that_exist_already_are_not_told_of() {
     let (database, directory) = (TestDatabase::create().await, scratch());
     database.execute("DELETE FROM users WHERE tenant = 'main' AND name = 'admin'", &[]).await;
 
-    let program = Program::serve_with(command(&database, directory.path()));
+    let program = Program::serve_with(Program::command_on(&database, directory.path()));
 
     let told = program.printed.iter().filter(|line| line.starts_with("  ") && !line.contains("curl"));
     let told: Vec<_> = told.map(|line| line.split_whitespace().next().unwrap()).collect();

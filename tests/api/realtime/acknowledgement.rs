@@ -33,8 +33,7 @@ fn types(answer: &[Value]) -> Vec<&str> {
 
 #[tokio::test]
 async fn extension_is_granted_to_those_who_ask() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let asked = admin.handshake(json!({"ext": {"ack": true}})).await;
     let not_asked = admin.handshake(json!({"ext": {"ack": false}})).await;
@@ -46,9 +45,7 @@ async fn extension_is_granted_to_those_who_ask() {
 
 #[tokio::test]
 async fn every_connect_reply_carries_a_new_number() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = acknowledging(&admin, "/alarms/*").await;
 
     let mut last = -1;
@@ -63,9 +60,7 @@ async fn every_connect_reply_carries_a_new_number() {
 
 #[tokio::test]
 async fn batch_that_was_not_acknowledged_is_sent_again_before_newer_ones() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = acknowledging(&admin, "/alarms/*").await;
     admin.raise_alarm(&device, "a").await;
     let first = connect(&session, -1).await;
@@ -83,9 +78,7 @@ async fn batch_that_was_not_acknowledged_is_sent_again_before_newer_ones() {
 
 #[tokio::test]
 async fn first_batch_is_sent_again_to_a_client_that_has_none() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = acknowledging(&admin, "/alarms/*").await;
     admin.raise_alarm(&device, "a").await;
     connect(&session, -1).await;
@@ -97,9 +90,7 @@ async fn first_batch_is_sent_again_to_a_client_that_has_none() {
 
 #[tokio::test]
 async fn acknowledged_batches_are_not_sent_again() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = acknowledging(&admin, "/alarms/*").await;
     admin.raise_alarm(&device, "a").await;
     let first = connect(&session, -1).await;
@@ -112,9 +103,7 @@ async fn acknowledged_batches_are_not_sent_again() {
 
 #[tokio::test]
 async fn several_lost_batches_are_sent_again_in_order() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = acknowledging(&admin, "/alarms/*").await;
     let mut seen = -1;
     for kind in ["a", "b", "c", "d"] {
@@ -133,9 +122,7 @@ async fn several_lost_batches_are_sent_again_in_order() {
 
 #[tokio::test]
 async fn number_that_was_never_given_is_no_server_error() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = acknowledging(&admin, "/alarms/*").await;
 
     for ack in [json!(i64::MAX), json!(i64::MIN), json!("x"), json!(1.5), json!({}), json!(1e300)] {
@@ -147,9 +134,7 @@ async fn number_that_was_never_given_is_no_server_error() {
 
 #[tokio::test]
 async fn session_without_the_extension_gets_no_numbers() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 

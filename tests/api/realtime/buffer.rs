@@ -52,9 +52,7 @@ async fn session_ends_an_interval_after_its_last_connect() {
 
 #[tokio::test]
 async fn session_does_not_end_while_a_connect_is_held() {
-    let server = server_with_short_interval().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = server_with_short_interval().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
 
     let held = session.hold().await;
@@ -80,9 +78,7 @@ async fn other_messages_keep_a_session_alive_too() {
 
 #[tokio::test]
 async fn what_is_published_within_the_interval_is_delivered_by_the_next_connect() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     session.glance().await;
 
@@ -132,9 +128,7 @@ async fn shorter_interval_of_the_client_counts() {
 
 #[tokio::test]
 async fn queue_does_not_survive_a_new_handshake() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let old = admin.listen("/alarms/*").await;
     admin.raise_alarm(&device, "before").await;
 
@@ -148,9 +142,7 @@ async fn queue_does_not_survive_a_new_handshake() {
 
 #[tokio::test]
 async fn what_came_before_the_subscription_is_not_delivered() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.session().await;
     admin.raise_alarm(&device, "before").await;
 

@@ -8,9 +8,7 @@ use crate::harness::{REALTIME, TestServer, eventually, notifications, reply, soo
 
 #[tokio::test]
 async fn held_connect_is_answered_when_there_is_something() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen(&format!("/alarms/{device}")).await;
 
     let held = session.hold().await;
@@ -49,9 +47,7 @@ async fn connect_is_answered_whether_it_comes_before_or_after_the_notification()
 
 #[tokio::test]
 async fn what_came_between_two_connects_waits_in_order() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     for n in 0..10 {
         admin.raise_alarm(&device, &format!("type {n}")).await;
@@ -65,9 +61,7 @@ async fn what_came_between_two_connects_waits_in_order() {
 
 #[tokio::test]
 async fn message_ids_differ_and_are_texts() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     for _ in 0..3 {
         admin.raise_alarm(&device, "hot").await;
@@ -92,9 +86,7 @@ async fn timeout_zero_answers_at_once_and_advises_how_long_the_next_connect_is_h
 
 #[tokio::test]
 async fn timeout_zero_takes_what_waits() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
@@ -143,9 +135,7 @@ async fn handshake_advice_names_the_configured_timeout() {
 
 #[tokio::test]
 async fn advice_of_a_connect_that_is_held_longer_is_about_the_next_one() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
 
     let held = session.hold_with(json!({"advice": {"timeout": 99_999_999_999_u64}})).await;
@@ -157,9 +147,7 @@ async fn advice_of_a_connect_that_is_held_longer_is_about_the_next_one() {
 
 #[tokio::test]
 async fn newer_connect_is_held_and_the_older_answered_plainly() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
 
     let older = session.hold_with(json!({"id": "older", "advice": {"timeout": 60_000}})).await;
@@ -214,9 +202,7 @@ async fn many_connects_of_one_client_at_once_lose_and_double_nothing() {
 
 #[tokio::test]
 async fn connect_among_other_messages_is_answered_at_once_with_what_there_is() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
@@ -239,9 +225,7 @@ async fn connect_among_other_messages_is_answered_at_once_with_what_there_is() {
 
 #[tokio::test]
 async fn notifications_travel_with_connect_replies_only() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
@@ -254,9 +238,7 @@ async fn notifications_travel_with_connect_replies_only() {
 
 #[tokio::test]
 async fn first_connect_is_held_like_any_other() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
 
     let mut held = session.hold().await;
@@ -269,9 +251,7 @@ async fn first_connect_is_held_like_any_other() {
 
 #[tokio::test]
 async fn channels_subscribed_while_a_connect_is_held_are_delivered_by_it() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.session().await;
 
     let held = session.hold().await;
@@ -298,8 +278,7 @@ async fn disconnect_ends_the_session_and_answers_its_held_connect() {
 
 #[tokio::test]
 async fn hundred_sessions_all_hear_of_one_alarm() {
-    let server = TestServer::start_with(|settings| settings.workers = 2).await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::start_with(|settings| settings.workers = 2).await.with_admin();
     let device = admin.create_device("pump").await;
     let mut held = Vec::new();
     for _ in 0..100 {

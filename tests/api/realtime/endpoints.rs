@@ -10,8 +10,7 @@ const HANDSHAKE: &str =
 
 #[tokio::test]
 async fn all_paths_and_sub_paths_are_served_and_the_old_ones_say_so() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (path, deprecated) in [
         ("/notification/realtime", None),
@@ -21,8 +20,8 @@ async fn all_paths_and_sub_paths_are_served_and_the_old_ones_say_so() {
     ] {
         for sub_path in ["", "/", "/handshake", "/connect", "/disconnect"] {
             let request = admin.request("POST", &format!("{path}{sub_path}")).accepting_json();
-            let answer = request.header("Content-Type", "application/json").body(HANDSHAKE).send().await;
-            assert_eq!(answer.status, 200, "{path}{sub_path}: {}", answer.text);
+            let answer =
+                request.header("Content-Type", "application/json").body(HANDSHAKE).send().await.expect(200);
             assert_eq!(answer.json()[0]["successful"], true, "{path}{sub_path}");
             assert_eq!(answer.header("Deprecation"), deprecated, "{path}{sub_path}");
         }
@@ -31,8 +30,7 @@ async fn all_paths_and_sub_paths_are_served_and_the_old_ones_say_so() {
 
 #[tokio::test]
 async fn module_channels_are_served_at_a_path_of_their_own_too() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     deploy(&admin, &marking("pumps", "hot")).await;
     let session = admin.session().await;
 
@@ -43,9 +41,7 @@ async fn module_channels_are_served_at_a_path_of_their_own_too() {
 
 #[tokio::test]
 async fn one_session_goes_through_all_paths() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.session().await;
 
     let subscribed = session.on("/cep/realtime").subscribe("/alarms/*").await;
@@ -77,9 +73,7 @@ async fn request_without_accept_is_answered_with_an_empty_body() {
 
 #[tokio::test]
 async fn connect_without_accept_takes_nothing_out_of_the_queue() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
@@ -130,8 +124,7 @@ async fn compatibility_switch_leaves_rest_as_it_is() {
 
 #[tokio::test]
 async fn content_type_of_bayeux_is_not_examined() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for content_type in ["application/json;charset=UTF-8", "text/json", "text/plain"] {
         let request = admin.request("POST", REALTIME).accepting_json().header("Content-Type", content_type);

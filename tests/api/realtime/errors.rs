@@ -6,8 +6,7 @@ use crate::harness::{REALTIME, TestServer, without};
 
 #[tokio::test]
 async fn unknown_client_is_told_to_handshake() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for client in [json!("0123456789abcdef0123456789abcdef"), json!("x"), json!(""), json!(5), json!(null)] {
         for channel in ["/meta/connect", "/meta/subscribe", "/meta/unsubscribe", "/meta/disconnect"] {
@@ -37,8 +36,7 @@ async fn missing_client_id_is_an_unknown_client() {
 
 #[tokio::test]
 async fn missing_channel_is_named() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for message in [json!({"id": 1}), json!({"id": 1, "channel": null}), json!({"id": 1, "channel": 5})] {
         let replies = admin.exchange(REALTIME, &json!([message])).await;
@@ -52,8 +50,7 @@ async fn missing_channel_is_named() {
 
 #[tokio::test]
 async fn publishing_is_denied() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let listener = admin.listen("/alarms/*").await;
     let session = admin.session().await;
 
@@ -68,8 +65,7 @@ async fn publishing_is_denied() {
 
 #[tokio::test]
 async fn body_that_is_no_array_and_no_object_is_400() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let deep = "[".repeat(100_000);
 
     for body in
@@ -87,9 +83,7 @@ async fn body_over_the_limit_is_413() {
     let server = TestServer::start_with(|settings| settings.limits.bayeux_bytes = 2048).await;
     let message = json!([{"channel": "/meta/handshake", "padding": "x".repeat(2048)}]);
 
-    let answer = server.admin().bayeux(REALTIME, &message).await;
-
-    assert_eq!(answer.status, 413, "{}", answer.text);
+    server.admin().bayeux(REALTIME, &message).await.expect(413);
 }
 
 #[tokio::test]
@@ -97,8 +91,7 @@ async fn missing_or_wrong_http_credentials_are_401() {
     let server = TestServer::start().await;
 
     for caller in [server.stranger(), server.caller("admin", "wrong-secret")] {
-        let answer = caller.bayeux(REALTIME, &json!([])).await;
-        assert_eq!((answer.status, answer.error().as_str()), (401, "security/Unauthorized"));
+        let answer = caller.bayeux(REALTIME, &json!([])).await.expect_error(401, "security/Unauthorized");
         assert!(answer.header("WWW-Authenticate").is_some());
     }
 }

@@ -2,13 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Caller, Session, TestDatabase, TestServer, eventually, notifications};
+use crate::harness::{Caller, Session, TestServer, eventually, notifications};
 
 /// Links `child` below `parent`.
 async fn link(caller: &Caller, parent: &str, block: &str, child: &str) {
     let path = format!("/inventory/managedObjects/{parent}/{block}");
-    let answer = caller.post(&path, &json!({"managedObject": {"id": child}})).await;
-    assert_eq!(answer.status, 201, "{}", answer.text);
+    caller.post(&path, &json!({"managedObject": {"id": child}})).await.expect(201);
 }
 
 /// A plant with a line as an asset, on it a pump as a device, in this a motor as a device, and a sticker as an addition.
@@ -43,8 +42,7 @@ async fn heard_until_last(caller: &Caller, session: &Session, device: &str) -> V
 
 #[tokio::test]
 async fn alarms_of_all_descendants_are_delivered_on_the_channel_that_was_subscribed_to() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let [plant, line, pump, motor, sticker] = plant(&admin).await;
     let stranger = admin.create_device("stranger").await;
     let session = admin.listen(&format!("/alarmsWithChildren/{plant}")).await;
@@ -70,8 +68,7 @@ async fn alarms_of_all_descendants_are_delivered_on_the_channel_that_was_subscri
 
 #[tokio::test]
 async fn events_of_all_descendants_are_delivered_as_alarms_are() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let [plant, line, pump, motor, _] = plant(&admin).await;
     let session = admin.listen(&format!("/eventsWithChildren/{plant}")).await;
 
@@ -96,8 +93,7 @@ async fn events_of_all_descendants_are_delivered_as_alarms_are() {
 
 #[tokio::test]
 async fn only_families_above_the_source_hear_of_it() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let [plant, line, pump, motor, _] = plant(&admin).await;
     let below = admin.listen(&format!("/alarmsWithChildren/{motor}")).await;
     let beside = admin.listen(&format!("/alarmsWithChildren/{pump}")).await;
@@ -113,16 +109,14 @@ async fn only_families_above_the_source_hear_of_it() {
 
 #[tokio::test]
 async fn changes_and_deletions_are_delivered_too() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let [plant, _, _, motor, _] = plant(&admin).await;
     let session = admin.listen(&format!("/alarmsWithChildren/{plant}")).await;
 
     let alarm = admin.raise_alarm(&motor, "hot").await;
     admin.raise_alarm(&motor, "hot").await;
     admin.put(alarm["self"].as_str().unwrap(), &json!({"status": "ACKNOWLEDGED"})).await;
-    let cleared = admin.put(&format!("/alarm/alarms?source={motor}"), &json!({"status": "CLEARED"})).await;
-    assert_eq!(cleared.status, 200, "{}", cleared.text);
+    admin.put(&format!("/alarm/alarms?source={motor}"), &json!({"status": "CLEARED"})).await.expect(200);
     admin.delete("/alarm/alarms").await;
 
     let told = session.receive(5).await;
@@ -135,8 +129,7 @@ async fn changes_and_deletions_are_delivered_too() {
 
 #[tokio::test]
 async fn session_that_listens_to_an_object_and_its_families_gets_a_copy_on_each_channel() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let [plant, line, _, motor, _] = plant(&admin).await;
     let session = admin.session().await;
     let own = format!("/alarms/{motor}");
@@ -162,8 +155,7 @@ async fn session_that_listens_to_an_object_and_its_families_gets_a_copy_on_each_
 
 #[tokio::test]
 async fn object_that_is_linked_is_heard_from_then_on_and_unlinked_no_more() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let session = admin.listen(&format!("/alarmsWithChildren/{pump}")).await;
 
@@ -201,8 +193,7 @@ async fn order_of_a_device_stays_when_its_family_is_looked_up() {
 
 #[tokio::test]
 async fn unsubscribed_family_is_silent_and_the_object_itself_is_not() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let [plant, _, _, motor, _] = plant(&admin).await;
     let session = admin.session().await;
     session.subscribe(&format!("/alarmsWithChildren/{plant}")).await;
@@ -216,8 +207,7 @@ async fn unsubscribed_family_is_silent_and_the_object_itself_is_not() {
 
 #[tokio::test]
 async fn owner_hears_of_what_hangs_on_an_own_device() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let pump = owner.create_device("pump").await;
     let motor = admin.create_device("motor").await;
@@ -234,9 +224,7 @@ async fn owner_hears_of_what_hangs_on_an_own_device() {
 
 #[tokio::test]
 async fn family_of_another_tenant_hears_nothing() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("t2", "t2.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("t2", "t2.example.com").await;
     let (main, other) = (server.admin(), server.caller("t2/admin", crate::harness::ADMIN_PASSWORD));
     let [plant, .., motor, _] = plant(&main).await;
     let own = other.create_device("pump").await;
@@ -253,9 +241,7 @@ async fn family_of_another_tenant_hears_nothing() {
 
 #[tokio::test]
 async fn link_made_at_another_server_is_known_within_a_second() {
-    let database = TestDatabase::create().await;
-    let (a, b) =
-        (TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await);
+    let [a, b] = TestServer::start_two().await;
     let (on_a, on_b) = (a.admin(), b.admin());
     let (pump, motor) = (on_a.create_device("pump").await, on_a.create_device("motor").await);
     let session = on_a.listen(&format!("/alarmsWithChildren/{pump}")).await;

@@ -27,8 +27,7 @@ async fn handshake_is_answered_with_client_id_and_all_advice() {
 
 #[tokio::test]
 async fn client_ids_are_long_alphanumeric_and_never_the_same() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let mut seen = BTreeSet::new();
 
     for _ in 0..20 {
@@ -44,8 +43,7 @@ async fn client_ids_are_long_alphanumeric_and_never_the_same() {
 
 #[tokio::test]
 async fn id_is_echoed_in_its_own_type_and_left_out_when_absent() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for id in [json!(7), json!("7"), json!("a-b_c\u{e4}\""), json!(-1), json!(9_007_199_254_740_993_u64)] {
         let reply = admin.handshake(json!({"id": id})).await;
@@ -59,8 +57,7 @@ async fn id_is_echoed_in_its_own_type_and_left_out_when_absent() {
 
 #[tokio::test]
 async fn connection_types_are_those_of_both_sides() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (offered, common) in [
         (json!(["long-polling"]), vec!["long-polling"]),
@@ -101,8 +98,7 @@ async fn handshake_without_version_and_connection_types_is_accepted() {
 
 #[tokio::test]
 async fn other_messages_beside_a_handshake_are_ignored() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let other = admin.session().await;
 
     let messages = json!([
@@ -170,8 +166,7 @@ async fn sessions_of_a_user_are_capped_when_configured() {
 
 #[tokio::test]
 async fn hostile_handshakes_are_answered_and_harm_nobody() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for more in [
         json!({"supportedConnectionTypes": "long-polling"}),

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::harness::modules::{deploy, marking};
 use crate::harness::{
-    ADMIN_PASSWORD, Session, TestDatabase, TestServer, eventually_within, notifications, reply, soon, without,
+    ADMIN_PASSWORD, Session, TestServer, eventually_within, notifications, reply, soon, without,
 };
 
 /// Revoked rights must show within this time (B-18).
@@ -112,9 +112,7 @@ async fn objects_of_others_and_unknown_ones_are_denied_alike() {
 
 #[tokio::test]
 async fn client_id_of_another_user_is_unknown() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("t7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("t7", "plant7.example.com").await;
     let session = server.admin().listen("/alarms/*").await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let namesake = server.caller("t7/admin", ADMIN_PASSWORD);
@@ -177,9 +175,7 @@ async fn held_connect_of_a_session_that_is_ended_is_answered_402() {
 
 #[tokio::test]
 async fn user_whose_role_was_revoked_hears_nothing_after_five_seconds() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let session = joe.listen("/alarms/*").await;
 

@@ -16,8 +16,7 @@ async fn raise_large(caller: &Caller, device: &str, count: usize) {
         let mut alarm = alarm_of(device, &format!("type {n}"));
         alarm["text"] = json!("x".repeat(TEXT_BYTES));
         let request = caller.request("POST", "/alarm/alarms").json(&alarm);
-        let answer = within(Duration::from_secs(10), "a write beside a slow reader", request.send()).await;
-        assert_eq!(answer.status, 201, "{}", answer.text);
+        within(Duration::from_secs(10), "a write beside a slow reader", request.send()).await.expect(201);
     }
 }
 
@@ -50,9 +49,7 @@ async fn websocket_that_does_not_read_overflows_without_harming_others() {
 
 #[tokio::test]
 async fn long_poll_that_does_not_read_delays_nobody() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let slow = admin.listen("/alarms/*").await;
     raise_large(&admin, &device, 100).await;
     let other = admin.listen("/alarms/*").await;
@@ -70,9 +67,7 @@ async fn long_poll_that_does_not_read_delays_nobody() {
 
 #[tokio::test]
 async fn batch_that_a_slow_client_did_not_finish_is_sent_again_under_the_extension() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.session_with(json!({"ext": {"ack": true}})).await;
     session.subscribe("/alarms/*").await;
     raise_large(&admin, &device, 100).await;
@@ -87,9 +82,7 @@ async fn batch_that_a_slow_client_did_not_finish_is_sent_again_under_the_extensi
 
 #[tokio::test]
 async fn session_lives_as_long_as_its_client_reads_and_its_interval_after_that() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     // More than the system keeps for a connection.
     raise_large(&admin, &device, 120).await;
@@ -110,8 +103,7 @@ async fn session_lives_as_long_as_its_client_reads_and_its_interval_after_that()
 
 #[tokio::test]
 async fn request_that_is_sent_a_byte_at_a_time_is_understood() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let authorization = format!("Authorization: {}", admin.authorization().unwrap());
     let body = r#"{"name":"slow"}"#;
     let head = ["POST /inventory/managedObjects HTTP/1.1", "Host: x", &authorization].join("\r\n");

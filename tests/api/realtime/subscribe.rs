@@ -29,9 +29,7 @@ async fn subscribe_and_unsubscribe_echo_the_subscription() {
 
 #[tokio::test]
 async fn every_channel_of_the_documents_is_taken_at_its_endpoint() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     deploy(&admin, &marking("pumps", "hot")).await;
     let session = admin.session().await;
 
@@ -95,9 +93,7 @@ async fn other_channels_are_invalid() {
 
 #[tokio::test]
 async fn channels_of_no_resource_and_no_deployed_module_are_denied() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.session().await;
     let id = &device;
 
@@ -142,9 +138,7 @@ async fn missing_subscription_is_named() {
 
 #[tokio::test]
 async fn repeated_subscribe_makes_no_duplicates() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.session().await;
 
     for subscription in [json!("/alarms/*"), json!("/alarms/*"), json!(["/alarms/*", "/alarms/*"])] {
@@ -161,9 +155,7 @@ async fn repeated_subscribe_makes_no_duplicates() {
 
 #[tokio::test]
 async fn session_subscribed_to_wildcard_and_device_hears_once_on_the_concrete_channel() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.session().await;
     session.subscribe("/alarms/*").await;
     session.subscribe(&format!("/alarms/{device}")).await;
@@ -180,8 +172,7 @@ async fn session_subscribed_to_wildcard_and_device_hears_once_on_the_concrete_ch
 
 #[tokio::test]
 async fn channel_with_children_delivers_those_of_the_object_itself() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let session = admin.listen(&format!("/alarmsWithChildren/{pump}")).await;
 
@@ -195,8 +186,7 @@ async fn channel_with_children_delivers_those_of_the_object_itself() {
 
 #[tokio::test]
 async fn unsubscribed_channel_is_silent_and_the_others_are_not() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let session = admin.session().await;
     session.subscribe(&format!("/alarms/{pump}")).await;
@@ -213,9 +203,7 @@ async fn unsubscribed_channel_is_silent_and_the_others_are_not() {
 
 #[tokio::test]
 async fn unsubscribe_from_the_wildcard_leaves_the_device() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.session().await;
     session.subscribe("/alarms/*").await;
     session.subscribe(&format!("/alarms/{device}")).await;
@@ -271,8 +259,7 @@ async fn what_is_published_after_the_reply_is_delivered() {
 
 #[tokio::test]
 async fn messages_of_one_request_are_processed_and_answered_in_order() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let session = admin.session().await;
 
     let messages = json!([

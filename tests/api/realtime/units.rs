@@ -22,9 +22,7 @@ async fn listen_in(caller: &Caller, units: Value, channel: &str) -> Session {
 
 #[tokio::test]
 async fn each_session_is_told_in_its_units() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let channel = format!("/measurements/{device}");
     let mut sessions = vec![(admin.listen(&channel).await, 100.0, "°C")];
     for (units, value, unit) in [
@@ -52,9 +50,7 @@ async fn each_session_is_told_in_its_units() {
 
 #[tokio::test]
 async fn units_hold_for_the_session_whatever_it_subscribes_to() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = listen_in(&admin, json!("imperial"), "/measurements/*").await;
     session.subscribe(&format!("/measurements/{device}")).await;
     session.subscribe("/alarms/*").await;
@@ -77,8 +73,7 @@ async fn units_hold_for_the_session_whatever_it_subscribes_to() {
 
 #[tokio::test]
 async fn other_systems_of_units_are_refused() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for units in [json!("nautical"), json!(""), json!(5), json!({}), json!(["metric"]), json!(true)] {
         let reply = admin.handshake(json!({"ext": {"systemOfUnits": units}})).await;

@@ -64,9 +64,7 @@ async fn session_of_a_vanished_client_ends_after_the_interval() {
 
 #[tokio::test]
 async fn client_that_comes_back_on_a_new_connection_goes_on() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     let gone = hold(&server, &admin, &session).await;
 
@@ -80,8 +78,7 @@ async fn client_that_comes_back_on_a_new_connection_goes_on() {
 
 #[tokio::test]
 async fn connections_that_say_nothing_or_nonsense_harm_nobody() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let mut silent = Vec::new();
     for text in [
         "",

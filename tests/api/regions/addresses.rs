@@ -7,8 +7,7 @@ use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, alarm_of, eventua
 
 #[tokio::test]
 async fn regional_address_means_the_tenant_behind_the_region_and_stays_in_links() {
-    let server = two_tenants(|_| {}).await;
-    let admin = server.admin();
+    let (_server, admin) = two_tenants(|_| {}).await.with_admin();
 
     for host in
         ["jp.plant7.example.com", "us.plant7.example.com", "uk.plant7.example.com:8443", "plant7.example.com"]
@@ -77,8 +76,7 @@ async fn tenant_id_as_label_with_a_bare_user_name_is_403_behind_a_region_too() {
 
 #[tokio::test]
 async fn remembered_caller_is_one_of_its_host() {
-    let server = two_tenants(|_| {}).await;
-    let admin = server.admin();
+    let (_server, admin) = two_tenants(|_| {}).await.with_admin();
 
     for _ in 0..3 {
         for (host, tenant) in [
@@ -94,8 +92,7 @@ async fn remembered_caller_is_one_of_its_host() {
 
 #[tokio::test]
 async fn regional_address_follows_a_tenant_that_changes_its_domain() {
-    let server = two_tenants(|_| {}).await;
-    let admin = server.admin();
+    let (server, admin) = two_tenants(|_| {}).await.with_admin();
     let host = ("Host", "jp.plant7.example.com");
     assert_eq!(sees(&admin, &[host]).await.1, "in t7");
 

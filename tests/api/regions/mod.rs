@@ -7,9 +7,7 @@ mod proxies;
 use platform::config::Settings;
 use serde_json::json;
 
-use crate::harness::{ADMIN_PASSWORD, Caller, Request, TestDatabase, TestServer};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use crate::harness::{ADMIN_PASSWORD, Caller, OBJECTS, Request, TestDatabase, TestServer};
 
 /// A server that knows a tenant `t7` with the domain `plant7.example.com`, and one object in each tenant.
 async fn two_tenants(change: impl FnOnce(&mut Settings)) -> TestServer {

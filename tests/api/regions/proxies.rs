@@ -16,8 +16,7 @@ async fn what_a_stranger_forwards_changes_neither_tenant_nor_links() {
 
 #[tokio::test]
 async fn what_a_trusted_proxy_forwards_decides_tenant_and_links() {
-    let server = two_tenants(behind_a_proxy).await;
-    let admin = server.admin();
+    let (server, admin) = two_tenants(behind_a_proxy).await.with_admin();
 
     for (proto, scheme) in
         [("https", "https"), ("HTTPS", "https"), ("http", "http"), ("ws", "http"), ("", "http")]
@@ -36,8 +35,7 @@ async fn what_a_trusted_proxy_forwards_decides_tenant_and_links() {
 
 #[tokio::test]
 async fn of_several_values_the_one_of_the_nearest_proxy_counts() {
-    let server = two_tenants(behind_a_proxy).await;
-    let admin = server.admin();
+    let (_server, admin) = two_tenants(behind_a_proxy).await.with_admin();
 
     let one_line =
         [("X-Forwarded-Host", "evil.example.org, plant7.example.com"), ("X-Forwarded-Proto", "http,https")];
@@ -49,8 +47,7 @@ async fn of_several_values_the_one_of_the_nearest_proxy_counts() {
 
 #[tokio::test]
 async fn forwarded_host_may_have_a_port_or_be_an_address() {
-    let server = two_tenants(behind_a_proxy).await;
-    let admin = server.admin();
+    let (_server, admin) = two_tenants(behind_a_proxy).await.with_admin();
 
     for (host, tenant) in [
         ("plant7.example.com:8443", "t7"),
@@ -65,8 +62,7 @@ async fn forwarded_host_may_have_a_port_or_be_an_address() {
 
 #[tokio::test]
 async fn forwarded_junk_counts_as_not_forwarded() {
-    let server = two_tenants(behind_a_proxy).await;
-    let admin = server.admin();
+    let (_server, admin) = two_tenants(behind_a_proxy).await.with_admin();
     let long = "a".repeat(300);
 
     for junk in [
@@ -101,8 +97,7 @@ async fn forwarded_port_is_not_read() {
 
 #[tokio::test]
 async fn location_and_notifications_start_with_the_forwarded_address() {
-    let server = two_tenants(behind_a_proxy).await;
-    let admin = server.admin();
+    let (_server, admin) = two_tenants(behind_a_proxy).await.with_admin();
     let session = admin.listen("/managedobjects/*").await;
 
     let request = admin.request("POST", OBJECTS).header("X-Forwarded-Host", "things.example.com");

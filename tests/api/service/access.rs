@@ -3,15 +3,13 @@
 use serde_json::json;
 
 use super::{Behind, create_microservice, route};
-use crate::harness::{ADMIN_PASSWORD, Caller, RawConnection, TestDatabase, TestServer, eventually};
+use crate::harness::{ADMIN_PASSWORD, Caller, RawConnection, TestServer, eventually};
 
 const PATH: &str = "/service/rules/x";
 
 /// A server with a second tenant, which does not use the microservice of `main` yet.
 async fn with_other_tenant() -> (Behind, Caller) {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("plant7", "plant7.example.com").await;
-    let behind = Behind::of(TestServer::start_on(&database, |_| {}).await).await;
+    let behind = Behind::of(TestServer::start_with_tenant("plant7", "plant7.example.com").await).await;
     let other = behind.server.caller("plant7/admin", ADMIN_PASSWORD);
     (behind, other)
 }
@@ -143,8 +141,7 @@ async fn rows_of_the_csv_protocol_may_not_call() {
     let behind = Behind::start().await;
     let admin = behind.server.admin();
     let rows = "10,100,GET,/service/rules/x,,,,,";
-    let register = admin.request("POST", "/s").header("X-Id", "mine").body(rows).send().await;
-    assert_eq!(register.status, 200, "{}", register.text);
+    admin.request("POST", "/s").header("X-Id", "mine").body(rows).send().await.expect(200);
 
     let answer = admin.request("POST", "/s").header("X-Id", "mine").body("100").send().await;
 

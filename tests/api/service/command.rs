@@ -47,8 +47,7 @@ async fn only_microservices_are_routed() {
 
 #[tokio::test]
 async fn name_that_is_the_id_of_another_one_must_be_said_otherwise() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let first = create_microservice(&admin, "rules").await;
     let second = create_microservice(&admin, &first).await;
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Behind, field, lines};
-use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer};
+use crate::harness::{ADMIN_PASSWORD, TestServer};
 
 #[tokio::test]
 async fn service_is_told_who_asks() {
@@ -206,9 +206,7 @@ async fn which_pages_may_read_answers_is_said_by_the_platform() {
 
 #[tokio::test]
 async fn user_of_another_tenant_is_told_as_one() {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("plant7", "plant7.example.com").await;
-    let behind = Behind::of(TestServer::start_on(&database, |_| {}).await).await;
+    let behind = Behind::of(TestServer::start_with_tenant("plant7", "plant7.example.com").await).await;
     super::access::subscribe(&behind, "plant7").await;
 
     let other = behind.server.caller("plant7/admin", ADMIN_PASSWORD);

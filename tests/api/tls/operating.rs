@@ -8,9 +8,7 @@ use super::certificates::Certificates;
 use crate::harness::{Program, TestDatabase, eventually};
 
 fn command(database: &Arc<TestDatabase>, variables: &[(&str, &str)]) -> std::process::Command {
-    let mut command = Program::command(database.data_dir(), &[]);
-    command.env("PLATFORM_DATABASE_URL", database.url());
-    command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
+    let mut command = Program::command_on(database, database.data_dir());
     command.envs(variables.iter().copied());
     command
 }

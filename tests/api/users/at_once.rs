@@ -90,8 +90,7 @@ async fn membership_and_device_permissions_count_for_the_next_request() {
     let device = admin.create_device("pump").await;
     let _load = Load::of(&joe);
     let change = async |permissions| {
-        let answer = admin.put(&format!("{USERS}/joe"), &json!({"devicePermissions": permissions})).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
+        admin.put(&format!("{USERS}/joe"), &json!({"devicePermissions": permissions})).await.expect(200);
     };
 
     let give = async || change(json!({&device: ["ALARM:*:READ"]})).await;
@@ -109,8 +108,7 @@ async fn disabled_user_is_refused_from_the_next_request_on() {
     let (admin, joe) = (server.admin(), server.user_with("joe", &["ROLE_ALARM_READ"]).await);
     let _load = Load::of(&joe);
     let set = async |enabled: bool| {
-        let answer = admin.put(&format!("{USERS}/joe"), &json!({"enabled": enabled})).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
+        admin.put(&format!("{USERS}/joe"), &json!({"enabled": enabled})).await.expect(200);
     };
 
     in_turn(
@@ -131,8 +129,7 @@ async fn password_counts_for_the_next_request() {
     let new = server.caller("joe", "new-secret");
     let _load = (Load::of(&old), Load::of(&new));
     let set = async |password: &str| {
-        let answer = admin.put(&format!("{USERS}/joe"), &json!({"password": password})).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
+        admin.put(&format!("{USERS}/joe"), &json!({"password": password})).await.expect(200);
     };
 
     for round in 0..25 {
@@ -163,8 +160,7 @@ async fn suspended_tenant_is_refused_from_the_next_request_on() {
     let _load = Load::of(&boss);
     let operator = management(&server);
     let set = async |status: &str| {
-        let answer = operator.put("/tenant/tenants/t7", &json!({"status": status})).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
+        operator.put("/tenant/tenants/t7", &json!({"status": status})).await.expect(200);
     };
 
     in_turn(
@@ -203,12 +199,10 @@ async fn new_tenant_is_known_by_its_host_from_the_next_request_on() {
 
 #[tokio::test]
 async fn origins_a_tenant_allows_count_for_the_next_request() {
-    let server = server().await;
-    let admin = server.admin();
+    let (_server, admin) = server().await.with_admin();
     let allow = async |origins: &str| {
         let value = json!({"value": origins});
-        let answer = admin.put("/tenant/options/access.control/allow.origin", &value).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
+        admin.put("/tenant/options/access.control/allow.origin", &value).await.expect(200);
     };
     allow("https://a.example.org").await;
     for round in 0..30 {

@@ -13,8 +13,7 @@ fn record(kind: &str, attribute: &str, value_type: &str, previous: Value, new: V
 
 #[tokio::test]
 async fn roles_groups_and_device_permissions_of_a_user_are_audited() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     server.user_with("joe", &["ROLE_EVENT_READ"]).await;
 
     super::assign(&admin, "joe", "ROLE_ALARM_READ").await;
@@ -36,8 +35,7 @@ async fn roles_groups_and_device_permissions_of_a_user_are_audited() {
 
 #[tokio::test]
 async fn roles_and_device_permissions_of_a_group_are_audited() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = admin.create("/user/main/groups", &json!({"name": "g"})).await["id"].to_string();
     let path = format!("/user/main/groups/{id}");
 
@@ -56,8 +54,7 @@ async fn roles_and_device_permissions_of_a_group_are_audited() {
 
 #[tokio::test]
 async fn other_and_idle_changes_are_not_audited() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     create(&admin, "joe").await;
     let path = format!("{USERS}/joe");
 

@@ -35,8 +35,7 @@ async fn bodies_of_wrong_form_are_400_or_422_and_create_nothing() {
         (r#"{"userName":"joe","password":"secret-1","owner":"nobody"}"#, 422),
         (r#"{"userName":"joe","password":"secret-1","owner":"joe"}"#, 422),
     ] {
-        let answer = server.admin().request("POST", USERS).body(body).send().await;
-        assert_eq!(answer.status, status, "{body}: {}", answer.text);
+        server.admin().request("POST", USERS).body(body).send().await.expect(status);
     }
     assert_eq!(server.database().query("SELECT 1 FROM users WHERE name = 'joe'", &[]).await.len(), 0);
 }
@@ -46,8 +45,8 @@ async fn refused_password_is_not_repeated() {
     let server = TestServer::start().await;
 
     for password in [json!("pq"), json!(424_242_424_242_i64), json!(["pqpqpqpq"]), json!("pq".repeat(20))] {
-        let answer = server.admin().post(USERS, &json!({"userName": "joe", "password": password})).await;
-        assert_eq!(answer.status, 422);
+        let answer =
+            server.admin().post(USERS, &json!({"userName": "joe", "password": password})).await.expect(422);
         assert!(!answer.text.contains("4242") && !answer.text.contains("pq"), "{}", answer.text);
     }
 }
@@ -64,8 +63,7 @@ async fn names_in_paths_that_nobody_can_have_are_404() {
             format!("{USERS}/{name}/roles"),
             format!("{USERS}/{name}/groups"),
         ] {
-            let answer = server.admin().get(&path).await;
-            assert_eq!(answer.status, 404, "{path}: {}", answer.text);
+            server.admin().get(&path).await.expect(404);
         }
         for path in [format!("{USERS}/{name}"), format!("/user/main/groups/1/users/{name}")] {
             assert_eq!(server.admin().delete(&path).await.status, 404, "{path}");
@@ -77,8 +75,7 @@ async fn names_in_paths_that_nobody_can_have_are_404() {
 
 #[tokio::test]
 async fn name_of_1000_characters_works_everywhere_and_1001_are_422() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let longest = "x".repeat(1000);
 
     let user = super::create(&admin, &longest).await;
@@ -91,8 +88,7 @@ async fn name_of_1000_characters_works_everywhere_and_1001_are_422() {
     assert_eq!(server.caller(&longest, "secret-2").get("/alarm/alarms").await.status, 200);
     assert_eq!(admin.delete(link).await.status, 204);
 
-    let over = admin.post(USERS, &json!({"userName": "x".repeat(1001), "password": "secret-1"})).await;
-    assert_eq!(over.status, 422);
+    admin.post(USERS, &json!({"userName": "x".repeat(1001), "password": "secret-1"})).await.expect(422);
 }
 
 #[tokio::test]
@@ -101,9 +97,7 @@ async fn many_device_permissions_are_bounded() {
     let entries: Vec<_> = (0..10_001).map(|n| format!("ALARM:f{n}:READ")).collect();
 
     let body = json!({"userName": "joe", "password": "secret-1", "devicePermissions": {"1": entries}});
-    let answer = server.admin().post(USERS, &body).await;
-
-    assert_eq!(answer.status, 422, "{}", answer.text);
+    server.admin().post(USERS, &body).await.expect(422);
 }
 
 #[tokio::test]
@@ -121,13 +115,11 @@ async fn members_of_wrong_form_are_422() {
         r#"{"user":{"self":"http://x/user/main/users/%00"}}"#,
         r#"{"user":{"self":""}}"#,
     ] {
-        let answer = server.admin().request("POST", "/user/main/groups/3/users").body(body).send().await;
-        assert_eq!(answer.status, 422, "{body}: {}", answer.text);
+        server.admin().request("POST", "/user/main/groups/3/users").body(body).send().await.expect(422);
     }
     for body in ["{}", r#"{"role":7}"#, r#"{"role":{"id":"ROLE_KING"}}"#, r#"{"role":{"self":"x"}}"#] {
         for path in [format!("{USERS}/joe/roles"), "/user/main/groups/3/roles".into()] {
-            let answer = server.admin().request("POST", &path).body(body).send().await;
-            assert_eq!(answer.status, 422, "{path} {body}: {}", answer.text);
+            server.admin().request("POST", &path).body(body).send().await.expect(422);
         }
     }
 }

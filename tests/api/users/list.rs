@@ -53,8 +53,7 @@ async fn groups_hold_users_that_are_in_at_least_one() {
 
 #[tokio::test]
 async fn owner_selects_sub_users_and_their_number_is_told_on_request() {
-    let server = with_users(&["boss"]).await;
-    let admin = server.admin();
+    let (server, admin) = with_users(&["boss"]).await.with_admin();
     for name in ["sub1", "sub2"] {
         admin.create(USERS, &json!({"userName": name, "password": "secret-1", "owner": "boss"})).await;
     }
@@ -131,8 +130,7 @@ async fn wrong_parameters_are_422_and_unknown_ones_ignored() {
         "username=%00",
         "owner=%00",
     ] {
-        let answer = server.admin().get(&format!("{USERS}?{query}")).await;
-        assert_eq!(answer.status, 422, "{query}: {}", answer.text);
+        server.admin().get(&format!("{USERS}?{query}")).await.expect(422);
     }
     for query in
         ["unknown=1", "after=junk", "currentPage=2&after=2_0_7", "currentPage=2&after=2_n_%00x", "groups="]

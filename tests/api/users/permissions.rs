@@ -48,11 +48,9 @@ async fn reading_needs_the_read_role_and_writing_the_admin_role() {
     ] {
         let path = format!("/user/main/{path}");
         for caller in [&reader, &nobody] {
-            let answer = caller.request(method, &path).body(body).send().await;
-            assert_eq!(answer.status, 403, "{method} {path}: {}", answer.text);
+            caller.request(method, &path).body(body).send().await.expect(403);
         }
-        let answer = writer.request(method, &path).body(body).send().await;
-        assert_eq!(answer.status, status, "{method} {path}: {}", answer.text);
+        writer.request(method, &path).body(body).send().await.expect(status);
     }
 }
 
@@ -111,8 +109,7 @@ async fn malformed_device_permissions_are_422() {
         json!({"a": []}),
     ] {
         for path in [&*format!("{USERS}/joe"), "/user/main/groups/3"] {
-            let answer = server.admin().put(path, &json!({"devicePermissions": wrong})).await;
-            assert_eq!(answer.status, 422, "{path} {wrong}: {}", answer.text);
+            let answer = server.admin().put(path, &json!({"devicePermissions": wrong})).await.expect(422);
             assert!(answer.message().contains("devicePermissions"), "{}", answer.message());
         }
     }

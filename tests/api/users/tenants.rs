@@ -2,12 +2,10 @@
 
 use serde_json::json;
 
-use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, ids};
+use crate::harness::{ADMIN_PASSWORD, TestServer, ids};
 
 async fn two_tenants() -> TestServer {
-    let database = TestDatabase::create().await;
-    database.insert_tenant("t7", "plant7.example.com").await;
-    TestServer::start_on(&database, |_| {}).await
+    TestServer::start_with_tenant("t7", "plant7.example.com").await
 }
 
 #[tokio::test]

@@ -14,9 +14,7 @@ fn kind(message: &Value) -> &str {
 
 #[tokio::test]
 async fn notifications_go_out_at_once_without_a_connect() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (mut socket, _) = Socket::listen(&admin, &format!("/alarms/{device}")).await;
 
     let alarm = admin.raise_alarm(&device, "hot").await;
@@ -28,9 +26,7 @@ async fn notifications_go_out_at_once_without_a_connect() {
 
 #[tokio::test]
 async fn pending_connect_is_only_the_heartbeat() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
 
     let mut first = connect(&client);
@@ -47,9 +43,7 @@ async fn pending_connect_is_only_the_heartbeat() {
 
 #[tokio::test]
 async fn hundreds_of_notifications_come_in_order() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (mut socket, _) = Socket::listen(&admin, "/alarms/*").await;
 
     let posting = tokio::spawn(async move {
@@ -67,9 +61,7 @@ async fn hundreds_of_notifications_come_in_order() {
 
 #[tokio::test]
 async fn session_that_began_by_post_goes_on_over_a_websocket() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     admin.raise_alarm(&device, "before").await;
     let mut socket = Socket::open(&admin, REALTIME).await;
@@ -84,9 +76,7 @@ async fn session_that_began_by_post_goes_on_over_a_websocket() {
 
 #[tokio::test]
 async fn new_socket_with_the_old_client_id_gets_what_came_meanwhile() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (socket, client) = Socket::listen(&admin, "/alarms/*").await;
     drop(socket);
     admin.raise_alarm(&device, "meanwhile").await;
@@ -99,9 +89,7 @@ async fn new_socket_with_the_old_client_id_gets_what_came_meanwhile() {
 
 #[tokio::test]
 async fn newer_socket_takes_over_from_an_open_one() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (mut old, client) = Socket::listen(&admin, "/alarms/*").await;
     let mut new = Socket::open(&admin, REALTIME).await;
 
@@ -114,9 +102,7 @@ async fn newer_socket_takes_over_from_an_open_one() {
 
 #[tokio::test]
 async fn session_that_began_over_a_websocket_goes_on_by_long_polling() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (socket, client) = Socket::listen(&admin, "/alarms/*").await;
     drop(socket);
     let session = admin.resume(&client);
@@ -129,9 +115,7 @@ async fn session_that_began_over_a_websocket_goes_on_by_long_polling() {
 
 #[tokio::test]
 async fn long_poll_beside_an_open_socket_gets_its_notifications() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
     let session = admin.resume(&client);
 
@@ -202,9 +186,7 @@ async fn handshakes_on_one_socket_leave_no_sessions_behind_that_live_or_double()
 
 #[tokio::test]
 async fn disconnect_of_one_session_answers_its_connect_and_leaves_the_socket_to_the_other() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (leaving, staying) = (admin.listen("/alarms/*").await, admin.listen("/alarms/*").await);
     let mut socket = Socket::open(&admin, REALTIME).await;
     for session in [&leaving, &staying] {
@@ -228,8 +210,7 @@ async fn disconnect_of_one_session_answers_its_connect_and_leaves_the_socket_to_
 
 #[tokio::test]
 async fn socket_is_open_for_a_new_handshake_after_a_disconnect() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (mut socket, client) = Socket::session(&admin).await;
     socket.ask(json!({"channel": "/meta/disconnect", "clientId": client})).await;
 
@@ -240,9 +221,7 @@ async fn socket_is_open_for_a_new_handshake_after_a_disconnect() {
 
 #[tokio::test]
 async fn acknowledging_session_is_served_by_connect_replies_over_a_socket() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let mut socket = Socket::open(&admin, REALTIME).await;
     let reply = socket.ask(handshake(json!({"ext": {"ack": true}}))).await;
     assert_eq!(reply["ext"], json!({"ack": true}));
@@ -273,9 +252,7 @@ async fn acknowledging_session_is_served_by_connect_replies_over_a_socket() {
 
 #[tokio::test]
 async fn batch_that_a_long_poll_lost_comes_at_once_with_the_connect_over_a_socket() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.session_with(json!({"ext": {"ack": true}})).await;
     session.subscribe("/alarms/*").await;
     admin.raise_alarm(&device, "lost").await;
@@ -291,9 +268,7 @@ async fn batch_that_a_long_poll_lost_comes_at_once_with_the_connect_over_a_socke
 
 #[tokio::test]
 async fn long_poll_takes_over_from_a_socket_whose_peer_is_gone_without_a_word() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     // Nobody reads this socket any more, and nobody closes it.
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
     socket.send(json!([connect(&client)]).to_string()).await;
@@ -310,8 +285,7 @@ async fn long_poll_takes_over_from_a_socket_whose_peer_is_gone_without_a_word() 
 
 #[tokio::test]
 async fn disconnect_over_a_websocket_ends_the_session() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (mut socket, client) = Socket::session(&admin).await;
 
     let reply = socket.ask(json!({"id": 4, "channel": "/meta/disconnect", "clientId": client})).await;
@@ -323,8 +297,7 @@ async fn disconnect_over_a_websocket_ends_the_session() {
 
 #[tokio::test]
 async fn connect_among_other_messages_is_answered_at_once_and_they_are_too() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (mut socket, client) = Socket::session(&admin).await;
 
     let messages =
@@ -339,9 +312,7 @@ async fn connect_among_other_messages_is_answered_at_once_and_they_are_too() {
 
 #[tokio::test]
 async fn several_sessions_share_one_socket() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (alarms, objects) = (admin.listen("/alarms/*").await, admin.listen("/managedobjects/*").await);
     let mut socket = Socket::open(&admin, REALTIME).await;
     socket.send(json!([connect(&alarms.client), connect(&objects.client)]).to_string()).await;

@@ -37,7 +37,7 @@ pub use postgres::TestDatabase;
 pub use private_postgres::PrivatePostgres;
 pub use program::{Program, run, scratch};
 pub use raw::RawConnection;
-pub use rest::{Caller, MEDIA, Request, Response, alarm_of, event_of, measurement_of, token};
+pub use rest::{Caller, MEDIA, OBJECTS, Request, Response, alarm_of, event_of, measurement_of, token};
 pub use server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer};
 pub use websocket::{Socket, connect, handshake, subscribe};
 

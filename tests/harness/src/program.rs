@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tempfile::TempDir;
 
+use super::postgres::TestDatabase;
+
 /// The longest time of a first start, with a database to create, on a slow machine.
 const START: Duration = Duration::from_secs(60);
 
@@ -47,6 +49,14 @@ impl Program {
             }
         }
         command.env("PLATFORM_DATA_DIR", data_dir.join("data")).env("PLATFORM_LISTEN", "127.0.0.1:0");
+        command
+    }
+
+    /// Returns the command `platform` on a database that is there already, so that it survives the process.
+    pub fn command_on(database: &TestDatabase, data_dir: &Path) -> Command {
+        let mut command = Self::command(data_dir, &[]);
+        command.env("PLATFORM_DATABASE_URL", database.url());
+        command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
         command
     }
 
@@ -88,6 +98,13 @@ impl Program {
     /// Returns its process id.
     pub fn pid(&self) -> i32 {
         self.child.id().try_into().unwrap()
+    }
+
+    /// Returns its peak memory in kB; `None` where the system does not report it.
+    pub fn peak_memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        line.split_whitespace().next()?.parse().ok()
     }
 
     /// Sends a signal.

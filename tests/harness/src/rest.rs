@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use super::PATIENCE;
 
+/// The collection of managed objects.
+pub const OBJECTS: &str = "/inventory/managedObjects";
+
 /// The prefix of every media type.
 pub const MEDIA: &str = "application/vnd.example.platform.";
 
@@ -68,9 +71,7 @@ impl Caller {
 
     /// Sends GET for something that exists, and returns it.
     pub async fn read(&self, path: &str) -> Value {
-        let answer = self.get(path).await;
-        assert_eq!(answer.status, 200, "GET {path}: {}", answer.text);
-        answer.json()
+        self.get(path).await.expect(200).json()
     }
 
     /// Sends POST with JSON, and requests the created object.
@@ -90,15 +91,12 @@ impl Caller {
 
     /// Sends POST that must create something; returns that.
     pub async fn create(&self, path: &str, body: &Value) -> Value {
-        let answer = self.post(path, body).await;
-        assert_eq!(answer.status, 201, "POST {path} {body}: {}", answer.text);
-        answer.json()
+        self.post(path, body).await.expect(201).json()
     }
 
     /// Creates a managed object; returns its id.
     pub async fn create_device(&self, name: &str) -> String {
-        let device =
-            self.create("/inventory/managedObjects", &json!({"name": name, "plat_IsDevice": {}})).await;
+        let device = self.create(OBJECTS, &json!({"name": name, "plat_IsDevice": {}})).await;
         device["id"].as_str().unwrap().to_owned()
     }
 
@@ -182,21 +180,40 @@ impl Request {
 
     /// Sends the request and waits for the complete response; `None` when the server disconnects meanwhile.
     pub async fn try_send(self) -> Option<Response> {
-        let response = self.0.timeout(2 * PATIENCE).send().await.ok()?;
+        let (request, response) = self.exchange().await;
+        let response = response.ok()?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Some(Response { status, headers, text: response.text().await.ok()? })
+        Some(Response { request, status, headers, text: response.text().await.ok()? })
     }
 
     /// Sends the request and waits for the complete response.
     pub async fn send(self) -> Response {
-        let response = self.0.timeout(2 * PATIENCE).send().await.unwrap();
-        Response::of(response).await
+        let (request, response) = self.exchange().await;
+        Response { request, ..Response::of(response.unwrap()).await }
     }
+
+    /// Sends the request; returns what a failed test shows of it, and the head of the response.
+    async fn exchange(self) -> (String, reqwest::Result<reqwest::Response>) {
+        let (client, request) = self.0.timeout(2 * PATIENCE).build_split();
+        let request = request.unwrap();
+        (shown(&request), client.execute(request).await)
+    }
+}
+
+/// Returns method, URL, headers without the credentials, and the beginning of the body.
+fn shown(request: &reqwest::Request) -> String {
+    let mut headers = request.headers().clone();
+    headers.remove("Authorization");
+    let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
+    let body = String::from_utf8_lossy(&body[..body.len().min(500)]);
+    format!("{} {} {headers:?} {body}", request.method(), request.url())
 }
 
 /// A response.
 #[derive(Debug)]
 pub struct Response {
+    /// The request, for the message of a failed test.
+    request: String,
     pub status: u16,
     pub text: String,
     headers: HeaderMap,
@@ -206,8 +223,9 @@ impl Response {
     /// Reads a response to its end.
     pub async fn of(response: reqwest::Response) -> Self {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let request = response.url().to_string();
         let body = super::soon("the end of an answer", response.bytes()).await.unwrap();
-        Self { status, headers, text: String::from_utf8(body.into()).unwrap() }
+        Self { request, status, headers, text: String::from_utf8(body.into()).unwrap() }
     }
 
     /// Parses the text of a response; its body must not be chunked.
@@ -218,7 +236,23 @@ impl Response {
         let fields = fields.lines().map(|field| field.split_once(": ").unwrap());
         let headers =
             fields.map(|(name, value)| (name.parse::<HeaderName>().unwrap(), value.parse().unwrap()));
-        Self { status, headers: headers.collect(), text: body.to_owned() }
+        Self { request: String::new(), status, headers: headers.collect(), text: body.to_owned() }
+    }
+
+    /// Returns this response if its status is this one; else the test fails and shows the request and the response.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}: {}", self.request, self.text);
+        self
+    }
+
+    /// Returns this response if its status and the member `error` of its body are these; else the test fails and shows the
+    /// request and the response.
+    #[track_caller]
+    pub fn expect_error(self, status: u16, error: &str) -> Self {
+        let response = self.expect(status);
+        assert_eq!(response.error(), error, "{}: {}", response.request, response.text);
+        response
     }
 
     /// Returns a header, if it is present.

@@ -9,8 +9,10 @@ use platform::config::Settings;
 use platform::prerequisites::Prerequisites;
 use platform::server::Server;
 use platform_store::{Database, Room};
+use serde_json::json;
 use tokio::sync::{Mutex, oneshot};
 
+use super::operations::create_agent;
 use super::postgres::TestDatabase;
 use super::rest::Caller;
 
@@ -81,6 +83,19 @@ impl TestServer {
         Self::start_on(&TestDatabase::create().await, change).await
     }
 
+    /// Starts a server with the defaults, on its own database, which has a tenant with this id and domain besides `main`.
+    pub async fn start_with_tenant(id: &str, domain: &str) -> Self {
+        let database = TestDatabase::create().await;
+        database.insert_tenant(id, domain).await;
+        Self::start_on(&database, |_| {}).await
+    }
+
+    /// Starts two servers with the defaults on one database, which no other test uses.
+    pub async fn start_two() -> [Self; 2] {
+        let database = TestDatabase::create().await;
+        [Self::start_on(&database, |_| {}).await, Self::start_on(&database, |_| {}).await]
+    }
+
     /// Starts a server on this database; several servers may share one.
     pub async fn start_on(database: &Arc<TestDatabase>, change: impl FnOnce(&mut Settings)) -> Self {
         let started = Self::try_start_on(database, change);
@@ -130,6 +145,26 @@ impl TestServer {
         self.caller("admin", ADMIN_PASSWORD)
     }
 
+    /// Returns this server and its [`admin`](Self::admin).
+    pub fn with_admin(self) -> (Self, Caller) {
+        let admin = self.admin();
+        (self, admin)
+    }
+
+    /// Returns this server, its [`admin`](Self::admin), and the id of a new device with this name.
+    pub async fn with_device(self, name: &str) -> (Self, Caller, String) {
+        let admin = self.admin();
+        let device = admin.create_device(name).await;
+        (self, admin, device)
+    }
+
+    /// Returns this server, its [`admin`](Self::admin), and the id of a new device with this name that runs an agent.
+    pub async fn with_agent(self, name: &str) -> (Self, Caller, String) {
+        let admin = self.admin();
+        let agent = create_agent(&admin, name).await;
+        (self, admin, agent)
+    }
+
     /// Returns a client with these credentials; a user without a tenant is one of the test's tenant.
     pub fn caller(&self, user: &str, password: &str) -> Caller {
         let elsewhere = self.tenant != "main" && !user.contains('/');
@@ -146,6 +181,15 @@ impl TestServer {
     pub async fn user_with(&self, name: &str, roles: &[&str]) -> Caller {
         self.database.insert_user_of(&self.tenant, name, roles).await;
         self.caller(name, ADMIN_PASSWORD)
+    }
+
+    /// Creates a user of the test's tenant without roles, with these device permissions on this object.
+    pub async fn user_permitted(&self, name: &str, object: &str, entries: &[&str]) -> Caller {
+        let caller = self.user_with(name, &[]).await;
+        let permissions = json!({object: entries}).to_string();
+        let update = "UPDATE users SET device_permissions = $3::text::json WHERE tenant = $1 AND name = $2";
+        assert_eq!(self.database.execute(update, &[&self.tenant, &name, &permissions]).await, 1);
+        caller
     }
 
     /// Creates a registered device of the test's tenant: a member of the group `devices` with this serial.

@@ -116,9 +116,7 @@ async fn unsubscribing_from_nothing_is_no_error_and_from_no_channel_is_one() {
 
 #[tokio::test]
 async fn further_arguments_of_80_and_83_are_ignored() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     register(&admin, "types", TYPES).await;
     let handshake = rows_to(&admin, REALTIME, Some("types"), "80,a,\"b\",,c");
     let client = text_of(handshake.send().await).trim_end().to_owned();
@@ -132,9 +130,7 @@ async fn further_arguments_of_80_and_83_are_ignored() {
 
 #[tokio::test]
 async fn client_id_of_another_user_is_unknown() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     register(&admin, "types", TYPES).await;
     let client = RowClient::listen(&admin, "types", "/alarms/*").await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
@@ -160,8 +156,7 @@ async fn body_over_the_limit_is_413_and_wrong_credentials_are_401() {
     let large = rows_to(&server.admin(), REALTIME, None, &"\n".repeat(2049)).send().await;
     assert_eq!((large.status, large.json()["error"].is_string()), (413, true));
     for caller in [server.stranger(), server.caller("admin", "wrong-secret")] {
-        let answer = rows_to(&caller, REALTIME, None, "80").send().await;
-        assert_eq!((answer.status, &*answer.error()), (401, "security/Unauthorized"));
+        rows_to(&caller, REALTIME, None, "80").send().await.expect_error(401, "security/Unauthorized");
     }
     let bootstrap = server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD);
     assert_eq!(rows_to(&bootstrap, REALTIME, None, "80").send().await.status, 403);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{send_to, text_of};
-use crate::harness::operations::{AGENTS, create_agent, create_below};
+use crate::harness::operations::{AGENTS, create_below};
 use crate::harness::{Caller, REALTIME, Request, Response, TestServer, measurement_of, soon};
 
 /// A client that speaks rows, with the name of its session.
@@ -116,9 +116,7 @@ const TYPES: &str = "11,200,,$.type,$.type";
 
 #[tokio::test]
 async fn life_of_a_session() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     register(&admin, "alarms", "11,200,,$.severity,$.type,$.severity,$.source.id").await;
 
     let client = RowClient::start(&admin, REALTIME, Some("alarms")).await;
@@ -141,9 +139,7 @@ async fn life_of_a_session() {
 
 #[tokio::test]
 async fn every_resource_is_told_by_its_object_on_exact_channels_and_wildcards() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = create_agent(&admin, "pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_agent("pump").await;
     let templates = "11,201,,$.severity,$.type\n11,202,$,$.env,$.env.t.value,$.env.t.unit\n11,203,,$.acme,$.name\n\
         11,204,,$.plat_Restart,$.status,$.deviceId\n11,205,,$.text,$.text";
     register(&admin, "all", templates).await;
@@ -178,9 +174,7 @@ async fn every_resource_is_told_by_its_object_on_exact_channels_and_wildcards() 
 
 #[tokio::test]
 async fn agent_is_given_the_operation_itself() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let agent = create_agent(&admin, "gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let child = create_below(&admin, &agent, "sensor").await;
     register(&admin, "agent", "11,500,,$.plat_Restart,$.id,$.deviceId,$.deviceName,$.plat_Restart").await;
     let client = RowClient::start(&admin, AGENTS, Some("agent")).await;
@@ -195,9 +189,7 @@ async fn agent_is_given_the_operation_itself() {
 
 #[tokio::test]
 async fn deletion_is_told_by_the_id() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let event = admin.create_event(&device, "opened").await;
     register(&admin, "ids", "11,200,,,$.id\n11,201,,$.type,$.type").await;
     let client = RowClient::listen(&admin, "ids", "/events/*").await;
@@ -253,9 +245,7 @@ async fn connect_whose_time_is_over_is_answered_with_advice() {
 
 #[tokio::test]
 async fn what_no_template_matches_is_dropped_and_does_not_end_the_connect() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     register(&admin, "acme", "11,200,,$.acme,$.type,$.acme").await;
     let client = RowClient::listen(&admin, "acme", "/alarms/*").await;
 
@@ -294,9 +284,7 @@ async fn what_no_template_matches_does_not_lengthen_the_connect() {
 
 #[tokio::test]
 async fn what_came_between_two_connects_waits_in_order() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     register(&admin, "types", TYPES).await;
     let client = RowClient::listen(&admin, "types", "/alarms/*").await;
     for n in 0..10 {

@@ -18,8 +18,7 @@ async fn listening(server: &TestServer) -> (Caller, String, RowClient) {
 
 #[tokio::test]
 async fn rows_are_told_by_the_x_id_or_by_the_content_type() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     register(&admin, "types", TYPES).await;
 
     for (header, value) in [
@@ -41,8 +40,7 @@ async fn rows_are_told_by_the_x_id_or_by_the_content_type() {
 
 #[tokio::test]
 async fn all_paths_are_served_and_the_old_ones_say_so() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (path, deprecated) in [
         ("/notification/realtime", None),

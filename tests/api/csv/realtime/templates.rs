@@ -19,9 +19,7 @@ async fn raise(caller: &Caller, device: &str, kind: &str, members: Value) {
 
 #[tokio::test]
 async fn further_sets_come_after_those_of_the_header_each_with_its_lines() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
     register(&admin, "main", "11,200,,$.main,$.type").await;
     register(&admin, "a,b", "11,300,,$.ab,$.severity\n11,301,,$.ab,$.ab").await;
     register(&admin, "last", "11,400,,$.last,$.text").await;
@@ -45,9 +43,7 @@ async fn further_sets_come_after_those_of_the_header_each_with_its_lines() {
 
 #[tokio::test]
 async fn unknown_x_id_is_answered_40_and_nothing_else_happens() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     register(&admin, "types", TYPES).await;
     let client = RowClient::start(&admin, REALTIME, Some("types")).await;
     let unnamed = RowClient { x_id: Some("unknown".into()), ..client.clone() };
@@ -67,9 +63,7 @@ async fn unknown_x_id_is_answered_40_and_nothing_else_happens() {
 
 #[tokio::test]
 async fn set_of_another_tenant_is_unknown() {
-    let database = crate::harness::TestDatabase::create().await;
-    database.insert_tenant("t7", "plant7.example.com").await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let server = TestServer::start_with_tenant("t7", "plant7.example.com").await;
     register(&server.admin(), "types", TYPES).await;
     let other = server.caller("t7/admin", crate::harness::ADMIN_PASSWORD);
 
@@ -80,9 +74,7 @@ async fn set_of_another_tenant_is_unknown() {
 
 #[tokio::test]
 async fn set_can_be_named_by_the_id_of_its_object() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let object = register(&admin, "types", TYPES).await;
     let client = RowClient::listen(&admin, &object, "/alarms/*").await;
 
@@ -104,9 +96,7 @@ async fn more_sets_than_a_session_takes_are_denied() {
 
 #[tokio::test]
 async fn sets_added_while_a_connect_is_held_count_for_it() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     register(&admin, "first", "11,200,,$.first,$.type").await;
     register(&admin, "second", "11,300,,,$.type").await;
     let client = RowClient::listen(&admin, "first", "/events/*").await;
@@ -122,9 +112,7 @@ async fn sets_added_while_a_connect_is_held_count_for_it() {
 
 #[tokio::test]
 async fn subscription_that_is_denied_adds_no_set() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     register(&admin, "types", TYPES).await;
     register(&admin, "other", "11,300,,,$.type").await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
@@ -139,9 +127,7 @@ async fn subscription_that_is_denied_adds_no_set() {
 
 #[tokio::test]
 async fn set_that_is_changed_or_deleted_while_a_connect_is_held_is_in_force_at_once() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let object = register(&admin, "types", TYPES).await;
     register(&admin, "other", "11,300,,$.other,$.other").await;
     let path = format!("/inventory/managedObjects/{object}");
@@ -173,8 +159,7 @@ async fn gateway_with_child(admin: &Caller, serial: &str) -> (String, String) {
 
 #[tokio::test]
 async fn without_an_x_id_operations_come_as_static_responses() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (gateway, child) = gateway_with_child(&admin, "s-1").await;
 
     for (path, x_id) in [(AGENTS, None), (AGENTS, Some("plat_Static"))] {
@@ -191,8 +176,7 @@ async fn without_an_x_id_operations_come_as_static_responses() {
 
 #[tokio::test]
 async fn static_responses_are_for_operations_that_wait_on_any_channel() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (_, child) = gateway_with_child(&admin, "s-1").await;
     register(&admin, "types", TYPES).await;
     let client = RowClient::start(&admin, REALTIME, Some("types")).await;
@@ -210,8 +194,7 @@ async fn static_responses_are_for_operations_that_wait_on_any_channel() {
 
 #[tokio::test]
 async fn notifications_wait_while_nothing_can_be_looked_up() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let (_, child) = gateway_with_child(&admin, "s-1").await;
     let client = RowClient::start(&admin, REALTIME, None).await;
     client.subscribe(&format!("/operations/{child}")).await;
@@ -227,9 +210,7 @@ async fn notifications_wait_while_nothing_can_be_looked_up() {
 
 #[tokio::test]
 async fn more_lines_than_one_answer_holds_come_with_the_next_ones() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let templates: String = (200..210).map(|id| format!("11,{id},,,$.type,$.blob\n")).collect();
     register(&admin, "large", &templates).await;
     let client = RowClient::listen(&admin, "large", "/alarms/*").await;
