@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::ledger::Audit;
 
 /// Everything a scenario measured; parts it does not measure are absent.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Report {
     /// The subcommand.
     pub(crate) scenario: &'static str,

@@ -26,19 +26,11 @@ fn report() -> Report {
         seconds: 2.0,
         clean: ledger.is_clean(),
         posts: Some(Posts::of(&responses, 2.0)),
-        ways: Vec::new(),
-        ratios: Vec::new(),
-        deliveries: None,
         memory: Memory::of(10, Some(1_048_576), Some(3_145_728), Some(3_355_443)),
         cpu: Some(Cpu::of(Some(0.5), 1.0, 2.0).per_delivery(40_000)),
         clients: Some(ClientFailures::default()),
         ledger: Some(ledger),
-        steps: Vec::new(),
-        rounds: Vec::new(),
-        facts: Vec::new(),
-        delays: Vec::new(),
-        reads: Vec::new(),
-        devices_left: 0,
+        ..Report::default()
     }
 }
 

@@ -176,22 +176,7 @@ impl Bench {
             scenario,
             target: self.target.authority().to_owned(),
             settings: serde_json::to_value(settings).unwrap_or_default(),
-            seconds: 0.0,
-            clean: false,
-            posts: None,
-            ways: Vec::new(),
-            ratios: Vec::new(),
-            deliveries: None,
-            memory: None,
-            cpu: None,
-            clients: None,
-            ledger: None,
-            steps: Vec::new(),
-            rounds: Vec::new(),
-            facts: Vec::new(),
-            delays: Vec::new(),
-            reads: Vec::new(),
-            devices_left: 0,
+            ..Report::default()
         }
     }
 }
