@@ -43,6 +43,7 @@ pub mod registry;
 pub mod server_key_hasher;
 pub mod session;
 mod small_map;
+mod tables;
 pub mod tenant;
 pub mod writes;
 

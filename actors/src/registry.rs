@@ -6,6 +6,8 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use actix::{Actor, Addr, WeakAddr};
 use parking_lot::RwLock;
 
+use crate::tables::shrink_if_sparse;
+
 /// The number of shards, so that look-ups of different keys rarely share a lock.
 const SHARDS: usize = 64;
 
@@ -91,9 +93,7 @@ impl<K: Eq + Hash, A: Actor, H: StoredAddress<A>, S: BuildHasher + Default> Regi
         if shard.get(key).and_then(H::running).as_ref() == Some(address) {
             shard.remove(key);
         }
-        if shard.capacity() > 64 && shard.len() < shard.capacity() / 4 {
-            shard.shrink_to_fit();
-        }
+        shrink_if_sparse(&mut shard);
     }
 
     fn shard(&self, key: &K) -> &Shard<K, H, S> {

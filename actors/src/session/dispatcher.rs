@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::server_key_hasher::ServerKeyHasher;
 use crate::session::{EndSession, SessionActor, SessionTask, SharedSession, WakeSession};
+use crate::tables::shrink_if_sparse;
 
 /// How many messages that await a reply a session's mailbox takes; this is the default of actix.
 const MAILBOX: usize = 16;
@@ -205,8 +206,6 @@ impl Handler<RemoveSession> for SessionDispatcher {
             self.wakes.remove(&(at, slot.number));
         }
         self.sessions.remove(&slot.number);
-        if self.sessions.capacity() > 64 && self.sessions.len() < self.sessions.capacity() / 4 {
-            self.sessions.shrink_to_fit();
-        }
+        shrink_if_sparse(&mut self.sessions);
     }
 }

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::server_key_hasher::ServerKeyHasher;
+use crate::tables::shrink_if_sparse;
 
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
@@ -53,9 +54,7 @@ impl Drop for FrameWriterRegistration {
         let removed = OF_THREAD.try_with(|writers| {
             let mut writers = writers.borrow_mut();
             let removed = writers.remove(&self.0.0);
-            if writers.capacity() > 64 && writers.len() < writers.capacity() / 4 {
-                writers.shrink_to_fit();
-            }
+            shrink_if_sparse(&mut writers);
             removed
         });
         drop(removed);
