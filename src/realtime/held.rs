@@ -10,7 +10,7 @@ use std::time::Duration;
 use actix::Addr;
 use platform_actors::hub::Notification;
 use platform_actors::session::{
-    Abandoned, ClientId, ConnectResponse, ResumeConnect, SessionActor, Writing, Written,
+    Abandoned, ClientId, ConnectResponse, LARGE, ResumeConnect, SessionActor, Writing, Written,
 };
 use platform_model::bayeux::Reply;
 use platform_model::bayeux::reply::Acknowledgement;
@@ -112,8 +112,6 @@ impl Held {
     }
 }
 
-/// Responses with more bytes than this may take their connection a while to write.
-pub(super) const LARGE: usize = 16 << 10;
 /// The initial capacity in bytes for the reply to a connect; most replies fit.
 pub(super) const REPLY_BYTES: usize = 160;
 

@@ -42,25 +42,15 @@ impl Notification {
     /// Encodes a Bayeux message.
     fn new(json: &[u8]) -> Self {
         let length = json.len() + 2;
-        let mut frame = Vec::with_capacity(length + 10);
+        let bytes = (length as u64).to_be_bytes();
+        let (code, extended): (u8, &[u8]) = match length {
+            0..=125 => (length as u8, &[]),
+            126..=0xFFFF => (126, &bytes[6..]),
+            _ => (127, &bytes),
+        };
         // The frame is final and contains text; a server does not mask its frames.
-        frame.push(0x81);
-        match (u8::try_from(length), u16::try_from(length)) {
-            (Ok(short @ ..=125), _) => frame.push(short),
-            (_, Ok(medium)) => {
-                frame.push(126);
-                frame.extend_from_slice(&medium.to_be_bytes());
-            }
-            _ => {
-                frame.push(127);
-                frame.extend_from_slice(&(length as u64).to_be_bytes());
-            }
-        }
-        frame.push(b'[');
-        let begin = frame.len();
-        frame.extend_from_slice(json);
-        frame.push(b']');
-        Self { frame: frame.into(), begin }
+        let header = [&[0x81, code], extended, b"["].concat();
+        Self { frame: [&header, json, b"]"].concat().into(), begin: header.len() }
     }
 
     /// Returns the encoded Bayeux message.

@@ -61,7 +61,7 @@ use platform_model::units::SystemOfUnits;
 pub use queue::Delivery;
 pub(crate) use rights::ListSubscriptions;
 pub use rights::{Rights, Verdict, may_receive};
-pub use socket::{AttachSocket, Frame, SetSocketAside, SocketClosed, SocketMessage};
+pub use socket::{AttachSocket, Frame, LARGE, SetSocketAside, SocketClosed, SocketMessage};
 pub use subscriptions::{IsOwnedBy, Subscribe, Subscribed, Unsubscribe};
 pub use templates::{SessionTemplates, UseTemplates};
 

@@ -11,8 +11,8 @@ use crate::hub::Notification;
 
 /// The most bytes of notifications in one frame, unless a single notification is larger.
 const FRAME_BYTES: usize = 64 << 10;
-/// The most bytes of a frame that is written directly. A larger one may take its connection a while to write.
-const DIRECT_BYTES: usize = 16 << 10;
+/// Responses and frames with more bytes may take their connection a while to write.
+pub const LARGE: usize = 16 << 10;
 
 /// A message from a session to its socket.
 #[derive(Debug)]
@@ -236,7 +236,7 @@ impl SessionActor {
         };
         let is_idle = socket.frame.as_ref().is_none_or(Frame::is_written);
         let frame = notification.frame();
-        let is_written = is_idle && frame.len() <= DIRECT_BYTES && socket.writer.write(frame);
+        let is_written = is_idle && frame.len() <= LARGE && socket.writer.write(frame);
         if is_written {
             crate::metrics::DELIVERED.increment(1);
         }

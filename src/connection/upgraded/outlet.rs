@@ -22,7 +22,6 @@ pub(super) struct Outlet<T> {
 }
 
 /// Writes to an upgraded connection at once. The route finds it in the extensions of its request.
-#[derive(Clone)]
 pub(crate) struct DirectWriter(Rc<dyn WriteAtOnce>);
 
 trait WriteAtOnce {

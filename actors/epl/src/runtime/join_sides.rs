@@ -23,7 +23,7 @@ pub(super) struct Side {
     next: u64,
 }
 
-/// What a side retains.
+/// The events that a side of a join retains.
 #[derive(Debug)]
 pub(super) enum Kept {
     Nothing,

@@ -2,7 +2,8 @@
 //! them to the exchange, and writes the notifications of the sessions, one frame at a time. No other module uses
 //! `actix-web-actors`.
 
-use std::cell::Cell;
+mod frames;
+
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,18 +11,17 @@ use std::time::Instant;
 use actix::prelude::*;
 use actix_http::ws::Item;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, web};
-use actix_web_actors::ws::{self, CloseCode, CloseReason, Message, ProtocolError, WebsocketContext};
+use actix_web_actors::ws::{self, CloseCode, Message, ProtocolError, WebsocketContext};
 use bytes::{Bytes, BytesMut};
 use platform_actors::hub::Notification;
 use platform_actors::session::{
-    ClientId, FrameWriter, FrameWriterRegistration, SessionActor, SocketClosed, SocketMessage,
+    ClientId, FrameWriterRegistration, LARGE, SessionActor, SocketClosed, SocketMessage,
 };
 use platform_model::bayeux::channel::Endpoint;
 use platform_model::error::Error;
 use platform_model::limits::SOCKET_HANDSHAKE;
 use tokio::task::yield_now;
 
-use super::held::LARGE;
 use super::{Exchange, Held, Outcome, Realtime, Transport};
 use crate::auth::{Authenticator, Caller, Source, cors};
 use crate::connection::ConnectionHandle;
@@ -29,6 +29,7 @@ use crate::connection::upgraded::DirectWriter;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::{authority, client_address};
+use frames::{Frames, array_of, close_reason, into_text};
 
 /// `GET /notification/realtime` with `Upgrade: websocket`. The request may come without credentials; the Bayeux
 /// handshake then carries them.
@@ -70,7 +71,7 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
     let now = Instant::now();
     let expires = caller.as_ref().and_then(|caller| caller.remaining()).map(|remaining| now + remaining);
     let connection = request.extensions_mut().remove::<DirectWriter>();
-    let frames = Rc::new(Frames { connection, are_held_back: Cell::new(false) });
+    let frames = Rc::new(Frames::new(connection));
     let socket = WebSocket {
         registration: FrameWriterRegistration::new(frames.clone()),
         frames,
@@ -93,22 +94,6 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
     ws::WsResponseBuilder::new(socket, &request, stream).frame_size(frame).start().map_err(|error| {
         ApiError::Http(error.as_response_error().status_code(), format!("No WebSocket: {error}"))
     })
-}
-
-/// The frames that sessions of the same thread write past the actor of their WebSocket.
-struct Frames {
-    /// The connection; `None` when it is not an upgraded one.
-    connection: Option<DirectWriter>,
-    /// Whether sessions send their frames to the actor instead. They do while it processes messages, so that no
-    /// notification overtakes the reply to its subscription, and when the socket ends.
-    are_held_back: Cell<bool>,
-}
-
-impl FrameWriter for Frames {
-    fn write(&self, frame: &[u8]) -> bool {
-        !self.are_held_back.get()
-            && self.connection.as_ref().is_some_and(|connection| connection.write(frame))
-    }
 }
 
 /// One WebSocket. It may serve several sessions, and a session may move to another socket later.
@@ -146,7 +131,7 @@ impl Actor for WebSocket {
     }
 
     fn stopping(&mut self, _: &mut Self::Context) -> Running {
-        self.frames.are_held_back.set(true);
+        self.frames.hold_back();
         Running::Stop
     }
 
@@ -319,7 +304,7 @@ impl WebSocket {
     /// Processes a message array before the next frame is read, so that replies keep the order of the requests.
     fn process(&mut self, text: Bytes, ctx: &mut WebsocketContext<Self>) {
         let transport = Transport::Socket(ctx.address().recipient(), self.registration.key());
-        self.frames.are_held_back.set(true);
+        self.frames.hold_back();
         let (realtime, endpoint, source) = (self.realtime.clone(), self.endpoint, self.source);
         let host = std::mem::take(&mut self.host);
         let (mut caller, mut attached) = (self.caller.clone(), std::mem::take(&mut self.attached));
@@ -354,7 +339,7 @@ impl WebSocket {
                 socket.arm(ctx);
             }
             (socket.caller, socket.attached, socket.host) = (caller, attached, host);
-            socket.frames.are_held_back.set(false);
+            socket.frames.resume();
             match outcome {
                 Ok(Outcome::Replies(replies)) => ctx.text(into_text(replies)),
                 Ok(Outcome::Farewell(replies)) => {
@@ -410,22 +395,6 @@ fn end(ctx: &mut WebsocketContext<WebSocket>) {
 }
 
 fn close(ctx: &mut WebsocketContext<WebSocket>, code: CloseCode, why: &str) {
-    // The reason in a close frame has at most 123 bytes.
-    let description = why.char_indices().take_while(|(at, _)| *at < 120).map(|(_, c)| c).collect::<String>();
-    ctx.close(Some(CloseReason { code, description: Some(description) }));
+    ctx.close(Some(close_reason(code, why)));
     ctx.stop();
-}
-
-fn array_of(notifications: &[Arc<Notification>]) -> String {
-    let mut text = Vec::with_capacity(notifications.iter().map(|n| n.json().len() + 1).sum::<usize>() + 1);
-    for notification in notifications {
-        text.push(if text.is_empty() { b'[' } else { b',' });
-        text.extend_from_slice(notification.json());
-    }
-    text.push(b']');
-    into_text(text)
-}
-
-fn into_text(json: Vec<u8>) -> String {
-    String::from_utf8(json).expect("JSON is written as UTF-8")
 }
