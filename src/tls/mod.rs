@@ -203,6 +203,7 @@ impl Read for RawSocket<'_> {
 }
 
 /// The contents of both files.
+#[derive(PartialEq, Eq)]
 struct Contents {
     certificate: Vec<u8>,
     key: Vec<u8>,
@@ -217,7 +218,18 @@ impl Contents {
 }
 
 impl Files {
+    /// Reads both files, and again to make sure that nobody replaced them meanwhile: the beginning of one certificate
+    /// and the end of another can look like a certificate, with a signature that no client accepts.
     fn read(&self) -> Result<Contents, String> {
+        let contents = self.read_once()?;
+        if self.read_once()? == contents {
+            Ok(contents)
+        } else {
+            Err(self.certificate_error("is being replaced together with its key"))
+        }
+    }
+
+    fn read_once(&self) -> Result<Contents, String> {
         Ok(Contents {
             certificate: read(&self.certificate).map_err(|error| self.certificate_error(error))?,
             key: read(&self.key).map_err(|error| self.key_error(error))?,

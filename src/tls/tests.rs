@@ -1,6 +1,7 @@
 //! Tests of when the files are loaded again, and a pair of connected streams for tests of connections.
 
 use std::fs::write;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::{ClientConfig, RootCertStore};
@@ -109,6 +110,29 @@ async fn unusable_files_change_nothing_and_are_loaded_once_each() {
     }
     put(&settings, &cert, &key);
     assert!(renews(&tls).await);
+}
+
+/// Each contents consist of one letter, so a mixture of two shows.
+#[test]
+fn files_that_are_replaced_while_they_are_read_are_not_mixed() {
+    let (_directory, settings, tls) = loaded();
+    let file = settings.cert.clone().expect("a file");
+    let done = Arc::new(AtomicBool::new(false));
+    let until = done.clone();
+    let replacing = std::thread::spawn(move || {
+        for letter in (b'a'..=b'z').cycle().take_while(|_| !until.load(Ordering::Relaxed)) {
+            write(&file, [letter; 600]).expect("room");
+        }
+    });
+
+    let mut read = 0;
+    for contents in (0..50_000).filter_map(|_| tls.files.read().ok()) {
+        assert!(contents.certificate.windows(2).all(|letters| letters[0] == letters[1]));
+        read += 1;
+    }
+    done.store(true, Ordering::Relaxed);
+    replacing.join().expect("no panic");
+    assert!(read > 0);
 }
 
 #[tokio::test]
