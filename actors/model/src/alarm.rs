@@ -1,7 +1,7 @@
 //! Alarms (docs/rules.md#alarms; ).
 
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::audit_record::AttributeChange;
 use crate::body::{Body, MAX_SHORT_TEXT, missing, source_id};
@@ -20,7 +20,7 @@ const SERVER_MEMBERS: [&str; 7] =
     ["id", "self", "creationTime", "lastUpdated", "count", "firstOccurrenceTime", "history"];
 
 /// The status of an alarm. An alarm is *open* while it is ACTIVE or ACKNOWLEDGED.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum AlarmStatus {
     /// The alarm was raised, and nobody handles it yet.
@@ -61,7 +61,7 @@ impl AlarmStatus {
 }
 
 /// The severity of an alarm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
     /// The device is out of service.
@@ -101,7 +101,7 @@ impl Severity {
 }
 
 /// An alarm as it is stored and returned.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Alarm {
     /// The id; `None` for an alarm that was not stored (TRANSIENT, M-02).
     pub id: Option<AlarmId>,

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
@@ -28,7 +28,7 @@ const REQUIRED_AVAILABILITY: &str = "RequiredAvailability";
 const RESPONSE_INTERVAL: &str = "responseInterval";
 
 /// The interval in minutes within which a device must be heard; zero or less means maintenance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseInterval(pub i16);
 
 impl ResponseInterval {
@@ -95,7 +95,7 @@ pub fn server_fragments() -> [String; 3] {
 }
 
 /// The numbers of open alarms of an object by severity; open means ACTIVE or ACKNOWLEDGED.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct OpenAlarms {
     /// The number of CRITICAL alarms.
     pub critical: i64,
@@ -108,7 +108,7 @@ pub struct OpenAlarms {
 }
 
 /// The availability of a watched device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Availability {
     /// The interval within which it must be heard.
     pub interval: ResponseInterval,
@@ -145,7 +145,7 @@ impl Availability {
 }
 
 /// The fragments that the server adds to one object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ServerFragments {
     /// The open alarms, shown on devices and on every object with an open alarm.
     pub open_alarms: Option<OpenAlarms>,

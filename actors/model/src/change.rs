@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::alarm::Alarm;
 use crate::bayeux::Resource;
 use crate::event::Event;
@@ -13,7 +15,7 @@ use crate::measurement::Measurement;
 use crate::operation::Operation;
 
 /// A change of an object, with the object as subscribers receive it (B-02, B-03).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum PublishedChange {
     /// An alarm was created.
     AlarmCreated(Arc<Alarm>),

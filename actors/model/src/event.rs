@@ -1,7 +1,7 @@
 //! Events (docs/rules.md#events; V-01, V-02, V-09).
 
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::body::{Body, MAX_SHORT_TEXT, missing, source_id};
 use crate::error::Result;
@@ -19,7 +19,7 @@ const MAX_TEXT: usize = 64 << 10;
 const SERVER_MEMBERS: [&str; 4] = ["id", "self", "creationTime", "lastUpdated"];
 
 /// An event as it is stored and returned.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Event {
     /// The id; `None` for an event that was not stored (TRANSIENT, CEP; M-02).
     pub id: Option<EventId>,

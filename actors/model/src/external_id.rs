@@ -2,7 +2,7 @@
 //! D-04).
 
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::body::{Body, MAX_SHORT_TEXT, missing};
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ pub struct ExternalId {
 
 /// The type and value that a POST or a path contains. The pair is unique within the tenant and compared exactly (D-02,
 /// D-03).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct NewExternalId {
     /// The kind of id, such as `plat_Serial`.
     pub type_: String,

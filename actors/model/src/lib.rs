@@ -41,6 +41,7 @@ pub mod operation;
 pub mod operation_diagnosis;
 pub mod origin;
 pub mod page;
+pub mod publication;
 pub mod reference;
 pub mod role;
 pub mod service_address;

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::external_id::NewExternalId;
 use crate::group::GroupId;
@@ -20,7 +20,7 @@ use crate::role::{RoleHolder, RoleReference};
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
 /// Builds links below the address that a client used, for example `http://127.0.0.1:8080` (C-15).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Links {
     base: Arc<str>,
 }

@@ -1,7 +1,7 @@
 //! Managed objects: devices, assets and everything else in the inventory (docs/rules.md#inventory; I-01 to I-16).
 
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::availability::{ServerFragments, clamp_response_interval, server_fragments};
@@ -35,7 +35,7 @@ pub fn is_server_member(name: &str) -> bool {
 }
 
 /// A managed object as it is stored and returned.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ManagedObject {
     /// The id; `None` for an object that was not stored (TRANSIENT, M-02).
     pub id: Option<ManagedObjectId>,

@@ -1,7 +1,7 @@
 //! Operations: commands for devices (docs/rules.md#operations; O-01 to O-10).
 
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::audit_record::AttributeChange;
@@ -21,7 +21,7 @@ const SERVER_MEMBERS: [&str; 6] =
     ["id", "self", "creationTime", "deviceExternalIDs", "deviceName", "bulkOperationId"];
 
 /// The status of an operation. An operation is *open* while it is PENDING or EXECUTING.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum OperationStatus {
     /// The device has not received it yet.
@@ -66,7 +66,7 @@ impl OperationStatus {
 }
 
 /// An operation as it is stored and returned.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Operation {
     /// The id; `None` for an operation that was not stored (TRANSIENT, M-02).
     pub id: Option<OperationId>,

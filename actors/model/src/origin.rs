@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::access::{Accessor, Authority, Ownership};
 use crate::error::{Error, Result};
 use crate::links::Links;
@@ -33,7 +35,7 @@ pub struct ByModule {
 }
 
 /// The distance of an event from the client request that caused it, which limits endless chains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Depth {
     /// The number of statements in the chain, each feeding the next.
     pub statements: u8,
@@ -100,7 +102,7 @@ pub fn is_device_user(name: &str) -> bool {
 }
 
 /// The processing mode from the header `X-Platform-Processing-Mode` (M-01 to M-04).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum ProcessingMode {
     /// The write is stored and sent to real-time processing.
     #[default]

@@ -2,7 +2,7 @@
 //! endpoints (docs/rules.md#inventory; I-02 to I-04).
 
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::body::{Body, text};
@@ -56,7 +56,7 @@ impl LinkKind {
 }
 
 /// One end of a link as the other end shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
     /// The id of the other object.
     pub id: ManagedObjectId,
@@ -65,7 +65,7 @@ pub struct Reference {
 }
 
 /// The references of an object. Empty blocks are shown too.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct References {
     children: [Vec<Reference>; 3],
     parents: [Vec<Reference>; 3],

@@ -150,9 +150,9 @@ impl BulkRegistration {
             context.links_changed();
         }
         for (id, object) in batch.created {
-            context.publish(id, PublishedChange::ManagedObjectCreated(object), cause);
+            context.publish(id, PublishedChange::ManagedObjectCreated(object), cause.clone());
         }
-        if context.has_receivers_for_changed_objects(cause) {
+        if context.has_receivers_for_changed_objects(&cause) {
             let changed = self.changed_groups.entry(tenant.clone()).or_default();
             let room = NOTIFIED_GROUPS.saturating_sub(changed.len());
             changed.extend(batch.changed_groups.into_iter().take(room));

@@ -14,6 +14,7 @@ use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::AlarmId;
 use platform_model::origin::Origin;
+use platform_model::publication::Publication;
 use platform_model::timestamp::Timestamp;
 use platform_store::access::Source;
 use platform_store::alarms::{AlarmUpdate, SentAlarm};
@@ -100,7 +101,7 @@ impl Device {
         let id = AlarmId(self.context.ids.next());
         let mut sent = Arc::new(SentAlarm { alarm: new.raised(Some(id), None), owner, silent_since: None });
 
-        let mut stored = self.write_sent(sent.clone(), origin.fence()).await?;
+        let mut stored = self.write_sent(sent.clone(), &origin).await?;
         if stored.is_none() {
             let source = self.authorize_raising(&new, &origin).await?;
             if self.is_in_maintenance().await? {
@@ -108,40 +109,39 @@ impl Device {
             }
             // The caller is not the owner, but the look-up above showed that they have permission.
             Arc::make_mut(&mut sent).owner = None;
-            stored = self.write_sent(sent.clone(), origin.fence()).await?;
+            stored = self.write_sent(sent, &origin).await?;
         }
-
-        let Some(stored) = stored else { return Err(Error::unknown_source(self.id)) };
-        Ok(self.publish_raised(Arc::unwrap_or_clone(sent).alarm, stored, Cause::of(&origin)))
+        stored.ok_or_else(|| Error::unknown_source(self.id))
     }
 
-    /// Publishes the result of a raised alarm: a new alarm, or a repetition of an open one.
-    pub(super) fn publish_raised(&self, sent: Alarm, stored: Alarm, cause: Cause<'_>) -> Arc<Alarm> {
-        if stored.id != sent.id {
-            let alarm = Arc::new(stored);
-            self.context.publish(self.id, PublishedChange::AlarmUpdated(alarm.clone()), cause);
-            return alarm;
-        }
-        let alarm = Arc::new(Alarm { source_name: stored.source_name, ..sent });
-        self.context.publish(self.id, PublishedChange::AlarmCreated(alarm.clone()), cause);
-        alarm
-    }
-
-    /// Raises an alarm or counts a repetition. Returns `None` when the source does not exist, is not the caller's or
-    /// is in maintenance.
+    /// Raises an alarm or counts a repetition, and publishes CREATE or UPDATE. Returns `None` when the source does not
+    /// exist, is not the caller's or is in maintenance.
     pub(super) async fn write_sent(
         &mut self,
         sent: Arc<SentAlarm>,
-        fence: Option<i64>,
-    ) -> Result<Option<Alarm>> {
+        origin: &Origin,
+    ) -> Result<Option<Arc<Alarm>>> {
         let tenant = &self.context.tenant;
         let mut changes = vec![Change::RaiseAlarm(tenant.clone(), sent.clone())];
         if !sent.alarm.status.is_open() {
-            changes.insert(0, Change::CountRepetition(tenant.clone(), sent));
+            changes.insert(0, Change::CountRepetition(tenant.clone(), sent.clone()));
         }
         for change in changes {
-            match self.context.writer.write(change, fence).await {
-                Ok(Written::Alarm(alarm)) => return Ok(Some(*alarm)),
+            let (source, cause, of_request) = (self.id, Cause::of(origin), sent.clone());
+            let written = self.context.commit(change, origin.fence(), move |written| match written {
+                Written::Alarm(stored) => {
+                    let (alarm, is_new) = raised(&of_request.alarm, stored);
+                    let change = if is_new {
+                        PublishedChange::AlarmCreated(alarm)
+                    } else {
+                        PublishedChange::AlarmUpdated(alarm)
+                    };
+                    Some(Publication::Change { source, change, cause: cause.clone() })
+                }
+                _ => None,
+            });
+            match written.await {
+                Ok(Written::Alarm(stored)) => return Ok(Some(raised(&sent.alarm, &stored).0)),
                 Ok(_) => {}
                 // The source was deleted between the look-up and the write.
                 Err(error) if error.is_foreign_key_violation() => {}
@@ -199,14 +199,18 @@ impl Device {
             let update = AlarmUpdate { alarm, audit_id: self.context.ids.next(), audit };
             let change = Change::UpdateAlarm(self.context.tenant.clone(), Box::new(update));
 
-            let written = self.context.writer.write(change, origin.fence()).await;
+            let (source, cause) = (self.id, Cause::of(&origin));
 
-            match written {
-                Ok(Written::Alarm(alarm)) => {
-                    let alarm = Arc::new(*alarm);
-                    self.publish(PublishedChange::AlarmUpdated(alarm.clone()), &origin);
-                    return Ok(alarm);
+            let written = self.context.commit(change, origin.fence(), move |written| match written {
+                Written::Alarm(alarm) => {
+                    let change = PublishedChange::AlarmUpdated(Arc::new(Alarm::clone(alarm)));
+                    Some(Publication::Change { source, change, cause: cause.clone() })
                 }
+                _ => None,
+            });
+
+            match written.await {
+                Ok(Written::Alarm(alarm)) => return Ok(Arc::new(*alarm)),
                 Ok(_) => {
                     let tenant = &self.context.tenant;
                     current = Arc::new(
@@ -219,6 +223,17 @@ impl Device {
         }
         Err(contended(&id.to_string()))
     }
+}
+
+/// Returns the alarm as it is shown after it was raised, and whether it is new or a repetition of an open one.
+fn raised(sent: &Alarm, stored: &Alarm) -> (Arc<Alarm>, bool) {
+    let is_new = stored.id == sent.id;
+    let alarm = if is_new {
+        Alarm { source_name: stored.source_name.clone(), ..sent.clone() }
+    } else {
+        stored.clone()
+    };
+    (Arc::new(alarm), is_new)
 }
 
 fn audit_record(

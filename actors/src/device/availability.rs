@@ -13,7 +13,7 @@ use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
 use platform_store::alarms::SentAlarm;
 
-use super::{Cause, Device, DeviceActor, UpdateAlarm};
+use super::{Device, DeviceActor, UpdateAlarm};
 
 /// Raises the unavailability alarm of a silent device, unless the device sent something meanwhile, is in
 /// maintenance, or has an alarm for this silence already. Publishes CREATE, or UPDATE when an alarm of the type is
@@ -74,14 +74,9 @@ impl Device {
             fragments: Fragments::default(),
         };
         let id = AlarmId(self.context.ids.next());
-        let raised = new.raised(Some(id), None);
-        let sent = SentAlarm { alarm: raised.clone(), owner: None, silent_since: Some(last_message) };
-
-        let stored = self.write_sent(Arc::new(sent), None).await?;
-
-        if let Some(stored) = stored {
-            self.publish_raised(raised, stored, Cause::persistent(&links));
-        }
+        let alarm = new.raised(Some(id), None);
+        let sent = SentAlarm { alarm, owner: None, silent_since: Some(last_message) };
+        self.write_sent(Arc::new(sent), &Origin::of_server(links)).await?;
         Ok(())
     }
 

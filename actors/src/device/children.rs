@@ -169,7 +169,7 @@ impl Device {
 
     /// Publishes that the references of this object changed, if anyone would receive it.
     async fn publish_links(&mut self, origin: &Origin) -> Result<()> {
-        if !self.context.has_receivers_for_changed_objects(Cause::of(origin)) {
+        if !self.context.has_receivers_for_changed_objects(&Cause::of(origin)) {
             return Ok(());
         }
         let object = self.current_object().await?;

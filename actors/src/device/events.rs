@@ -8,6 +8,7 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::event::{Event, EventPatch};
 use platform_model::id::EventId;
 use platform_model::origin::Origin;
+use platform_model::publication::Publication;
 use platform_store::writer::{Change, Written};
 
 use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
@@ -74,10 +75,15 @@ impl Device {
             }
             let change = Change::UpdateEvent(self.context.tenant.clone(), changed.clone());
 
-            let written = self.context.writer.write(change, origin.fence()).await?;
+            let (source, cause, event) = (self.id, Cause::of(&origin), changed.clone());
 
-            if matches!(written, Written::Stored) {
-                self.publish_event_update(&changed, &origin);
+            let written = self.context.commit(change, origin.fence(), move |written| {
+                let change = || PublishedChange::EventUpdated(event.clone());
+                let is_stored = matches!(written, Written::Stored);
+                is_stored.then(|| Publication::Change { source, change: change(), cause: cause.clone() })
+            });
+
+            if matches!(written.await?, Written::Stored) {
                 return Ok(changed);
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
@@ -90,7 +96,7 @@ impl Device {
         let id = event.id.ok_or_else(|| Error::not_found(Noun::Event, "null"))?;
         self.authorize_event(&event, &origin).await?;
         if !origin.mode.stores() {
-            self.context.feed(self.id, &PublishedChange::EventDeleted(id), Cause::of(&origin));
+            self.context.feed(self.id, PublishedChange::EventDeleted(id), Cause::of(&origin));
             return Ok(());
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);

@@ -8,11 +8,12 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
 use platform_model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
 use platform_model::origin::Origin;
+use platform_model::publication::Publication;
 use platform_model::reference::WantedReferences;
 use platform_model::timestamp::Timestamp;
 use platform_store::access::Source;
 use platform_store::inventory::managed_objects::{ChangedBy, ManagedObjectUpdate};
-use platform_store::writer::{Change, Written};
+use platform_store::writer::{Change, Committed, Describe, Written};
 
 use super::{Cause, Device, DeviceActor};
 use crate::writes::DeletionPublisher;
@@ -91,26 +92,47 @@ impl Device {
         let update = ManagedObjectUpdate { id: self.id, patch, time: Timestamp::now(), by };
         let sets_templates = update.sets_templates();
 
-        let written =
-            self.context.writer.write(change(self.context.tenant.clone(), update), origin.fence()).await?;
+        let (change, source, cause) =
+            (change(self.context.tenant.clone(), update), self.id, Cause::of(&origin));
+        let describe: Describe = Arc::new(move |written| match written {
+            Written::ManagedObject(object) => {
+                let change = PublishedChange::ManagedObjectUpdated(object.clone().into());
+                vec![Publication::Change { source, change, cause: cause.clone() }]
+            }
+            _ => Vec::new(),
+        });
+
+        let Committed { written, route } =
+            self.context.writer.write(change, origin.fence(), Some(describe)).await?;
 
         if sets_templates {
             self.context.database.names_changed(&self.context.tenant);
         }
         match written {
             Written::ManagedObject(object) => {
-                let mut object = [*object];
-                let (database, tenant) = (&self.context.database, &self.context.tenant);
-                let wanted = WantedReferences::default();
-                platform_store::inventory::links::add_references(database, tenant, &mut object, wanted)
-                    .await?;
-                let [object] = object.map(Arc::new);
-                self.publish(PublishedChange::ManagedObjectUpdated(object.clone()), &origin);
+                let object = if route.is_by_caller() {
+                    self.publish_update(*object, &origin).await?
+                } else {
+                    // The transaction added the references.
+                    Arc::new(*object)
+                };
                 self.context.heard(self.id, &origin);
                 Ok(object)
             }
             _ => Err(self.missing()),
         }
+    }
+
+    /// Adds the references to an object that was changed, and delivers UPDATE to this server.
+    async fn publish_update(&self, object: ManagedObject, origin: &Origin) -> Result<Arc<ManagedObject>> {
+        let mut object = [object];
+        let (database, tenant) = (&self.context.database, &self.context.tenant);
+        let wanted = WantedReferences::default();
+        platform_store::inventory::links::add_references(database, tenant, &mut object, wanted).await?;
+        let [object] = object.map(Arc::new);
+        let change = PublishedChange::ManagedObjectUpdated(object.clone());
+        self.context.deliver(Publication::Change { source: self.id, change, cause: Cause::of(origin) });
+        Ok(object)
     }
 
     /// Handles a PUT that stores nothing: a heartbeat, or a mode that only publishes (M-02).
@@ -128,7 +150,7 @@ impl Device {
         let DeleteManagedObject { cascade, origin } = message;
         self.authorize(&origin, Source::has_fragment).await?;
         if !origin.mode.stores() {
-            self.context.feed(self.id, &PublishedChange::ManagedObjectDeleted(self.id), Cause::of(&origin));
+            self.context.feed(self.id, PublishedChange::ManagedObjectDeleted(self.id), Cause::of(&origin));
             return Ok(());
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);

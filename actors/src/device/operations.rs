@@ -13,8 +13,9 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, OperationId};
 use platform_model::operation::{NewOperation, Operation, OperationPatch, OperationStatus, unknown_device};
 use platform_model::origin::Origin;
+use platform_model::publication::Publication;
 use platform_model::timestamp::Timestamp;
-use platform_store::operations::{OperationUpdate, ToQueue};
+use platform_store::operations::{OperationUpdate, Queued, ToQueue};
 use platform_store::writer::{Change, Written};
 
 use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
@@ -90,10 +91,18 @@ impl Device {
         let to_queue = ToQueue { device: self.id, bulk_operation: None, fragments: new.fragments.clone() };
         let change = Change::QueueOperation(self.context.tenant.clone(), Arc::new(to_queue));
 
-        let written = self.context.writer.write(change, origin.fence()).await;
+        let cause = Cause::of(&origin);
 
-        match written {
-            Ok(Written::Queued(queued)) => Ok(self.context.publish_queued(*queued, Cause::of(&origin))),
+        let written = self.context.commit(change, origin.fence(), move |written| match written {
+            Written::Queued(queued) => {
+                let Queued { operation, agents } = Queued::clone(queued);
+                Some(Publication::Queued { operation: Arc::new(operation), agents, cause: cause.clone() })
+            }
+            _ => None,
+        });
+
+        match written.await {
+            Ok(Written::Queued(queued)) => Ok(Arc::new(queued.operation.alone())),
             Ok(_) => {
                 self.authorize_queueing(&new, &origin).await?;
                 Err(without_agent(self.id))
@@ -152,11 +161,17 @@ impl Device {
                 .then(|| (self.context.ids.next(), audit_record(id, changes, &origin)));
             let update = Arc::new(OperationUpdate { operation, audit });
             let change = Change::UpdateOperation(self.context.tenant.clone(), update.clone());
+            let changed = Arc::new(update.operation.clone());
+            let (source, cause, published) = (self.id, Cause::of(&origin), changed.clone());
 
-            let written = self.context.writer.write(change, origin.fence()).await?;
+            let written = self.context.commit(change, origin.fence(), move |written| {
+                let change = || PublishedChange::OperationUpdated(published.clone());
+                let is_stored = matches!(written, Written::Stored);
+                is_stored.then(|| Publication::Change { source, change: change(), cause: cause.clone() })
+            });
 
-            if matches!(written, Written::Stored) {
-                return Ok(self.publish_operation_update(update.operation.clone(), &origin));
+            if matches!(written.await?, Written::Stored) {
+                return Ok(changed);
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
             current = Arc::new(platform_store::operations::get_operation(database, tenant, id).await?);

@@ -20,7 +20,7 @@ pub(crate) struct PublishQueued {
     /// The operation as published on the channel of the device.
     pub(crate) operation: Arc<Operation>,
     /// The operation as published to agents, with the name and external ids of the device.
-    pub(crate) for_agents: Operation,
+    pub(crate) for_agents: Arc<Operation>,
     /// The agents that execute the operation.
     pub(crate) agents: Vec<ManagedObjectId>,
     pub(crate) links: Links,

@@ -11,6 +11,7 @@ use futures_util::future::join_all;
 use platform_model::bayeux::Pattern;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::publication::Publication;
 use platform_store::announcements::{Change, RightsChange};
 use platform_store::users;
 use platform_store::watch;
@@ -80,6 +81,23 @@ impl Platform {
             }
             None => async {}.boxed(),
         }));
+    }
+
+    /// Registers the handling of publications that come through the database.
+    pub(super) fn install_publication_handler(self: &Arc<Self>, process: i64) {
+        let (delivering, ending) = (Arc::downgrade(self), Arc::downgrade(self));
+        let deliver = move |tenant: &TenantId, publications: Vec<Publication>| {
+            let Some(platform) = delivering.upgrade() else { return };
+            let tenant = platform.tenant(tenant);
+            publications.into_iter().for_each(|publication| tenant.context().deliver(publication));
+        };
+        let end_sessions = move |tenant: &TenantId| {
+            let Some(platform) = ending.upgrade() else { return };
+            let tenant = tenant.clone();
+            tokio::spawn(async move { platform.end_sessions(&tenant, Holders::Everybody).await });
+        };
+        let publications = self.database.publications();
+        publications.install(process, &self.database, Box::new(deliver), Box::new(end_sessions));
     }
 
     /// Watches the database until the returned future is dropped. The watch keeps

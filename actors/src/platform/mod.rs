@@ -126,6 +126,7 @@ impl Platform {
             }
         });
         platform.install_change_handler();
+        platform.install_publication_handler(process);
         Ok(platform)
     }
 

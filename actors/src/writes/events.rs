@@ -8,12 +8,14 @@ use platform_model::error::{Error, Result};
 use platform_model::event::{Event, EventFilter, NewEvent};
 use platform_model::id::EventId;
 use platform_model::origin::Origin;
+use platform_model::publication::Publication;
 use platform_store::access::{Source, find_source};
 use platform_store::events::collection;
 use platform_store::events::{SentEvent, ShownSource};
-use platform_store::writer::{Change, Written};
+use platform_store::publications::Route;
+use platform_store::writer::{Change, Committed, Describe, Written};
 
-use super::{Cause, DeletionPublisher, Turn, WriteContext};
+use super::{Cause, DeletionPublisher, Storage, Turn, WriteContext};
 
 /// Creates an event and publishes CREATE (M-01 to M-04).
 ///
@@ -36,33 +38,46 @@ pub(crate) async fn create_event(
     let mut sent = Arc::new(SentEvent { event: new.created(Some(EventId(context.ids.next()))), owner });
     turn.iter().for_each(Turn::begin);
 
-    let mut source = insert(context, &sent, origin, &mut turn).await?;
-    if source.is_none() {
+    let mut inserted = insert(context, &sent, origin, &mut turn).await?;
+    if inserted.is_none() {
         authorize_sending(context, &sent.event, origin).await?;
         // The caller is not the owner, but the look-up above showed that they have permission.
         Arc::make_mut(&mut sent).owner = None;
-        source = insert(context, &sent, origin, &mut turn).await?;
+        inserted = insert(context, &sent, origin, &mut turn).await?;
     }
 
     let event = Arc::unwrap_or_clone(sent).event;
-    let Some(source) = source else { return Err(Error::unknown_source(event.source)) };
+    let Some((source, route)) = inserted else { return Err(Error::unknown_source(event.source)) };
     // The event is committed from here on.
     let event = Arc::new(shown(event, source));
-    publish(context, &event, origin, turn);
+    publish(context, &event, origin, turn, Storage::Committed(route));
     Ok(event)
 }
 
 /// Publishes CREATE now or when the turn comes.
-fn publish(context: &WriteContext, event: &Arc<Event>, origin: &Origin, turn: Option<Turn>) {
+fn publish(
+    context: &WriteContext,
+    event: &Arc<Event>,
+    origin: &Origin,
+    turn: Option<Turn>,
+    storage: Storage,
+) {
     // A turn that has come lasts until the end of this function.
     if turn.as_ref().is_some_and(|turn| !turn.has_come())
         && let Some(turn) = turn
     {
         let (context, event, origin) = (context.clone(), event.clone(), origin.clone());
-        return turn.publish_later(move || publish(&context, &event, &origin, None));
+        return turn.publish_later(move || publish(&context, &event, &origin, None, storage));
     }
     context.heard(event.source, origin);
-    context.publish(event.source, PublishedChange::EventCreated(event.clone()), Cause::of(origin));
+    let (change, cause) = (PublishedChange::EventCreated(event.clone()), Cause::of(origin));
+    match storage {
+        Storage::Unstored => context.publish(event.source, change, cause),
+        Storage::Committed(route) if route.is_by_caller() => {
+            context.deliver_change(event.source, change, &cause);
+        }
+        Storage::Committed(_) => {}
+    }
 }
 
 /// Inserts an event. Returns `None` when the source does not exist or is not the caller's.
@@ -71,19 +86,28 @@ async fn insert(
     sent: &Arc<SentEvent>,
     origin: &Origin,
     turn: &mut Option<Turn>,
-) -> Result<Option<ShownSource>> {
+) -> Result<Option<(ShownSource, Route)>> {
     let change = Change::InsertEvent(context.tenant.clone(), sent.clone());
     let abandoned = || {
         let (context, sent, origin, turn) = (context.clone(), sent.clone(), origin.clone(), turn.take());
-        move |written| {
+        move |Committed { written, route }| {
             if let Written::EventOf(source) = written {
                 let event = shown(Arc::unwrap_or_clone(sent).event, *source);
-                publish(&context, &Arc::new(event), &origin, turn);
+                publish(&context, &Arc::new(event), &origin, turn, Storage::Committed(route));
             }
         }
     };
-    match context.writer.write_to_the_end(change, origin.fence(), abandoned).await {
-        Ok(Written::EventOf(source)) => Ok(Some(*source)),
+    let (of_request, cause) = (sent.clone(), Cause::of(origin));
+    let describe: Describe = Arc::new(move |written| match written {
+        Written::EventOf(source) => {
+            let event = Arc::new(shown(of_request.event.clone(), ShownSource::clone(source)));
+            let (source, change) = (event.source, PublishedChange::EventCreated(event));
+            vec![Publication::Change { source, change, cause: cause.clone() }]
+        }
+        _ => Vec::new(),
+    });
+    match context.writer.write_to_the_end(change, origin.fence(), Some(describe), abandoned).await {
+        Ok(Committed { written: Written::EventOf(source), route }) => Ok(Some((*source, route))),
         Ok(_) => Ok(None),
         // The source was deleted between the look-up and the write.
         Err(error) if error.is_foreign_key_violation() => Ok(None),
@@ -102,7 +126,7 @@ async fn publish_unstored(
     let event = new.created(None);
     let source = authorize_sending(context, &event, origin).await?;
     let event = Arc::new(shown(event, ShownSource { name: source.name, type_: source.type_ }));
-    publish(context, &event, origin, turn);
+    publish(context, &event, origin, turn, Storage::Unstored);
     Ok(event)
 }
 

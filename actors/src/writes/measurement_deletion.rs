@@ -32,7 +32,7 @@ pub(crate) async fn delete_measurement(
         }
     }
     if !origin.mode.stores() {
-        context.feed(measurement.source, &PublishedChange::MeasurementDeleted(id), Cause::of(origin));
+        context.feed(measurement.source, PublishedChange::MeasurementDeleted(id), Cause::of(origin));
         return Ok(());
     }
     if collection::delete_measurement(database, tenant, id, origin.fence()).await? {

@@ -12,11 +12,13 @@ use platform_model::id::{ManagedObjectId, MeasurementId};
 use platform_model::input_stream::InputStream;
 use platform_model::measurement::{Measurement, NewMeasurement, Shape};
 use platform_model::origin::Origin;
+use platform_model::publication::Publication;
 use platform_store::access::{self, Source};
 use platform_store::measurements::{SentMeasurements, UnseenShape};
-use platform_store::writer::{Change, Written};
+use platform_store::publications::Route;
+use platform_store::writer::{Change, Committed, Describe, Written};
 
-use super::{Cause, Turn, WriteContext};
+use super::{Cause, Storage, Turn, WriteContext};
 
 /// The measurements of one request, of which all or none are stored (G-02).
 #[derive(Debug, Clone)]
@@ -40,31 +42,61 @@ pub(crate) async fn create_measurements(
     mut turn: Option<Turn>,
 ) -> Result<Vec<Arc<Measurement>>> {
     let NewMeasurements { measurements, origin } = new;
-    let measurements = if origin.mode.stores() {
-        store_all(context, measurements, &origin, &mut turn).await?
-    } else {
-        unstored(context, measurements, &origin, turn.as_ref()).await?
-    };
-    publish(context, &measurements, &origin, turn);
+    if !origin.mode.stores() {
+        let measurements = unstored(context, measurements, &origin, turn.as_ref()).await?;
+        publish(context, &measurements, &origin, turn, Storage::Unstored);
+        return Ok(measurements);
+    }
+    let (measurements, route) = store_all(context, measurements, &origin, &mut turn).await?;
+    publish(context, &measurements, &origin, turn, Storage::Committed(route));
     Ok(measurements)
 }
 
 /// Publishes CREATE of each measurement now or when the turn comes.
-fn publish(context: &WriteContext, measurements: &[Arc<Measurement>], origin: &Origin, turn: Option<Turn>) {
+fn publish(
+    context: &WriteContext,
+    measurements: &[Arc<Measurement>],
+    origin: &Origin,
+    turn: Option<Turn>,
+    storage: Storage,
+) {
     // A turn that has come lasts until the end of this function.
     if turn.as_ref().is_some_and(|turn| !turn.has_come())
         && let Some(turn) = turn
     {
         let (context, measurements, origin) = (context.clone(), measurements.to_vec(), origin.clone());
-        return turn.publish_later(move || publish(&context, &measurements, &origin, None));
+        return turn.publish_later(move || publish(&context, &measurements, &origin, None, storage));
     }
     let mut sources: Vec<_> = measurements.iter().map(|measurement| measurement.source).collect();
     sources.dedup();
     sources.into_iter().for_each(|source| context.heard(source, origin));
-    for measurement in measurements {
-        let event = PublishedChange::MeasurementCreated(measurement.clone());
-        context.publish(measurement.source, event, Cause::of(origin));
+    let cause = Cause::of(origin);
+    let changes = measurements
+        .iter()
+        .map(|measurement| (measurement.source, PublishedChange::MeasurementCreated(measurement.clone())));
+    match storage {
+        Storage::Unstored => {
+            changes.for_each(|(source, change)| context.publish(source, change, cause.clone()));
+        }
+        Storage::Committed(route) if route.is_by_caller() => {
+            changes.for_each(|(source, change)| context.deliver_change(source, change, &cause));
+        }
+        Storage::Committed(_) => {}
     }
+}
+
+/// Describes CREATE of each measurement for the other servers.
+fn describe(sent: &Arc<SentMeasurements>, origin: &Origin) -> Describe {
+    let (sent, cause) = (sent.clone(), Cause::of(origin));
+    Arc::new(move |written| {
+        let measurements = sent.measurements.iter().filter(|_| matches!(written, Written::Stored));
+        let publication = |measurement: &Arc<Measurement>| Publication::Change {
+            source: measurement.source,
+            change: PublishedChange::MeasurementCreated(measurement.clone()),
+            cause: cause.clone(),
+        };
+        measurements.map(publication).collect()
+    })
 }
 
 async fn store_all(
@@ -72,24 +104,24 @@ async fn store_all(
     new: Vec<NewMeasurement>,
     origin: &Origin,
     turn: &mut Option<Turn>,
-) -> Result<Vec<Arc<Measurement>>> {
+) -> Result<(Vec<Arc<Measurement>>, Route)> {
     let mut sent = sent(context, new, origin);
     turn.iter().for_each(Turn::begin);
-    let mut stored = write(context, &sent, origin, turn).await?;
-    if !stored {
+    let mut route = write(context, &sent, origin, turn).await?;
+    if route.is_none() {
         authorize(context, &sent.measurements, origin, Freshness::Current).await?;
         // The caller does not own every source, but the look-up above showed that they have permission.
         Arc::make_mut(&mut sent).owner = None;
-        stored = write(context, &sent, origin, turn).await?;
+        route = write(context, &sent, origin, turn).await?;
     }
-    if !stored {
+    let Some(route) = route else {
         // A source was created or deleted between the look-up and the write.
         authorize(context, &sent.measurements, origin, Freshness::Current).await?;
         return Err(Error::unavailable("a source was created or deleted at this moment"));
-    }
+    };
     let shapes = context.database.shapes();
     sent.unseen.iter().for_each(|shape| shapes.saw(shape.source, shape.shape));
-    Ok(Arc::unwrap_or_clone(sent).measurements)
+    Ok((Arc::unwrap_or_clone(sent).measurements, route))
 }
 
 /// Prepares the write: assigns ids, and adds the shapes that are new to their source.
@@ -115,26 +147,28 @@ fn sent(context: &WriteContext, new: Vec<NewMeasurement>, origin: &Origin) -> Ar
     Arc::new(sent)
 }
 
-/// Writes the measurements. Returns false when a source does not exist or is not the caller's; none is stored then.
+/// Writes the measurements. Returns `None` when a source does not exist or is not the caller's; none is stored then.
 async fn write(
     context: &WriteContext,
     sent: &Arc<SentMeasurements>,
     origin: &Origin,
     turn: &mut Option<Turn>,
-) -> Result<bool> {
+) -> Result<Option<Route>> {
     let change = Change::InsertMeasurements(context.tenant.clone(), sent.clone());
     let abandoned = || {
         let (context, sent, origin, turn) = (context.clone(), sent.clone(), origin.clone(), turn.take());
-        move |written| {
+        move |Committed { written, route }| {
             if matches!(written, Written::Stored) {
-                publish(&context, &sent.measurements, &origin, turn);
+                publish(&context, &sent.measurements, &origin, turn, Storage::Committed(route));
             }
         }
     };
-    match context.writer.write_to_the_end(change, origin.fence(), abandoned).await {
-        Ok(written) => Ok(matches!(written, Written::Stored)),
+    let describe = Some(describe(sent, origin));
+    match context.writer.write_to_the_end(change, origin.fence(), describe, abandoned).await {
+        Ok(Committed { written: Written::Stored, route }) => Ok(Some(route)),
+        Ok(_) => Ok(None),
         // A source was deleted between the look-up and the write.
-        Err(error) if error.is_foreign_key_violation() => Ok(false),
+        Err(error) if error.is_foreign_key_violation() => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -29,7 +29,9 @@ pub use measurements::NewMeasurements;
 pub(crate) use measurements::create_measurements;
 pub(crate) use operations::delete_operations;
 pub(crate) use placement::{forget_placement, placement_group};
-pub(crate) use publication::{Cause, DeletionPublisher};
+pub(crate) use platform_model::publication::Cause;
+pub(crate) use publication::DeletionPublisher;
+use publication::Storage;
 pub use publication_order::{PublicationOrder, Turn};
 
 use crate::background::heartbeats::Heartbeats;

@@ -6,58 +6,36 @@ use std::sync::Arc;
 use platform_epl::stream::{Input, Occurrence};
 use platform_model::bayeux::Resource;
 use platform_model::change::PublishedChange;
+use platform_model::error::Result;
 use platform_model::id::ManagedObjectId;
 use platform_model::input_stream::InputStream;
 use platform_model::limits::NOTIFIED_DELETIONS;
-use platform_model::links::Links;
 use platform_model::operation::Operation;
-use platform_model::origin::Depth;
-use platform_model::origin::{Origin, ProcessingMode};
+use platform_model::publication::{Cause, Publication};
 use platform_store::operations::Queued;
+use platform_store::publications::Route;
+use platform_store::writer::{Change, Committed, Describe, Written};
 
 use super::WriteContext;
 use crate::hub::{LinksChanged, Publish, PublishQueued, PublishRow};
 
-/// The origin of a publication: it decides who receives it, and carries the depth and the links that receivers see.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Cause<'a> {
-    mode: ProcessingMode,
-    depth: Depth,
-    links: &'a Links,
-}
-
-impl<'a> Cause<'a> {
-    /// The cause of publications about a write with this origin.
-    pub(crate) fn of(origin: &'a Origin) -> Self {
-        let depth = origin.by_module.map(|module| module.depth).unwrap_or_default();
-        Self { mode: origin.mode, depth, links: &origin.links }
-    }
-
-    /// The cause of a publication without a request behind it, for example a step of a bulk run or an action of the
-    /// server itself.
-    pub(crate) fn persistent(links: &'a Links) -> Self {
-        Self { mode: ProcessingMode::Persistent, depth: Depth::default(), links }
-    }
-
-    /// The cause for the part of a write that has no mode without notifications: QUIESCENT counts as PERSISTENT
-    /// (M-03).
-    pub(crate) fn notifying(self) -> Self {
-        match self.mode {
-            ProcessingMode::Quiescent => Self { mode: ProcessingMode::Persistent, ..self },
-            _ => self,
-        }
-    }
+/// Whether a write was stored before it is published.
+pub(super) enum Storage {
+    /// Its mode stores nothing.
+    Unstored,
+    /// It is committed, and published by this route.
+    Committed(Route),
 }
 
 /// Publishes the deletions of one request: the first thousand of them, and no more (B-06).
 pub(crate) struct DeletionPublisher<'a> {
     context: &'a WriteContext,
-    cause: Cause<'a>,
+    cause: Cause,
     left: usize,
 }
 
 impl<'a> DeletionPublisher<'a> {
-    pub(crate) fn new(context: &'a WriteContext, cause: Cause<'a>) -> Self {
+    pub(crate) fn new(context: &'a WriteContext, cause: Cause) -> Self {
         Self { context, cause, left: NOTIFIED_DELETIONS }
     }
 
@@ -74,70 +52,132 @@ impl<'a> DeletionPublisher<'a> {
     ) {
         for (id, source) in deleted.into_iter().take(self.left) {
             self.left -= 1;
-            self.context.publish(source, change(id), self.cause);
+            self.context.publish(source, change(id), self.cause.clone());
         }
     }
 }
 
 impl WriteContext {
-    /// Publishes an event. Modules receive it in every mode; sessions with matching subscriptions receive it if the
-    /// mode sends notifications (M-04). Every publication passes through here in the order of the commits, and is
-    /// delivered in this order per source.
-    pub(crate) fn publish(&self, source: ManagedObjectId, event: PublishedChange, cause: Cause<'_>) {
-        self.feed(source, &event, cause);
+    /// Commits a change with what it publishes. The caller delivers the publications if the route says so; otherwise they
+    /// come back through the database, like those of other servers.
+    ///
+    /// # Errors
+    /// The errors of [`WriterHandle::write`](platform_store::writer::WriterHandle::write).
+    pub(crate) async fn commit(
+        &self,
+        change: Change,
+        fence: Option<i64>,
+        describe: impl Fn(&Written) -> Option<Publication> + Send + Sync + 'static,
+    ) -> Result<Written> {
+        let describe = Arc::new(describe);
+        let of_writer = describe.clone();
+        let of_writer: Describe = Arc::new(move |written| of_writer(written).into_iter().collect());
+        let Committed { written, route } = self.writer.write(change, fence, Some(of_writer)).await?;
+        if route.is_by_caller()
+            && let Some(publication) = describe(&written)
+        {
+            self.deliver(publication);
+        }
+        Ok(written)
+    }
+
+    /// Publishes a change that no writer commits: one that is not stored, or that is committed already. Modules receive
+    /// it in every mode; sessions with matching subscriptions receive it if the mode sends notifications (M-04).
+    pub(crate) fn publish(&self, source: ManagedObjectId, change: PublishedChange, cause: Cause) {
+        self.send(Publication::Change { source, change, cause });
+    }
+
+    /// Sends a change to modules and to no session. Used for a deletion that the mode does not perform (M-04).
+    pub(crate) fn feed(&self, source: ManagedObjectId, change: PublishedChange, cause: Cause) {
+        self.send(Publication::ModulesOnly { source, change, cause });
+    }
+
+    /// Publishes a queued operation that is committed.
+    pub(crate) fn publish_queued(&self, queued: Queued, cause: Cause) {
+        let Queued { operation, agents } = queued;
+        self.send(Publication::Queued { operation: Arc::new(operation), agents, cause });
+    }
+
+    /// Publishes a row of a module's statement to the subscriptions of that statement (Q-19, B-05).
+    pub(crate) fn publish_row(&self, module: &Arc<str>, statement: &Arc<str>, json: String) {
+        self.send(Publication::Row { module: module.clone(), statement: statement.clone(), json });
+    }
+
+    /// Returns whether rows of modules may have receivers, so that they are worth encoding.
+    pub(crate) fn has_receivers_for_rows(&self) -> bool {
+        self.subscription_counts.has_module_subscriptions() || !self.database.publications().is_alone()
+    }
+
+    /// Notifies the hubs of the tenant that links were added or removed, so that objects belong to other families
+    /// (B-19b).
+    pub(crate) fn links_changed(&self) {
+        self.send(Publication::LinksChanged);
+    }
+
+    /// Sends a publication to all servers, or delivers it here if there is no other one.
+    fn send(&self, publication: Publication) {
+        if let Some(publication) = self.database.publications().publish(&self.tenant, publication) {
+            self.deliver(publication);
+        }
+    }
+
+    /// Delivers a publication to the modules and sessions of this server. Every publication passes through here in the
+    /// order of the commits, and is delivered in this order per source.
+    pub(crate) fn deliver(&self, publication: Publication) {
+        match publication {
+            Publication::Change { source, change, cause } => self.deliver_change(source, change, &cause),
+            Publication::ModulesOnly { source, change, cause } => self.deliver_to_modules(source, &change, &cause),
+            Publication::Queued { operation, agents, cause } => self.deliver_queued(operation, agents, &cause),
+            Publication::Row { module, statement, json } => {
+                if self.subscription_counts.has_module_subscriptions() {
+                    crate::metrics::PUBLISHED.increment(1);
+                    self.hub.do_send(PublishRow { module, statement, json });
+                }
+            }
+            Publication::LinksChanged => self.hub.do_send(LinksChanged),
+        }
+    }
+
+    /// Delivers a change to the modules and sessions of this server.
+    pub(super) fn deliver_change(&self, source: ManagedObjectId, change: PublishedChange, cause: &Cause) {
+        self.deliver_to_modules(source, &change, cause);
         if !cause.mode.notifies() {
             return;
         }
         crate::metrics::PUBLISHED.increment(1);
-        if self.subscription_counts.has_subscriptions(event.resource()) {
-            self.hub.do_send(Publish { source, event, links: cause.links.clone() });
+        if self.subscription_counts.has_subscriptions(change.resource()) {
+            self.hub.do_send(Publish { source, event: change, links: cause.links.clone() });
         }
     }
 
-    /// Sends an event to modules and to no session. Used for a deletion that the mode does not perform (M-04).
-    pub(crate) fn feed(&self, source: ManagedObjectId, event: &PublishedChange, cause: Cause<'_>) {
-        if let Some(stream) = InputStream::of(event).filter(|stream| self.feeds.want(*stream)) {
+    fn deliver_to_modules(&self, source: ManagedObjectId, change: &PublishedChange, cause: &Cause) {
+        if let Some(stream) = InputStream::of(change).filter(|stream| self.feeds.want(*stream)) {
             self.feeds.offer(stream, || {
-                Input::new(Occurrence::Changed(event.clone()), source, cause.mode, cause.depth)
+                Input::new(Occurrence::Changed(change.clone()), source, cause.mode, cause.depth)
             });
         }
     }
 
-    /// Publishes a queued operation after its commit: to modules, to the subscriptions of its device, and to its
-    /// agents with the name and external ids of the device (B-04). Returns the operation as clients see it.
-    pub(crate) fn publish_queued(&self, queued: Queued, cause: Cause<'_>) -> Arc<Operation> {
-        let Queued { operation: for_agents, agents } = queued;
-        let operation = Arc::new(for_agents.clone().alone());
-        self.feed(operation.device, &PublishedChange::OperationCreated(operation.clone()), cause);
+    /// Delivers a queued operation: to modules, to the subscriptions of its device, and to its agents with the name and
+    /// external ids of the device (B-04).
+    fn deliver_queued(&self, for_agents: Arc<Operation>, agents: Vec<ManagedObjectId>, cause: &Cause) {
+        let operation = Arc::new(Operation::clone(&for_agents).alone());
+        self.deliver_to_modules(operation.device, &PublishedChange::OperationCreated(operation.clone()), cause);
         crate::metrics::PUBLISHED.increment(1 + agents.len() as u64);
         let agents_listen = !agents.is_empty() && self.subscription_counts.has_agent_subscriptions();
         if agents_listen || self.subscription_counts.has_subscriptions(Resource::Operations) {
-            let (operation, links) = (operation.clone(), cause.links.clone());
+            let links = cause.links.clone();
             self.hub.do_send(PublishQueued { operation, for_agents, agents, links });
-        }
-        operation
-    }
-
-    /// Publishes a row of a module's statement to the subscriptions of that statement (Q-19, B-05). `json` is called
-    /// only if any module has subscriptions.
-    pub(crate) fn publish_row(&self, module: &Arc<str>, statement: &Arc<str>, json: impl FnOnce() -> String) {
-        if self.subscription_counts.has_module_subscriptions() {
-            crate::metrics::PUBLISHED.increment(1);
-            let (module, statement) = (module.clone(), statement.clone());
-            self.hub.do_send(PublishRow { module, statement, json: json() });
         }
     }
 
     /// Returns whether anyone would receive a change of a managed object with this cause. If not, the object need not
     /// be read.
-    pub(crate) fn has_receivers_for_changed_objects(&self, cause: Cause<'_>) -> bool {
+    pub(crate) fn has_receivers_for_changed_objects(&self, cause: &Cause) -> bool {
         let notified =
             cause.mode.notifies() && self.subscription_counts.has_subscriptions(Resource::ManagedObjects);
-        notified || self.feeds.want(InputStream::ManagedObjectUpdated)
-    }
-
-    /// Notifies the hub that links were added or removed, so that objects belong to other families (B-19b).
-    pub(crate) fn links_changed(&self) {
-        self.hub.do_send(LinksChanged);
+        notified
+            || self.feeds.want(InputStream::ManagedObjectUpdated)
+            || !self.database.publications().is_alone()
     }
 }

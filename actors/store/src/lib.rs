@@ -21,6 +21,7 @@ mod migrations;
 pub mod modules;
 mod names;
 pub mod operations;
+pub mod publications;
 pub mod query;
 mod room;
 mod shared_lookups;
@@ -79,6 +80,7 @@ pub struct Database {
     names: Arc<names::Generations>,
     applications: Arc<AtomicU64>,
     bus: Arc<announcements::Bus>,
+    publications: Arc<publications::Publications>,
 }
 
 /// How long a request waits for a connection before its response is 503.
@@ -131,6 +133,7 @@ impl Database {
             names: Arc::default(),
             applications: Arc::default(),
             bus: Arc::default(),
+            publications: Arc::default(),
         })
     }
 
@@ -189,6 +192,11 @@ impl Database {
     /// Returns the bus of changes of this and other processes.
     pub fn bus(&self) -> &announcements::Bus {
         &self.bus
+    }
+
+    /// Returns the publications of this and other servers.
+    pub fn publications(&self) -> &Arc<publications::Publications> {
+        &self.publications
     }
 
     /// Returns the cache of shapes of measurements.

@@ -2,6 +2,7 @@
 //! whether PostgreSQL is reachable.
 
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::time::Duration;
 
 use platform_model::error::{Error, Result};
@@ -11,6 +12,7 @@ use tokio_postgres::{AsyncMessage, NoTls};
 
 use crate::Database;
 use crate::announcements::{CHANNEL, Change};
+use crate::publications::{Assemblies, Listening};
 
 /// The pause between two pings, and before the next connection attempt.
 const PING: Duration = Duration::from_millis(500);
@@ -24,6 +26,7 @@ pub async fn watch(database: Database, seen: mpsc::UnboundedSender<Change>) {
             return;
         }
         database.set_reachable(false);
+        database.publications.lost();
         if let Err(error) = outcome {
             tracing::debug!(%error, "database watch ended");
         }
@@ -35,10 +38,12 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Re
     let connecting = timeout(database.ping, database.config.connect(NoTls)).await;
     let (client, mut connection) =
         connecting.map_err(|_| Error::unavailable("connecting took too long"))??;
-    let (told, bus) = (seen.clone(), database.bus.clone());
+    let (told, bus, publications) = (seen.clone(), database.bus.clone(), database.publications.clone());
+    let mut assemblies = Assemblies::default();
     let driver = tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
             if let AsyncMessage::Notification(notification) = message
+                && !publications.receive(&mut assemblies, notification.channel(), notification.payload())
                 && let Some(change) = bus.read(notification.payload())
                 && told.send(change).is_err()
             {
@@ -46,14 +51,17 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Re
             }
         }
     });
+    let client = Arc::new(client);
     let outcome = async {
         client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
         database.set_reachable(true);
         if seen.send(Change::Anything).is_err() {
             return Ok(());
         }
+        let beginning = timeout(database.ping, Listening::begin(&database.publications, client.clone())).await;
+        let mut listening = beginning.map_err(|_| Error::unavailable("no response to a ping"))??;
         loop {
-            let pong = timeout(database.ping, client.simple_query("")).await;
+            let pong = timeout(database.ping, listening.check(&database.publications)).await;
             pong.map_err(|_| Error::unavailable("no response to a ping"))??;
             tokio::select! {
                 () = sleep(PING) => {}

@@ -197,7 +197,8 @@ impl Error {
         }
     }
 
-    fn has_sql_state(&self, state: &str) -> bool {
+    /// Returns whether PostgreSQL reported this SQLSTATE.
+    pub fn has_sql_state(&self, state: &str) -> bool {
         matches!(self, Self::Database(error) if error.sql_state.as_deref() == Some(state))
     }
 }

@@ -10,7 +10,7 @@ mod units;
 use std::sync::Arc;
 
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 pub use filter::MeasurementFilter;
@@ -32,7 +32,7 @@ const SERVER_MEMBERS: [&str; 3] = ["id", "self", "creationTime"];
 pub const MAX_COLLECTION: usize = 100_000;
 
 /// A measurement as it is stored and returned.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Measurement {
     /// The id; `None` for a measurement that was not stored (TRANSIENT, CEP; M-02).
     pub id: Option<MeasurementId>,

@@ -33,7 +33,9 @@ impl Outlet {
         for effect in effects {
             match effect {
                 Effect::Publish { statement, row } => {
-                    self.context.publish_row(&self.name, &name(statement), || row.to_json());
+                    if self.context.has_receivers_for_rows() {
+                        self.context.publish_row(&self.name, &name(statement), row.to_json());
+                    }
                 }
                 Effect::Perform { statement, stream, row, depth } => {
                     self.writes.perform(statement, name(statement), stream, row, depth);

@@ -238,7 +238,7 @@ pub async fn add_references(
 }
 
 /// Does the same as [`add_references`], over a given connection.
-async fn fill_references(
+pub(crate) async fn fill_references(
     client: &impl GenericClient,
     tenant: &TenantId,
     objects: &mut [ManagedObject],

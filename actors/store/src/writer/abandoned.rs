@@ -5,30 +5,30 @@ use platform_model::error::Result;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::{Written, stopped};
+use super::{Committed, stopped};
 
 /// The result of a running write.
 pub(super) struct RunningWrite<A, F>
 where
     A: FnOnce() -> F,
-    F: FnOnce(Written) + Send + 'static,
+    F: FnOnce(Committed) + Send + 'static,
 {
-    under_way: Option<(oneshot::Receiver<Result<Written>>, A)>,
+    under_way: Option<(oneshot::Receiver<Result<Committed>>, A)>,
 }
 
 impl<A, F> RunningWrite<A, F>
 where
     A: FnOnce() -> F,
-    F: FnOnce(Written) + Send + 'static,
+    F: FnOnce(Committed) + Send + 'static,
 {
     /// Wraps a running write. `abandoned` returns the function that receives the committed write if the caller no
     /// longer waits.
-    pub(super) fn of(reply: oneshot::Receiver<Result<Written>>, abandoned: A) -> Self {
+    pub(super) fn of(reply: oneshot::Receiver<Result<Committed>>, abandoned: A) -> Self {
         Self { under_way: Some((reply, abandoned)) }
     }
 
     /// Waits for the result.
-    pub(super) async fn wait(mut self) -> Result<Written> {
+    pub(super) async fn wait(mut self) -> Result<Committed> {
         let Some((reply, _)) = &mut self.under_way else { return Err(stopped()) };
         let outcome = reply.await;
         self.under_way = None;
@@ -39,7 +39,7 @@ where
 impl<A, F> Drop for RunningWrite<A, F>
 where
     A: FnOnce() -> F,
-    F: FnOnce(Written) + Send + 'static,
+    F: FnOnce(Committed) + Send + 'static,
 {
     fn drop(&mut self) {
         let Some((reply, abandoned)) = self.under_way.take() else { return };
@@ -47,8 +47,8 @@ where
         let Ok(runtime) = Handle::try_current() else { return };
         let publish = abandoned();
         runtime.spawn(async move {
-            if let Ok(Ok(written)) = reply.await {
-                publish(written);
+            if let Ok(Ok(committed)) = reply.await {
+                publish(committed);
             }
         });
     }

@@ -22,6 +22,7 @@ use platform_model::event::Event;
 use platform_model::id::{BinaryId, TenantId};
 use platform_model::limits::Limits;
 use platform_model::managed_object::ManagedObject;
+use platform_model::publication::Publication;
 use tokio::sync::oneshot;
 
 use crate::Database;
@@ -30,9 +31,10 @@ use crate::events::{SentEvent, ShownSource};
 use crate::inventory::managed_objects::ManagedObjectUpdate;
 use crate::measurements::SentMeasurements;
 use crate::operations::{OperationUpdate, Queued, ToQueue};
+use crate::publications::Route;
 use abandoned::RunningWrite;
 use queue::{Pushed, Queue, Waiting};
-use transaction::transaction;
+use transaction::{Outcome, transaction};
 
 /// One write of one tenant.
 #[derive(Debug, Clone)]
@@ -63,16 +65,27 @@ pub enum Change {
     ReplaceBinary(TenantId, ManagedObjectUpdate, BinaryId),
 }
 
+/// Describes what a write publishes, given its result. It is called within the transaction if other servers have to hear
+/// of the write.
+pub type Describe = Arc<dyn Fn(&Written) -> Vec<Publication> + Send + Sync>;
+
 /// A change with the condition under which it is made.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Write {
     change: Change,
+    /// What the write publishes; `None` for a write that publishes nothing.
+    describe: Option<Describe>,
     /// The fence with which this process must hold the tenant's modules; see
     /// [`ByModule`](platform_model::origin::ByModule).
     fence: Option<i64>,
 }
 
 impl Write {
+    /// Returns the tenant if the write publishes anything.
+    fn published_tenant(&self) -> Option<&TenantId> {
+        self.describe.as_ref().map(|_| self.change.tenant())
+    }
+
     /// Returns the tenant and the fence that the write requires, if it requires one.
     fn required_fence(&self) -> Option<(&TenantId, i64)> {
         self.fence.map(|fence| (self.change.tenant(), fence))
@@ -123,6 +136,14 @@ pub enum Written {
     Stale,
 }
 
+/// A write that is committed, and who delivers its publications.
+pub struct Committed {
+    /// The result of the write.
+    pub written: Written,
+    /// Who delivers what the write publishes.
+    pub route: Route,
+}
+
 /// Notifies an idle writer of a write in its queue.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -153,8 +174,13 @@ impl WriterHandle {
     /// `Unavailable` when the queue is full or the database is unreachable; the change may or may not be stored then.
     /// `DiskFull` when the database's disk has no room. `Conflict` when the fence no longer holds. Otherwise the error
     /// of this change; other changes of the batch are not affected.
-    pub async fn write(&self, change: Change, fence: Option<i64>) -> Result<Written> {
-        let reply = self.begin(change, fence)?;
+    pub async fn write(
+        &self,
+        change: Change,
+        fence: Option<i64>,
+        describe: Option<Describe>,
+    ) -> Result<Committed> {
+        let reply = self.begin(change, fence, describe)?;
         reply.await.unwrap_or_else(|_| Err(stopped()))
     }
 
@@ -164,19 +190,25 @@ impl WriterHandle {
     ///
     /// # Errors
     /// The errors of [`write`](Self::write).
-    pub async fn write_to_the_end<F: FnOnce(Written) + Send + 'static>(
+    pub async fn write_to_the_end<F: FnOnce(Committed) + Send + 'static>(
         &self,
         change: Change,
         fence: Option<i64>,
+        describe: Option<Describe>,
         abandoned: impl FnOnce() -> F,
-    ) -> Result<Written> {
-        RunningWrite::of(self.begin(change, fence)?, abandoned).wait().await
+    ) -> Result<Committed> {
+        RunningWrite::of(self.begin(change, fence, describe)?, abandoned).wait().await
     }
 
     /// Puts a change into the queue and returns the receiver of its result.
-    fn begin(&self, change: Change, fence: Option<i64>) -> Result<oneshot::Receiver<Result<Written>>> {
+    fn begin(
+        &self,
+        change: Change,
+        fence: Option<i64>,
+        describe: Option<Describe>,
+    ) -> Result<oneshot::Receiver<Result<Committed>>> {
         let (reply_to, reply) = oneshot::channel();
-        let waiting = Waiting { write: Write { change, fence }, reply_to };
+        let waiting = Waiting { write: Write { change, describe, fence }, reply_to };
         let ready = self.database.ensure_reachable().and_then(|()| self.database.ensure_room());
         let pushed = ready.and_then(|()| self.queue.push(waiting));
         match pushed {
@@ -251,7 +283,12 @@ impl Handler<CommitQueued> for Writer {
 }
 
 /// Commits a batch and returns one result per change, in order.
-async fn commit(database: Database, pool: Pool, limits: Limits, writes: Vec<Write>) -> Vec<Result<Written>> {
+async fn commit(
+    database: Database,
+    pool: Pool,
+    limits: Limits,
+    writes: Vec<Write>,
+) -> Vec<Result<Committed>> {
     let begun = Instant::now();
     crate::metrics::BATCH_ROWS.record(writes.len() as f64);
     let connection = match pool.get().await {
@@ -262,9 +299,9 @@ async fn commit(database: Database, pool: Pool, limits: Limits, writes: Vec<Writ
             return writes.iter().map(|_| Err(error.clone())).collect();
         }
     };
-    let outcomes = match within(&limits, connection, &writes).await {
+    let outcomes = match within(&database, &limits, connection, &writes).await {
         (Some(connection), Err(error)) if writes.len() > 1 && error.blames_row() => {
-            one_by_one(&limits, connection, &pool, &writes).await
+            one_by_one(&database, &limits, connection, &pool, &writes).await
         }
         (_, Ok(written)) => written.into_iter().map(Ok).collect(),
         (_, Err(error)) => writes.iter().map(|_| Err(error.clone())).collect(),
@@ -275,30 +312,35 @@ async fn commit(database: Database, pool: Pool, limits: Limits, writes: Vec<Writ
 
 /// Runs one transaction within the time limit. Returns the connection unless its state is unknown.
 async fn within(
+    database: &Database,
     limits: &Limits,
     connection: Object,
     writes: &[Write],
-) -> (Option<Object>, Result<Vec<Written>>) {
-    match tokio::time::timeout(limits.write_timeout, Box::pin(transaction(&connection, writes))).await {
-        Ok(Err(error @ Error::Unavailable(_))) => {
+) -> (Option<Object>, Result<Vec<Committed>>) {
+    loop {
+        let running = Box::pin(transaction(&connection, &database.publications, writes));
+        let joining = match tokio::time::timeout(limits.write_timeout, running).await {
+            Ok(Ok(Outcome::Committed(committed))) => return (Some(connection), Ok(committed)),
+            Ok(Ok(Outcome::HasToJoin(tenant))) => database.join_as_writer(&tenant).await,
+            Ok(Err(error @ Error::Unavailable(_))) => Err(error),
+            Ok(Err(error)) => return (Some(connection), Err(error)),
+            Err(_) => Err(Error::unavailable("the database did not respond in time")),
+        };
+        if let Err(error) = joining {
             drop(Object::take(connection));
-            (None, Err(error))
-        }
-        Ok(outcome) => (Some(connection), outcome),
-        Err(_) => {
-            drop(Object::take(connection));
-            (None, Err(Error::unavailable("the database did not respond in time")))
+            return (None, Err(error));
         }
     }
 }
 
 /// Runs every write of a failed batch in its own transaction, so that an invalid row fails alone.
 async fn one_by_one(
+    database: &Database,
     limits: &Limits,
     connection: Object,
     pool: &Pool,
     writes: &[Write],
-) -> Vec<Result<Written>> {
+) -> Vec<Result<Committed>> {
     let mut connection = Some(connection);
     let mut outcomes = Vec::with_capacity(writes.len());
     for write in writes {
@@ -308,13 +350,20 @@ async fn one_by_one(
         };
         let outcome = match current {
             Ok(current) => {
-                let (kept, outcome) = within(limits, current, std::slice::from_ref(write)).await;
+                let (kept, outcome) =
+                    within(database, limits, current, std::slice::from_ref(write)).await;
                 connection = kept;
-                outcome.map(|mut written| written.pop().unwrap_or(Written::Stale))
+                outcome.map(|mut committed| committed.pop().unwrap_or_else(Committed::stale))
             }
             Err(error) => Err(error),
         };
         outcomes.push(outcome);
     }
     outcomes
+}
+
+impl Committed {
+    fn stale() -> Self {
+        Self { written: Written::Stale, route: Route::Caller(None) }
+    }
 }

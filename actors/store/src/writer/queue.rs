@@ -9,12 +9,12 @@ use parking_lot::Mutex;
 use platform_model::error::{Error, Result};
 use tokio::sync::oneshot;
 
-use super::{Write, Written};
+use super::{Committed, Write};
 
 /// A write, and the channel for its result.
 pub(super) struct Waiting {
     pub(super) write: Write,
-    pub(super) reply_to: oneshot::Sender<Result<Written>>,
+    pub(super) reply_to: oneshot::Sender<Result<Committed>>,
 }
 
 /// The queue of one writer, shared by all callers.
@@ -111,13 +111,13 @@ mod tests {
     use platform_model::id::{BinaryId, TenantId};
     use platform_model::managed_object::NewManagedObject;
 
-    fn write() -> (Waiting, oneshot::Receiver<Result<Written>>) {
+    fn write() -> (Waiting, oneshot::Receiver<Result<Committed>>) {
         let tenant = TenantId::parse("t1").expect("an id");
         let body = platform_model::body::Body::parse(b"{}").expect("an object");
         let object = NewManagedObject::parse(body).expect("an object").created(None, "somebody");
         let (reply_to, reply) = oneshot::channel();
         let change = Change::InsertBinary(tenant, Arc::new(object), BinaryId(1));
-        (Waiting { write: Write { change, fence: None }, reply_to }, reply)
+        (Waiting { write: Write { change, describe: None, fence: None }, reply_to }, reply)
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The transaction of a batch: one statement per kind of write, over arrays, all sent in one round trip.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use deadpool_postgres::Object;
 use platform_model::alarm::Alarm;
@@ -8,16 +9,20 @@ use platform_model::error::Result;
 use platform_model::event::Event;
 use platform_model::id::TenantId;
 use platform_model::managed_object::ManagedObject;
+use platform_model::publication::Publication;
+use platform_model::reference::WantedReferences;
 use tokio_postgres::Statement;
 
-use super::{Change, Write, Written};
+use super::{Change, Committed, Write, Written};
 use crate::alarms::{self, AlarmUpdate, SentAlarm};
 use crate::events::{self, SentEvent, ShownSource};
 use crate::inventory::binaries::{self, UploadOfObject};
+use crate::inventory::links::fill_references;
 use crate::inventory::managed_objects::{self, ManagedObjectUpdate};
 use crate::measurements::{self, SentMeasurements};
 use crate::modules::leases;
 use crate::operations::{self, OperationUpdate, ToQueue};
+use crate::publications::{self, Checked, Publications, TransactionPublications};
 
 /// The changes of one batch, grouped by kind.
 #[derive(Default)]
@@ -91,12 +96,117 @@ impl<'a> ByKind<'a> {
     }
 }
 
-/// Runs the batch as one transaction in one round trip: everything is sent before the first response is awaited.
-pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec<Written>> {
+/// How a transaction ended.
+pub(super) enum Outcome {
+    /// One result per change, in order.
+    Committed(Vec<Committed>),
+    /// Nothing is written: this server has to join a tenant first, which other servers hear.
+    HasToJoin(TenantId),
+}
+
+/// Runs the batch as one transaction. If no other server takes part in its tenants, it is one round trip: everything is
+/// sent before the first response is awaited. Otherwise the publications are sent and the transaction is committed in a
+/// second one.
+pub(super) async fn transaction(
+    client: &Object,
+    publications: &Arc<Publications>,
+    writes: &[Write],
+) -> Result<Outcome> {
+    let published = || {
+        let tenants: BTreeSet<_> = writes.iter().filter_map(Write::published_tenant).collect();
+        TransactionPublications::begin(publications, tenants.into_iter().collect())
+    };
+    let carried = published();
+    if !carried.are_shared() {
+        match run(client, &carried, writes, End::IfUnshared).await {
+            Ok(written) => return Ok(Outcome::Committed(committed(carried, writes, written))),
+            Err(error) if carried.note_shared(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let mut carried = published();
+    let outcome = shared_transaction(client, &mut carried, writes).await;
+    match outcome {
+        Ok(Shared::Committed(written)) => Ok(Outcome::Committed(committed(carried, writes, written))),
+        Ok(Shared::HasToJoin(tenant)) => {
+            client.batch_execute("ROLLBACK").await?;
+            Ok(Outcome::HasToJoin(tenant))
+        }
+        Err(error) => {
+            client.batch_execute("ROLLBACK").await?;
+            Err(error)
+        }
+    }
+}
+
+/// How the transaction of a batch ends whose publications the database sends.
+enum Shared {
+    Committed(Vec<Written>),
+    /// It is still open.
+    HasToJoin(TenantId),
+}
+
+/// Runs a batch whose publications the database sends.
+async fn shared_transaction(
+    client: &Object,
+    carried: &mut TransactionPublications,
+    writes: &[Write],
+) -> Result<Shared> {
+    let notify = client.prepare_cached(publications::NOTIFY).await?;
+    let mut written = run(client, carried, writes, End::Open).await?;
+    if let Checked::HasToJoin(tenant) = carried.check(client).await? {
+        return Ok(Shared::HasToJoin(tenant));
+    }
+    for (write, written) in writes.iter().zip(&mut written) {
+        if let Written::ManagedObject(object) = written
+            && carried.sends(write.change.tenant())
+        {
+            let (objects, wanted) = (std::slice::from_mut(&mut **object), WantedReferences::default());
+            fill_references(client, write.change.tenant(), objects, wanted).await?;
+        }
+    }
+    let mut by_tenant: Vec<(&TenantId, Vec<Publication>)> = Vec::new();
+    for (write, written) in writes.iter().zip(&written) {
+        let tenant = write.change.tenant();
+        let Some(describe) = write.describe.as_ref().filter(|_| carried.sends(tenant)) else { continue };
+        let described = describe(written);
+        match by_tenant.iter_mut().find(|(known, _)| *known == tenant) {
+            Some((_, publications)) => publications.extend(described),
+            None => by_tenant.push((tenant, described)),
+        }
+    }
+    let (sent, ended) =
+        tokio::join!(biased; carried.send(client, &notify, &by_tenant), client.batch_execute("COMMIT"));
+    sent?;
+    ended?;
+    Ok(Shared::Committed(written))
+}
+
+fn committed(carried: TransactionPublications, writes: &[Write], written: Vec<Written>) -> Vec<Committed> {
+    let routes = carried.routes(writes.iter().map(|write| write.published_tenant().cloned()));
+    written.into_iter().zip(routes).map(|(written, route)| Committed { written, route }).collect()
+}
+
+/// How the statements of a batch end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// They are committed if no other server takes part.
+    IfUnshared,
+    /// The transaction stays open.
+    Open,
+}
+
+/// Runs the statements of a batch, all sent before the first response is awaited. A failed transaction is rolled back.
+async fn run(
+    client: &Object,
+    carried: &TransactionPublications,
+    writes: &[Write],
+    end: End,
+) -> Result<Vec<Written>> {
     let statements = Statements::prepare(client).await?;
     let mut by = ByKind::sort(writes);
     let hold = leases::prepare(client, &by.required_fences).await?;
-    let alone = by.is_one_statement();
+    let alone = by.is_one_statement() && carried.is_empty();
     let bracket = async |word: &str| if alone { Ok(()) } else { client.batch_execute(word).await };
     // The futures are polled, and so sent, in this order. If one fails, COMMIT rolls everything back.
     let (
@@ -113,6 +223,7 @@ pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec
         queued,
         operations,
         attached,
+        unshared,
         committed,
     ) = tokio::join!(
         biased;
@@ -134,7 +245,10 @@ pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec
             &statements.attach_uploads,
             &by.uploads,
         ),
-        bracket("COMMIT"),
+        async {
+            if end == End::Open { Ok(()) } else { carried.assert_unshared(client, &statements.assert_unshared).await }
+        },
+        async { if end == End::Open { Ok(()) } else { bracket("COMMIT").await } },
     );
     // The results are checked in the order of sending, because errors after the first one are its consequence.
     begun?;
@@ -148,6 +262,7 @@ pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec
     let mut queued = queued?.into_iter();
     let operations = operations?;
     let attached = attached?;
+    unshared?;
     committed?;
 
     let stored = |found: bool| if found { Written::Stored } else { Written::Stale };
@@ -195,6 +310,7 @@ struct Statements {
     update_operations: Statement,
     delete_replaced_binaries: Statement,
     attach_uploads: Statement,
+    assert_unshared: Statement,
 }
 
 impl Statements {
@@ -212,6 +328,7 @@ impl Statements {
             update_operations: client.prepare_cached(operations::UPDATE).await?,
             delete_replaced_binaries: client.prepare_cached(binaries::DELETE_REPLACED).await?,
             attach_uploads: client.prepare_cached(binaries::ATTACH).await?,
+            assert_unshared: client.prepare_cached(publications::ASSERT_UNSHARED).await?,
         })
     }
 }

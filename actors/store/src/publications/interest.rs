@@ -1,0 +1,186 @@
+//! How a server begins to take part in a tenant, and how it learns that it may have missed something.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use platform_model::error::{Error, Result};
+use platform_model::id::TenantId;
+use tokio::time::sleep;
+use tokio_postgres::Client;
+
+use super::tenants::SharedTenant;
+use super::{ALONE, Publications, channel};
+use crate::Database;
+
+const JOIN: &str = include_str!("../../../../sql/queries/publications/join.sql");
+const LIST_RUNNING: &str = include_str!("../../../../sql/queries/publications/list_running.sql");
+const COUNT_RUNNING: &str = include_str!("../../../../sql/queries/publications/count_running.sql");
+const REGISTER: &str = include_str!("../../../../sql/queries/publications/register.sql");
+const FIND_PEERS: &str = include_str!("../../../../sql/queries/publications/find_peers.sql");
+const LIST_UNSHARED: &str = include_str!("../../../../sql/queries/publications/list_unshared.sql");
+
+/// How long a server that does not renew its lease counts as living, in seconds.
+const LEASE: f64 = 30.0;
+/// The pause between two renewals of the lease.
+const RENEWAL: Duration = Duration::from_secs(5);
+/// For how long running transactions are waited for. They are bounded by the timeouts of writes and of steps.
+const LONGEST: Duration = Duration::from_secs(10);
+/// A listening connection that was lost for longer may have missed that another server came and went.
+const SHORT_LOSS: Duration = Duration::from_secs(20);
+
+impl Database {
+    /// Makes sure that this server hears whatever is published for a tenant from now on, by whichever server. It is
+    /// called before a subscription is confirmed, and costs nothing after the first time.
+    ///
+    /// # Errors
+    /// `Unavailable` while the database is not reachable, or when transactions run for so long that it is not certain;
+    /// `Database`.
+    pub async fn hear(&self, tenant: &TenantId) -> Result<()> {
+        let state = self.publications.tenants.get(tenant);
+        if state.hears.load(Ordering::Acquire) || self.publications.server().is_none() {
+            return Ok(());
+        }
+        let _joining = state.joining.lock().await;
+        if state.hears.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.wait_until_registered().await?;
+        let listening = self.publications.listening.lock().clone();
+        let listening = listening.ok_or_else(|| Error::unavailable("the database is not reachable"))?;
+        listening.batch_execute(&format!("LISTEN \"{}\"", channel(tenant))).await?;
+        self.join(&state, true).await?;
+        // The connection may have been lost meanwhile; whoever found that has not seen this tenant among those heard.
+        let is_same = |current: &Arc<Client>| Arc::ptr_eq(current, &listening);
+        let current = self.publications.listening.lock();
+        if !current.as_ref().is_some_and(is_same) {
+            return Err(Error::unavailable("the connection to the database was lost"));
+        }
+        state.hears.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Takes part in a tenant that this server only writes.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn join_as_writer(&self, tenant: &TenantId) -> Result<()> {
+        let state = self.publications.tenants.get(tenant);
+        let _joining = state.joining.lock().await;
+        self.wait_until_registered().await?;
+        self.join(&state, false).await
+    }
+
+    /// Adds the row of this server, and waits until every transaction has ended that may not have seen it.
+    async fn join(&self, state: &SharedTenant, hears: bool) -> Result<()> {
+        let client = self.loader().await?;
+        let server = self.publications.server();
+        client.execute(JOIN, &[&server, &state.tenant.as_str(), &hears]).await?;
+        let begun = Instant::now();
+        let running: Vec<String> = client.query_one(LIST_RUNNING, &[]).await?.get(0);
+        let mut pause = Duration::from_millis(1);
+        while !running.is_empty() {
+            let left: i64 = client.query_one(COUNT_RUNNING, &[&running]).await?.get(0);
+            if left == 0 {
+                break;
+            }
+            if begun.elapsed() > LONGEST {
+                return Err(Error::unavailable(format!("{left} transactions run for a long time")));
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    /// Waits until no other server believes any more that it is alone.
+    async fn wait_until_registered(&self) -> Result<()> {
+        let registered_at = *self.publications.registered_at.lock();
+        let registered_at =
+            registered_at.ok_or_else(|| Error::unavailable("the database is not reachable"))?;
+        sleep(ALONE.saturating_sub(registered_at.elapsed())).await;
+        Ok(())
+    }
+}
+
+/// The state of one listening connection: it renews the lease of this server.
+pub(crate) struct Listening {
+    client: Arc<Client>,
+    renewed_at: Instant,
+}
+
+impl Listening {
+    /// Begins with a new listening connection: registers this server and listens to the tenants that it heard before.
+    /// Ends the sessions of those that may have missed something.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn begin(publications: &Publications, client: Arc<Client>) -> Result<Self> {
+        let renewed_at = Instant::now();
+        let Some(server) = publications.server() else { return Ok(Self { client, renewed_at }) };
+        client.batch_execute("SET synchronous_commit = off").await?;
+        let heard = publications.tenants.heard();
+        let listen: String =
+            heard.iter().map(|state| format!("LISTEN \"{}\";", channel(&state.tenant))).collect();
+        client.batch_execute(&listen).await?;
+        let is_new: bool = client.query_one(REGISTER, &[&server, &LEASE]).await?.get(0);
+        let was_short = publications.lost_at.lock().is_none_or(|at| at.elapsed() < SHORT_LOSS);
+        let mut unshared = Vec::new();
+        if was_short && !is_new {
+            let ids: Vec<&str> = heard.iter().map(|state| state.tenant.as_str()).collect();
+            let rows = client.query(LIST_UNSHARED, &[&ids, &server]).await?;
+            unshared.extend(rows.iter().map(|row| row.get::<_, String>(0)));
+        }
+        for state in heard {
+            let missed_nothing = !state.is_shared() && unshared.iter().any(|id| id == state.tenant.as_str());
+            if !missed_nothing {
+                publications.forget(&state);
+            }
+        }
+        publications.lost_at.lock().take();
+        publications.registered_at.lock().get_or_insert_with(Instant::now);
+        *publications.listening.lock() = Some(client.clone());
+        Ok(Self { client, renewed_at })
+    }
+
+    /// Asks whether there are other servers, and renews the lease when it is time.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`: the connection is lost.
+    pub(crate) async fn check(&mut self, publications: &Publications) -> Result<()> {
+        let Some(server) = publications.server() else {
+            self.client.simple_query("").await?;
+            return Ok(());
+        };
+        let asked_at = Instant::now();
+        if self.renewed_at.elapsed() > RENEWAL {
+            let is_new: bool = self.client.query_one(REGISTER, &[&server, &LEASE]).await?.get(0);
+            self.renewed_at = asked_at;
+            if is_new {
+                tracing::warn!("this server was paused for so long that others counted it as dead; its sessions of shared tenants end");
+                publications.tenants.heard().iter().for_each(|state| publications.forget(state));
+            }
+        }
+        let has_peers: bool = self.client.query_one(FIND_PEERS, &[&server]).await?.get(0);
+        *publications.alone_at.lock() = (!has_peers).then_some(asked_at);
+        Ok(())
+    }
+}
+
+impl Publications {
+    /// Ends the sessions of a tenant, because notifications may have been missed. The next subscription joins again.
+    fn forget(&self, state: &SharedTenant) {
+        state.hears.store(false, Ordering::Release);
+        let tenant = &state.tenant;
+        tracing::warn!(%tenant, "notifications of other servers may have been missed; the sessions of the tenant end");
+        self.end_sessions(tenant);
+    }
+
+    /// Notes that the listening connection is lost.
+    pub(crate) fn lost(&self) {
+        if self.listening.lock().take().is_some() {
+            self.lost_at.lock().get_or_insert_with(Instant::now);
+        }
+        self.alone_at.lock().take();
+    }
+}

@@ -1,0 +1,113 @@
+//! How publications travel from server to server: as JSON in the payloads of `NOTIFY`, cut into pieces, because one
+//! payload takes fewer than 8000 bytes.
+
+use platform_model::publication::Publication;
+
+/// The most bytes of text in one piece; the head of a piece needs a few more.
+const PIECE_BYTES: usize = 7800;
+
+/// Returns the payloads of the publications of one transaction. `batch` is a number that this server uses once.
+pub(super) fn payloads(server: i64, batch: u64, publications: &[Publication]) -> Vec<String> {
+    let text = serde_json::to_string(publications).expect("publications are JSON");
+    let mut pieces = Vec::with_capacity(text.len() / PIECE_BYTES + 1);
+    let mut rest = &*text;
+    while !rest.is_empty() {
+        let (piece, left) = rest.split_at(rest.floor_char_boundary(PIECE_BYTES));
+        let end = if left.is_empty() { '.' } else { '+' };
+        pieces.push(format!("{server}-{batch}-{}{end}{piece}", pieces.len()));
+        rest = left;
+    }
+    pieces
+}
+
+/// Puts pieces together. PostgreSQL delivers the pieces of one transaction in order and without others in between.
+#[derive(Debug, Default)]
+pub(super) struct Assembly {
+    /// The server and the batch of the pieces so far, their number and their text.
+    begun: Option<Begun>,
+}
+
+#[derive(Debug)]
+struct Begun {
+    batch: String,
+    pieces: usize,
+    text: String,
+}
+
+/// A payload that is not what a server of this version or the one before sends.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unreadable;
+
+impl Assembly {
+    /// Takes the next payload of a channel. Returns the publications when the payload is the last one of its batch.
+    ///
+    /// # Errors
+    /// `Unreadable` when pieces are missing or the text cannot be parsed: something was not received.
+    pub(super) fn take(&mut self, payload: &str) -> Result<Option<Vec<Publication>>, Unreadable> {
+        let at = payload.find(['+', '.']).ok_or(Unreadable)?;
+        let (head, text) = payload.split_at(at);
+        let (batch, number) = head.rsplit_once('-').ok_or(Unreadable)?;
+        let number: usize = number.parse().map_err(|_| Unreadable)?;
+        let (is_last, text) = (text.starts_with('.'), &text[1..]);
+        let mut begun = match (self.begun.take(), number) {
+            (None, 0) => Begun { batch: batch.into(), pieces: 0, text: String::new() },
+            (Some(begun), _) if begun.batch == batch && begun.pieces == number => begun,
+            _ => return Err(Unreadable),
+        };
+        begun.pieces += 1;
+        begun.text.push_str(text);
+        if !is_last {
+            self.begun = Some(begun);
+            return Ok(None);
+        }
+        serde_json::from_str(&begun.text).map(Some).map_err(|_| Unreadable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(json: &str) -> Publication {
+        Publication::Row { module: "m".into(), statement: "s".into(), json: json.into() }
+    }
+
+    fn rows(publications: &[Publication]) -> Vec<&str> {
+        let json = |publication| match publication {
+            &Publication::Row { ref json, .. } => &**json,
+            other => panic!("a row, not {other:?}"),
+        };
+        publications.iter().map(json).collect()
+    }
+
+    #[test]
+    fn small_batch_is_one_payload() {
+        let payloads = payloads(7, 1, &[row("{}"), row("[1]")]);
+        assert_eq!(payloads.len(), 1);
+        let read = Assembly::default().take(&payloads[0]).expect("readable").expect("complete");
+        assert_eq!(rows(&read), ["{}", "[1]"]);
+    }
+
+    #[test]
+    fn large_batch_is_cut_between_characters_and_put_together_again() {
+        let json = "é€𝄞".repeat(5000);
+        let payloads = payloads(7, 1, &[row(&json)]);
+        assert!(payloads.len() > 1 && payloads.iter().all(|payload| payload.len() < 8000));
+        let mut assembly = Assembly::default();
+        let (last, first) = payloads.split_last().expect("some");
+        for payload in first {
+            assert_eq!(assembly.take(payload).expect("readable").map(|_| ()), None);
+        }
+        assert_eq!(rows(&assembly.take(last).expect("readable").expect("complete")), [json]);
+    }
+
+    #[test]
+    fn missing_piece_is_noticed() {
+        let payloads = payloads(7, 1, &[row(&"x".repeat(20_000))]);
+        let mut assembly = Assembly::default();
+        assert!(assembly.take(&payloads[0]).expect("readable").is_none());
+        assert!(assembly.take(&payloads[2]).is_err());
+        assert!(Assembly::default().take(&payloads[1]).is_err());
+        assert!(Assembly::default().take("what is this?").is_err());
+    }
+}

@@ -1,0 +1,116 @@
+//! What this server knows of each tenant that is published: whether other servers take part, and which of its own
+//! publications are still on their way.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+use platform_model::id::TenantId;
+use platform_model::publication::Publication;
+
+/// The tenants that were published since the start of the server.
+#[derive(Default)]
+pub(super) struct Tenants(RwLock<HashMap<TenantId, Arc<SharedTenant>>>);
+
+/// The state of one tenant.
+pub(super) struct SharedTenant {
+    pub(super) tenant: TenantId,
+    /// Whether other servers took part when this server last looked. If this is wrong, a transaction notices.
+    is_shared: AtomicBool,
+    /// Whether this server hears everything that others publish.
+    pub(super) hears: AtomicBool,
+    /// Held while this server joins, so that it joins once.
+    pub(super) joining: tokio::sync::Mutex<()>,
+    order: Mutex<Order>,
+}
+
+/// Publications of other servers wait until those that this server delivers itself are delivered: these were committed
+/// earlier.
+#[derive(Default)]
+struct Order {
+    /// The transactions that run or whose publications are not delivered yet.
+    under_way: usize,
+    waiting: VecDeque<Vec<Publication>>,
+}
+
+/// Delivers publications to the sessions and modules of this server.
+pub type Deliver = Box<dyn Fn(&TenantId, Vec<Publication>) + Send + Sync>;
+
+/// A write whose publications this server delivers itself, because no other server takes part in the tenant. It is held
+/// from before the transaction until they are delivered.
+pub struct LocalDelivery {
+    tenant: Arc<SharedTenant>,
+    publications: Arc<super::Publications>,
+}
+
+impl Tenants {
+    /// Returns the state of a tenant.
+    pub(super) fn get(&self, tenant: &TenantId) -> Arc<SharedTenant> {
+        if let Some(known) = self.0.read().get(tenant) {
+            return known.clone();
+        }
+        let new = || {
+            Arc::new(SharedTenant {
+                tenant: tenant.clone(),
+                is_shared: AtomicBool::new(false),
+                hears: AtomicBool::new(false),
+                joining: tokio::sync::Mutex::default(),
+                order: Mutex::default(),
+            })
+        };
+        self.0.write().entry(tenant.clone()).or_insert_with(new).clone()
+    }
+
+    /// Returns the tenants that this server hears.
+    pub(super) fn heard(&self) -> Vec<Arc<SharedTenant>> {
+        let hears = |tenant: &&Arc<SharedTenant>| tenant.hears.load(Ordering::Acquire);
+        self.0.read().values().filter(hears).cloned().collect()
+    }
+}
+
+impl SharedTenant {
+    pub(super) fn is_shared(&self) -> bool {
+        self.is_shared.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_shared(&self, is_shared: bool) {
+        if self.is_shared.swap(is_shared, Ordering::AcqRel) != is_shared {
+            let tenant = &self.tenant;
+            if is_shared {
+                tracing::info!(%tenant, "other servers hear or write the tenant: its notifications pass through the database")
+            } else {
+                tracing::info!(%tenant, "no other server hears or writes the tenant")
+            }
+        }
+    }
+
+    /// Notes that a transaction begins.
+    pub(super) fn begin(self: Arc<Self>, publications: Arc<super::Publications>) -> LocalDelivery {
+        self.order.lock().under_way += 1;
+        LocalDelivery { tenant: self, publications }
+    }
+
+    /// Delivers what came through the database, after everything that this server delivers itself.
+    pub(super) fn receive(&self, received: Vec<Publication>, deliver: &Deliver) {
+        let mut order = self.order.lock();
+        if order.under_way == 0 {
+            // The lock is held, so that nothing overtakes this.
+            deliver(&self.tenant, received);
+        } else {
+            order.waiting.push_back(received);
+        }
+    }
+}
+
+impl Drop for LocalDelivery {
+    fn drop(&mut self) {
+        let mut order = self.tenant.order.lock();
+        order.under_way -= 1;
+        if order.under_way == 0
+            && let Some(deliver) = self.publications.deliver.get()
+        {
+            order.waiting.drain(..).for_each(|received| deliver(&self.tenant.tenant, received));
+        }
+    }
+}
