@@ -14,7 +14,7 @@ use actix_web::rt::spawn;
 use platform_actors::Platform;
 use platform_actors::background::abandoned_uploads;
 use platform_store::{self, Connections, Database};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::administration::{self, NewUser};
 use crate::config::{AllowedHost, Settings};
@@ -41,6 +41,8 @@ pub struct Server {
     address: SocketAddr,
     shutdown: Duration,
     module_request_hosts: Vec<AllowedHost>,
+    /// The watch of the database, which ends with the server.
+    watching: JoinSet<()>,
 }
 
 impl Server {
@@ -74,6 +76,9 @@ impl Server {
         };
         let platform = Platform::start(database, limits, settings.actor_threads).await?;
         let components = Components::assemble(settings, platform, secret_key, addresses)?;
+        // Modules and sessions hear of other servers through the watch.
+        let mut watching = JoinSet::new();
+        watching.spawn(components.platform().watch());
         // Modules start before clients can write data that the modules would miss.
         components.platform.start_modules(components.links()).await?;
         let transport = if settings.fast_lane { Transport::FastLane } else { Transport::Common };
@@ -87,7 +92,8 @@ impl Server {
             .run();
         warn_of_exposure(settings);
         let module_request_hosts = settings.module_request_hosts.clone();
-        Ok(Self { components, http, tls, address, shutdown: settings.shutdown, module_request_hosts })
+        let shutdown = settings.shutdown;
+        Ok(Self { components, http, tls, address, shutdown, module_request_hosts, watching })
     }
 
     /// Returns the address on which the server listens. For port 0 it contains the port that the system selected.
@@ -107,19 +113,19 @@ impl Server {
 
     /// Serves until `stop` resolves. Then it accepts no new connections, finishes requests in progress, responds to
     /// held polls with the advice to reconnect within a few seconds, and returns.
-    pub async fn run(self, stop: impl Future<Output = ()>) {
+    pub async fn run(mut self, stop: impl Future<Output = ()>) {
         let handle = self.http.handle();
-        let watching = spawn(self.components.platform().watch());
         let upkeep = self.keep_up();
         let serving = spawn(self.http);
         stop.await;
         stop_gracefully(&self.components, &handle, self.shutdown).await;
         // The task has ended, because `stop` has returned.
         drop(serving.await);
-        watching.abort();
+        self.watching.abort_all();
         upkeep.iter().for_each(JoinHandle::abort);
         self.components.platform.give_bulk_operations_back().await;
         self.components.platform.give_modules_back().await;
+        self.components.platform.leave_publications().await;
         self.components.platform.stop();
     }
 

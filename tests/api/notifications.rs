@@ -14,5 +14,6 @@ mod lane;
 mod realtime;
 #[path = "realtime/mod.rs"]
 mod realtime_without_lane;
+mod several_servers;
 mod tls;
 mod websocket;

@@ -152,6 +152,9 @@ impl Deployments {
             self.check_soon();
         }
         for taken in &taken {
+            // Whatever other servers write is heard from now on. If it is not, the next check tries again: the lease
+            // is not renewed without a runner.
+            self.database.hear(&taken.tenant).await?;
             self.begin(&taken.tenant, Arc::new(Hold::new(taken.fence, asked, lease)));
         }
         Ok(taken.len())

@@ -11,7 +11,7 @@ use tokio_postgres::Client;
 
 use super::tenants::SharedTenant;
 use super::{ALONE, Publications, channel};
-use crate::Database;
+use crate::{CONNECT, Database};
 
 const JOIN: &str = include_str!("../../../../sql/queries/publications/join.sql");
 const LIST_RUNNING: &str = include_str!("../../../../sql/queries/publications/list_running.sql");
@@ -95,10 +95,25 @@ impl Database {
 
     /// Waits until no other server believes any more that it is alone.
     async fn wait_until_registered(&self) -> Result<()> {
-        let registered_at = *self.publications.registered_at.lock();
-        let registered_at =
-            registered_at.ok_or_else(|| Error::unavailable("the database is not reachable"))?;
-        sleep(ALONE.saturating_sub(registered_at.elapsed())).await;
+        let begun = Instant::now();
+        loop {
+            let known_at = *self.publications.known_at.lock();
+            match known_at.map(|at| at.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => return Ok(()),
+                Some(rest) => sleep(rest).await,
+                None if begun.elapsed() < CONNECT => sleep(Duration::from_millis(10)).await,
+                None => return Err(Error::unavailable("the database is not reachable")),
+            }
+        }
+    }
+
+    /// Ends the part of this server in all tenants.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`; the lease of the server ends by itself then.
+    pub async fn leave_publications(&self) -> Result<()> {
+        let leave = "DELETE FROM publication_servers WHERE server = $1";
+        self.loader().await?.execute(leave, &[&self.publications.server()]).await?;
         Ok(())
     }
 }
@@ -138,9 +153,12 @@ impl Listening {
             }
         }
         publications.lost_at.lock().take();
-        publications.registered_at.lock().get_or_insert_with(Instant::now);
         *publications.listening.lock() = Some(client.clone());
-        Ok(Self { client, renewed_at })
+        let mut listening = Self { client, renewed_at };
+        listening.check(publications).await?;
+        let belief = if publications.is_alone() { Duration::ZERO } else { ALONE };
+        publications.known_at.lock().get_or_insert_with(|| Instant::now() + belief);
+        Ok(listening)
     }
 
     /// Asks whether there are other servers, and renews the lease when it is time.

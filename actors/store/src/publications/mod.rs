@@ -74,8 +74,8 @@ pub struct Publications {
     listening: Mutex<Option<Arc<Client>>>,
     /// When this server last asked whether there are others, if there were none.
     alone_at: Mutex<Option<Instant>>,
-    /// When the other servers began to know of this one.
-    registered_at: Mutex<Option<Instant>>,
+    /// From when on the other servers know of this one; `None` until it is registered.
+    known_at: Mutex<Option<Instant>>,
     lost_at: Mutex<Option<Instant>>,
 }
 
@@ -105,7 +105,7 @@ impl Default for Publications {
             in_outbox: AtomicUsize::new(0),
             listening: Mutex::default(),
             alone_at: Mutex::default(),
-            registered_at: Mutex::default(),
+            known_at: Mutex::default(),
             lost_at: Mutex::default(),
         }
     }

@@ -1,0 +1,5 @@
+//! Several servers on one database: each session hears what any server writes, once and in order.
+
+mod agents;
+mod modules;
+mod notifications;
