@@ -175,6 +175,7 @@ impl Deployments {
         };
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
         if let Some(fence) = holders::take(session, tenant, self.process, lease).await? {
+            self.database.hear(tenant).await?;
             self.begin(tenant, Arc::new(Hold::new(fence, asked, lease)));
         }
         Ok(())

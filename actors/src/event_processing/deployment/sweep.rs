@@ -152,8 +152,7 @@ impl Deployments {
             self.check_soon();
         }
         for taken in &taken {
-            // Whatever other servers write is heard from now on. If it is not, the next check tries again: the lease
-            // is not renewed without a runner.
+            // If what other servers write cannot be heard now, nothing runs, and the lease expires.
             self.database.hear(&taken.tenant).await?;
             self.begin(&taken.tenant, Arc::new(Hold::new(taken.fence, asked, lease)));
         }
