@@ -79,6 +79,7 @@ impl Server {
         // Modules and sessions hear of other servers through the watch.
         let mut watching = JoinSet::new();
         watching.spawn(components.platform().watch());
+        components.platform.database().wait_until_known().await?;
         // Modules start before clients can write data that the modules would miss.
         components.platform.start_modules(components.links()).await?;
         let transport = if settings.fast_lane { Transport::FastLane } else { Transport::Common };

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::fragments::Fragments;

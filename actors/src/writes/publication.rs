@@ -126,8 +126,12 @@ impl WriteContext {
     pub(crate) fn deliver(&self, publication: Publication) {
         match publication {
             Publication::Change { source, change, cause } => self.deliver_change(source, change, &cause),
-            Publication::ModulesOnly { source, change, cause } => self.deliver_to_modules(source, &change, &cause),
-            Publication::Queued { operation, agents, cause } => self.deliver_queued(operation, agents, &cause),
+            Publication::ModulesOnly { source, change, cause } => {
+                self.deliver_to_modules(source, &change, &cause)
+            }
+            Publication::Queued { operation, agents, cause } => {
+                self.deliver_queued(operation, agents, &cause)
+            }
             Publication::Row { module, statement, json } => {
                 if self.subscription_counts.has_module_subscriptions() {
                     crate::metrics::PUBLISHED.increment(1);
@@ -162,7 +166,11 @@ impl WriteContext {
     /// external ids of the device (B-04).
     fn deliver_queued(&self, for_agents: Arc<Operation>, agents: Vec<ManagedObjectId>, cause: &Cause) {
         let operation = Arc::new(Operation::clone(&for_agents).alone());
-        self.deliver_to_modules(operation.device, &PublishedChange::OperationCreated(operation.clone()), cause);
+        self.deliver_to_modules(
+            operation.device,
+            &PublishedChange::OperationCreated(operation.clone()),
+            cause,
+        );
         crate::metrics::PUBLISHED.increment(1 + agents.len() as u64);
         let agents_listen = !agents.is_empty() && self.subscription_counts.has_agent_subscriptions();
         if agents_listen || self.subscription_counts.has_subscriptions(Resource::Operations) {

@@ -58,7 +58,8 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Re
         if seen.send(Change::Anything).is_err() {
             return Ok(());
         }
-        let beginning = timeout(database.ping, Listening::begin(&database.publications, client.clone())).await;
+        let beginning =
+            timeout(database.ping, Listening::begin(&database.publications, client.clone())).await;
         let mut listening = beginning.map_err(|_| Error::unavailable("no response to a ping"))??;
         loop {
             let pong = timeout(database.ping, listening.check(&database.publications)).await;

@@ -87,9 +87,7 @@ async fn measurements_stored_or_not_reach_both() {
     let pair = Pair::listening("/measurements/*").await;
     let [a, b] = &pair.callers;
     let device = a.create_device("meter").await;
-    let measurement = |value: i64| {
-        json!({"source": {"id": device}, "type": "t", "time": "2026-01-01T00:00:00Z", "plat_T": {"T": {"value": value}}})
-    };
+    let measurement = |value: i64| json!({"source": {"id": device}, "type": "t", "time": "2026-01-01T00:00:00Z", "plat_T": {"T": {"value": value}}});
     let stored = id(&a.create("/measurement/measurements", &measurement(1)).await);
     for caller in [a, b] {
         let transient = caller
@@ -153,8 +151,7 @@ async fn deletions_and_links_reach_both() {
     let path = format!("/inventory/managedObjects/{parent}/childDevices");
     b.post(&path, &json!({"managedObject": {"id": child}})).await.expect(201);
     a.delete(&format!("/inventory/managedObjects/{child}")).await.expect(204);
-    let expected =
-        [("CREATE", &parent), ("CREATE", &child), ("UPDATE", &parent), ("DELETE", &child)];
+    let expected = [("CREATE", &parent), ("CREATE", &child), ("UPDATE", &parent), ("DELETE", &child)];
     pair.both_receive(&expected.map(|(action, id)| format!("{action} {id}"))).await;
 }
 

@@ -45,7 +45,7 @@ impl Database {
         if state.hears.load(Ordering::Acquire) {
             return Ok(());
         }
-        self.wait_until_registered().await?;
+        self.wait_until_known().await?;
         let listening = self.publications.listening.lock().clone();
         let listening = listening.ok_or_else(|| Error::unavailable("the database is not reachable"))?;
         listening.batch_execute(&format!("LISTEN \"{}\"", channel(tenant))).await?;
@@ -67,7 +67,7 @@ impl Database {
     pub(crate) async fn join_as_writer(&self, tenant: &TenantId) -> Result<()> {
         let state = self.publications.tenants.get(tenant);
         let _joining = state.joining.lock().await;
-        self.wait_until_registered().await?;
+        self.wait_until_known().await?;
         self.join(&state, false).await
     }
 
@@ -93,8 +93,12 @@ impl Database {
         Ok(())
     }
 
-    /// Waits until no other server believes any more that it is alone.
-    async fn wait_until_registered(&self) -> Result<()> {
+    /// Waits until every other server knows that there is one more; it is called at the start. Until then it may
+    /// publish what is not stored to its own sessions only.
+    ///
+    /// # Errors
+    /// `Unavailable` when the database is not reachable.
+    pub async fn wait_until_known(&self) -> Result<()> {
         let begun = Instant::now();
         loop {
             let known_at = *self.publications.known_at.lock();
@@ -175,7 +179,9 @@ impl Listening {
             let is_new: bool = self.client.query_one(REGISTER, &[&server, &LEASE]).await?.get(0);
             self.renewed_at = asked_at;
             if is_new {
-                tracing::warn!("this server was paused for so long that others counted it as dead; its sessions of shared tenants end");
+                tracing::warn!(
+                    "this server was paused for so long that others counted it as dead; its sessions of shared tenants end"
+                );
                 publications.tenants.heard().iter().for_each(|state| publications.forget(state));
             }
         }

@@ -45,10 +45,11 @@ use tokio_postgres::{Client, Statement};
 pub(crate) use interest::Listening;
 use outbox::Outgoing;
 use payload::Assembly;
-use tenants::{SharedTenant, Tenants};
 pub use tenants::{Deliver, LocalDelivery};
+use tenants::{SharedTenant, Tenants};
 
-pub(crate) const ASSERT_UNSHARED: &str = include_str!("../../../../sql/queries/publications/assert_unshared.sql");
+pub(crate) const ASSERT_UNSHARED: &str =
+    include_str!("../../../../sql/queries/publications/assert_unshared.sql");
 const LIST_OTHERS: &str = include_str!("../../../../sql/queries/publications/list_others.sql");
 pub(crate) const NOTIFY: &str = include_str!("../../../../sql/queries/publications/notify.sql");
 

@@ -76,10 +76,8 @@ pub(super) async fn run(database: Database, mut outbox: mpsc::UnboundedReceiver<
     let mut batch = Vec::new();
     while outbox.recv_many(&mut batch, AT_ONCE).await > 0 {
         let count = batch.len();
-        let (outgoing, senders): (Vec<_>, Vec<_>) = batch
-            .drain(..)
-            .map(|outgoing| ((outgoing.tenant, outgoing.publication), outgoing.sent))
-            .unzip();
+        let (outgoing, senders): (Vec<_>, Vec<_>) =
+            batch.drain(..).map(|outgoing| ((outgoing.tenant, outgoing.publication), outgoing.sent)).unzip();
         let mut by_tenant: Vec<(TenantId, Vec<Publication>)> = Vec::new();
         for (tenant, publication) in outgoing {
             match by_tenant.iter_mut().find(|(known, _)| *known == tenant) {

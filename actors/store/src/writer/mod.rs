@@ -350,8 +350,7 @@ async fn one_by_one(
         };
         let outcome = match current {
             Ok(current) => {
-                let (kept, outcome) =
-                    within(database, limits, current, std::slice::from_ref(write)).await;
+                let (kept, outcome) = within(database, limits, current, std::slice::from_ref(write)).await;
                 connection = kept;
                 outcome.map(|mut committed| committed.pop().unwrap_or_else(Committed::stale))
             }

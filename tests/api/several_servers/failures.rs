@@ -1,0 +1,161 @@
+//! Connections that are cut, servers that are killed or paused: a session hears everything, or it is ended.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::harness::{
+    Caller, Program, Session, TestDatabase, TestServer, eventually, notifications, reply, scratch,
+};
+
+/// The beginning of the statement that a listening connection sends all the time.
+const LISTENING: &str = "%SELECT EXISTS (SELECT FROM publication_servers%";
+
+/// Cuts the listening connections of all servers. Returns their number.
+async fn cut_listening_connections(database: &TestDatabase) -> u64 {
+    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+               WHERE datname = current_database() AND query LIKE $1 AND pid <> pg_backend_pid()";
+    database.execute(cut, &[&LISTENING]).await
+}
+
+/// The ids of the alarms that a session receives until it has this one, or `None` if the session was ended.
+async fn heard_until(session: &Session, last: &str) -> Option<Vec<String>> {
+    let mut heard: Vec<String> = Vec::new();
+    while heard.last().is_none_or(|id| id != last) {
+        let answer = session.connect_with(json!({"advice": {"timeout": 2000}})).await;
+        if reply(&answer)["successful"] != json!(true) {
+            assert_eq!(reply(&answer)["advice"]["reconnect"], "handshake", "{answer:?}");
+            return None;
+        }
+        heard.extend(notifications(&answer).iter().map(|told| id(&told["data"]["data"])));
+    }
+    Some(heard)
+}
+
+fn id(object: &Value) -> String {
+    object["id"].as_str().unwrap().to_owned()
+}
+
+async fn raise(caller: &Caller, device: &str, kinds: std::ops::Range<usize>) -> Vec<String> {
+    let mut raised = Vec::new();
+    for n in kinds {
+        raised.push(id(&caller.raise_alarm(device, &format!("t{n}")).await));
+    }
+    raised
+}
+
+#[tokio::test]
+async fn session_of_a_lone_server_misses_nothing_when_the_listening_connection_is_cut() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+    let mut raised = raise(&admin, &device, 0..3).await;
+
+    eventually("a listening connection", async || {
+        (cut_listening_connections(server.database()).await > 0).then_some(())
+    })
+    .await;
+    // Writes wait until the database counts as reachable again.
+    for n in 3..10 {
+        let alarm = eventually("an alarm that is stored", async || {
+            let answer =
+                admin.post("/alarm/alarms", &crate::harness::alarm_of(&device, &format!("t{n}"))).await;
+            (answer.status == 201).then(|| answer.json())
+        });
+        raised.push(id(&alarm.await));
+    }
+
+    assert_eq!(heard_until(&session, raised.last().unwrap()).await, Some(raised));
+}
+
+#[tokio::test]
+async fn session_hears_everything_or_ends_when_listening_connections_are_cut() {
+    let [a, b] = TestServer::start_two().await;
+    let device = a.admin().create_device("pump").await;
+    for round in 0..3 {
+        let sessions = [a.admin().listen("/alarms/*").await, b.admin().listen("/alarms/*").await];
+        let mut raised = raise(&b.admin(), &device, round * 20..round * 20 + 5).await;
+        assert!(cut_listening_connections(a.database()).await > 0);
+        for n in round * 20 + 5..round * 20 + 20 {
+            let alarm = eventually("an alarm that is stored", async || {
+                let body = crate::harness::alarm_of(&device, &format!("t{n}"));
+                let answer = b.admin().post("/alarm/alarms", &body).await;
+                (answer.status == 201).then(|| answer.json())
+            });
+            raised.push(id(&alarm.await));
+        }
+        for session in &sessions {
+            if let Some(heard) = heard_until(session, raised.last().unwrap()).await {
+                assert_eq!(heard, raised);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn everything_that_a_killed_server_acknowledged_is_heard_at_the_others() {
+    let (database, directory) = (TestDatabase::create().await, scratch());
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let device = server.admin().create_device("pump").await;
+    let session = server.admin().listen("/alarms/*").await;
+    for round in 0..3 {
+        let program = Program::serve_with(Program::command_on(&database, directory.path()));
+        let other = Caller::new(program.base(), Some(("admin", crate::harness::ADMIN_PASSWORD)));
+        let writing = tokio::spawn({
+            let device = device.clone();
+            async move {
+                let mut acknowledged = Vec::new();
+                for n in 0.. {
+                    let body = crate::harness::alarm_of(&device, &format!("r{round}n{n}"));
+                    match other.request("POST", "/alarm/alarms").json(&body).try_send().await {
+                        Some(answer) if answer.status == 201 => acknowledged.push(id(&answer.json())),
+                        _ => break,
+                    }
+                }
+                acknowledged
+            }
+        });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        program.signal(Signal::KILL);
+        let acknowledged = writing.await.unwrap();
+        drop(program);
+        assert!(!acknowledged.is_empty());
+
+        let last = id(&server.admin().raise_alarm(&device, &format!("r{round}last")).await);
+        let heard = heard_until(&session, &last).await.expect("the session goes on");
+        let missing: Vec<_> = acknowledged.iter().filter(|id| !heard.contains(id)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+        // One more may be committed than is acknowledged.
+        assert!(heard.len() <= acknowledged.len() + 2, "{heard:?}, {acknowledged:?}");
+    }
+}
+
+#[tokio::test]
+async fn sessions_of_a_server_that_was_paused_until_it_counted_as_dead_end() {
+    let (database, directory) = (TestDatabase::create().await, scratch());
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let device = server.admin().create_device("pump").await;
+    let own = server.admin().listen("/alarms/*").await;
+    let program = Program::serve_with(Program::command_on(&database, directory.path()));
+    let there = Caller::new(program.base(), Some(("admin", crate::harness::ADMIN_PASSWORD)));
+    let session = there.listen("/alarms/*").await;
+    raise(&server.admin(), &device, 0..1).await;
+    session.receive(1).await;
+    own.receive(1).await;
+
+    program.signal(Signal::STOP);
+    // What the other server does when the lease has ended.
+    let dead = "DELETE FROM publication_servers WHERE server = (SELECT max(server) FROM publication_servers)";
+    assert_eq!(database.execute(dead, &[]).await, 1);
+    let missed = raise(&server.admin(), &device, 1..2).await;
+    program.signal(Signal::CONT);
+
+    let last = missed.last().unwrap();
+    assert_eq!(heard_until(&session, last).await, None);
+    assert_eq!(heard_until(&own, last).await, Some(missed.clone()));
+    let again = there.listen("/alarms/*").await;
+    let raised = raise(&server.admin(), &device, 2..3).await;
+    assert_eq!(heard_until(&again, &raised[0]).await, Some(raised.clone()));
+}
