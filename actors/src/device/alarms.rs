@@ -167,6 +167,7 @@ impl Device {
         }
         let alarm = Arc::new(new.raised(None, source.name.as_deref()));
         self.publish(PublishedChange::AlarmCreated(alarm.clone()), origin);
+        self.context.published().await?;
         Ok(alarm)
     }
 
@@ -193,6 +194,7 @@ impl Device {
             if !origin.mode.stores() {
                 let alarm = Arc::new(alarm);
                 self.publish(PublishedChange::AlarmUpdated(alarm.clone()), &origin);
+                self.context.published().await?;
                 return Ok(alarm);
             }
             let audit = audit_record(id, &alarm, changes, &origin);

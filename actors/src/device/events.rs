@@ -71,6 +71,7 @@ impl Device {
             let changed = Arc::new(changed);
             if !origin.mode.stores() {
                 self.publish_event_update(&changed, &origin);
+                self.context.published().await?;
                 return Ok(changed);
             }
             let change = Change::UpdateEvent(self.context.tenant.clone(), changed.clone());

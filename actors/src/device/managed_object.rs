@@ -142,6 +142,7 @@ impl Device {
         let object = Arc::new(object);
         if !patch.is_empty() {
             self.publish(PublishedChange::ManagedObjectUpdated(object.clone()), origin);
+            self.context.published().await?;
         }
         Ok(object)
     }

@@ -136,6 +136,7 @@ impl Device {
         }
         let operation = Arc::new(new.queued());
         self.publish(PublishedChange::OperationCreated(operation.clone()), origin);
+        self.context.published().await?;
         Ok(operation)
     }
 
@@ -155,7 +156,9 @@ impl Device {
                 return Ok(current);
             }
             if !origin.mode.stores() {
-                return Ok(self.publish_operation_update(operation, &origin));
+                let operation = self.publish_operation_update(operation, &origin);
+                self.context.published().await?;
+                return Ok(operation);
             }
             let audit = (operation.status != current.status)
                 .then(|| (self.context.ids.next(), audit_record(id, changes, &origin)));

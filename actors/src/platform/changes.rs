@@ -126,6 +126,7 @@ impl Platform {
             Change::Users(tenant, names) => notify(Changed::Users(tenant, names)),
             Change::Rights(tenant, of, _) => notify(Changed::Rights(tenant, of)),
             Change::Tenant(tenant) => {
+                self.database.publications().tenant_changed(tenant);
                 self.forget_options(tenant);
                 // A suspended tenant has its modules stopped.
                 self.modules.check_soon();

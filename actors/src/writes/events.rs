@@ -127,6 +127,7 @@ async fn publish_unstored(
     let source = authorize_sending(context, &event, origin).await?;
     let event = Arc::new(shown(event, ShownSource { name: source.name, type_: source.type_ }));
     publish(context, &event, origin, turn, Storage::Unstored);
+    context.published().await?;
     Ok(event)
 }
 

@@ -62,6 +62,7 @@ async fn create_by(
     } else {
         let change = PublishedChange::ManagedObjectCreated(object.clone());
         context.publish(id, change, Cause::of(&origin));
+        context.published().await?;
     }
     Ok(object)
 }

@@ -45,6 +45,7 @@ pub(crate) async fn create_measurements(
     if !origin.mode.stores() {
         let measurements = unstored(context, measurements, &origin, turn.as_ref()).await?;
         publish(context, &measurements, &origin, turn, Storage::Unstored);
+        context.published().await?;
         return Ok(measurements);
     }
     let (measurements, route) = store_all(context, measurements, &origin, &mut turn).await?;

@@ -114,6 +114,15 @@ impl WriteContext {
         self.send(Publication::LinksChanged);
     }
 
+    /// Waits until everything that was published before is sent to all servers. It is called before the response to a
+    /// write that is not stored, which nobody could repeat otherwise.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn published(&self) -> Result<()> {
+        self.database.publications().flush().await
+    }
+
     /// Sends a publication to all servers, or delivers it here if there is no other one.
     fn send(&self, publication: Publication) {
         if let Some(publication) = self.database.publications().publish(&self.tenant, publication) {

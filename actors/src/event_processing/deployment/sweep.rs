@@ -83,6 +83,7 @@ impl Deployments {
         let kept = self.renew(session).await?;
         let survey: HashMap<TenantId, Survey> = holders::survey(session).await?.into_iter().collect();
         self.leave_idle(session, &kept, &survey).await?;
+        self.restart_deaf().await?;
         let taken = self.acquire(session, lost).await?;
         self.notify(&survey);
         Ok(taken)
@@ -123,6 +124,19 @@ impl Deployments {
             .filter_map(|hold| held.get(&hold.tenant))
             .for_each(|held| held.hold.renewed(asked, lease));
         Ok(kept)
+    }
+
+    /// Restarts the modules of tenants for which publications of other servers may have been missed.
+    async fn restart_deaf(self: &Arc<Self>) -> Result<()> {
+        let publications = self.database.publications();
+        let held: Vec<(TenantId, Arc<Hold>)> =
+            self.held.lock().iter().map(|(tenant, held)| (tenant.clone(), held.hold.clone())).collect();
+        for (tenant, hold) in held.into_iter().filter(|(tenant, _)| !publications.hears(tenant)) {
+            self.database.hear(&tenant).await?;
+            tracing::warn!(tenant.id = %tenant, "modules start anew, because they may have missed what other servers wrote");
+            self.begin(&tenant, hold);
+        }
+        Ok(())
     }
 
     /// Gives back the leases of tenants that have no deployed module any more.

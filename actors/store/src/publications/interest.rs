@@ -38,16 +38,17 @@ impl Database {
     /// `Database`.
     pub async fn hear(&self, tenant: &TenantId) -> Result<()> {
         let state = self.publications.tenants.get(tenant);
-        if state.hears.load(Ordering::Acquire) || self.publications.server().is_none() {
+        if state.hears_all() || self.publications.server().is_none() {
             return Ok(());
         }
         let _joining = state.joining.lock().await;
-        if state.hears.load(Ordering::Acquire) {
+        if state.hears_all() {
             return Ok(());
         }
         self.wait_until_known().await?;
         let listening = self.publications.listening.lock().clone();
         let listening = listening.ok_or_else(|| Error::unavailable("the database is not reachable"))?;
+        state.is_stale.store(false, Ordering::Release);
         listening.batch_execute(&format!("LISTEN \"{}\"", channel(tenant))).await?;
         self.join(&state, true).await?;
         // The connection may have been lost meanwhile; whoever found that has not seen this tenant among those heard.
@@ -192,6 +193,17 @@ impl Listening {
 }
 
 impl Publications {
+    /// Notes that a tenant was suspended or deleted: its row for this server may be gone. The next subscription adds it
+    /// again.
+    pub fn tenant_changed(&self, tenant: &TenantId) {
+        self.tenants.get(tenant).is_stale.store(true, Ordering::Release);
+    }
+
+    /// Returns whether this server hears what others publish for a tenant.
+    pub fn hears(&self, tenant: &TenantId) -> bool {
+        self.tenants.get(tenant).hears_all()
+    }
+
     /// Ends the sessions of a tenant, because notifications may have been missed. The next subscription joins again.
     fn forget(&self, state: &SharedTenant) {
         state.hears.store(false, Ordering::Release);

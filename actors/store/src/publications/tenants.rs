@@ -20,6 +20,8 @@ pub(super) struct SharedTenant {
     is_shared: AtomicBool,
     /// Whether this server hears everything that others publish.
     pub(super) hears: AtomicBool,
+    /// Whether the row of this server may be gone although it hears, because the tenant changed.
+    pub(super) is_stale: AtomicBool,
     /// Held while this server joins, so that it joins once.
     pub(super) joining: tokio::sync::Mutex<()>,
     order: Mutex<Order>,
@@ -55,6 +57,7 @@ impl Tenants {
                 tenant: tenant.clone(),
                 is_shared: AtomicBool::new(false),
                 hears: AtomicBool::new(false),
+                is_stale: AtomicBool::new(false),
                 joining: tokio::sync::Mutex::default(),
                 order: Mutex::default(),
             })
@@ -70,6 +73,11 @@ impl Tenants {
 }
 
 impl SharedTenant {
+    /// Returns whether this server certainly hears everything that others publish.
+    pub(super) fn hears_all(&self) -> bool {
+        self.hears.load(Ordering::Acquire) && !self.is_stale.load(Ordering::Acquire)
+    }
+
     pub(super) fn is_shared(&self) -> bool {
         self.is_shared.load(Ordering::Acquire)
     }
