@@ -16,7 +16,7 @@ use platform_model::origin::{Origin, ProcessingMode};
 use platform_store::operations::Queued;
 
 use super::WriteContext;
-use crate::hub::{LinksChanged, Publish, PublishQueued, PublishRow};
+use crate::hub::{Publish, PublishQueued, PublishRow};
 
 /// The origin of a publication: it decides who receives it, and carries the depth and the links that receivers see.
 #[derive(Debug, Clone, Copy)]
@@ -90,7 +90,7 @@ impl WriteContext {
         }
         crate::metrics::PUBLISHED.increment(1);
         if self.subscription_counts.has_subscriptions(event.resource()) {
-            self.hub.do_send(Publish { source, event, links: cause.links.clone() });
+            self.hub.publish(Publish { source, event, links: cause.links.clone() });
         }
     }
 
@@ -113,7 +113,7 @@ impl WriteContext {
         let agents_listen = !agents.is_empty() && self.subscription_counts.has_agent_subscriptions();
         if agents_listen || self.subscription_counts.has_subscriptions(Resource::Operations) {
             let (operation, links) = (operation.clone(), cause.links.clone());
-            self.hub.do_send(PublishQueued { operation, for_agents, agents, links });
+            self.hub.publish_queued(PublishQueued { operation, for_agents, agents, links });
         }
         operation
     }
@@ -124,7 +124,7 @@ impl WriteContext {
         if self.subscription_counts.has_module_subscriptions() {
             crate::metrics::PUBLISHED.increment(1);
             let (module, statement) = (module.clone(), statement.clone());
-            self.hub.do_send(PublishRow { module, statement, json: json() });
+            self.hub.publish_row(PublishRow { module, statement, json: json() });
         }
     }
 
@@ -138,6 +138,6 @@ impl WriteContext {
 
     /// Notifies the hub that links were added or removed, so that objects belong to other families (B-19b).
     pub(crate) fn links_changed(&self) {
-        self.hub.do_send(LinksChanged);
+        self.hub.links_changed();
     }
 }
