@@ -6,7 +6,7 @@
 //! ```text
 //! Platform                     used by the HTTP layer; not an actor
 //! └── TenantActor              starts the devices and sessions of a tenant
-//!     ├── NotificationHub      which sessions subscribed to which channels
+//!     ├── NotificationHub      which sessions subscribed to which channels; not an actor
 //!     ├── DeviceActor          the order of a device's writes
 //!     ├── BulkAlarmUpdate      changes many alarms, step by step
 //!     ├── BulkOperationActor   creates the operations of a bulk operation, one after the other
@@ -28,8 +28,8 @@
 //!
 //! - Finding an actor is a table read ([`registry`]); starting one is a message to the tenant.
 //! - Handlers that write return `AtomicResponse`, so a device handles one message after the other.
-//! - Use `send` to actors that write, and `do_send` only to actors that never await (hub, dispatcher, session,
-//!   heartbeats, presence).
+//! - Use `send` to actors that write, and `do_send` only to actors that never await (dispatcher, session, heartbeats,
+//!   presence).
 //! - After a crash an actor starts again from the database: memory is a cache, PostgreSQL is the truth.
 //! - Every write carries its condition in SQL. If it no longer holds, the actor reloads and decides again.
 

@@ -2,20 +2,16 @@
 
 use std::sync::Arc;
 
-use actix::prelude::*;
 use platform_model::bayeux::Pattern;
 use platform_model::change::PublishedChange;
 use platform_model::id::ManagedObjectId;
 use platform_model::links::{Links, encode};
 use platform_model::operation::Operation;
 
-use super::{Notification, NotificationHub, Publish};
+use super::{Notification, NotificationHub, Publish, Subscriptions};
 
-/// Publishes a new operation to the subscriptions to its device and to the agents that execute it.
-///
-/// Sent after the commit, in the order of the device's queue.
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
+/// A new operation that is published to the subscriptions to its device and to the agents that execute it.
+#[derive(Debug)]
 pub(crate) struct PublishQueued {
     /// The operation as published on the channel of the device.
     pub(crate) operation: Arc<Operation>,
@@ -26,20 +22,20 @@ pub(crate) struct PublishQueued {
     pub(crate) links: Links,
 }
 
-impl Handler<PublishQueued> for NotificationHub {
-    type Result = ();
-
-    fn handle(&mut self, queued: PublishQueued, ctx: &mut Self::Context) {
+impl NotificationHub {
+    /// Publishes a new operation, after the commit and in the order of the device's queue.
+    pub(crate) fn publish_queued(&self, queued: PublishQueued) {
+        let subscriptions = &mut self.subscriptions.lock();
         for agent in &queued.agents {
-            self.publish_to_agent(*agent, &queued.for_agents, &queued.links);
+            subscriptions.publish_to_agent(*agent, &queued.for_agents, &queued.links);
         }
         let PublishQueued { operation, links, .. } = queued;
         let (source, event) = (operation.device, PublishedChange::OperationCreated(operation));
-        Handler::<Publish>::handle(self, Publish { source, event, links }, ctx);
+        self.publish_in(subscriptions, Publish { source, event, links });
     }
 }
 
-impl NotificationHub {
+impl Subscriptions {
     /// Sends an operation to the sessions of one agent. The message holds the operation itself, without an action
     /// (B-04).
     fn publish_to_agent(&mut self, agent: ManagedObjectId, operation: &Operation, links: &Links) {

@@ -1,8 +1,12 @@
 //! The notification hub of a tenant: it delivers each published change to the sessions that subscribed to its
 //! channel.
 //!
-//! The hub's handlers never await, so publishers need no reply. A notification is encoded once, when the first
-//! subscription is found, and all sessions share the bytes.
+//! The hub is a table behind a lock and no actor, so a notification is on its way to its sessions when [`publish`] returns,
+//! and the thread of a session is the only one that is woken. Nothing is awaited under the lock. Who publishes first is
+//! delivered first. A notification is encoded once, when the first subscription is found, and all sessions share the
+//! bytes.
+//!
+//! [`publish`]: NotificationHub::publish
 
 mod agents;
 mod dispatchers;
@@ -10,13 +14,14 @@ mod families;
 mod modules;
 mod subscription_counts;
 
-use platform_model::change::PublishedChange;
 use std::collections::HashMap;
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
-use actix::prelude::*;
+use actix::{Addr, ArbiterHandle};
+use parking_lot::Mutex;
 use platform_model::bayeux::{Channel, FamilyChannel, Pattern};
+use platform_model::change::PublishedChange;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::links::Links;
 use platform_model::units::SystemOfUnits;
@@ -26,7 +31,7 @@ use crate::session::dispatcher::{SessionDispatcher, SessionSlot};
 use crate::small_map::SmallMap;
 pub(crate) use agents::PublishQueued;
 use dispatchers::SessionDispatchers;
-use families::{Families, Lineage, Placement};
+use families::{Families, Found, Lineage, Placement};
 pub(crate) use modules::PublishRow;
 pub(crate) use subscription_counts::SubscriptionCounts;
 
@@ -75,20 +80,16 @@ impl fmt::Debug for Notification {
     }
 }
 
-/// Publishes a change to all subscriptions to its channel.
-///
-/// Sent by device actors after the commit. The order of their writes is the order of delivery.
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
+/// A change that is published to all subscriptions to its channel.
+#[derive(Debug)]
 pub(crate) struct Publish {
     pub(crate) source: ManagedObjectId,
     pub(crate) event: PublishedChange,
     pub(crate) links: Links,
 }
 
-/// Subscribes a session to patterns. Everything published after the reply is delivered.
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
+/// The patterns that a session subscribes to.
+#[derive(Debug)]
 pub(crate) struct AddSubscriptions {
     pub(crate) slot: SessionSlot,
     /// The dispatcher of the session's thread.
@@ -98,23 +99,12 @@ pub(crate) struct AddSubscriptions {
     pub(crate) patterns: Vec<Pattern>,
 }
 
-/// Ends subscriptions of a session. Sent on unsubscribe and when a session ends.
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
+/// The patterns whose subscriptions a session ends, on unsubscribe and when it ends itself.
+#[derive(Debug)]
 pub(crate) struct RemoveSubscriptions {
     pub(crate) slot: SessionSlot,
     pub(crate) patterns: Vec<Pattern>,
 }
-
-/// Asks whether a pattern has subscriptions. Sent by the diagnosis of an operation.
-#[derive(Debug, Message)]
-#[rtype(result = "bool")]
-pub(crate) struct HasListeners(pub(crate) Pattern);
-
-/// Reports that links were added or removed, so that objects belong to other families (B-19b). Sent after the commit.
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
-pub(crate) struct LinksChanged;
 
 /// The sessions subscribed to one pattern, each with the system of units in which it receives measurements.
 type Listeners = SmallMap<SessionSlot, Option<SystemOfUnits>>;
@@ -137,8 +127,16 @@ struct NotificationForms<'a, C> {
     encoded: [Option<Arc<Notification>>; 3],
 }
 
-/// The subscriptions of one tenant.
+/// The notification hub of one tenant. All clones are the same hub.
+#[derive(Clone)]
 pub struct NotificationHub {
+    subscriptions: Arc<Mutex<Subscriptions>>,
+    /// The thread that looks up families.
+    arbiter: ArbiterHandle,
+}
+
+/// The subscriptions of one tenant.
+struct Subscriptions {
     listeners: HashMap<Pattern, Listeners>,
     dispatchers: SessionDispatchers,
     subscription_counts: SubscriptionCounts,
@@ -147,18 +145,76 @@ pub struct NotificationHub {
 }
 
 impl NotificationHub {
-    /// Creates the hub of a tenant without subscriptions. Publishers check the counts before they send to the hub.
-    pub(crate) fn new(tenant: TenantId, database: Database, subscription_counts: SubscriptionCounts) -> Self {
-        let families = Families::new(tenant, database);
-        Self {
+    /// Creates the hub of a tenant without subscriptions. Publishers check the counts before they call the hub.
+    pub(crate) fn new(
+        tenant: TenantId,
+        database: Database,
+        subscription_counts: SubscriptionCounts,
+        arbiter: ArbiterHandle,
+    ) -> Self {
+        let subscriptions = Subscriptions {
             listeners: HashMap::new(),
             dispatchers: SessionDispatchers::default(),
             subscription_counts,
-            families,
+            families: Families::new(tenant, database),
             last_id: 0,
+        };
+        Self { subscriptions: Arc::new(Mutex::new(subscriptions)), arbiter }
+    }
+
+    /// Publishes a change to all subscriptions to its channel, after the commit.
+    pub(crate) fn publish(&self, publish: Publish) {
+        self.publish_in(&mut self.subscriptions.lock(), publish);
+    }
+
+    fn publish_in(&self, subscriptions: &mut Subscriptions, publish: Publish) {
+        match subscriptions.families.place(publish) {
+            Placement::Ready(publish, lineage) => subscriptions.deliver(&publish, lineage.as_ref()),
+            Placement::Waiting => self.look_up(subscriptions),
         }
     }
 
+    /// Looks up the families of notifications that wait, until none waits.
+    fn look_up(&self, subscriptions: &mut Subscriptions) {
+        let Some(look_up) = subscriptions.families.next() else { return };
+        let hub = self.clone();
+        // The thread ends only with the process.
+        self.arbiter.spawn(async move {
+            let found = look_up.run().await;
+            let mut subscriptions = hub.subscriptions.lock();
+            subscriptions.looked_up(found);
+            hub.look_up(&mut subscriptions);
+        });
+    }
+
+    /// Subscribes a session to patterns. Everything that is published after this returns is delivered.
+    pub(crate) fn add_subscriptions(&self, join: AddSubscriptions) {
+        self.subscriptions.lock().add(join);
+    }
+
+    /// Ends subscriptions of a session.
+    pub(crate) fn remove_subscriptions(&self, leave: RemoveSubscriptions) {
+        self.subscriptions.lock().remove(leave);
+    }
+
+    /// Returns whether a pattern has subscriptions.
+    pub(crate) fn has_listeners(&self, pattern: &Pattern) -> bool {
+        self.subscriptions.lock().listeners.contains_key(pattern)
+    }
+
+    /// Notes that links were added or removed, so that objects belong to other families (B-19b), after the commit.
+    pub(crate) fn links_changed(&self) {
+        self.subscriptions.lock().families.links_changed();
+    }
+}
+
+impl fmt::Debug for NotificationHub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NotificationHub").finish_non_exhaustive()
+    }
+}
+
+impl Subscriptions {
     /// Delivers a notification to the subscriptions to its source, by exact channel or by wildcard, and then to those
     /// to a family of the source. A client finds its subscription by the channel of the message, so each family
     /// receives a copy on its own channel (B-19c).
@@ -182,20 +238,16 @@ impl NotificationHub {
         }
     }
 
-    /// Looks up the families of notifications that wait, until none waits.
-    fn look_up(&mut self, ctx: &mut Context<Self>) {
-        let Some(look_up) = self.families.next() else { return };
-        ctx.spawn(look_up.run().into_actor(self).map(|found, hub, ctx| {
-            match hub.families.found(found) {
-                Ok(ready) => ready.iter().for_each(|(publish, lineage)| hub.deliver(publish, Some(lineage))),
-                Err((error, publishes)) => {
-                    tracing::warn!(%error, "ancestors cannot be looked up; sessions subscribed to families end");
-                    hub.end_family_sessions();
-                    publishes.iter().for_each(|publish| hub.deliver(publish, None));
-                }
+    /// Delivers the notifications that waited for a look-up.
+    fn looked_up(&mut self, found: Found) {
+        match self.families.found(found) {
+            Ok(ready) => ready.iter().for_each(|(publish, lineage)| self.deliver(publish, Some(lineage))),
+            Err((error, publishes)) => {
+                tracing::warn!(%error, "ancestors cannot be looked up; sessions subscribed to families end");
+                self.end_family_sessions();
+                publishes.iter().for_each(|publish| self.deliver(publish, None));
             }
-            hub.look_up(ctx);
-        }));
+        }
     }
 
     /// Ends the sessions with subscriptions to families. Their clients handshake again, so that there is no silent
@@ -206,43 +258,8 @@ impl NotificationHub {
         let listeners: Vec<&Listeners> = families.map(|(_, listeners)| listeners).collect();
         self.dispatchers.end(each_once(&listeners).map(|(slot, _)| slot));
     }
-}
 
-impl Actor for NotificationHub {
-    type Context = Context<Self>;
-}
-
-impl Handler<Publish> for NotificationHub {
-    type Result = ();
-
-    fn handle(&mut self, publish: Publish, ctx: &mut Self::Context) {
-        match self.families.place(publish) {
-            Placement::Ready(publish, lineage) => self.deliver(&publish, lineage.as_ref()),
-            Placement::Waiting => self.look_up(ctx),
-        }
-    }
-}
-
-impl Handler<HasListeners> for NotificationHub {
-    type Result = bool;
-
-    fn handle(&mut self, HasListeners(pattern): HasListeners, _: &mut Self::Context) -> bool {
-        self.listeners.contains_key(&pattern)
-    }
-}
-
-impl Handler<LinksChanged> for NotificationHub {
-    type Result = ();
-
-    fn handle(&mut self, _: LinksChanged, _: &mut Self::Context) {
-        self.families.links_changed();
-    }
-}
-
-impl Handler<AddSubscriptions> for NotificationHub {
-    type Result = ();
-
-    fn handle(&mut self, join: AddSubscriptions, _: &mut Self::Context) {
+    fn add(&mut self, join: AddSubscriptions) {
         self.dispatchers.remember(join.slot, join.dispatcher);
         for pattern in join.patterns {
             if !self.listeners.contains_key(&pattern) {
@@ -252,12 +269,8 @@ impl Handler<AddSubscriptions> for NotificationHub {
             self.listeners.entry(pattern).or_default().insert(join.slot, join.units);
         }
     }
-}
 
-impl Handler<RemoveSubscriptions> for NotificationHub {
-    type Result = ();
-
-    fn handle(&mut self, leave: RemoveSubscriptions, _: &mut Self::Context) {
+    fn remove(&mut self, leave: RemoveSubscriptions) {
         for pattern in leave.patterns {
             if let Some(listeners) = self.listeners.get_mut(&pattern) {
                 listeners.remove(&leave.slot);

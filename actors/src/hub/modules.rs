@@ -3,18 +3,14 @@
 
 use std::sync::Arc;
 
-use actix::prelude::*;
 use platform_model::bayeux::Pattern;
 
 use super::{Notification, NotificationHub, each_once};
 
-/// Publishes one row of a module's statement to the subscriptions to the statement or to the module.
-///
-/// Sent by modules. The order of their rows is the order of delivery; see [`Context::publish_row`].
+/// One row of a module's statement that is published to the subscriptions to the statement or to the module. The order of their rows is the order of delivery; see [`Context::publish_row`].
 ///
 /// [`Context::publish_row`]: crate::writes::WriteContext::publish_row
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
+#[derive(Debug)]
 pub(crate) struct PublishRow {
     pub(crate) module: Arc<str>,
     pub(crate) statement: Arc<str>,
@@ -22,22 +18,25 @@ pub(crate) struct PublishRow {
     pub(crate) json: String,
 }
 
-impl Handler<PublishRow> for NotificationHub {
-    type Result = ();
-
-    fn handle(&mut self, row: PublishRow, _: &mut Self::Context) {
+impl NotificationHub {
+    /// Publishes one row of a module's statement.
+    pub(crate) fn publish_row(&self, row: PublishRow) {
+        let subscriptions = &mut *self.subscriptions.lock();
         let of = |statement: Option<&str>| Pattern::Module {
             module: (*row.module).into(),
             statement: statement.map(Into::into),
         };
         let patterns = [of(Some(&row.statement)), of(None)];
-        let listeners: Vec<_> = patterns.iter().filter_map(|pattern| self.listeners.get(pattern)).collect();
+        let listeners: Vec<_> =
+            patterns.iter().filter_map(|pattern| subscriptions.listeners.get(pattern)).collect();
         if listeners.is_empty() {
             return;
         }
-        self.last_id += 1;
-        let notification = Arc::new(row.encode(self.last_id));
-        self.dispatchers.deliver(each_once(&listeners).map(|(slot, _)| (slot, notification.clone())));
+        subscriptions.last_id += 1;
+        let notification = Arc::new(row.encode(subscriptions.last_id));
+        subscriptions
+            .dispatchers
+            .deliver(each_once(&listeners).map(|(slot, _)| (slot, notification.clone())));
     }
 }
 

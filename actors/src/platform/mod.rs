@@ -174,10 +174,7 @@ impl Platform {
         let (devices, sessions) = (Arc::<Registry<_, _>>::default(), Arc::<Sessions>::default());
         let (tenant, database, subscription_counts) =
             (id.clone(), self.database.clone(), SubscriptionCounts::default());
-        let counts = subscription_counts.clone();
-        let hub = NotificationHub::start_in_arbiter(arbiter, move |_| {
-            NotificationHub::new(tenant, database, counts)
-        });
+        let hub = NotificationHub::new(tenant, database, subscription_counts.clone(), arbiter.clone());
         let (mappings, feeds) = (Arc::<CachedMappings>::default(), Feeds::default());
         let context = |thread: &ActorThread| writes::WriteContext {
             tenant: id.clone(),

@@ -20,7 +20,6 @@ use platform_store::operations::diagnosis::find_out;
 
 use crate::background::bulk_alarm_update::delete_alarms;
 use crate::device::{CreateChild, DeviceActor};
-use crate::hub::HasListeners;
 use crate::registry::Registry;
 use crate::session::dispatcher::SessionDispatcher;
 use crate::session::{ClientId, SessionActor, Sessions};
@@ -78,8 +77,7 @@ impl Tenant {
         let context = self.context();
         let mut findings = find_out(&context.database, &context.tenant, operation).await?;
         for agent in &mut findings.agents {
-            agent.subscribed =
-                context.hub.send(HasListeners(Pattern::Agent(agent.id))).await.map_err(Error::unavailable)?;
+            agent.subscribed = context.hub.has_listeners(&Pattern::Agent(agent.id));
         }
         Ok(findings)
     }

@@ -1,11 +1,10 @@
 //! The dispatcher of an HTTP thread: it delivers the messages of hubs to the sessions of its thread, and wakes
 //! sessions at their deadlines.
 //!
-//! Sessions live on HTTP threads, and the hub of their tenant lives on an actor thread. The hub sends one message to
-//! each thread instead of one to each session, and each thread has one timer. Everything a hub sends to a session
-//! passes through the session's dispatcher, which hands it on at once, so the order is kept. The dispatcher calls the
-//! handlers of its sessions directly; everyone else uses a session's mailbox. [`session`](crate::session) describes
-//! the whole path.
+//! Sessions live on HTTP threads, and their hub is called by the thread that publishes. The hub sends one message to each
+//! thread instead of one to each session, and each thread has one timer. Everything a hub sends to a session passes
+//! through the session's dispatcher, which hands it on at once, so the order is kept. The dispatcher calls the handlers of
+//! its sessions directly; everyone else uses a session's mailbox. [`session`](crate::session) describes the whole path.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};

@@ -14,9 +14,9 @@
 //! 2. *Actor thread of the tenant.* The [`TenantActor`] creates the [`SessionActor`] and sends it to that dispatcher.
 //!    The dispatcher gives it a `SessionSlot` and spawns a `SessionTask`, so the session runs on the HTTP thread
 //!    from then on.
-//! 3. *Actor and module threads.* Device actors and modules send what they committed to the [`NotificationHub`] of
-//!    the tenant, which lives on the tenant's thread. The hub encodes the notification once and sends each dispatcher
-//!    one `DispatchToSessions`, which lists the slots of the subscribed sessions.
+//! 3. *Thread of the publisher.* Device actors, modules and requests call the [`NotificationHub`] of the tenant with what
+//!    they committed. The hub encodes the notification once and sends each dispatcher one `DispatchToSessions`, which
+//!    lists the slots of the subscribed sessions.
 //! 4. *HTTP thread of the session.* The dispatcher calls the handler of each listed session directly, without a
 //!    mailbox. The session writes a frame to the connection of its WebSocket ([`FrameWriter`]) if the connection lives
 //!    on the same thread and has written everything else. Otherwise it queues the notification, and then completes its
@@ -103,7 +103,7 @@ impl fmt::Display for ClientId {
     }
 }
 
-/// Delivers a notification to a session. Sent by the hub through the session's dispatcher.
+/// Delivers a notification to a session. Sent by publishers through the session's dispatcher.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub(crate) struct DeliverNotification(pub(crate) Arc<Notification>);
@@ -157,7 +157,7 @@ pub type Sessions = Registry<ClientId, SessionActor, WeakAddr<SessionActor>, Ser
 /// The addresses and limits that all sessions of a tenant share.
 #[derive(Debug)]
 pub(crate) struct SessionEnvironment {
-    pub(crate) hub: Addr<NotificationHub>,
+    pub(crate) hub: NotificationHub,
     pub(crate) tenant: Addr<TenantActor>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) limits: Arc<Limits>,
@@ -268,7 +268,7 @@ impl Actor for SessionActor {
         self.environment.sessions.remove(&self.client, &ctx.address());
         let patterns = std::mem::take(&mut self.patterns).into_vec();
         if !patterns.is_empty() {
-            self.environment.hub.do_send(RemoveSubscriptions { slot: ctx.slot(), patterns });
+            self.environment.hub.remove_subscriptions(RemoveSubscriptions { slot: ctx.slot(), patterns });
         }
         self.environment.tenant.do_send(SessionEnded { client: self.client, user: self.user.clone() });
     }

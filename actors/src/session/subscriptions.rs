@@ -63,11 +63,11 @@ impl Handler<IsOwnedBy> for SessionActor {
 }
 
 impl Handler<Subscribe> for SessionActor {
-    type Result = AtomicResponse<Self, Subscribed>;
+    type Result = Subscribed;
 
-    fn handle(&mut self, subscribe: Subscribe, ctx: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, subscribe: Subscribe, ctx: &mut Self::Context) -> Subscribed {
         if !self.belongs_to(&subscribe.user) {
-            return reply(Subscribed::UnknownClient);
+            return Subscribed::UnknownClient;
         }
         self.touch(ctx);
         let mut new: Vec<Pattern> = Vec::new();
@@ -77,23 +77,16 @@ impl Handler<Subscribe> for SessionActor {
             }
         }
         if self.patterns.len() + new.len() > self.environment.limits.subscriptions_per_session {
-            return reply(Subscribed::TooMany);
+            return Subscribed::TooMany;
         }
         if !subscribe.templates.is_none_or(|templates| self.add_templates(templates)) {
-            return reply(Subscribed::TooMany);
+            return Subscribed::TooMany;
         }
         self.patterns = std::mem::take(&mut self.patterns).into_iter().chain(new.iter().cloned()).collect();
         let (slot, dispatcher) = (ctx.slot(), ctx.dispatcher().clone());
         let join = AddSubscriptions { slot, dispatcher, units: self.units, patterns: new };
-        let joined = self.environment.hub.send(join).into_actor(self);
-        AtomicResponse::new(Box::pin(joined.map(|joined, _, ctx| match joined {
-            Ok(()) => Subscribed::Done,
-            // Without its hub a session receives nothing, so its client has to handshake again.
-            Err(_) => {
-                ctx.stop();
-                Subscribed::UnknownClient
-            }
-        })))
+        self.environment.hub.add_subscriptions(join);
+        Subscribed::Done
     }
 }
 
@@ -107,13 +100,8 @@ impl Handler<Unsubscribe> for SessionActor {
         self.touch(ctx);
         let left = std::mem::take(&mut self.patterns).into_iter();
         self.patterns = left.filter(|pattern| !unsubscribe.patterns.contains(pattern)).collect();
-        self.environment
-            .hub
-            .do_send(RemoveSubscriptions { slot: ctx.slot(), patterns: unsubscribe.patterns });
+        let leave = RemoveSubscriptions { slot: ctx.slot(), patterns: unsubscribe.patterns };
+        self.environment.hub.remove_subscriptions(leave);
         Subscribed::Done
     }
-}
-
-fn reply(subscribed: Subscribed) -> AtomicResponse<SessionActor, Subscribed> {
-    AtomicResponse::new(Box::pin(actix::fut::ready(subscribed)))
 }

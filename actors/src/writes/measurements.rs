@@ -16,6 +16,7 @@ use platform_model::publication::Publication;
 use platform_store::access::{self, Source};
 use platform_store::measurements::{SentMeasurements, UnseenShape};
 use platform_store::publications::Route;
+use platform_store::recent_sources::authorize_unstored;
 use platform_store::writer::{Change, Committed, Describe, Written};
 
 use super::{Cause, Storage, Turn, WriteContext};
@@ -110,14 +111,14 @@ async fn store_all(
     turn.iter().for_each(Turn::begin);
     let mut route = write(context, &sent, origin, turn).await?;
     if route.is_none() {
-        authorize(context, &sent.measurements, origin, Freshness::Current).await?;
+        authorize(context, &sent.measurements, origin).await?;
         // The caller does not own every source, but the look-up above showed that they have permission.
         Arc::make_mut(&mut sent).owner = None;
         route = write(context, &sent, origin, turn).await?;
     }
     let Some(route) = route else {
         // A source was created or deleted between the look-up and the write.
-        authorize(context, &sent.measurements, origin, Freshness::Current).await?;
+        authorize(context, &sent.measurements, origin).await?;
         return Err(Error::unavailable("a source was created or deleted at this moment"));
     };
     let shapes = context.database.shapes();
@@ -189,46 +190,30 @@ async fn unstored(
         if may_stay { shapes.share(&context.tenant, shape.definition().0, shape) } else { Arc::new(shape) }
     };
     let measurements: Vec<_> = new.into_iter().map(|new| Arc::new(new.measured(None, share))).collect();
-    authorize(context, &measurements, origin, Freshness::Recent).await?;
+    for measurement in &measurements {
+        let has_fragment = |name: &str| measurement.has_fragment(name);
+        let (database, source) = (&context.database, measurement.source);
+        authorize_unstored(database, &context.tenant, source, origin.accessor(), has_fragment).await?;
+    }
     Ok(measurements)
-}
-
-/// How current the access data of a source must be.
-#[derive(Clone, Copy)]
-enum Freshness {
-    /// The current data.
-    Current,
-    /// Data of the last seconds, which is sufficient where nothing is stored.
-    Recent,
 }
 
 /// Checks that the caller may write for every source. On POST a missing device is an invalid value in the body, not a
 /// 404 (E-01).
-async fn authorize(
-    context: &WriteContext,
-    measurements: &[Arc<Measurement>],
-    origin: &Origin,
-    freshness: Freshness,
-) -> Result<()> {
+async fn authorize(context: &WriteContext, measurements: &[Arc<Measurement>], origin: &Origin) -> Result<()> {
     let mut known: HashMap<ManagedObjectId, Arc<Source>> = HashMap::new();
     for measurement in measurements {
-        let source = match known.get(&measurement.source) {
+        let id = measurement.source;
+        let source = match known.get(&id) {
             Some(source) => source.clone(),
-            None => source(context, measurement.source, freshness).await?,
+            None => access::find_shared_source(&context.database, &context.tenant, id)
+                .await?
+                .ok_or_else(|| Error::unknown_source(id))?,
         };
         if !source.permits(origin.accessor(), |_, name| measurement.has_fragment(name)) {
             return Err(Error::Forbidden);
         }
-        known.insert(measurement.source, source);
+        known.insert(id, source);
     }
     Ok(())
-}
-
-async fn source(context: &WriteContext, id: ManagedObjectId, freshness: Freshness) -> Result<Arc<Source>> {
-    let (database, tenant) = (&context.database, &context.tenant);
-    let found = match freshness {
-        Freshness::Current => access::find_source(&database.loader().await?, tenant, id).await?.map(Arc::new),
-        Freshness::Recent => access::find_recent_source(database, tenant, id).await?,
-    };
-    found.ok_or_else(|| Error::unknown_source(id))
 }

@@ -49,7 +49,7 @@ pub(crate) struct WriteContext {
     pub(crate) writer: WriterHandle,
     pub(crate) heartbeats: Addr<Heartbeats>,
     pub(crate) presence: Addr<Presence>,
-    pub(crate) hub: Addr<NotificationHub>,
+    pub(crate) hub: NotificationHub,
     pub(crate) subscription_counts: SubscriptionCounts,
     /// The modules that process what is published.
     pub(crate) feeds: Feeds,

@@ -17,7 +17,7 @@ use platform_store::publications::Route;
 use platform_store::writer::{Change, Committed, Describe, Written};
 
 use super::WriteContext;
-use crate::hub::{LinksChanged, Publish, PublishQueued, PublishRow};
+use crate::hub::{Publish, PublishQueued, PublishRow};
 
 /// Whether a write was stored before it is published.
 pub(super) enum Storage {
@@ -144,10 +144,10 @@ impl WriteContext {
             Publication::Row { module, statement, json } => {
                 if self.subscription_counts.has_module_subscriptions() {
                     crate::metrics::PUBLISHED.increment(1);
-                    self.hub.do_send(PublishRow { module, statement, json });
+                    self.hub.publish_row(PublishRow { module, statement, json });
                 }
             }
-            Publication::LinksChanged => self.hub.do_send(LinksChanged),
+            Publication::LinksChanged => self.hub.links_changed(),
         }
     }
 
@@ -159,7 +159,7 @@ impl WriteContext {
         }
         crate::metrics::PUBLISHED.increment(1);
         if self.subscription_counts.has_subscriptions(change.resource()) {
-            self.hub.do_send(Publish { source, event: change, links: cause.links.clone() });
+            self.hub.publish(Publish { source, event: change, links: cause.links.clone() });
         }
     }
 
@@ -184,7 +184,7 @@ impl WriteContext {
         let agents_listen = !agents.is_empty() && self.subscription_counts.has_agent_subscriptions();
         if agents_listen || self.subscription_counts.has_subscriptions(Resource::Operations) {
             let links = cause.links.clone();
-            self.hub.do_send(PublishQueued { operation, for_agents, agents, links });
+            self.hub.publish_queued(PublishQueued { operation, for_agents, agents, links });
         }
     }
 

@@ -2,14 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use deadpool_postgres::GenericClient;
 use futures_util::future::try_join_all;
 use platform_model::access::{Accessor, Ancestor, Authority};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
-use quick_cache::sync::Cache;
 use tokio_postgres::Row;
 
 use crate::shared_lookups::Lookup;
@@ -19,9 +17,10 @@ const LIST_LINEAGES: &str = include_str!("../../../sql/queries/access/list_linea
 const LIST_ANCESTORS: &str = include_str!("../../../sql/queries/access/list_ancestors.sql");
 const OWNS_OBJECTS: &str = include_str!("../../../sql/queries/access/owns_objects.sql");
 const LINEAGE: &str = include_str!("../../../sql/queries/access/lineage.sql");
+const LIST_SOURCES: &str = include_str!("../../../sql/queries/access/list_sources.sql");
 
 /// The properties of a managed object that a write of its data needs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Source {
     /// The name of the object, shown in alarms.
     pub name: Option<String>,
@@ -123,35 +122,51 @@ pub async fn list_ancestors(
     Ok(objects.iter().zip(lineages).filter_map(|(id, lineage)| Some((*id, lineage?))).collect())
 }
 
-/// The managed objects that were looked up within the last seconds. The cache serves writes that store nothing, where
-/// it does no harm to see a change a few seconds late.
-pub(crate) struct RecentSources(Cache<(TenantId, ManagedObjectId), (Instant, Arc<Source>)>);
+/// Looks up the sources of data that clients send, over connections of its own.
+pub(crate) struct SourceLookup(pub(crate) Pool);
 
-/// How long a managed object stays in the cache.
-const RECENT: Duration = Duration::from_secs(5);
+impl Lookup for SourceLookup {
+    type Key = Key;
+    type Value = Arc<Source>;
 
-impl Default for RecentSources {
-    fn default() -> Self {
-        Self(Cache::new(100_000))
+    async fn load(&self, keys: &[Key]) -> Result<HashMap<Key, Arc<Source>>> {
+        let client = take(&self.0).await?;
+        let (tenants, ids): (Vec<_>, Vec<_>) =
+            keys.iter().map(|(tenant, id)| (tenant.as_str(), id.0)).unzip();
+        let statement = client.prepare_cached(LIST_SOURCES).await?;
+        let mut sources: HashMap<Key, Source> = HashMap::with_capacity(keys.len());
+        for row in client.query(&statement, &[&tenants, &ids]).await? {
+            let id = ManagedObjectId(row.get(1));
+            let source = sources.entry((TenantId::parse(row.get(0))?, id)).or_default();
+            let above =
+                Ancestor { id: ManagedObjectId(row.get(2)), owner: row.get(3), by_devices: row.get(4) };
+            if above.id == id {
+                (source.name, source.type_) = (row.get(5), row.get(6));
+                source.fragment_names = row.get::<_, Option<Vec<String>>>(7).unwrap_or_default();
+                source.lineage.insert(0, above);
+            } else {
+                source.lineage.push(above);
+            }
+        }
+        // The lineage of an object that does not exist may lack only the object itself.
+        let exists = |((_, id), source): &(Key, Source)| source.lineage.first().is_some_and(|o| o.id == *id);
+        Ok(sources.into_iter().filter(exists).map(|(key, source)| (key, Arc::new(source))).collect())
     }
 }
 
-/// Returns a managed object with its lineage as it was at most five seconds ago, or `None` when the object does not
-/// exist.
-pub async fn find_recent_source(
+/// Looks up a managed object with its lineage, as [`find_source`] does. Objects that are looked up at the same time
+/// share a statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn find_shared_source(
     database: &Database,
     tenant: &TenantId,
     id: ManagedObjectId,
 ) -> Result<Option<Arc<Source>>> {
-    let (recent, key) = (&database.recent_sources.0, (tenant.clone(), id));
-    if let Some((_, source)) = recent.get(&key).filter(|(at, _)| at.elapsed() < RECENT) {
-        return Ok(Some(source));
-    }
-    let found = find_source(&database.loader().await?, tenant, id).await?.map(Arc::new);
-    if let Some(source) = &found {
-        recent.insert(key, (Instant::now(), source.clone()));
-    }
-    Ok(found)
+    database.ensure_reachable()?;
+    // On the heap, so that the many requests that need no look-up stay small.
+    Box::pin(database.sources.find((tenant.clone(), id))).await
 }
 
 /// Ensures that no managed object has this user name as its owner. A new user of this name would own such objects, so

@@ -23,6 +23,7 @@ mod names;
 pub mod operations;
 pub mod publications;
 pub mod query;
+pub mod recent_sources;
 mod room;
 mod shared_lookups;
 pub mod tenants;
@@ -37,7 +38,7 @@ use std::time::Duration;
 use deadpool_postgres::{Manager, ManagerConfig, PoolConfig, RecyclingMethod, Runtime, Timeouts};
 use tokio_postgres::{Config, NoTls};
 
-use access::{LineageLookup, RecentSources};
+use access::{LineageLookup, SourceLookup};
 /// A connection from one of the pools.
 pub use deadpool_postgres::Object as Connection;
 /// The connections of one purpose.
@@ -46,6 +47,7 @@ use measurements::rollups::Rollups;
 use measurements::shapes::Shapes;
 use platform_model::error::{Error, Result};
 use platform_model::limits::Limits;
+use recent_sources::RecentSources;
 use room::DiskSpaceFlag;
 pub use room::{Room, keep_log_short};
 use shared_lookups::{STATEMENTS_AT_ONCE, SharedLookups};
@@ -70,6 +72,7 @@ pub struct Database {
     devices: Pool,
     accounts: Arc<SharedLookups<AccountLookup>>,
     lineages: Arc<SharedLookups<LineageLookup>>,
+    sources: Arc<SharedLookups<SourceLookup>>,
     reachable: Arc<AtomicBool>,
     scarcity: Arc<DiskSpaceFlag>,
     statement_timeout: Duration,
@@ -117,11 +120,13 @@ impl Database {
         let timeout = format!("-c statement_timeout={}", limits.statement_timeout.as_millis());
         let options = config.get_options().map_or(timeout.clone(), |given| format!("{given} {timeout}"));
         config.options(options).connect_timeout(CONNECT).application_name("platform");
+        let objects = lookup_pool(&config)?;
         Ok(Self {
             reads: pool(&with_options(&config, READER_PLANS), connections.reads)?,
             devices: pool(&config, connections.devices)?,
             accounts: Arc::new(SharedLookups::new(AccountLookup(lookup_pool(&config)?))),
-            lineages: Arc::new(SharedLookups::new(LineageLookup(lookup_pool(&config)?))),
+            lineages: Arc::new(SharedLookups::new(LineageLookup(objects.clone()))),
+            sources: Arc::new(SharedLookups::new(SourceLookup(objects))),
             config: Arc::new(config),
             reachable: Arc::new(AtomicBool::new(true)),
             scarcity: Arc::default(),

@@ -54,6 +54,8 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Re
     let client = Arc::new(client);
     let outcome = async {
         client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
+        // Sources are remembered as long as the database is reachable, and changes may have been missed until now.
+        database.any_names_changed();
         database.set_reachable(true);
         if seen.send(Change::Anything).is_err() {
             return Ok(());

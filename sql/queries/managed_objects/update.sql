@@ -23,7 +23,7 @@ WITH change AS (
         AND o.id = change.id
     RETURNING
         o.tenant, o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments,
-        change.sets_interval, change.response_interval, change.sets_templates,
+        change.sets_interval, change.response_interval, change.sets_templates, change.owner IS NOT NULL AS sets_owner,
         change.sets_type, change.audit_id, change.user_name, change.application
 ), recorded AS (
     INSERT INTO audit_records (
@@ -94,6 +94,17 @@ WITH change AS (
 )
 SELECT
     id, type, name, owner, created_at, updated_at, fragments,
-    -- Servers cache template sets of the CSV protocol, so they are notified.
-    CASE WHEN sets_templates THEN pg_notify('platform_users', tenant || '/+names') END
+    -- Servers cache template sets of the CSV protocol and the owners of objects, so they are notified.
+    CASE
+        WHEN sets_templates
+            OR sets_owner
+            -- The table still shows the object as it was before this statement.
+            AND EXISTS (
+                SELECT 1
+                FROM managed_objects was
+                WHERE was.tenant = updated.tenant
+                    AND was.id = updated.id
+                    AND was.owner <> updated.owner)
+        THEN pg_notify('platform_users', tenant || '/+names')
+    END
 FROM updated

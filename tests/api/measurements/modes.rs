@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{MEASUREMENTS, measure};
-use crate::harness::{Caller, Response, TestServer, measurement_of};
+use crate::harness::operations::place_below;
+use crate::harness::{Caller, Response, TestServer, eventually, measurement_of};
 
 const TIME: &str = "2024-03-10T02:30:00Z";
 
@@ -94,5 +95,39 @@ async fn what_is_not_stored_needs_a_source_and_the_right_to_write_all_the_same()
     for mode in ["TRANSIENT", "CEP"] {
         assert_eq!(send(&admin, mode, &measurement_of("4711", TIME, 1)).await.status, 422, "{mode}");
         assert_eq!(send(&nobody, mode, &measurement_of(&device, TIME, 1)).await.status, 403, "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_stored_is_refused_soon_after_another_server_deletes_the_source_or_changes_its_owner() {
+    let [server, other] = TestServer::start_two().await;
+    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (own, deleted) = (owner.create_device("own").await, server.admin().create_device("deleted").await);
+    let of_owner = async || send(&owner, "TRANSIENT", &measurement_of(&own, TIME, 1)).await.status;
+    let of_deleted =
+        async || send(&server.admin(), "TRANSIENT", &measurement_of(&deleted, TIME, 1)).await.status;
+    assert_eq!((of_owner().await, of_deleted().await), (201, 201));
+
+    let inventory = "/inventory/managedObjects";
+    other.admin().put(&format!("{inventory}/{own}"), &json!({"owner": "admin"})).await.expect(200);
+    eventually("a refusal", async || (of_owner().await == 403).then_some(())).await;
+
+    assert_eq!(of_deleted().await, 201);
+    other.admin().delete(&format!("{inventory}/{deleted}")).await.expect(204);
+    eventually("a refusal", async || (of_deleted().await == 422).then_some(())).await;
+}
+
+#[tokio::test]
+async fn what_is_not_stored_is_accepted_from_the_owner_of_a_gateway_above_the_source() {
+    let server = TestServer::shared().await;
+    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let gateway = owner.create_device("gateway").await;
+    let device = server.admin().create_device("sensor").await;
+    let body = measurement_of(&device, TIME, 1);
+
+    place_below(&server.admin(), &gateway, &device).await;
+
+    for mode in ["TRANSIENT", "CEP", "PERSISTENT"] {
+        send(&owner, mode, &body).await.expect(201);
     }
 }

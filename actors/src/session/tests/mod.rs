@@ -28,7 +28,7 @@ const HOLD: Duration = Duration::from_secs(5400);
 
 /// A session with the given limits, started as a tenant starts it.
 struct Bench {
-    hub: Addr<NotificationHub>,
+    hub: NotificationHub,
     tenant: Addr<TenantActor>,
     session: Addr<SessionActor>,
     sessions: Arc<Sessions>,
@@ -73,8 +73,9 @@ fn start_with(limits: Limits, new: NewSession) -> Bench {
     let nowhere =
         Database::new("host=nowhere", Connections { reads: 1, devices: 1 }, &limits).expect("an address");
     let tenant = TenantId::parse("t1").expect("an id");
-    let (hub, limits) =
-        (NotificationHub::new(tenant, nowhere, SubscriptionCounts::default()).start(), Arc::new(limits));
+    let arbiter = Arbiter::current();
+    let hub = NotificationHub::new(tenant, nowhere, SubscriptionCounts::default(), arbiter);
+    let limits = Arc::new(limits);
     let of_bench = hub.clone();
     let mut environment = None;
     TenantActor::create(|ctx| {
@@ -377,7 +378,7 @@ async fn publish_to(pattern: Pattern) -> ConnectResponse {
     let subscribe = Subscribe { user: USER.into(), patterns: vec![pattern], templates: None };
     assert_eq!(bench.session.send(subscribe).await.expect("alive"), Subscribed::Done);
     let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
-    bench.hub.do_send(Publish { source: ManagedObjectId(7), event, links });
+    bench.hub.publish(Publish { source: ManagedObjectId(7), event, links });
     bench.connect().await.expect("answered")
 }
 

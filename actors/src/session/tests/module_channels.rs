@@ -22,11 +22,11 @@ async fn subscribe(bench: &Bench, patterns: Vec<Pattern>) {
 async fn received(patterns: Vec<Pattern>, rows: Vec<PublishRow>) -> Vec<Value> {
     let bench = start(Limits::default());
     subscribe(&bench, patterns).await;
-    rows.into_iter().for_each(|row| bench.hub.do_send(row));
+    rows.into_iter().for_each(|row| bench.hub.publish_row(row));
     // This last notification marks the end.
     subscribe(&bench, vec![Pattern::All(Resource::Alarms)]).await;
     let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
-    bench.hub.do_send(Publish { source: ManagedObjectId(7), event, links });
+    bench.hub.publish(Publish { source: ManagedObjectId(7), event, links });
     settle().await;
     let answer = bench.connect().await.expect("answered");
     let mut received: Vec<Value> =
@@ -70,7 +70,7 @@ async fn unsubscribed_session_receives_nothing_more() {
     subscribe(&bench, patterns.clone()).await;
     let leave = Unsubscribe { user: USER.into(), patterns };
     assert_eq!(bench.session.send(leave).await.expect("alive"), Subscribed::Done);
-    bench.hub.do_send(row("pumps", "hot", "{}"));
+    bench.hub.publish_row(row("pumps", "hot", "{}"));
     settle().await;
     bench.notify("the end");
     assert_eq!(texts(&bench.connect().await.expect("answered")), ["the end"]);

@@ -1,0 +1,136 @@
+//! The sources of data that is not stored (M-02). A server that is asked about an object once remembers it, so that
+//! notifications for its clients need no database.
+//!
+//! For five seconds everything about the object is remembered, where it does no harm to see a change a few seconds
+//! late. After that only what follows from the object alone counts: that it exists, and who owns it. Every server is
+//! notified when an object is deleted or has another owner, and increments the
+//! [generation](Database::names_generation). What follows from the ancestors of the object is looked up again.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use platform_model::access::{Accessor, Ancestor};
+use platform_model::error::{Error, Result};
+use platform_model::id::{ManagedObjectId, TenantId};
+use quick_cache::sync::Cache;
+
+use crate::Database;
+use crate::access::{Source, find_shared_source};
+
+/// How long everything about an object is remembered.
+const RECENT: Duration = Duration::from_secs(5);
+/// How long an object is remembered if no server reports a change of it. This bounds the effect of a change that nobody
+/// reports, such as one by an operator in the database.
+const KNOWN: Duration = Duration::from_secs(300);
+/// The most objects that are remembered.
+const OBJECTS: usize = 100_000;
+
+/// The managed objects that were looked up lately.
+pub(crate) struct RecentSources(Cache<(TenantId, ManagedObjectId), Remembered>);
+
+impl Default for RecentSources {
+    fn default() -> Self {
+        Self(Cache::new(OBJECTS))
+    }
+}
+
+/// A managed object as it was when it was looked up.
+#[derive(Clone)]
+struct Remembered {
+    at: Instant,
+    /// The generation of names before the look-up.
+    generation: u64,
+    source: Arc<Source>,
+}
+
+/// What can be relied on without a look-up.
+enum Reliable<'a> {
+    /// The object with all of its ancestors.
+    Lineage(&'a [Ancestor]),
+    /// The object alone.
+    Object(&'a [Ancestor]),
+    /// Nothing.
+    Nothing,
+}
+
+impl Remembered {
+    /// Returns what can be relied on. `generation` is the current one, or `None` while the database is unreachable, so
+    /// that no server could report a change.
+    fn reliable(&self, age: Duration, generation: Option<u64>) -> Reliable<'_> {
+        let lineage = &self.source.lineage;
+        if age < RECENT {
+            Reliable::Lineage(lineage)
+        } else if age < KNOWN && generation == Some(self.generation) {
+            // The object itself is first.
+            Reliable::Object(&lineage[..lineage.len().min(1)])
+        } else {
+            Reliable::Nothing
+        }
+    }
+}
+
+/// Authorizes a caller to send data of a managed object that is not stored. `has_fragment` returns whether the data holds
+/// a fragment.
+///
+/// # Errors
+/// `Forbidden`; `Invalid` when the object does not exist (E-01); `Unavailable` or `Database`.
+pub async fn authorize_unstored(
+    database: &Database,
+    tenant: &TenantId,
+    id: ManagedObjectId,
+    accessor: Accessor<'_>,
+    has_fragment: impl Fn(&str) -> bool,
+) -> Result<()> {
+    let permits = |lineage: &[Ancestor]| {
+        accessor.authority.permits(accessor.user, accessor.ownership, lineage, &has_fragment)
+    };
+    let verdict = |lineage: &[Ancestor]| if permits(lineage) { Ok(()) } else { Err(Error::Forbidden) };
+    let (key, generation) = ((tenant.clone(), id), database.names_generation(tenant));
+    if let Some(known) = database.recent_sources.0.get(&key) {
+        match known.reliable(known.at.elapsed(), database.is_reachable().then_some(generation)) {
+            Reliable::Lineage(lineage) => return verdict(lineage),
+            Reliable::Object(object) if permits(object) => return Ok(()),
+            Reliable::Object(_) | Reliable::Nothing => {}
+        }
+    }
+    let source = find_shared_source(database, tenant, id).await?.ok_or_else(|| Error::unknown_source(id))?;
+    let remembered = Remembered { at: Instant::now(), generation, source: source.clone() };
+    database.recent_sources.0.insert(key, remembered);
+    verdict(&source.lineage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LATER: Duration = Duration::from_secs(6);
+
+    fn remembered() -> Remembered {
+        let of = |id| Ancestor { id: ManagedObjectId(id), owner: "joe".to_owned(), by_devices: true };
+        let source = Arc::new(Source { lineage: vec![of(1), of(2)], ..Source::default() });
+        Remembered { at: Instant::now(), generation: 7, source }
+    }
+
+    /// Returns how many objects of the lineage can be relied on.
+    fn relied_on(age: Duration, generation: Option<u64>) -> usize {
+        match remembered().reliable(age, generation) {
+            Reliable::Lineage(lineage) | Reliable::Object(lineage) => lineage.len(),
+            Reliable::Nothing => 0,
+        }
+    }
+
+    #[test]
+    fn everything_is_remembered_for_five_seconds_whatever_happens() {
+        for generation in [Some(7), Some(8), None] {
+            assert_eq!(relied_on(RECENT - Duration::from_millis(1), generation), 2, "{generation:?}");
+        }
+    }
+
+    #[test]
+    fn object_alone_is_remembered_until_a_change_is_reported() {
+        assert_eq!(relied_on(LATER, Some(7)), 1);
+        assert_eq!(relied_on(LATER, Some(8)), 0, "an object was deleted or has another owner");
+        assert_eq!(relied_on(LATER, None), 0, "the database could not report a change");
+        assert_eq!(relied_on(KNOWN, Some(7)), 0);
+    }
+}
