@@ -1,9 +1,13 @@
 -- Which servers hear or write a tenant whose notifications several servers have to agree on (scale-out).
 
 -- The servers that take part. A server whose lease ended counts as dead, and its rows are deleted.
+-- Every transaction of a server that `asserts` checks that no other server has to hear of it; one that is alone need not.
+-- Its connections have this `application_name`.
 CREATE TABLE publication_servers (
     server bigint PRIMARY KEY,
-    leased_until timestamptz NOT NULL
+    application_name text NOT NULL,
+    leased_until timestamptz NOT NULL,
+    asserts boolean NOT NULL
 );
 
 -- A server that `hears` a tenant has sessions or modules of it; the others only write what somebody else hears.

@@ -119,7 +119,9 @@ impl Database {
             url.parse().map_err(|e| Error::Invalid(format!("Invalid database URL: {e}")))?;
         let timeout = format!("-c statement_timeout={}", limits.statement_timeout.as_millis());
         let options = config.get_options().map_or(timeout.clone(), |given| format!("{given} {timeout}"));
-        config.options(options).connect_timeout(CONNECT).application_name("platform");
+        config.options(options).connect_timeout(CONNECT);
+        let publications = Arc::<publications::Publications>::default();
+        config.application_name(publications.application_name());
         let objects = lookup_pool(&config)?;
         Ok(Self {
             reads: pool(&with_options(&config, READER_PLANS), connections.reads)?,
@@ -138,7 +140,7 @@ impl Database {
             names: Arc::default(),
             applications: Arc::default(),
             bus: Arc::default(),
-            publications: Arc::default(),
+            publications,
         })
     }
 

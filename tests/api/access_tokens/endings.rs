@@ -158,7 +158,7 @@ async fn client_that_ended_while_the_database_was_away_counts_afterwards() {
 
     server.database().execute("DELETE FROM token_clients WHERE id = $1", &[&gone.id]).await;
     let interruption = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-        WHERE datname = current_database() AND application_name = 'platform'";
+        WHERE datname = current_database() AND application_name LIKE 'platform %'";
     server.database().execute(interruption, &[]).await;
 
     {

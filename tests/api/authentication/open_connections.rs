@@ -85,7 +85,7 @@ async fn change_that_was_missed_while_the_database_was_away_counts_afterwards() 
 
     server.database().execute("UPDATE users SET enabled = false WHERE name = 'joe'", &[]).await;
     let interruption = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-        WHERE datname = current_database() AND application_name = 'platform'";
+        WHERE datname = current_database() AND application_name LIKE 'platform %'";
     server.database().execute(interruption, &[]).await;
 
     {

@@ -218,7 +218,7 @@ async fn right_that_was_taken_while_the_database_was_away_is_lost_afterwards() {
     let roles: &[&str] = &["ROLE_EVENT_READ"];
     server.database().execute("UPDATE users SET roles = $1 WHERE name = 'joe'", &[&roles]).await;
     let interruption = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-        WHERE datname = current_database() AND application_name = 'platform'";
+        WHERE datname = current_database() AND application_name LIKE 'platform %'";
     server.database().execute(interruption, &[]).await;
 
     eventually("the end of the session", async || (!alarms.is_known().await).then_some(())).await;

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use tokio_postgres::Client;
 
 use super::tenants::SharedTenant;
-use super::{ALONE, Publications, channel};
+use super::{Publications, channel};
 use crate::{CONNECT, Database};
 
 const JOIN: &str = include_str!("../../../../sql/queries/publications/join.sql");
@@ -18,8 +18,17 @@ const LIST_RUNNING: &str = include_str!("../../../../sql/queries/publications/li
 const COUNT_RUNNING: &str = include_str!("../../../../sql/queries/publications/count_running.sql");
 const REGISTER: &str = include_str!("../../../../sql/queries/publications/register.sql");
 const FIND_PEERS: &str = include_str!("../../../../sql/queries/publications/find_peers.sql");
+const ASSERT_FROM_NOW_ON: &str = include_str!("../../../../sql/queries/publications/assert_from_now_on.sql");
+const ASSERT_NO_MORE: &str = include_str!("../../../../sql/queries/publications/assert_no_more.sql");
+const LIST_UNAWARE: &str = include_str!("../../../../sql/queries/publications/list_unaware.sql");
+const END_CONNECTIONS: &str = include_str!("../../../../sql/queries/publications/end_connections.sql");
 const LIST_UNSHARED: &str = include_str!("../../../../sql/queries/publications/list_unshared.sql");
 
+/// Servers begin, and cease to assert, one after the other.
+const LOCK: &str = "LOCK TABLE publication_servers IN SHARE ROW EXCLUSIVE MODE";
+
+/// How long a starting server waits for others to respond.
+const UNRESPONSIVE: Duration = Duration::from_secs(5);
 /// How long a server that does not renew its lease counts as living, in seconds.
 const LEASE: f64 = 30.0;
 /// The pause between two renewals of the lease.
@@ -45,7 +54,6 @@ impl Database {
         if state.hears_all() {
             return Ok(());
         }
-        self.wait_until_known().await?;
         let listening = self.publications.listening.lock().clone();
         let listening = listening.ok_or_else(|| Error::unavailable("the database is not reachable"))?;
         state.is_stale.store(false, Ordering::Release);
@@ -68,7 +76,6 @@ impl Database {
     pub(crate) async fn join_as_writer(&self, tenant: &TenantId) -> Result<()> {
         let state = self.publications.tenants.get(tenant);
         let _joining = state.joining.lock().await;
-        self.wait_until_known().await?;
         self.join(&state, false).await
     }
 
@@ -94,21 +101,33 @@ impl Database {
         Ok(())
     }
 
-    /// Waits until every other server knows that there is one more; it is called at the start. Until then it may
-    /// publish what is not stored to its own sessions only.
+    /// Waits until this server is registered, and until each transaction of every other one asserts whether it has to
+    /// hear of it. It is called at the start. The connections of a server that does not respond are ended: it may be
+    /// paused in the middle of a decision that it made before.
     ///
     /// # Errors
-    /// `Unavailable` when the database is not reachable.
+    /// `Unavailable` when the database is not reachable; `Database`.
     pub async fn wait_until_known(&self) -> Result<()> {
-        let begun = Instant::now();
-        loop {
-            let known_at = *self.publications.known_at.lock();
-            match known_at.map(|at| at.saturating_duration_since(Instant::now())) {
-                Some(Duration::ZERO) => return Ok(()),
-                Some(rest) => sleep(rest).await,
-                None if begun.elapsed() < CONNECT => sleep(Duration::from_millis(10)).await,
-                None => return Err(Error::unavailable("the database is not reachable")),
+        let (begun, server) = (Instant::now(), self.publications.server());
+        while !self.publications.is_registered.load(Ordering::Acquire) {
+            if begun.elapsed() > CONNECT {
+                return Err(Error::unavailable("the database is not reachable"));
             }
+            sleep(Duration::from_millis(5)).await;
+        }
+        let client = self.loader().await?;
+        loop {
+            let unaware = client.query(LIST_UNAWARE, &[&server]).await?;
+            if unaware.is_empty() {
+                return Ok(());
+            }
+            if begun.elapsed() > UNRESPONSIVE {
+                let names: Vec<String> = unaware.iter().map(|row| row.get(0)).collect();
+                tracing::warn!(?names, "servers do not respond; their connections to the database are ended");
+                client.execute(END_CONNECTIONS, &[&names]).await?;
+                return Ok(());
+            }
+            sleep(Duration::from_millis(50)).await;
         }
     }
 
@@ -143,7 +162,7 @@ impl Listening {
         let listen: String =
             heard.iter().map(|state| format!("LISTEN \"{}\";", channel(&state.tenant))).collect();
         client.batch_execute(&listen).await?;
-        let is_new: bool = client.query_one(REGISTER, &[&server, &LEASE]).await?.get(0);
+        let is_new = register(publications, &client, server).await?;
         let was_short = publications.lost_at.lock().is_none_or(|at| at.elapsed() < SHORT_LOSS);
         let mut unshared = Vec::new();
         if was_short && !is_new {
@@ -161,8 +180,7 @@ impl Listening {
         *publications.listening.lock() = Some(client.clone());
         let mut listening = Self { client, renewed_at };
         listening.check(publications).await?;
-        let belief = if publications.is_alone() { Duration::ZERO } else { ALONE };
-        publications.known_at.lock().get_or_insert_with(|| Instant::now() + belief);
+        publications.is_registered.store(true, Ordering::Release);
         Ok(listening)
     }
 
@@ -177,7 +195,7 @@ impl Listening {
         };
         let asked_at = Instant::now();
         if self.renewed_at.elapsed() > RENEWAL {
-            let is_new: bool = self.client.query_one(REGISTER, &[&server, &LEASE]).await?.get(0);
+            let is_new = register(publications, &self.client, server).await?;
             self.renewed_at = asked_at;
             if is_new {
                 tracing::warn!(
@@ -186,10 +204,32 @@ impl Listening {
                 publications.tenants.heard().iter().for_each(|state| publications.forget(state));
             }
         }
-        let has_peers: bool = self.client.query_one(FIND_PEERS, &[&server]).await?.get(0);
-        *publications.alone_at.lock() = (!has_peers).then_some(asked_at);
+        let row = self.client.query_opt(FIND_PEERS, &[&server]).await?;
+        // Without its row, the server counts as dead elsewhere until it registers again.
+        let (has_peers, asserts) = row.map_or((true, true), |row| (row.get(0), row.get(1)));
+        match (has_peers, asserts) {
+            (false, false) => publications.believe_alone(asked_at),
+            (false, true) => self.assert_no_more(server).await?,
+            (true, _) => publications.believe_in_peers(),
+        }
+        if has_peers && !asserts && publications.all_assert() {
+            self.client.execute(ASSERT_FROM_NOW_ON, &[&server]).await?;
+        }
         Ok(())
     }
+
+    async fn assert_no_more(&self, server: i64) -> Result<()> {
+        let update = ASSERT_NO_MORE.replace("$1", &server.to_string());
+        Ok(self.client.batch_execute(&format!("BEGIN; {LOCK}; {update}; COMMIT")).await?)
+    }
+}
+
+/// Registers this server or renews its lease. Returns whether it was not registered.
+async fn register(publications: &Publications, client: &Client, server: i64) -> Result<bool> {
+    client.batch_execute(&format!("BEGIN; {LOCK}")).await?;
+    let row = client.query_one(REGISTER, &[&server, &publications.application_name(), &LEASE]).await;
+    client.batch_execute("COMMIT").await?;
+    Ok(row?.get(0))
 }
 
 impl Publications {
@@ -217,6 +257,21 @@ impl Publications {
         if self.listening.lock().take().is_some() {
             self.lost_at.lock().get_or_insert_with(Instant::now);
         }
+        self.believe_in_peers();
+    }
+
+    /// Notes that there was no other server at this moment.
+    fn believe_alone(&self, asked_at: Instant) {
+        *self.alone_at.lock() = Some(asked_at);
+    }
+
+    /// From now on, each transaction asserts.
+    fn believe_in_peers(&self) {
         self.alone_at.lock().take();
+    }
+
+    /// Returns whether no transaction is running that does not assert.
+    fn all_assert(&self) -> bool {
+        self.alone_at.lock().is_none() && self.unasserted.load(Ordering::Acquire) == 0
     }
 }

@@ -3,9 +3,12 @@
 //!
 //! # One server
 //!
-//! A tenant that only one server hears and writes is published in memory. Each transaction asserts this in the database,
-//! in the same round trip: it fails if another server takes part by then (`assert_unshared.sql`), and is repeated as
-//! below. So no server has to be believed, not even one that was paused.
+//! A tenant that only one server hears and writes is published in memory. If there are other servers, each transaction
+//! asserts this in the database, in the same round trip: it fails if another server takes part by then
+//! (`assert_unshared.sql`), and is repeated as below. So no server has to be believed, not even one that was paused.
+//!
+//! A server that is alone need not assert. A second one does not start before the first has noticed it and asserts; if
+//! the first does not respond, the second ends its connections to the database.
 //!
 //! # Several servers
 //!
@@ -30,7 +33,7 @@ mod payload;
 mod tenants;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -46,6 +49,9 @@ pub(crate) use interest::Listening;
 use outbox::Outgoing;
 use payload::Assembly;
 pub use tenants::{Deliver, LocalDelivery};
+
+/// Ends the sessions of a tenant at this server.
+pub type EndSessions = Box<dyn Fn(&TenantId) + Send + Sync>;
 use tenants::{SharedTenant, Tenants};
 
 pub(crate) const ASSERT_UNSHARED: &str =
@@ -58,7 +64,7 @@ const CHANNEL: &str = "platform_tenant_";
 /// The error of a transaction that another server has to hear of.
 const SHARED: &str = "PL001";
 /// For how long after it asked, a server believes that no other one takes part.
-const ALONE: Duration = Duration::from_millis(1200);
+const ALONE: Duration = Duration::from_secs(2);
 
 /// The publications of this server and of others.
 pub struct Publications {
@@ -67,7 +73,7 @@ pub struct Publications {
     next_batch: AtomicU64,
     tenants: Tenants,
     deliver: OnceLock<Deliver>,
-    end_sessions: OnceLock<Box<dyn Fn(&TenantId) + Send + Sync>>,
+    end_sessions: OnceLock<EndSessions>,
     outbox: OnceLock<mpsc::UnboundedSender<Outgoing>>,
     /// How many publications wait in the outbox.
     in_outbox: AtomicUsize,
@@ -75,9 +81,22 @@ pub struct Publications {
     listening: Mutex<Option<Arc<Client>>>,
     /// When this server last asked whether there are others, if there were none.
     alone_at: Mutex<Option<Instant>>,
-    /// From when on the other servers know of this one; `None` until it is registered.
-    known_at: Mutex<Option<Instant>>,
+    /// Whether this server has its row, so that others know of it.
+    is_registered: AtomicBool,
+    /// How many transactions run that do not assert.
+    unasserted: Arc<AtomicUsize>,
+    /// The name of this server's connections to the database.
+    application_name: String,
     lost_at: Mutex<Option<Instant>>,
+}
+
+/// A transaction that does not assert.
+struct Unasserted(Arc<AtomicUsize>);
+
+impl Drop for Unasserted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 /// Who delivers the publications of a write that is committed.
@@ -96,6 +115,9 @@ enum Way {
 
 impl Default for Publications {
     fn default() -> Self {
+        let mut token = [0; 8];
+        let random = ring::rand::SystemRandom::new();
+        ring::rand::SecureRandom::fill(&random, &mut token).expect("the system's random source works");
         Self {
             server: OnceLock::new(),
             next_batch: AtomicU64::new(1),
@@ -106,7 +128,9 @@ impl Default for Publications {
             in_outbox: AtomicUsize::new(0),
             listening: Mutex::default(),
             alone_at: Mutex::default(),
-            known_at: Mutex::default(),
+            is_registered: AtomicBool::new(false),
+            unasserted: Arc::default(),
+            application_name: format!("platform {:016x}", u64::from_le_bytes(token)),
             lost_at: Mutex::default(),
         }
     }
@@ -120,7 +144,7 @@ impl Publications {
         server: i64,
         database: &crate::Database,
         deliver: Deliver,
-        end_sessions: Box<dyn Fn(&TenantId) + Send + Sync>,
+        end_sessions: EndSessions,
     ) {
         self.server.set(server).ok();
         self.deliver.set(deliver).ok();
@@ -136,10 +160,24 @@ impl Publications {
         self.server.get().copied()
     }
 
-    /// Returns whether no other server takes part in anything. It is certain for what is not stored only, because
-    /// a server that is paused right after this call finds others when it continues.
+    /// Returns whether there is no other server. A new server does not start while this one believes so.
     pub fn is_alone(&self) -> bool {
         self.server.get().is_none() || self.alone_at.lock().is_some_and(|at| at.elapsed() < ALONE)
+    }
+
+    /// Returns the name of this server's connections to the database.
+    pub(crate) fn application_name(&self) -> &str {
+        &self.application_name
+    }
+
+    /// Returns the permission for a transaction that does not assert, if this server is alone. A new server starts only
+    /// when no such transaction is running; if this one is paused with it, the new server ends its connections. So it is
+    /// to be asked for when the transaction has its connection.
+    fn unasserted(&self) -> Option<Unasserted> {
+        self.unasserted.fetch_add(1, Ordering::AcqRel);
+        // The count comes first: who ends the belief looks at the count afterwards.
+        let unasserted = Unasserted(self.unasserted.clone());
+        self.is_alone().then_some(unasserted)
     }
 
     /// Delivers publications to this server.
@@ -196,6 +234,8 @@ fn channel(tenant: &TenantId) -> String {
 pub(crate) struct TransactionPublications {
     publications: Arc<Publications>,
     tenants: Vec<Published>,
+    /// Set if this server is alone.
+    unasserted: Option<Unasserted>,
 }
 
 struct Published {
@@ -222,17 +262,21 @@ impl TransactionPublications {
             Published { tenant, delivery, way: Way::Memory }
         };
         let tenants = if publications.server().is_some() { tenants } else { Vec::new() };
-        Self { publications: publications.clone(), tenants: tenants.into_iter().map(published).collect() }
+        Self {
+            publications: publications.clone(),
+            tenants: tenants.into_iter().map(published).collect(),
+            unasserted: publications.unasserted(),
+        }
     }
 
-    /// Returns whether nothing is published.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.tenants.is_empty()
+    /// Returns whether the transaction has nothing to assert: it publishes nothing, or this server is alone.
+    pub(crate) fn asserts_nothing(&self) -> bool {
+        self.tenants.is_empty() || self.unasserted.is_some()
     }
 
     /// Returns whether other servers probably take part. The transaction asks then, before it commits.
     pub(crate) fn are_shared(&self) -> bool {
-        self.tenants.iter().any(|published| published.tenant.is_shared())
+        self.unasserted.is_none() && self.tenants.iter().any(|published| published.tenant.is_shared())
     }
 
     /// Returns whether this error means that another server takes part, and notes it for the next attempt.
@@ -243,6 +287,11 @@ impl TransactionPublications {
             self.tenants.iter().for_each(|published| published.tenant.set_shared(true));
         }
         is_shared
+    }
+
+    /// Gives up the permission not to assert: the transaction will ask.
+    pub(crate) fn ask(&mut self) {
+        self.unasserted = None;
     }
 
     fn ids(&self) -> Vec<&str> {
@@ -258,7 +307,7 @@ impl TransactionPublications {
         client: &impl GenericClient,
         statement: &Statement,
     ) -> Result<()> {
-        if self.tenants.is_empty() {
+        if self.asserts_nothing() {
             return Ok(());
         }
         client.execute(statement, &[&self.ids(), &self.publications.server()]).await?;

@@ -73,11 +73,12 @@ mod tests {
     }
 
     fn rows(publications: &[Publication]) -> Vec<&str> {
-        let json = |publication| match publication {
-            &Publication::Row { ref json, .. } => &**json,
-            other => panic!("a row, not {other:?}"),
-        };
-        publications.iter().map(json).collect()
+        let mut rows = Vec::new();
+        for publication in publications {
+            let Publication::Row { json, .. } = publication else { panic!("a row, not {publication:?}") };
+            rows.push(&**json);
+        }
+        rows
     }
 
     #[test]

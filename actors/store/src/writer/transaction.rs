@@ -118,14 +118,15 @@ pub(super) async fn transaction(
     };
     let carried = published();
     if !carried.are_shared() {
-        match run(client, &carried, writes, End::IfUnshared).await {
+        match Box::pin(run(client, &carried, writes, End::IfUnshared)).await {
             Ok(written) => return Ok(Outcome::Committed(committed(carried, writes, written))),
             Err(error) if carried.note_shared(&error) => {}
             Err(error) => return Err(error),
         }
     }
     let mut carried = published();
-    let outcome = shared_transaction(client, &mut carried, writes).await;
+    carried.ask();
+    let outcome = Box::pin(shared_transaction(client, &mut carried, writes)).await;
     match outcome {
         Ok(Shared::Committed(written)) => Ok(Outcome::Committed(committed(carried, writes, written))),
         Ok(Shared::HasToJoin(tenant)) => {
@@ -153,7 +154,7 @@ async fn shared_transaction(
     writes: &[Write],
 ) -> Result<Shared> {
     let notify = client.prepare_cached(publications::NOTIFY).await?;
-    let mut written = run(client, carried, writes, End::Open).await?;
+    let mut written = Box::pin(run(client, carried, writes, End::Open)).await?;
     if let Checked::HasToJoin(tenant) = carried.check(client).await? {
         return Ok(Shared::HasToJoin(tenant));
     }
@@ -206,7 +207,7 @@ async fn run(
     let statements = Statements::prepare(client).await?;
     let mut by = ByKind::sort(writes);
     let hold = leases::prepare(client, &by.required_fences).await?;
-    let alone = by.is_one_statement() && carried.is_empty();
+    let alone = by.is_one_statement() && carried.asserts_nothing() && end == End::IfUnshared;
     let bracket = async |word: &str| if alone { Ok(()) } else { client.batch_execute(word).await };
     // The futures are polled, and so sent, in this order. If one fails, COMMIT rolls everything back.
     let (
