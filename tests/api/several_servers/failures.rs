@@ -1,6 +1,6 @@
 //! Connections that are cut, servers that are killed or paused: a session hears everything, or it is ended.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -21,13 +21,14 @@ async fn cut_listening_connections(database: &TestDatabase) -> u64 {
 
 /// The ids of the alarms that a session receives until it has this one, or `None` if the session was ended.
 async fn heard_until(session: &Session, last: &str) -> Option<Vec<String>> {
-    let mut heard: Vec<String> = Vec::new();
+    let (mut heard, begun): (Vec<String>, _) = (Vec::new(), Instant::now());
     while heard.last().is_none_or(|id| id != last) {
         let answer = session.connect_with(json!({"advice": {"timeout": 2000}})).await;
         if reply(&answer)["successful"] != json!(true) {
             assert_eq!(reply(&answer)["advice"]["reconnect"], "handshake", "{answer:?}");
             return None;
         }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{last} does not come: {heard:?}");
         heard.extend(notifications(&answer).iter().map(|told| id(&told["data"]["data"])));
     }
     Some(heard)

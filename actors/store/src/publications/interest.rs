@@ -81,6 +81,7 @@ impl Database {
 
     /// Adds the row of this server, and waits until every transaction has ended that may not have seen it.
     async fn join(&self, state: &SharedTenant, hears: bool) -> Result<()> {
+        self.wait_until_known().await?;
         let client = self.loader().await?;
         let server = self.publications.server();
         client.execute(JOIN, &[&server, &state.tenant.as_str(), &hears]).await?;
@@ -109,6 +110,9 @@ impl Database {
     /// `Unavailable` when the database is not reachable; `Database`.
     pub async fn wait_until_known(&self) -> Result<()> {
         let (begun, server) = (Instant::now(), self.publications.server());
+        if server.is_none() || self.publications.is_known.load(Ordering::Acquire) {
+            return Ok(());
+        }
         while !self.publications.is_registered.load(Ordering::Acquire) {
             if begun.elapsed() > CONNECT {
                 return Err(Error::unavailable("the database is not reachable"));
@@ -119,12 +123,14 @@ impl Database {
         loop {
             let unaware = client.query(LIST_UNAWARE, &[&server]).await?;
             if unaware.is_empty() {
+                self.publications.is_known.store(true, Ordering::Release);
                 return Ok(());
             }
             if begun.elapsed() > UNRESPONSIVE {
                 let names: Vec<String> = unaware.iter().map(|row| row.get(0)).collect();
                 tracing::warn!(?names, "servers do not respond; their connections to the database are ended");
                 client.execute(END_CONNECTIONS, &[&names]).await?;
+                self.publications.is_known.store(true, Ordering::Release);
                 return Ok(());
             }
             sleep(Duration::from_millis(50)).await;
@@ -229,7 +235,11 @@ async fn register(publications: &Publications, client: &Client, server: i64) -> 
     client.batch_execute(&format!("BEGIN; {LOCK}")).await?;
     let row = client.query_one(REGISTER, &[&server, &publications.application_name(), &LEASE]).await;
     client.batch_execute("COMMIT").await?;
-    Ok(row?.get(0))
+    let is_new = row?.get(0);
+    if is_new {
+        publications.is_known.store(false, Ordering::Release);
+    }
+    Ok(is_new)
 }
 
 impl Publications {

@@ -83,6 +83,8 @@ pub struct Publications {
     alone_at: Mutex<Option<Instant>>,
     /// Whether this server has its row, so that others know of it.
     is_registered: AtomicBool,
+    /// Whether the transactions of all other servers assert since then.
+    is_known: AtomicBool,
     /// How many transactions run that do not assert.
     unasserted: Arc<AtomicUsize>,
     /// The name of this server's connections to the database.
@@ -129,6 +131,7 @@ impl Default for Publications {
             listening: Mutex::default(),
             alone_at: Mutex::default(),
             is_registered: AtomicBool::new(false),
+            is_known: AtomicBool::new(false),
             unasserted: Arc::default(),
             application_name: format!("platform {:016x}", u64::from_le_bytes(token)),
             lost_at: Mutex::default(),
