@@ -21,6 +21,7 @@ mod audit;
 mod availability;
 mod bulk_operations;
 mod conventions;
+mod database;
 mod entry;
 mod event_binaries;
 mod events;

@@ -10,6 +10,7 @@ pub mod announcements;
 pub mod applications;
 pub mod audit_records;
 pub mod bulk;
+mod connect;
 mod deletion;
 pub mod devices;
 pub mod events;
@@ -33,10 +34,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, PoolConfig, RecyclingMethod, Runtime, Timeouts};
-use tokio_postgres::{Config, NoTls};
-
 use access::{LineageLookup, RecentSources};
+use connect::{Connector, pool};
 /// A connection from one of the pools.
 pub use deadpool_postgres::Object as Connection;
 /// The connections of one purpose.
@@ -64,7 +63,7 @@ pub struct Connections {
 /// The database of a deployment.
 #[derive(Clone)]
 pub struct Database {
-    config: Arc<Config>,
+    connector: Connector,
     reads: Pool,
     devices: Pool,
     accounts: Arc<SharedLookups<AccountLookup>>,
@@ -80,12 +79,6 @@ pub struct Database {
     applications: Arc<AtomicU64>,
     bus: Arc<announcements::Bus>,
 }
-
-/// How long a request waits for a connection before its response is 503.
-const CONNECTION_WAIT: Duration = Duration::from_secs(5);
-/// How long it may take to open a connection. PostgreSQL starts a process for it, which takes seconds on an overloaded
-/// machine.
-const CONNECT: Duration = Duration::from_secs(5);
 
 /// Planner settings of those that look rows up by key in batches of any size: writers, and the look-ups of connecting
 /// clients. Planning each batch anew would cost more than running it, and a plan that was made once, on a small table,
@@ -108,19 +101,16 @@ impl Database {
     /// Prepares the pools without connecting yet. `url` is `postgres://…` or `key=value …`.
     ///
     /// # Errors
-    /// `Invalid` when the URL cannot be parsed.
+    /// `Invalid` when the URL cannot be parsed or names a file that cannot be used.
     pub fn new(url: &str, connections: Connections, limits: &Limits) -> Result<Self> {
-        let mut config: Config =
-            url.parse().map_err(|e| Error::Invalid(format!("Invalid database URL: {e}")))?;
         let timeout = format!("-c statement_timeout={}", limits.statement_timeout.as_millis());
-        let options = config.get_options().map_or(timeout.clone(), |given| format!("{given} {timeout}"));
-        config.options(options).connect_timeout(CONNECT).application_name("platform");
+        let connector = Connector::new(url)?.with_options(&timeout);
         Ok(Self {
-            reads: pool(&with_options(&config, READER_PLANS), connections.reads)?,
-            devices: pool(&config, connections.devices)?,
-            accounts: Arc::new(SharedLookups::new(AccountLookup(lookup_pool(&config)?))),
-            lineages: Arc::new(SharedLookups::new(LineageLookup(lookup_pool(&config)?))),
-            config: Arc::new(config),
+            reads: pool(&connector.with_options(READER_PLANS), connections.reads)?,
+            devices: pool(&connector, connections.devices)?,
+            accounts: Arc::new(SharedLookups::new(AccountLookup(lookup_pool(&connector)?))),
+            lineages: Arc::new(SharedLookups::new(LineageLookup(lookup_pool(&connector)?))),
+            connector,
             reachable: Arc::new(AtomicBool::new(true)),
             scarcity: Arc::default(),
             statement_timeout: limits.statement_timeout,
@@ -136,12 +126,12 @@ impl Database {
 
     /// Creates a pool of one connection, for a writer or for occasional writes.
     pub fn writer_pool(&self) -> Result<Pool> {
-        pool(&with_options(&self.config, KEYED_PLANS), 1)
+        pool(&self.connector.with_options(KEYED_PLANS), 1)
     }
 
     /// Creates a pool for work that writes many rows in steps; `steps` is the number of concurrent steps.
     pub fn step_pool(&self, steps: usize) -> Result<Pool> {
-        pool(&with_options(&self.config, KEYED_PLANS), steps)
+        pool(&self.connector.with_options(KEYED_PLANS), steps)
     }
 
     /// Returns the same database for reads that must not slow down those of clients. It has connections of its own,
@@ -151,7 +141,7 @@ impl Database {
     /// None for a URL that was parsed before.
     pub fn apart(&self, connections: usize, longest: Duration) -> Result<Self> {
         let options = format!("{READER_PLANS} -c statement_timeout={}", longest.as_millis());
-        let reads = pool(&with_options(&self.config, &options), connections)?;
+        let reads = pool(&self.connector.with_options(&options), connections)?;
         Ok(Self { devices: reads.clone(), reads, statement_timeout: longest, ..self.clone() })
     }
 
@@ -160,13 +150,18 @@ impl Database {
         self.reachable.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_reachable(&self, reachable: bool) {
-        if self.reachable.swap(reachable, Ordering::Relaxed) != reachable {
-            if reachable {
-                tracing::info!("database is reachable again")
-            } else {
-                tracing::error!("database is not reachable, requests that need it get 503 until it is back")
-            }
+    pub(crate) fn set_reachable(&self) {
+        if !self.reachable.swap(true, Ordering::Relaxed) {
+            tracing::info!("database is reachable again");
+        }
+    }
+
+    pub(crate) fn set_unreachable(&self, error: &Error) {
+        if self.reachable.swap(false, Ordering::Relaxed) {
+            tracing::error!(
+                %error,
+                "database is not reachable, requests that need it get 503 until it is back"
+            );
         }
     }
 
@@ -217,7 +212,7 @@ impl Database {
     /// # Errors
     /// `Unavailable` when PostgreSQL is unreachable; `Conflict` when the schema is newer than this server.
     pub async fn migrate(&self) -> Result<()> {
-        migrations::run(&self.config).await
+        migrations::run(&self.connector).await
     }
 
     /// Draws the number of this server process, which is part of the ids that the process generates.
@@ -288,28 +283,6 @@ async fn take(pool: &Pool) -> Result<Connection> {
 }
 
 /// Creates the pool of one kind of shared look-ups.
-fn lookup_pool(config: &Config) -> Result<Pool> {
-    pool(&with_options(config, KEYED_PLANS), STATEMENTS_AT_ONCE)
-}
-
-fn with_options(config: &Config, options: &str) -> Config {
-    let mut config = config.clone();
-    let given = config.get_options().unwrap_or_default().to_owned();
-    config.options(format!("{given} {options}"));
-    config
-}
-
-fn pool(config: &Config, size: usize) -> Result<Pool> {
-    let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let mut pool = PoolConfig::new(size);
-    pool.timeouts = Timeouts {
-        wait: Some(CONNECTION_WAIT),
-        create: Some(CONNECT),
-        recycle: Some(Duration::from_secs(1)),
-    };
-    Pool::builder(Manager::from_config(config.clone(), NoTls, manager))
-        .config(pool)
-        .runtime(Runtime::Tokio1)
-        .build()
-        .map_err(|e| Error::Invalid(format!("Invalid connection pool: {e}")))
+fn lookup_pool(connector: &Connector) -> Result<Pool> {
+    pool(&connector.with_options(KEYED_PLANS), STATEMENTS_AT_ONCE)
 }

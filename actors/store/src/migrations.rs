@@ -1,17 +1,15 @@
 //! Schema migrations: forward only, checksummed, one process at a time.
 
 use refinery::Runner;
-use tokio_postgres::config::Host;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::Client;
 
 use platform_model::error::{Error, Noun, Result};
+
+use crate::connect::Connector;
 
 mod embedded {
     refinery::embed_migrations!("../../sql/migrations");
 }
-
-/// The port of PostgreSQL if its address names none.
-const POSTGRES_PORT: u16 = 5432;
 
 /// An arbitrary number, the same in every server process.
 const ADVISORY_LOCK: i64 = 0x706c_6174_666f_726d;
@@ -21,8 +19,8 @@ const ADVISORY_LOCK: i64 = 0x706c_6174_666f_726d;
 /// # Errors
 /// `Unavailable` or `Invalid` with the address when the connection fails; `Conflict` when neither this program nor an
 /// earlier version made the schema.
-pub(super) async fn run(config: &Config) -> Result<()> {
-    let (mut client, connection) = config.connect(NoTls).await.map_err(|error| refused_at(config, error))?;
+pub(super) async fn run(connector: &Connector) -> Result<()> {
+    let (mut client, connection) = connector.connect().await.map_err(|error| refused_at(connector, error))?;
     let driver = tokio::spawn(connection);
     // A migration may take longer than the query of a client may.
     client.batch_execute("SET statement_timeout = 0").await?;
@@ -40,28 +38,14 @@ pub(super) async fn run(config: &Config) -> Result<()> {
 }
 
 /// Returns why the connection to the operator's PostgreSQL failed, with its address.
-fn refused_at(config: &Config, error: tokio_postgres::Error) -> Error {
-    let at = address(config);
+fn refused_at(connector: &Connector, error: tokio_postgres::Error) -> Error {
+    let at = connector.addresses();
     match Error::from(error) {
         Error::Unavailable(cause) => {
             Error::unavailable(format!("PostgreSQL at {at} cannot be reached: {cause}"))
         }
         other => Error::Invalid(format!("PostgreSQL at {at} refuses the connection: {other}")),
     }
-}
-
-/// Returns the hosts with ports, or the sockets, in the order in which they are tried.
-fn address(config: &Config) -> String {
-    let ports = config.get_ports();
-    let hosts = config.get_hosts().iter().enumerate().map(|(at, host)| {
-        let port = ports.get(at).or(ports.first()).copied().unwrap_or(POSTGRES_PORT);
-        match host {
-            Host::Tcp(name) if name.contains(':') => format!("[{name}]:{port}"),
-            Host::Tcp(name) => format!("{name}:{port}"),
-            Host::Unix(directory) => format!("{}/.s.PGSQL.{port}", directory.display()),
-        }
-    });
-    hosts.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns why the schema cannot be migrated. The usual reason is that a newer program was replaced by an older one.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use platform_model::error::{Error, Result};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
-use tokio_postgres::{AsyncMessage, NoTls};
+use tokio_postgres::{AsyncMessage, Client};
 
 use crate::Database;
 use crate::announcements::{CHANNEL, Change};
@@ -23,16 +23,16 @@ pub async fn watch(database: Database, seen: mpsc::UnboundedSender<Change>) {
         if seen.is_closed() {
             return;
         }
-        database.set_reachable(false);
         if let Err(error) = outcome {
             tracing::debug!(%error, "database watch ended");
+            database.set_unreachable(&error);
         }
         sleep(PING).await;
     }
 }
 
 async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Result<()> {
-    let connecting = timeout(database.ping, database.config.connect(NoTls)).await;
+    let connecting = timeout(database.ping, database.connector.connect()).await;
     let (client, mut connection) =
         connecting.map_err(|_| Error::unavailable("connecting took too long"))??;
     let (told, bus) = (seen.clone(), database.bus.clone());
@@ -48,7 +48,8 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Re
     });
     let outcome = async {
         client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
-        database.set_reachable(true);
+        database.connector.note_primary(name_of(&client).await?);
+        database.set_reachable();
         if seen.send(Change::Anything).is_err() {
             return Ok(());
         }
@@ -64,4 +65,11 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Re
     .await;
     driver.abort();
     outcome
+}
+
+/// Returns a name for the running PostgreSQL; a restarted or another one has another name.
+async fn name_of(client: &Client) -> Result<String> {
+    let statement =
+        "SELECT concat_ws(' ', inet_server_addr(), inet_server_port(), pg_postmaster_start_time())";
+    Ok(client.query_one(statement, &[]).await?.get(0))
 }
