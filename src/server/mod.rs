@@ -13,6 +13,7 @@ use actix_web::dev::ServerHandle;
 use actix_web::rt::spawn;
 use platform_actors::Platform;
 use platform_actors::background::abandoned_uploads;
+use platform_store::servers::Introduction;
 use platform_store::{self, Connections, Database};
 use tokio::task::JoinHandle;
 
@@ -39,6 +40,7 @@ pub struct Server {
     http: actix_web::dev::Server,
     tls: Option<Arc<Tls>>,
     address: SocketAddr,
+    drain: Duration,
     shutdown: Duration,
     module_request_hosts: Vec<AllowedHost>,
 }
@@ -66,6 +68,13 @@ impl Server {
         // The server listens before it creates users, so that a start that fails here has changed nothing and can be
         // repeated.
         let listener = prerequisites.listen()?;
+        database
+            .join(Introduction {
+                name: settings.server_name.clone().unwrap_or_else(machine_name),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                address: format!("{scheme}://{address}"),
+            })
+            .await?;
         administration::first_start(&database, &secret_key, settings, tell).await?;
         let addresses = AddressSettings {
             scheme,
@@ -73,6 +82,7 @@ impl Server {
             trusted_proxies: settings.trusted_proxies.clone(),
         };
         let platform = Platform::start(database, limits, settings.actor_threads).await?;
+        platform.database().check_connections().await?;
         let components = Components::assemble(settings, platform, secret_key, addresses)?;
         // Modules start before clients can write data that the modules would miss.
         components.platform.start_modules(components.links()).await?;
@@ -87,7 +97,8 @@ impl Server {
             .run();
         warn_of_exposure(settings);
         let module_request_hosts = settings.module_request_hosts.clone();
-        Ok(Self { components, http, tls, address, shutdown: settings.shutdown, module_request_hosts })
+        let (drain, shutdown) = (settings.drain, settings.shutdown);
+        Ok(Self { components, http, tls, address, drain, shutdown, module_request_hosts })
     }
 
     /// Returns the address on which the server listens. For port 0 it contains the port that the system selected.
@@ -105,7 +116,7 @@ impl Server {
         self.components.platform.database().clone()
     }
 
-    /// Serves until `stop` resolves. Then it accepts no new connections, finishes requests in progress, responds to
+    /// Serves until `stop` resolves. Then its readiness is 503, and after the time to drain it accepts no new connections, finishes requests in progress, responds to
     /// held polls with the advice to reconnect within a few seconds, and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let handle = self.http.handle();
@@ -113,6 +124,10 @@ impl Server {
         let upkeep = self.keep_up();
         let serving = spawn(self.http);
         stop.await;
+        // Load balancers see that this server is not ready before its connections end.
+        let database = self.components.platform.database().clone();
+        database.begin_stop().await;
+        tokio::time::sleep(self.drain).await;
         stop_gracefully(&self.components, &handle, self.shutdown).await;
         // The task has ended, because `stop` has returned.
         drop(serving.await);
@@ -120,6 +135,7 @@ impl Server {
         upkeep.iter().for_each(JoinHandle::abort);
         self.components.platform.give_bulk_operations_back().await;
         self.components.platform.give_modules_back().await;
+        database.leave().await;
         self.components.platform.stop();
     }
 
@@ -148,6 +164,11 @@ impl Server {
             spawn(probes::keep_probing(self.components.services.clone())),
         ]
     }
+}
+
+/// Returns the name of this machine.
+fn machine_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Logs a warning when the server listens on a non-loopback address without TLS and without a trusted proxy that could

@@ -38,3 +38,4 @@ mod operations;
 mod options;
 mod own_tree;
 mod process;
+mod servers;

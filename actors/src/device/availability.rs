@@ -73,7 +73,7 @@ impl Device {
             severity: Severity::Major,
             fragments: Fragments::default(),
         };
-        let id = AlarmId(self.context.ids.next());
+        let id = AlarmId(self.context.ids.next()?);
         let raised = new.raised(Some(id), None);
         let sent = SentAlarm { alarm: raised.clone(), owner: None, silent_since: Some(last_message) };
 

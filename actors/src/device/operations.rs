@@ -148,8 +148,11 @@ impl Device {
             if !origin.mode.stores() {
                 return Ok(self.publish_operation_update(operation, &origin));
             }
-            let audit = (operation.status != current.status)
-                .then(|| (self.context.ids.next(), audit_record(id, changes, &origin)));
+            let audit = if operation.status == current.status {
+                None
+            } else {
+                Some((self.context.ids.next()?, audit_record(id, changes, &origin)))
+            };
             let update = Arc::new(OperationUpdate { operation, audit });
             let change = Change::UpdateOperation(self.context.tenant.clone(), update.clone());
 

@@ -24,6 +24,7 @@ mod names;
 pub mod operations;
 pub mod query;
 mod room;
+pub mod servers;
 mod shared_lookups;
 pub mod tenants;
 pub mod users;
@@ -78,6 +79,7 @@ pub struct Database {
     names: Arc<names::Generations>,
     applications: Arc<AtomicU64>,
     bus: Arc<announcements::Bus>,
+    membership: Arc<servers::Membership>,
 }
 
 /// Planner settings of those that look rows up by key in batches of any size: writers, and the look-ups of connecting
@@ -121,6 +123,7 @@ impl Database {
             names: Arc::default(),
             applications: Arc::default(),
             bus: Arc::default(),
+            membership: Arc::default(),
         })
     }
 
@@ -186,6 +189,16 @@ impl Database {
         &self.bus
     }
 
+    /// Returns the place of this process among the servers.
+    pub fn membership(&self) -> &servers::Membership {
+        &self.membership
+    }
+
+    /// Returns how many connections this process opens at most.
+    pub fn most_connections(&self) -> i32 {
+        i32::try_from(self.connector.most_connections()).unwrap_or(i32::MAX)
+    }
+
     /// Returns the cache of shapes of measurements.
     pub fn shapes(&self) -> &Shapes {
         &self.shapes
@@ -213,15 +226,6 @@ impl Database {
     /// `Unavailable` when PostgreSQL is unreachable; `Conflict` when the schema is newer than this server.
     pub async fn migrate(&self) -> Result<()> {
         migrations::run(&self.connector).await
-    }
-
-    /// Draws the number of this server process, which is part of the ids that the process generates.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Database`.
-    pub async fn draw_process_number(&self) -> Result<i64> {
-        let row = self.reader().await?.query_one("SELECT nextval('server_processes')", &[]).await?;
-        Ok(row.get(0))
     }
 
     /// Returns the value that [`agree`](Self::agree) stored.

@@ -49,12 +49,14 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Re
     let outcome = async {
         client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
         database.connector.note_primary(name_of(&client).await?);
+        // Ids can be generated again before requests come back.
+        renew_membership(database, &client).await?;
         database.set_reachable();
         if seen.send(Change::Anything).is_err() {
             return Ok(());
         }
         loop {
-            let pong = timeout(database.ping, client.simple_query("")).await;
+            let pong = timeout(database.ping, ping(database, &client)).await;
             pong.map_err(|_| Error::unavailable("no response to a ping"))??;
             tokio::select! {
                 () = sleep(PING) => {}
@@ -72,4 +74,25 @@ async fn name_of(client: &Client) -> Result<String> {
     let statement =
         "SELECT concat_ws(' ', inet_server_addr(), inet_server_port(), pg_postmaster_start_time())";
     Ok(client.query_one(statement, &[]).await?.get(0))
+}
+
+/// Waits for a response of PostgreSQL. Once a second the request is the renewal of this server's lease.
+async fn ping(database: &Database, client: &Client) -> Result<()> {
+    if !renew_membership(database, client).await? {
+        client.simple_query("").await?;
+    }
+    Ok(())
+}
+
+/// Renews the lease of this server if it is time, and returns whether PostgreSQL responded. A refusal is a response: a
+/// database that accepts reads only serves reads.
+async fn renew_membership(database: &Database, client: &Client) -> Result<bool> {
+    match database.membership().renew(client, database.most_connections()).await {
+        Err(error) if client.is_closed() => Err(error),
+        Err(error) => {
+            tracing::debug!(%error, "the lease of this server cannot be renewed now");
+            Ok(false)
+        }
+        renewed => renewed,
+    }
 }

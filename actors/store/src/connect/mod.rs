@@ -25,6 +25,9 @@ pub(crate) const CONNECT: Duration = Duration::from_secs(5);
 /// After how long PostgreSQL counts as gone if its machine acknowledges nothing, unless the connection string says
 /// otherwise. A machine that loses its power sends no farewell.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
+/// The connections of a server that are in no pool: the one that listens, the one by which modules are held, the one
+/// that watches silent devices, and the one for checkpoints while the disk is nearly full.
+const UNPOOLED: usize = 4;
 /// The port of PostgreSQL if its address names none.
 const POSTGRES_PORT: u16 = 5432;
 
@@ -46,6 +49,8 @@ struct Shared {
     /// seconds.
     last: AtomicUsize,
     primary: Mutex<Primary>,
+    /// The sizes of all pools together.
+    pooled: AtomicUsize,
 }
 
 /// The PostgreSQL that accepts writes.
@@ -89,6 +94,7 @@ impl Connector {
             mode: given.mode,
             last: AtomicUsize::new(0),
             primary: Mutex::default(),
+            pooled: AtomicUsize::new(0),
         };
         Ok(Self { shared: Arc::new(shared), hosts })
     }
@@ -140,11 +146,18 @@ impl Connector {
             Mode::Prefer => (SslMode::Prefer, Some(SslMode::Disable)),
             Mode::Require | Mode::VerifyCa | Mode::VerifyFull => (SslMode::Require, None),
         };
-        let connect = async |mode| host.clone().ssl_mode(mode).connect(self.shared.tls.clone()).await;
+        let connect = |mode| {
+            Box::pin(async move { host.clone().ssl_mode(mode).connect(self.shared.tls.clone()).await })
+        };
         match (connect(first).await, second) {
             (Err(error), Some(second)) if is_about_tls(&error) => connect(second).await,
             (outcome, _) => outcome,
         }
+    }
+
+    /// Returns how many connections this process opens at most, with the pools that there are so far.
+    pub(crate) fn most_connections(&self) -> usize {
+        self.shared.pooled.load(Ordering::Relaxed) + UNPOOLED
     }
 
     /// Returns the hosts with ports, or the sockets, in the order of the connection string.

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use deadpool_postgres::{Connect, Hook, HookError, Manager, ManagerConfig, PoolConfig, RecyclingMethod};
@@ -17,6 +18,7 @@ const CONNECTION_WAIT: Duration = Duration::from_secs(5);
 
 /// Creates a pool of at most `size` connections, which are opened when they are needed.
 pub(crate) fn pool(connector: &Connector, size: usize) -> Result<Pool> {
+    connector.shared.pooled.fetch_add(size, Ordering::Relaxed);
     let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let mut pool = PoolConfig::new(size);
     pool.timeouts = Timeouts {

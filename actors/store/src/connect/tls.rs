@@ -1,7 +1,7 @@
 //! TLS to PostgreSQL, by rustls: what is checked of the certificate that PostgreSQL shows.
 
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use platform_model::error::{Error, Result};
@@ -43,7 +43,7 @@ pub(super) fn configuration(given: &ConnectionString) -> Result<ClientConfig> {
     }
 }
 
-fn roots_of(file: &PathBuf) -> Result<RootCertStore> {
+fn roots_of(file: &Path) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates_of("sslrootcert", file)? {
         roots.add(certificate).map_err(|error| unusable("sslrootcert", file, error))?;
