@@ -17,9 +17,12 @@ pub async fn live() -> HttpResponse {
 /// sending requests would also prevent reads and deletions.
 ///
 /// # Errors
-/// 503 while PostgreSQL is unavailable.
+/// 503 while PostgreSQL is unavailable, and while the server drains: its operator said so, or it stops.
 pub async fn ready(platform: web::Data<Platform>) -> Result<HttpResponse> {
     let database = platform.database();
+    if database.membership().is_draining() {
+        return Err(Error::unavailable("the server is draining").into());
+    }
     if !database.is_reachable() {
         return Err(Error::unavailable("the database is not reachable").into());
     }

@@ -47,6 +47,9 @@ fn main() -> ExitCode {
         Command::Applications { settings, task } => administer(&settings, async |database, _| {
             administration::applications::perform(database, &task).await
         }),
+        Command::Servers { settings, task } => {
+            administer(&settings, async |database, _| administration::servers::perform(database, &task).await)
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

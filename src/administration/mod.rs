@@ -2,6 +2,7 @@
 //! [`applications`] and of [`tokens`].
 
 pub mod applications;
+pub mod servers;
 pub mod tokens;
 
 use std::fmt;
@@ -9,7 +10,7 @@ use std::io::{self, IsTerminal, Read};
 
 use platform_model::application::{self, NewApplication, STANDARD};
 use platform_model::error::{Error, Result};
-use platform_model::id::{ApplicationId, IdGenerator, TenantId};
+use platform_model::id::{ApplicationId, TenantId};
 use platform_model::role::{self, Role};
 use platform_model::tenant::{MANAGEMENT, NewTenant, parse_domain};
 use platform_model::user::{User, parse_password, parse_user_name};
@@ -86,16 +87,15 @@ async fn make_standard_applications(database: &Database, key: &SecretKey) -> Res
     if platform_store::applications::standard::were_made(database).await? {
         return Ok(());
     }
-    let (ids, owner) =
-        (IdGenerator::new(database.draw_process_number().await?), TenantId::parse(MANAGEMENT)?);
+    let (ids, owner) = (database.membership().ids(), TenantId::parse(MANAGEMENT)?);
     let made = STANDARD.into_iter().map(|(name, kind)| {
         let (id, secret) =
-            (ApplicationId::numbered(ids.next()), application::Secret::new(password::generate()));
+            (ApplicationId::numbered(ids.next()?), application::Secret::new(password::generate()));
         let new = NewApplication::standard(name, kind, id, owner.clone(), secret);
         let secrets = key.store_application_secrets(&new);
-        (new.application, secrets)
+        Ok((new.application, secrets))
     });
-    platform_store::applications::standard::make(database, &made.collect::<Vec<_>>()).await
+    platform_store::applications::standard::make(database, &made.collect::<Result<Vec<_>>>()?).await
 }
 
 /// `platform tenant create`: creates a tenant with its first user, a member of group `admins`.

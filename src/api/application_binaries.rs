@@ -145,7 +145,7 @@ async fn unpack(
         Ok(archive)
     });
     let archive = archive.await?;
-    let (database, id) = (platform.database(), platform.next_id());
+    let (database, id) = (platform.database(), platform.next_id()?);
     let mut upload = Upload::begin(database, &application.owner, id).await?;
     let (sender, mut pieces) = mpsc::channel(PIECES);
     let unpacking = on_a_thread(move || archive.unpack(&mut Pieces { sender, digest: None }));

@@ -53,7 +53,7 @@ pub async fn create(
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     head.check_mode()?;
     let (media_type, body) = body.object(&["application"]).await?;
-    let id = ApplicationId::numbered(platform.next_id());
+    let id = ApplicationId::numbered(platform.next_id()?);
     let new = NewApplication::parse(body, id, caller.tenant.clone())?;
     let secrets = views.secret_key.store_application_secrets(&new);
     let database = platform.database();
@@ -238,7 +238,7 @@ pub async fn clone(
     let key = key.ok_or_else(|| Error::unavailable("the key of an application was sealed by another key"))?;
     let password = password.and_then(|sealed| secret_key.open_resources_password(original.id, &sealed));
 
-    let id = ApplicationId::numbered(platform.next_id());
+    let id = ApplicationId::numbered(platform.next_id()?);
     let new = NewApplication::clone_of(&original, id, &key, password.map(Secret::new))?;
     let secrets = secret_key.store_application_secrets(&new);
     let clone = platform_store::applications::changes::clone_application(

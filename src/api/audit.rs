@@ -38,7 +38,7 @@ pub async fn create(
     authorize(&platform, &caller, &authority, record.object()).await?;
 
     if mode.stores() {
-        let (database, id) = (platform.database(), platform.next_id());
+        let (database, id) = (platform.database(), platform.next_id()?);
         record = platform_store::audit_records::insert_sent_audit_record(database, id, record).await?;
     }
 

@@ -260,7 +260,7 @@ impl FileUpload<'_> {
 
     async fn begin(&self) -> Result<Upload> {
         let platform = &self.platform;
-        Ok(Upload::begin(platform.database(), &self.caller.tenant, platform.next_id()).await?)
+        Ok(Upload::begin(platform.database(), &self.caller.tenant, platform.next_id()?).await?)
     }
 
     /// Attaches the received file to the event, and responds.

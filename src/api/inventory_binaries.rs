@@ -138,7 +138,7 @@ pub async fn update(
         body.refuse().await;
         return Err(ApiError::TooLarge { limit });
     }
-    let mut upload = Upload::begin(database, &caller.tenant, platform.next_id()).await?;
+    let mut upload = Upload::begin(database, &caller.tenant, platform.next_id()?).await?;
     if let Err(refusal) = file::receive(&mut upload, &mut body, limit).await {
         body.refuse().await;
         return Err(refusal);
@@ -200,7 +200,7 @@ async fn receive(platform: &Platform, tenant: &TenantId, form: &mut Form) -> Res
             }
             "filesize" => size = Some(expected_size(part, limits).await?),
             "file" => {
-                let upload = Upload::begin(platform.database(), tenant, platform.next_id());
+                let upload = Upload::begin(platform.database(), tenant, platform.next_id()?);
                 file = Some(receive_file(upload.await?, part, size, limits).await?);
             }
             // Unknown parts are ignored, as unknown members are (C-08).

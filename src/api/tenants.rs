@@ -52,7 +52,7 @@ pub async fn create(
     }
     head.check_mode()?;
     let (media_type, body) = body.object(&["tenant"]).await?;
-    let made = TenantId::numbered(platform.next_id());
+    let made = TenantId::numbered(platform.next_id()?);
     let (tenant, password) = NewTenant::parse(body, made, caller.tenant.clone())?;
 
     let password_hash = authenticator.hash_chosen(password).await?;

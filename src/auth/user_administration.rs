@@ -42,7 +42,7 @@ impl Caller {
     /// The errors of [`Caller::reads_users`].
     pub async fn administers_users(&self, platform: &Platform, tenant: &str) -> Result<Administration> {
         let (tenant, authority) = self.users_of(platform, tenant, role::USER_MANAGEMENT_ADMIN).await?;
-        Ok(self.administration(platform, tenant, authority))
+        self.administration(platform, tenant, authority)
     }
 
     /// Returns the authorization to change groups of the tenant of a path.
@@ -75,7 +75,7 @@ impl Caller {
     /// `Forbidden` without ROLE_USER_MANAGEMENT_OWN_ADMIN.
     pub fn administers_oneself(&self, platform: &Platform) -> Result<Administration> {
         self.require(role::USER_MANAGEMENT_OWN_ADMIN)?;
-        Ok(self.administration(platform, self.tenant.clone(), UserAuthority::Everyone))
+        self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
     }
 
     /// Returns whether a path names the caller's own user.
@@ -96,7 +96,7 @@ impl Caller {
                 "keys of tokens also require ROLE_USER_MANAGEMENT_ADMIN",
             ));
         }
-        Ok(self.administration(platform, self.tenant.clone(), UserAuthority::Everyone))
+        self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
     }
 
     fn administration(
@@ -104,20 +104,20 @@ impl Caller {
         platform: &Platform,
         tenant: TenantId,
         authority: UserAuthority,
-    ) -> Administration {
+    ) -> Result<Administration> {
         // A caller from another tenant is named with its tenant, as it logs in.
         let by = if self.tenant == tenant {
             self.user.to_string()
         } else {
             format!("{}/{}", self.tenant, self.user)
         };
-        Administration {
+        Ok(Administration {
             tenant,
             by,
             application: self.sent_by().cloned(),
             authority,
-            audit_record: platform.next_id(),
-        }
+            audit_record: platform.next_id()?,
+        })
     }
 
     async fn users_of(

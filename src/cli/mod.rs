@@ -4,6 +4,7 @@
 //! the data as flags and everything else from the environment, so that they use the settings of the server.
 
 mod applications;
+mod servers;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -13,6 +14,7 @@ use std::ffi::OsString;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 pub use applications::{ApplicationRoute, ApplicationTask};
+pub use servers::{Output, ServerChoice, ServerEvict, ServerList, ServerTask};
 pub use tokens::{
     ClientCreate, ClientDelete, ClientList, LimitsSet, LimitsTokenCreate, LimitsTokenDelete, TokenTask,
 };
@@ -58,6 +60,13 @@ pub enum Command {
         settings: Box<Settings>,
         /// The task.
         task: ApplicationTask,
+    },
+    /// Manage the servers of a deployment.
+    Servers {
+        /// The settings of the server, with the flags of the command.
+        settings: Box<Settings>,
+        /// The task.
+        task: ServerTask,
     },
 }
 
@@ -142,6 +151,7 @@ Examples:
   echo \"$NEW_PASSWORD\" | platform user passwd main admin
   platform token client create main --user mia --scope READ
   platform application route rules http://10.0.0.7:8080
+  platform server drain web2
 
 Every setting is a flag and a variable; a flag goes before its variable, that before the default. An
 unknown or malformed setting is rejected. The unit of a number is part of its name; bytes and times may
@@ -176,6 +186,9 @@ enum TopLevel {
     /// Set the addresses of microservices, also beside a running server
     #[command(subcommand)]
     Application(applications::ApplicationCommand),
+    /// List the servers of a deployment, and take them out of service
+    #[command(subcommand)]
+    Server(servers::ServerCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -257,6 +270,10 @@ pub fn parse_from(
         Some(TopLevel::Application(command)) => {
             let (task, store) = command.task();
             Command::Applications { settings: settings(store)?, task }
+        }
+        Some(TopLevel::Server(command)) => {
+            let (task, store) = command.task();
+            Command::Servers { settings: settings(store)?, task }
         }
     })
 }

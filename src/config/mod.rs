@@ -110,6 +110,15 @@ pub struct Settings {
     #[arg(long, env = "PLATFORM_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     pub log_format: LogFormat,
 
+    /// Name of this server among those of a deployment, for `platform server` [default: the name of the machine]
+    #[arg(long, env = "PLATFORM_SERVER_NAME", value_name = "NAME", value_parser = values::server_name)]
+    pub server_name: Option<String>,
+
+    /// How long a stop keeps serving while readiness is 503, so that a load balancer sends new clients elsewhere
+    #[arg(long = "drain-seconds", env = "PLATFORM_DRAIN_SECONDS", value_name = "SECONDS", default_value = "0s",
+          value_parser = seconds(0..=600))]
+    pub drain: Duration,
+
     /// How long a stop waits for requests that are being processed
     #[arg(long = "shutdown-seconds", env = "PLATFORM_SHUTDOWN_SECONDS", value_name = "SECONDS",
           default_value = "20s", value_parser = seconds(1..=600))]

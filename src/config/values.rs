@@ -169,6 +169,17 @@ pub(crate) fn user_name(text: &str) -> Result<String, String> {
     }
 }
 
+/// Parses the name of a server, which is no number, because numbers are slots.
+pub(super) fn server_name(text: &str) -> Result<String, String> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    let number = text.bytes().all(|byte| byte.is_ascii_digit());
+    if (1..=100).contains(&text.len()) && text.bytes().all(allowed) && !number {
+        Ok(text.into())
+    } else {
+        Err("the name of a server has 1 to 100 letters, digits, hyphens, underscores, dots and colons, and is no number".into())
+    }
+}
+
 /// Parses a label of a host name, in lower case.
 pub(super) fn region(text: &str) -> Result<String, String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
@@ -247,6 +258,16 @@ mod tests {
         for bad in ["things.example.com", "https://", "https:///x", "ftp://h", "https://h/?a", "https://u@h"]
         {
             assert!(public_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn name_of_a_server_is_no_slot() {
+        for good in ["web1", "10.0.0.1:80", "rack-2_a"] {
+            assert_eq!(server_name(good).unwrap(), good);
+        }
+        for bad in ["", "7", "a b", "ä", &"x".repeat(101)] {
+            assert!(server_name(bad).is_err(), "{bad}");
         }
     }
 

@@ -13,6 +13,7 @@ use actix_web::dev::ServerHandle;
 use actix_web::rt::spawn;
 use platform_actors::Platform;
 use platform_actors::background::abandoned_uploads;
+use platform_store::servers::Introduction;
 use platform_store::{self, Connections, Database};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -39,6 +40,7 @@ pub struct Server {
     http: actix_web::dev::Server,
     tls: Option<Arc<Tls>>,
     address: SocketAddr,
+    drain: Duration,
     shutdown: Duration,
     module_request_hosts: Vec<AllowedHost>,
     /// The watch of the database, which ends with the server.
@@ -68,6 +70,13 @@ impl Server {
         // The server listens before it creates users, so that a start that fails here has changed nothing and can be
         // repeated.
         let listener = prerequisites.listen()?;
+        database
+            .join(Introduction {
+                name: settings.server_name.clone().unwrap_or_else(machine_name),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                address: format!("{scheme}://{address}"),
+            })
+            .await?;
         administration::first_start(&database, &secret_key, settings, tell).await?;
         let addresses = AddressSettings {
             scheme,
@@ -75,6 +84,7 @@ impl Server {
             trusted_proxies: settings.trusted_proxies.clone(),
         };
         let platform = Platform::start(database, limits, settings.actor_threads).await?;
+        platform.database().check_connections().await?;
         let components = Components::assemble(settings, platform, secret_key, addresses)?;
         // Modules and sessions hear of other servers through the watch.
         let mut watching = JoinSet::new();
@@ -93,8 +103,8 @@ impl Server {
             .run();
         warn_of_exposure(settings);
         let module_request_hosts = settings.module_request_hosts.clone();
-        let shutdown = settings.shutdown;
-        Ok(Self { components, http, tls, address, shutdown, module_request_hosts, watching })
+        let (drain, shutdown) = (settings.drain, settings.shutdown);
+        Ok(Self { components, http, tls, address, drain, shutdown, module_request_hosts, watching })
     }
 
     /// Returns the address on which the server listens. For port 0 it contains the port that the system selected.
@@ -112,13 +122,17 @@ impl Server {
         self.components.platform.database().clone()
     }
 
-    /// Serves until `stop` resolves. Then it accepts no new connections, finishes requests in progress, responds to
+    /// Serves until `stop` resolves. Then its readiness is 503, and after the time to drain it accepts no new connections, finishes requests in progress, responds to
     /// held polls with the advice to reconnect within a few seconds, and returns.
     pub async fn run(mut self, stop: impl Future<Output = ()>) {
         let handle = self.http.handle();
         let upkeep = self.keep_up();
         let serving = spawn(self.http);
         stop.await;
+        // Load balancers see that this server is not ready before its connections end.
+        let database = self.components.platform.database().clone();
+        database.begin_stop().await;
+        tokio::time::sleep(self.drain).await;
         stop_gracefully(&self.components, &handle, self.shutdown).await;
         // The task has ended, because `stop` has returned.
         drop(serving.await);
@@ -127,6 +141,7 @@ impl Server {
         self.components.platform.give_bulk_operations_back().await;
         self.components.platform.give_modules_back().await;
         self.components.platform.leave_publications().await;
+        database.leave().await;
         self.components.platform.stop();
     }
 
@@ -155,6 +170,11 @@ impl Server {
             spawn(probes::keep_probing(self.components.services.clone())),
         ]
     }
+}
+
+/// Returns the name of this machine.
+fn machine_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Logs a warning when the server listens on a non-loopback address without TLS and without a trusted proxy that could

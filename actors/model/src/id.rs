@@ -164,64 +164,122 @@ pub fn digest(text: &[u8]) -> i64 {
     (u64::from_be_bytes(first) >> 1) as i64
 }
 
-/// Generates 64-bit ids that rise with time: 43 bits of milliseconds since 2025, 8 bits of the process and 12 bits of a
-/// sequence.
+/// Generates 64-bit ids that rise with time: 43 bits of milliseconds since 2025, 8 bits of the server's slot and 12 bits
+/// of a sequence.
 ///
-/// Rising ids keep inserts at the right edge of the indexes, and the partition of a row can be found from its id.
-#[derive(Debug)]
+/// Rising ids keep inserts at the right edge of the indexes, and the partition of a row can be found from its id. An id
+/// is only generated for a millisecond that was reserved for the slot, so two servers that hold a slot one after the other
+/// never generate the same id, whatever their clocks say and however late the first one learns that it lost the slot.
+#[derive(Debug, Default)]
 pub struct IdGenerator {
+    /// The milliseconds and the sequence of the last id.
     last: AtomicI64,
-    process: i64,
+    /// The first millisecond that is not reserved, and the slot in the lowest 8 bits. Both change together.
+    reserved: AtomicI64,
 }
 
 /// 2025-01-01T00:00:00Z in milliseconds since 1970.
 const EPOCH_MILLIS: i64 = 1_735_689_600_000;
 
 impl IdGenerator {
-    /// Creates a generator. `process` is the number that this server process drew from the database; its lowest 8 bits
-    /// are a part of each id.
-    pub fn new(process: i64) -> Self {
-        Self { last: AtomicI64::new(0), process: process & 0xff }
+    /// Lets ids be greater than `given`, because the clock may have been set back since then (C-13).
+    pub fn advance_beyond(&self, given: i64) {
+        // It starts at the next millisecond, because `given` may belong to a server with a greater slot.
+        self.last.fetch_max(((given >> 20) + 1) << 12, Ordering::Relaxed);
     }
 
-    /// Returns a generator of ids greater than `given`, because the clock may have been set back since then (C-13).
-    pub fn beyond(self, given: i64) -> Self {
-        // It starts at the next millisecond, because `given` may belong to a process with a greater number.
-        Self { last: AtomicI64::new(((given >> 20) + 1) << 12), ..self }
+    /// Generates ids of a slot from now on, for the milliseconds since 2025 from `from` and before `until`.
+    pub fn reserve(&self, slot: i16, from: i64, until: i64) {
+        self.last.fetch_max(from << 12, Ordering::Relaxed);
+        self.reserved.store(until << 8 | i64::from(slot & 0xff), Ordering::Release);
+    }
+
+    /// Generates no ids from now on, and returns the first millisecond since 2025 of which none was generated.
+    pub fn close(&self) -> i64 {
+        self.reserved.store(0, Ordering::Release);
+        (self.last.load(Ordering::Relaxed) >> 12) + 1
+    }
+
+    /// Returns the milliseconds since 2025 of the next id.
+    pub fn latest_millis(&self) -> i64 {
+        now_millis().max(self.last.load(Ordering::Relaxed) >> 12)
     }
 
     /// Returns the next id: unique in the deployment and greater than all earlier ids of this generator.
-    pub fn next(&self) -> i64 {
-        let now = (OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000) as i64 - EPOCH_MILLIS;
+    ///
+    /// # Errors
+    /// `Unavailable` while no milliseconds are reserved for this server: it lost its slot, or the database is away.
+    pub fn next(&self) -> Result<i64> {
+        let reserved = self.reserved.load(Ordering::Acquire);
+        let (until, slot) = (reserved >> 8, reserved & 0xff);
         // Milliseconds and sequence form one number, so an exhausted sequence continues in the next millisecond.
-        let fresh = now << 12;
+        let fresh = now_millis() << 12;
         let mut last = self.last.load(Ordering::Relaxed);
         loop {
             let next = fresh.max(last + 1);
+            if next >> 12 >= until {
+                return Err(Error::unavailable("this server holds no slot to generate ids with"));
+            }
             match self.last.compare_exchange_weak(last, next, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return (next >> 12) << 20 | self.process << 12 | (next & 0xfff),
+                Ok(_) => return Ok((next >> 12) << 20 | slot << 12 | (next & 0xfff)),
                 Err(seen) => last = seen,
             }
         }
     }
 }
 
+fn now_millis() -> i64 {
+    (OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000) as i64 - EPOCH_MILLIS
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn generator(slot: i16) -> IdGenerator {
+        let generator = IdGenerator::default();
+        generator.reserve(slot, 0, now_millis() + 86_500_000);
+        generator
+    }
+
     #[test]
     fn generated_ids_rise_and_never_repeat() {
-        let generator = IdGenerator::new(7);
-        let ids: Vec<i64> = (0..20_000).map(|_| generator.next()).collect();
+        let generator = generator(7);
+        let ids: Vec<i64> = (0..20_000).map(|_| generator.next().unwrap()).collect();
         assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(ids.iter().all(|id| id >> 12 & 0xff == 7));
     }
 
     #[test]
     fn ids_rise_above_those_of_a_clock_that_was_ahead() {
-        let ahead = IdGenerator::new(255).next() + (86_400_000 << 20);
-        let generator = IdGenerator::new(0).beyond(ahead);
-        assert!(generator.next() > ahead && generator.next() > ahead);
+        let ahead = generator(255).next().unwrap() + (86_400_000 << 20);
+        let generator = generator(0);
+        generator.advance_beyond(ahead);
+        assert!(generator.next().unwrap() > ahead && generator.next().unwrap() > ahead);
+    }
+
+    #[test]
+    fn ids_are_generated_only_for_milliseconds_that_are_reserved() {
+        let generator = IdGenerator::default();
+        assert!(generator.next().is_err(), "nothing is reserved");
+
+        generator.reserve(3, 0, now_millis() - 1);
+        assert!(generator.next().is_err(), "the reserved time is past, as after a pause");
+
+        let from = now_millis() + 3_600_000;
+        generator.reserve(200, from, from + 1);
+        let first = generator.next().unwrap();
+        assert_eq!(
+            (first >> 20, first >> 12 & 0xff),
+            (from, 200),
+            "behind what the previous holder reserved"
+        );
+        let ids: Vec<_> = std::iter::from_fn(|| generator.next().ok()).take(5000).collect();
+        assert_eq!(ids.len(), 4095 - (first & 0xfff) as usize, "as many as fit in the reserved millisecond");
+
+        assert_eq!(generator.close(), from + 1);
+        generator.advance_beyond(0);
+        assert!(generator.next().is_err(), "the slot was given back");
     }
 
     #[test]

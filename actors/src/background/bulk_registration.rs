@@ -74,7 +74,7 @@ impl BulkRegistration {
         for (at, device) in devices.into_iter().enumerate() {
             let (places, rows) = of_tenant.entry(device.device.tenant.clone()).or_default();
             places.push(at);
-            rows.push(self.row(device));
+            rows.push(self.row(device)?);
         }
         let mut outcomes = vec![Registered::Created; count];
         for (tenant, (places, rows)) in of_tenant {
@@ -111,13 +111,14 @@ impl BulkRegistration {
         Ok(self.publish(tenant, batch))
     }
 
-    fn row(&self, HashedDevice { device, password_hash }: HashedDevice) -> DeviceRow {
+    fn row(&self, HashedDevice { device, password_hash }: HashedDevice) -> Result<DeviceRow> {
         let object = device.object.map(|new| {
-            let id = ManagedObjectId(self.platform.next_id());
+            let id = ManagedObjectId(self.platform.next_id()?);
             let object = Arc::new(new.object.created(Some(id), &device.user));
-            ObjectRow { id, object, external_ids: new.external_ids, path: new.path }
+            Ok::<_, Error>(ObjectRow { id, object, external_ids: new.external_ids, path: new.path })
         });
-        DeviceRow { user: DeviceUser { tenant: device.tenant, name: device.user, password_hash }, object }
+        let user = DeviceUser { tenant: device.tenant, name: device.user, password_hash };
+        Ok(DeviceRow { user, object: object.transpose()? })
     }
 
     /// Registers all rows in one transaction, or one after the other if a constraint rejects the transaction.

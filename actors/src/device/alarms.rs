@@ -98,7 +98,7 @@ impl Device {
             return self.publish_unstored_alarm(&new, &origin).await;
         }
         let owner = matches!(origin.authority, Authority::Limited(_)).then(|| origin.user.clone());
-        let id = AlarmId(self.context.ids.next());
+        let id = AlarmId(self.context.ids.next()?);
         let mut sent = Arc::new(SentAlarm { alarm: new.raised(Some(id), None), owner, silent_since: None });
 
         let mut stored = self.write_sent(sent.clone(), &origin).await?;
@@ -198,7 +198,7 @@ impl Device {
                 return Ok(alarm);
             }
             let audit = audit_record(id, &alarm, changes, &origin);
-            let update = AlarmUpdate { alarm, audit_id: self.context.ids.next(), audit };
+            let update = AlarmUpdate { alarm, audit_id: self.context.ids.next()?, audit };
             let change = Change::UpdateAlarm(self.context.tenant.clone(), Box::new(update));
 
             let (source, cause) = (self.id, Cause::of(&origin));

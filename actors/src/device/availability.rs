@@ -73,7 +73,7 @@ impl Device {
             severity: Severity::Major,
             fragments: Fragments::default(),
         };
-        let id = AlarmId(self.context.ids.next());
+        let id = AlarmId(self.context.ids.next()?);
         let alarm = new.raised(Some(id), None);
         let sent = SentAlarm { alarm, owner: None, silent_since: Some(last_message) };
         self.write_sent(Arc::new(sent), &Origin::of_server(links)).await?;

@@ -116,7 +116,7 @@ impl Device {
     async fn create_child(&mut self, message: CreateChild) -> Result<Arc<ManagedObject>> {
         let CreateChild { kind, object, origin } = message;
         self.authorize(&origin, Source::has_fragment).await?;
-        let id = ManagedObjectId(self.context.ids.next());
+        let id = ManagedObjectId(self.context.ids.next()?);
         let stores = origin.mode.stores();
         let mut child = [object.created(stores.then_some(id), &origin.user)];
 

@@ -85,7 +85,7 @@ impl Device {
             return Ok(object);
         }
         let by = ChangedBy {
-            audit_record: self.context.ids.next(),
+            audit_record: self.context.ids.next()?,
             user: origin.user.clone(),
             application: origin.application.clone(),
         };

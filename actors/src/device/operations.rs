@@ -160,8 +160,11 @@ impl Device {
                 self.context.published().await?;
                 return Ok(operation);
             }
-            let audit = (operation.status != current.status)
-                .then(|| (self.context.ids.next(), audit_record(id, changes, &origin)));
+            let audit = if operation.status == current.status {
+                None
+            } else {
+                Some((self.context.ids.next()?, audit_record(id, changes, &origin)))
+            };
             let update = Arc::new(OperationUpdate { operation, audit });
             let change = Change::UpdateOperation(self.context.tenant.clone(), update.clone());
             let changed = Arc::new(update.operation.clone());

@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 
 use changes::Forget;
 pub use changes::{Changed, Holders, Names};
-use platform_model::error::Result;
+use platform_model::error::{Error, Result};
 use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
 use platform_model::limits::Limits;
 use platform_store::Database;
@@ -74,14 +74,20 @@ struct ActorThread {
     heartbeats: Addr<Heartbeats>,
 }
 
+/// Returns the error for a process that has no number yet.
+fn not_joined() -> Error {
+    Error::unavailable("this process is not among the servers of the deployment")
+}
+
 impl Platform {
-    /// Starts `actor_threads` actor threads with their writers. The schema must be up to date.
+    /// Starts `actor_threads` actor threads with their writers. The schema must be up to date, and the process must have
+    /// joined the servers of the deployment ([`Database::join`]).
     ///
     /// # Errors
-    /// `Unavailable` when PostgreSQL cannot be reached.
+    /// `Unavailable` when the process has not joined.
     pub async fn start(database: Database, limits: Limits, actor_threads: usize) -> Result<Arc<Self>> {
-        let process = database.draw_process_number().await?;
-        let ids = Arc::new(IdGenerator::new(process).beyond(database.find_greatest_id().await?));
+        let process = database.membership().incarnation().ok_or_else(not_joined)?;
+        let ids = database.membership().ids().clone();
         let writers = (0..actor_threads.max(1))
             .map(|_| {
                 let arbiter = Arbiter::new().handle();
@@ -137,7 +143,10 @@ impl Platform {
 
     /// Returns a new id that is unique in the deployment and rises with time (C-13). Used for objects that are
     /// created without an actor.
-    pub fn next_id(&self) -> i64 {
+    ///
+    /// # Errors
+    /// `Unavailable` while this server holds no slot.
+    pub fn next_id(&self) -> Result<i64> {
         self.ids.next()
     }
 
@@ -214,7 +223,7 @@ impl Platform {
     /// # Errors
     /// `Unavailable` or `Database` when the update was not started.
     pub async fn update_alarms(&self, tenant: &TenantId, new: NewBulkAlarmUpdate) -> Result<BulkProgress> {
-        let (id, lease) = (self.ids.next(), self.limits.bulk_lease);
+        let (id, lease) = (self.ids.next()?, self.limits.bulk_lease);
         let held = insert_bulk_alarm_update(&self.database, tenant, id, new, lease).await?;
         let finished = self.start_bulk_update(held);
         Ok(match timeout(self.limits.bulk_alarm_reply, finished).await {

@@ -102,7 +102,7 @@ impl Platform {
         let text = std::str::from_utf8(&text).map_err(|error| {
             Error::Invalid(format!("the text of a module is UTF-8; byte {} is not", error.valid_up_to() + 1))
         })?;
-        Ok(NewModule { id: ModuleId(self.ids.next()), text: Arc::from(text), now: Timestamp::now() })
+        Ok(NewModule { id: ModuleId(self.ids.next()?), text: Arc::from(text), now: Timestamp::now() })
     }
 
     async fn change_modules(

@@ -111,7 +111,7 @@ impl Tenant {
         {
             return Ok(device);
         }
-        let id = ManagedObjectId(self.ids.next());
+        let id = ManagedObjectId(self.ids.next()?);
         writes::create_object(&self.contexts[place(id, self.contexts.len())], id, new).await
     }
 
@@ -146,7 +146,7 @@ impl Tenant {
     /// # Errors
     /// `Unavailable` or `Database`; nothing was published then.
     pub async fn create_binary(&self, new: NewObject, binary: BinaryId) -> Result<Arc<ManagedObject>> {
-        let id = ManagedObjectId(self.ids.next());
+        let id = ManagedObjectId(self.ids.next()?);
         writes::create_binary(&self.contexts[place(id, self.contexts.len())], id, new, binary).await
     }
 

@@ -35,7 +35,7 @@ pub(crate) async fn create_event(
         return publish_unstored(context, new, origin, turn).await;
     }
     let owner = matches!(origin.authority, Authority::Limited(_)).then(|| origin.user.clone());
-    let mut sent = Arc::new(SentEvent { event: new.created(Some(EventId(context.ids.next()))), owner });
+    let mut sent = Arc::new(SentEvent { event: new.created(Some(EventId(context.ids.next()?))), owner });
     turn.iter().for_each(Turn::begin);
 
     let mut inserted = insert(context, &sent, origin, &mut turn).await?;

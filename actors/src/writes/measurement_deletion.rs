@@ -58,7 +58,7 @@ pub(crate) async fn delete_measurements(
         return Ok(());
     }
     let (database, tenant) = (&context.database, &context.tenant);
-    let mut deletion = begin_deletion(database, tenant, filter, context.ids.next()).await?;
+    let mut deletion = begin_deletion(database, tenant, filter, context.ids.next()?).await?;
     let mut publisher = DeletionPublisher::new(context, Cause::of(origin));
     while let Some(gone) = delete_next(database, tenant, &mut deletion).await? {
         publisher.publish(gone, PublishedChange::MeasurementDeleted);

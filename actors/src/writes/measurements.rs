@@ -107,7 +107,7 @@ async fn store_all(
     origin: &Origin,
     turn: &mut Option<Turn>,
 ) -> Result<(Vec<Arc<Measurement>>, Route)> {
-    let mut sent = sent(context, new, origin);
+    let mut sent = sent(context, new, origin)?;
     turn.iter().for_each(Turn::begin);
     let mut route = write(context, &sent, origin, turn).await?;
     if route.is_none() {
@@ -127,7 +127,10 @@ async fn store_all(
 }
 
 /// Prepares the write: assigns ids, and adds the shapes that are new to their source.
-fn sent(context: &WriteContext, new: Vec<NewMeasurement>, origin: &Origin) -> Arc<SentMeasurements> {
+///
+/// # Errors
+/// `Unavailable` while this server holds no slot.
+fn sent(context: &WriteContext, new: Vec<NewMeasurement>, origin: &Origin) -> Result<Arc<SentMeasurements>> {
     let known = context.database.shapes();
     let mut sent = SentMeasurements {
         measurements: Vec::with_capacity(new.len()),
@@ -136,7 +139,7 @@ fn sent(context: &WriteContext, new: Vec<NewMeasurement>, origin: &Origin) -> Ar
         owner: matches!(origin.authority, Authority::Limited(_)).then(|| origin.user.clone()),
     };
     for new in new {
-        let (id, source) = (context.ids.next(), new.source);
+        let (id, source) = (context.ids.next()?, new.source);
         let (shape, definition) = new.shape.definition();
         let first_here = |unseen: &UnseenShape| unseen.source == source && unseen.shape == shape;
         if !known.are_seen(source, shape) && !sent.unseen.iter().any(first_here) {
@@ -146,7 +149,7 @@ fn sent(context: &WriteContext, new: Vec<NewMeasurement>, origin: &Origin) -> Ar
         let share = |definition| known.share(&context.tenant, shape, definition);
         sent.measurements.push(Arc::new(new.measured(Some(MeasurementId(id)), share)));
     }
-    Arc::new(sent)
+    Ok(Arc::new(sent))
 }
 
 /// Writes the measurements. Returns `None` when a source does not exist or is not the caller's; none is stored then.

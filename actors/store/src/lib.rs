@@ -10,6 +10,7 @@ pub mod announcements;
 pub mod applications;
 pub mod audit_records;
 pub mod bulk;
+mod connect;
 mod deletion;
 pub mod devices;
 pub mod events;
@@ -25,6 +26,7 @@ pub mod publications;
 pub mod query;
 pub mod recent_sources;
 mod room;
+pub mod servers;
 mod shared_lookups;
 pub mod tenants;
 pub mod users;
@@ -35,10 +37,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, PoolConfig, RecyclingMethod, Runtime, Timeouts};
-use tokio_postgres::{Config, NoTls};
-
 use access::{LineageLookup, SourceLookup};
+use connect::{Connector, pool};
 /// A connection from one of the pools.
 pub use deadpool_postgres::Object as Connection;
 /// The connections of one purpose.
@@ -67,7 +67,7 @@ pub struct Connections {
 /// The database of a deployment.
 #[derive(Clone)]
 pub struct Database {
-    config: Arc<Config>,
+    connector: Connector,
     reads: Pool,
     devices: Pool,
     accounts: Arc<SharedLookups<AccountLookup>>,
@@ -84,13 +84,8 @@ pub struct Database {
     applications: Arc<AtomicU64>,
     bus: Arc<announcements::Bus>,
     publications: Arc<publications::Publications>,
+    membership: Arc<servers::Membership>,
 }
-
-/// How long a request waits for a connection before its response is 503.
-const CONNECTION_WAIT: Duration = Duration::from_secs(5);
-/// How long it may take to open a connection. PostgreSQL starts a process for it, which takes seconds on an overloaded
-/// machine.
-const CONNECT: Duration = Duration::from_secs(5);
 
 /// Planner settings of those that look rows up by key in batches of any size: writers, and the look-ups of connecting
 /// clients. Planning each batch anew would cost more than running it, and a plan that was made once, on a small table,
@@ -113,23 +108,19 @@ impl Database {
     /// Prepares the pools without connecting yet. `url` is `postgres://…` or `key=value …`.
     ///
     /// # Errors
-    /// `Invalid` when the URL cannot be parsed.
+    /// `Invalid` when the URL cannot be parsed or names a file that cannot be used.
     pub fn new(url: &str, connections: Connections, limits: &Limits) -> Result<Self> {
-        let mut config: Config =
-            url.parse().map_err(|e| Error::Invalid(format!("Invalid database URL: {e}")))?;
         let timeout = format!("-c statement_timeout={}", limits.statement_timeout.as_millis());
-        let options = config.get_options().map_or(timeout.clone(), |given| format!("{given} {timeout}"));
-        config.options(options).connect_timeout(CONNECT);
         let publications = Arc::<publications::Publications>::default();
-        config.application_name(publications.application_name());
-        let objects = lookup_pool(&config)?;
+        let connector = Connector::new(url)?.marked(publications.token()).with_options(&timeout);
+        let objects = lookup_pool(&connector)?;
         Ok(Self {
-            reads: pool(&with_options(&config, READER_PLANS), connections.reads)?,
-            devices: pool(&config, connections.devices)?,
-            accounts: Arc::new(SharedLookups::new(AccountLookup(lookup_pool(&config)?))),
+            reads: pool(&connector.with_options(READER_PLANS), connections.reads)?,
+            devices: pool(&connector, connections.devices)?,
+            accounts: Arc::new(SharedLookups::new(AccountLookup(lookup_pool(&connector)?))),
             lineages: Arc::new(SharedLookups::new(LineageLookup(objects.clone()))),
             sources: Arc::new(SharedLookups::new(SourceLookup(objects))),
-            config: Arc::new(config),
+            connector,
             reachable: Arc::new(AtomicBool::new(true)),
             scarcity: Arc::default(),
             statement_timeout: limits.statement_timeout,
@@ -141,17 +132,18 @@ impl Database {
             applications: Arc::default(),
             bus: Arc::default(),
             publications,
+            membership: Arc::default(),
         })
     }
 
     /// Creates a pool of one connection, for a writer or for occasional writes.
     pub fn writer_pool(&self) -> Result<Pool> {
-        pool(&with_options(&self.config, KEYED_PLANS), 1)
+        pool(&self.connector.with_options(KEYED_PLANS), 1)
     }
 
     /// Creates a pool for work that writes many rows in steps; `steps` is the number of concurrent steps.
     pub fn step_pool(&self, steps: usize) -> Result<Pool> {
-        pool(&with_options(&self.config, KEYED_PLANS), steps)
+        pool(&self.connector.with_options(KEYED_PLANS), steps)
     }
 
     /// Returns the same database for reads that must not slow down those of clients. It has connections of its own,
@@ -161,7 +153,7 @@ impl Database {
     /// None for a URL that was parsed before.
     pub fn apart(&self, connections: usize, longest: Duration) -> Result<Self> {
         let options = format!("{READER_PLANS} -c statement_timeout={}", longest.as_millis());
-        let reads = pool(&with_options(&self.config, &options), connections)?;
+        let reads = pool(&self.connector.with_options(&options), connections)?;
         Ok(Self { devices: reads.clone(), reads, statement_timeout: longest, ..self.clone() })
     }
 
@@ -170,13 +162,18 @@ impl Database {
         self.reachable.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_reachable(&self, reachable: bool) {
-        if self.reachable.swap(reachable, Ordering::Relaxed) != reachable {
-            if reachable {
-                tracing::info!("database is reachable again")
-            } else {
-                tracing::error!("database is not reachable, requests that need it get 503 until it is back")
-            }
+    pub(crate) fn set_reachable(&self) {
+        if !self.reachable.swap(true, Ordering::Relaxed) {
+            tracing::info!("database is reachable again");
+        }
+    }
+
+    pub(crate) fn set_unreachable(&self, error: &Error) {
+        if self.reachable.swap(false, Ordering::Relaxed) {
+            tracing::error!(
+                %error,
+                "database is not reachable, requests that need it get 503 until it is back"
+            );
         }
     }
 
@@ -206,6 +203,16 @@ impl Database {
         &self.publications
     }
 
+    /// Returns the place of this process among the servers.
+    pub fn membership(&self) -> &servers::Membership {
+        &self.membership
+    }
+
+    /// Returns how many connections this process opens at most.
+    pub fn most_connections(&self) -> i32 {
+        i32::try_from(self.connector.most_connections()).unwrap_or(i32::MAX)
+    }
+
     /// Returns the cache of shapes of measurements.
     pub fn shapes(&self) -> &Shapes {
         &self.shapes
@@ -232,16 +239,7 @@ impl Database {
     /// # Errors
     /// `Unavailable` when PostgreSQL is unreachable; `Conflict` when the schema is newer than this server.
     pub async fn migrate(&self) -> Result<()> {
-        migrations::run(&self.config).await
-    }
-
-    /// Draws the number of this server process, which is part of the ids that the process generates.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Database`.
-    pub async fn draw_process_number(&self) -> Result<i64> {
-        let row = self.reader().await?.query_one("SELECT nextval('server_processes')", &[]).await?;
-        Ok(row.get(0))
+        migrations::run(&self.connector).await
     }
 
     /// Returns the value that [`agree`](Self::agree) stored.
@@ -303,28 +301,6 @@ async fn take(pool: &Pool) -> Result<Connection> {
 }
 
 /// Creates the pool of one kind of shared look-ups.
-fn lookup_pool(config: &Config) -> Result<Pool> {
-    pool(&with_options(config, KEYED_PLANS), STATEMENTS_AT_ONCE)
-}
-
-fn with_options(config: &Config, options: &str) -> Config {
-    let mut config = config.clone();
-    let given = config.get_options().unwrap_or_default().to_owned();
-    config.options(format!("{given} {options}"));
-    config
-}
-
-fn pool(config: &Config, size: usize) -> Result<Pool> {
-    let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let mut pool = PoolConfig::new(size);
-    pool.timeouts = Timeouts {
-        wait: Some(CONNECTION_WAIT),
-        create: Some(CONNECT),
-        recycle: Some(Duration::from_secs(1)),
-    };
-    Pool::builder(Manager::from_config(config.clone(), NoTls, manager))
-        .config(pool)
-        .runtime(Runtime::Tokio1)
-        .build()
-        .map_err(|e| Error::Invalid(format!("Invalid connection pool: {e}")))
+fn lookup_pool(connector: &Connector) -> Result<Pool> {
+    pool(&connector.with_options(KEYED_PLANS), STATEMENTS_AT_ONCE)
 }

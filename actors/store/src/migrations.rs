@@ -1,33 +1,42 @@
 //! Schema migrations: forward only, checksummed, one process at a time.
 
 use refinery::Runner;
-use tokio_postgres::config::Host;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::Client;
 
 use platform_model::error::{Error, Noun, Result};
+
+use crate::connect::Connector;
 
 mod embedded {
     refinery::embed_migrations!("../../sql/migrations");
 }
 
-/// The port of PostgreSQL if its address names none.
-const POSTGRES_PORT: u16 = 5432;
-
 /// An arbitrary number, the same in every server process.
 const ADVISORY_LOCK: i64 = 0x706c_6174_666f_726d;
 
-/// Brings the schema up to date.
+/// The end of a migration's name that says which older servers work on the schema that it makes: those that know the
+/// migrations up to this version. PostgreSQL keeps the name, so older servers can read it.
+const WORKS_WITH: &str = "works_with_V";
+
+/// Brings the schema up to date. A newer schema is left as it is if it says that servers of this version work on it.
 ///
 /// # Errors
 /// `Unavailable` or `Invalid` with the address when the connection fails; `Conflict` when neither this program nor an
-/// earlier version made the schema.
-pub(super) async fn run(config: &Config) -> Result<()> {
-    let (mut client, connection) = config.connect(NoTls).await.map_err(|error| refused_at(config, error))?;
+/// earlier version made the schema, and it is not made for this program too.
+pub(super) async fn run(connector: &Connector) -> Result<()> {
+    let (mut client, connection) = connector.connect().await.map_err(|error| refused_at(connector, error))?;
     let driver = tokio::spawn(connection);
     // A migration may take longer than the query of a client may.
     client.batch_execute("SET statement_timeout = 0").await?;
     client.execute("SELECT pg_advisory_lock($1)", &[&ADVISORY_LOCK]).await?;
     let runner = embedded::migrations::runner();
+    let newer = newer_migrations(&runner, &client).await?;
+    let tolerated = !newer.is_empty() && newer.iter().all(|name| works_with(name, newest(&runner)));
+    if tolerated {
+        tracing::info!("the schema is newer than this server, and made for this server too");
+    }
+    // It still checks that the older migrations are those that it knows.
+    let runner = runner.set_abort_missing(!tolerated);
     let outcome = match runner.run_async(&mut client).await {
         Ok(_) => Ok(()),
         Err(error) => Err(misfit(&runner, &client, &error).await),
@@ -40,8 +49,8 @@ pub(super) async fn run(config: &Config) -> Result<()> {
 }
 
 /// Returns why the connection to the operator's PostgreSQL failed, with its address.
-fn refused_at(config: &Config, error: tokio_postgres::Error) -> Error {
-    let at = address(config);
+fn refused_at(connector: &Connector, error: tokio_postgres::Error) -> Error {
+    let at = connector.addresses();
     match Error::from(error) {
         Error::Unavailable(cause) => {
             Error::unavailable(format!("PostgreSQL at {at} cannot be reached: {cause}"))
@@ -50,32 +59,64 @@ fn refused_at(config: &Config, error: tokio_postgres::Error) -> Error {
     }
 }
 
-/// Returns the hosts with ports, or the sockets, in the order in which they are tried.
-fn address(config: &Config) -> String {
-    let ports = config.get_ports();
-    let hosts = config.get_hosts().iter().enumerate().map(|(at, host)| {
-        let port = ports.get(at).or(ports.first()).copied().unwrap_or(POSTGRES_PORT);
-        match host {
-            Host::Tcp(name) if name.contains(':') => format!("[{name}]:{port}"),
-            Host::Tcp(name) => format!("{name}:{port}"),
-            Host::Unix(directory) => format!("{}/.s.PGSQL.{port}", directory.display()),
-        }
-    });
-    hosts.collect::<Vec<_>>().join(", ")
+/// Returns the version of the newest migration that this program knows.
+fn newest(runner: &Runner) -> i64 {
+    runner.get_migrations().iter().map(|migration| i64::from(migration.version())).max().unwrap_or_default()
+}
+
+/// Returns the names of the migrations in the database that are newer than this program.
+async fn newer_migrations(runner: &Runner, client: &Client) -> Result<Vec<String>> {
+    let there = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
+    if !client.query_one(there, &[]).await?.get::<_, bool>(0) {
+        return Ok(Vec::new());
+    }
+    let names = "SELECT name FROM refinery_schema_history WHERE version::bigint > $1";
+    Ok(client.query(names, &[&newest(runner)]).await?.iter().map(|row| row.get(0)).collect())
+}
+
+/// Returns whether a migration of this name was made for servers that know the migrations up to `known`.
+fn works_with(name: &str, known: i64) -> bool {
+    let oldest = name.rsplit_once(WORKS_WITH).and_then(|(_, version)| version.parse::<i64>().ok());
+    oldest.is_some_and(|oldest| oldest <= known)
 }
 
 /// Returns why the schema cannot be migrated. The usual reason is that a newer program was replaced by an older one.
 async fn misfit(runner: &Runner, client: &Client, error: &refinery::Error) -> Error {
-    let known = runner.get_migrations().iter().map(|migration| i64::from(migration.version())).max();
+    let known = newest(runner);
     let newest = "SELECT max(version)::bigint FROM refinery_schema_history";
     // If this query fails, it fails for the same reason as the migration, whose error is reported then.
     let found = client.query_one(newest, &[]).await.ok().and_then(|row| row.get::<_, Option<i64>>(0));
-    let message = match (found, known) {
-        (Some(found), Some(known)) if found > known => format!(
+    let message = match found {
+        Some(found) if found > known => format!(
             "its schema has version {found}, this program knows versions up to {known}: a newer program migrated it. \
              Start that one, or restore a copy of the database from before it"
         ),
         _ => format!("the schema does not fit this server: {error}"),
     };
     Error::Conflict { noun: Noun::Tenant, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migration_says_by_its_name_which_servers_it_works_with() {
+        assert!(works_with("servers__works_with_V26", 26));
+        assert!(works_with("servers__works_with_V26", 30));
+        assert!(!works_with("servers__works_with_V26", 25));
+        for unmarked in ["servers", "servers__works_with_V", "works_with_V26_servers"] {
+            assert!(!works_with(unmarked, 1000), "{unmarked}");
+        }
+    }
+
+    #[test]
+    fn marks_of_this_program_are_versions_that_there_are() {
+        for migration in embedded::migrations::runner().get_migrations() {
+            if let Some((_, mark)) = migration.name().rsplit_once(WORKS_WITH) {
+                let oldest: i64 = mark.parse().expect("a version");
+                assert!(oldest < i64::from(migration.version()), "{}", migration.name());
+            }
+        }
+    }
 }

@@ -5,7 +5,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::Pool;
 use platform_model::error::{Error, Result};
 
 use crate::Database;
@@ -53,19 +52,22 @@ impl Database {
 /// change, including deletions, and reuses the files of its log only after a checkpoint; by default one runs every
 /// few minutes.
 pub async fn keep_log_short(database: Database) {
-    // It has a pool of its own, so that it takes no connection from requests.
-    let Ok(pool) = database.writer_pool() else { return };
     loop {
         tokio::time::sleep(LOG_TAKEN_BACK).await;
         if database.has_room() {
             continue;
         }
-        if let Err(error) = take_log_back(&pool).await {
+        if let Err(error) = take_log_back(&database).await {
             tracing::debug!(%error, "a checkpoint of the database failed; it is retried");
         }
     }
 }
 
-async fn take_log_back(pool: &Pool) -> Result<()> {
-    Ok(pool.get().await?.batch_execute("CHECKPOINT").await?)
+/// Runs a checkpoint over a connection of its own, so that it takes none from requests.
+async fn take_log_back(database: &Database) -> Result<()> {
+    let (client, connection) = database.connector.connect().await?;
+    let driver = tokio::spawn(connection);
+    client.batch_execute("CHECKPOINT").await?;
+    driver.abort();
+    Ok(())
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use platform_model::error::{Error, Result};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
-use tokio_postgres::{AsyncMessage, NoTls};
+use tokio_postgres::{AsyncMessage, Client};
 
 use crate::Database;
 use crate::announcements::{CHANNEL, Change};
@@ -25,17 +25,17 @@ pub async fn watch(database: Database, seen: mpsc::UnboundedSender<Change>) {
         if seen.is_closed() {
             return;
         }
-        database.set_reachable(false);
         database.publications.lost();
         if let Err(error) = outcome {
             tracing::debug!(%error, "database watch ended");
+            database.set_unreachable(&error);
         }
         sleep(PING).await;
     }
 }
 
 async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Result<()> {
-    let connecting = timeout(database.ping, database.config.connect(NoTls)).await;
+    let connecting = timeout(database.ping, database.connector.connect()).await;
     let (client, mut connection) =
         connecting.map_err(|_| Error::unavailable("connecting took too long"))??;
     let (told, bus, publications) = (seen.clone(), database.bus.clone(), database.publications.clone());
@@ -54,9 +54,12 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Re
     let client = Arc::new(client);
     let outcome = async {
         client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
+        database.connector.note_primary(name_of(&client).await?);
+        // Ids can be generated again before requests come back.
+        renew_membership(database, &client).await?;
         // Sources are remembered as long as the database is reachable, and changes may have been missed until now.
         database.any_names_changed();
-        database.set_reachable(true);
+        database.set_reachable();
         if seen.send(Change::Anything).is_err() {
             return Ok(());
         }
@@ -64,7 +67,7 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Re
             timeout(database.ping, Listening::begin(&database.publications, client.clone())).await;
         let mut listening = beginning.map_err(|_| Error::unavailable("no response to a ping"))??;
         loop {
-            let pong = timeout(database.ping, listening.check(&database.publications)).await;
+            let pong = timeout(database.ping, ping(database, &client, &mut listening)).await;
             pong.map_err(|_| Error::unavailable("no response to a ping"))??;
             tokio::select! {
                 () = sleep(PING) => {}
@@ -75,4 +78,30 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Re
     .await;
     driver.abort();
     outcome
+}
+
+/// Returns a name for the running PostgreSQL; a restarted or another one has another name.
+async fn name_of(client: &Client) -> Result<String> {
+    let statement =
+        "SELECT concat_ws(' ', inet_server_addr(), inet_server_port(), pg_postmaster_start_time())";
+    Ok(client.query_one(statement, &[]).await?.get(0))
+}
+
+/// Waits for a response of PostgreSQL. Once a second the request is the renewal of this server's lease.
+async fn ping(database: &Database, client: &Client, listening: &mut Listening) -> Result<()> {
+    renew_membership(database, client).await?;
+    listening.check(&database.publications).await
+}
+
+/// Renews the lease of this server if it is time, and returns whether PostgreSQL responded. A refusal is a response: a
+/// database that accepts reads only serves reads.
+async fn renew_membership(database: &Database, client: &Client) -> Result<bool> {
+    match database.membership().renew(client, database.most_connections()).await {
+        Err(error) if client.is_closed() => Err(error),
+        Err(error) => {
+            tracing::debug!(%error, "the lease of this server cannot be renewed now");
+            Ok(false)
+        }
+        renewed => renewed,
+    }
 }

@@ -3,7 +3,7 @@
 WITH dead AS (
     DELETE FROM publication_servers WHERE server <> $1 AND leased_until < now() RETURNING server
 )
-INSERT INTO publication_servers (server, application_name, leased_until, asserts)
+INSERT INTO publication_servers (server, token, leased_until, asserts)
 SELECT $1, $2, now() + $3 * interval '1 second', EXISTS (
     SELECT FROM publication_servers WHERE server <> $1 AND server NOT IN (SELECT server FROM dead)
 )

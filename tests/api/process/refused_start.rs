@@ -101,6 +101,29 @@ async fn newer_schema_is_refused_with_both_versions_and_what_to_do() {
 }
 
 #[tokio::test]
+async fn newer_schema_that_was_made_for_this_server_too_is_accepted() {
+    let database = TestDatabase::create().await;
+    let newest = "SELECT max(version)::int FROM refinery_schema_history";
+    let known: i32 = database.query(newest, &[]).await[0].get(0);
+    let newer = |version: i32, oldest: i32| {
+        format!(
+            "INSERT INTO refinery_schema_history SELECT {version}, 'future__works_with_V{oldest}', applied_on, checksum \
+             FROM refinery_schema_history WHERE version = 1"
+        )
+    };
+    database.execute(&newer(known + 1, known), &[]).await;
+    database.execute(&newer(known + 2, known - 1), &[]).await;
+
+    let server = TestServer::start_on(&database, |_| {}).await;
+    server.admin().create_device("pump").await;
+    server.stop().await;
+
+    database.execute(&newer(known + 3, known + 1), &[]).await;
+    let refused = TestServer::try_start_on(&database, |_| {}).err().expect("made for newer servers alone");
+    assert!(refused.contains("newer program"), "{refused}");
+}
+
+#[tokio::test]
 async fn database_that_is_not_reached_is_named_with_address_and_cause() {
     let (directory, database) = (scratch(), TestDatabase::create().await);
     let unknown_database = database.url().replace("dbname=", "dbname=un");

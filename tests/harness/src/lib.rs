@@ -19,6 +19,7 @@ pub mod tenants;
 
 mod archive;
 mod bayeux;
+mod cluster;
 mod json;
 mod postgres;
 mod private_postgres;
@@ -32,6 +33,7 @@ use std::time::{Duration, Instant};
 
 pub use archive::{Entry, LINK, archive, end_of_archive, form, service_archive, upload, web_archive};
 pub use bayeux::{REALTIME, Session, notifications, reply};
+pub use cluster::Cluster;
 pub use json::{SERVER_MEMBERS, ids, member_texts, redacted, without};
 pub use postgres::TestDatabase;
 pub use private_postgres::PrivatePostgres;

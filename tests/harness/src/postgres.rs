@@ -68,7 +68,7 @@ fn quickest() -> PathBuf {
     if room >= ENOUGH { memory.to_owned() } else { std::env::temp_dir() }
 }
 
-fn sweeper(directory: &Path) -> Child {
+pub(super) fn sweeper(directory: &Path) -> Child {
     let mut command = Command::new("sh");
     command.arg("-c").arg(SWEEPER).arg(directory).process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()

@@ -213,6 +213,12 @@ impl TestServer {
         self.running.store.set_room(Room::Enough);
     }
 
+    /// Lets the server have used all ids that it reserved, as after a pause.
+    pub fn exhaust_ids(&self) {
+        self.assert_alone();
+        self.running.store.membership().ids().close();
+    }
+
     /// Stops it in an orderly way and waits for its end.
     pub async fn stop(self) {
         let running = Arc::into_inner(self.running).expect("nobody stops a shared server");

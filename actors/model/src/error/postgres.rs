@@ -1,10 +1,31 @@
 //! How the errors of the PostgreSQL driver and of its pool become errors of the platform.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use deadpool_postgres::PoolError;
 
 use super::{DatabaseError, Error};
+
+/// When PostgreSQL last rejected a write because it is a standby, or was set to accept reads only.
+static READ_ONLY: Mutex<Option<Instant>> = Mutex::new(None);
+
+impl Error {
+    /// Returns when PostgreSQL last rejected a write because it accepts reads only. Connections that were made earlier
+    /// may lead to a server that is the primary no more.
+    pub fn last_read_only() -> Option<Instant> {
+        *READ_ONLY.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that PostgreSQL rejected a write because it accepts reads only. Once a second suffices: a database that
+    /// stays like this shall not be flooded with new connections.
+    fn note_read_only() {
+        let (now, mut last) = (Instant::now(), READ_ONLY.lock().unwrap_or_else(PoisonError::into_inner));
+        if last.is_none_or(|last| now.duration_since(last).as_secs() >= 1) {
+            *last = Some(now);
+        }
+    }
+}
 
 /// Returns a description of the error for operators. The driver's own text omits the message of PostgreSQL or the
 /// operating system.
@@ -48,6 +69,11 @@ impl From<tokio_postgres::Error> for Error {
             "53100" => {
                 tracing::error!(error = with_cause(&error), "the disk of the database is full");
                 Self::DiskFull
+            }
+            // A standby, or a primary that became one: another one may accept the write soon.
+            "25006" => {
+                Self::note_read_only();
+                Self::unavailable(with_cause(&error))
             }
             // Connection trouble, shutdown and start-up, too many connections; a transaction that was left idle too long.
             code if code == "25P03"

@@ -221,7 +221,7 @@ async fn update_statuses(
     if step.ids.is_empty() {
         return Ok(Vec::new());
     }
-    let audit_ids: Vec<i64> = step.ids.iter().map(|_| ids.next()).collect();
+    let audit_ids: Vec<i64> = step.ids.iter().map(|_| ids.next()).collect::<Result<_>>()?;
     let asked = &held.asked;
     let parameters: [&(dyn ToSql + Sync); 9] = [
         &held.tenant.as_str(),

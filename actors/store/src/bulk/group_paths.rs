@@ -93,7 +93,8 @@ pub(crate) async fn find_or_create<'a>(
         let found = find_level(transaction, tenant, registrar, &wanted, &known).await?;
         let missing: Vec<_> = wanted.iter().filter(|path| !found.contains_key(**path)).copied().collect();
         known.extend(found);
-        let made: Vec<_> = missing.iter().map(|path| (*path, new_group(path, registrar, ids))).collect();
+        let make = |path: &&'a [String]| Ok((*path, new_group(path, registrar, ids)?));
+        let made: Vec<_> = missing.iter().map(make).collect::<Result<_>>()?;
         let objects: Vec<_> = made.iter().map(|(_, (_, group))| (tenant, &**group)).collect();
         let statement = transaction.prepare_cached(INSERT).await?;
         insert_managed_objects(transaction.client(), &statement, &objects).await?;
@@ -193,7 +194,7 @@ fn new_group(
     path: &[String],
     registrar: &Registrar,
     ids: &IdGenerator,
-) -> (ManagedObjectId, Arc<ManagedObject>) {
+) -> Result<(ManagedObjectId, Arc<ManagedObject>)> {
     let type_ = if path.len() == 1 { "DeviceGroup" } else { "DeviceSubgroup" };
     let mut fragments = Fragments::default();
     let nothing = serde_json::value::to_raw_value(&serde_json::json!({}))
@@ -201,6 +202,6 @@ fn new_group(
     fragments.set(&naming().fragment("IsDeviceGroup"), nothing);
     let group =
         NewManagedObject { type_: Some(naming().fragment(type_)), name: path.last().cloned(), fragments };
-    let id = ManagedObjectId(ids.next());
-    (id, Arc::new(group.created(Some(id), &registrar.user)))
+    let id = ManagedObjectId(ids.next()?);
+    Ok((id, Arc::new(group.created(Some(id), &registrar.user))))
 }

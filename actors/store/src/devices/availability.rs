@@ -9,7 +9,7 @@ use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::timestamp::Timestamp;
 use time::OffsetDateTime;
 use tokio::task::JoinHandle;
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::Client;
 
 use crate::Database;
 
@@ -124,7 +124,7 @@ impl Watch {
     /// # Errors
     /// `Unavailable` or `Database`.
     pub async fn open(database: &Database, patience: Duration) -> Result<Self> {
-        let (client, connection) = database.config.connect(NoTls).await?;
+        let (client, connection) = database.connector.connect().await?;
         let driver = tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "the watch over silent devices lost its connection");

@@ -224,7 +224,7 @@ async fn record(
         severity: severity.into(),
         changes,
     };
-    insert_audit_record(client, tenant, AuditRecordId(by.ids.next()), &record).await
+    insert_audit_record(client, tenant, AuditRecordId(by.ids.next()?), &record).await
 }
 
 impl ModuleChange {

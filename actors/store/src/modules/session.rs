@@ -5,7 +5,7 @@
 use platform_model::error::Result;
 use time::OffsetDateTime;
 use tokio::task::JoinHandle;
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::Client;
 
 use crate::Database;
 
@@ -28,7 +28,7 @@ impl ModuleSession {
     /// # Errors
     /// `Unavailable` or `Database`.
     pub async fn open(database: &Database, ended: impl FnOnce() + Send + 'static) -> Result<Self> {
-        let (client, connection) = database.config.connect(NoTls).await?;
+        let (client, connection) = database.connector.connect().await?;
         let driver = tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "the connection by which modules are held was lost");

@@ -11,7 +11,8 @@ use tokio_postgres::Client;
 
 use super::tenants::SharedTenant;
 use super::{Publications, channel};
-use crate::{CONNECT, Database};
+use crate::Database;
+use crate::connect::CONNECT;
 
 const JOIN: &str = include_str!("../../../../sql/queries/publications/join.sql");
 const LIST_RUNNING: &str = include_str!("../../../../sql/queries/publications/list_running.sql");
@@ -127,9 +128,12 @@ impl Database {
                 return Ok(());
             }
             if begun.elapsed() > UNRESPONSIVE {
-                let names: Vec<String> = unaware.iter().map(|row| row.get(0)).collect();
-                tracing::warn!(?names, "servers do not respond; their connections to the database are ended");
-                client.execute(END_CONNECTIONS, &[&names]).await?;
+                let tokens: Vec<String> = unaware.iter().map(|row| row.get(0)).collect();
+                tracing::warn!(
+                    servers = tokens.len(),
+                    "servers do not respond; their connections to the database are ended"
+                );
+                client.execute(END_CONNECTIONS, &[&tokens]).await?;
                 self.publications.is_known.store(true, Ordering::Release);
                 return Ok(());
             }
@@ -151,7 +155,8 @@ impl Database {
 /// The state of one listening connection: it renews the lease of this server.
 pub(crate) struct Listening {
     client: Arc<Client>,
-    renewed_at: Instant,
+    /// When the lease was renewed; `None` until this server is registered.
+    renewed_at: Option<Instant>,
 }
 
 impl Listening {
@@ -161,17 +166,21 @@ impl Listening {
     /// # Errors
     /// `Unavailable` or `Database`.
     pub(crate) async fn begin(publications: &Publications, client: Arc<Client>) -> Result<Self> {
-        let renewed_at = Instant::now();
-        let Some(server) = publications.server() else { return Ok(Self { client, renewed_at }) };
+        let Some(server) = publications.server() else { return Ok(Self { client, renewed_at: None }) };
         client.batch_execute("SET synchronous_commit = off").await?;
         let heard = publications.tenants.heard();
         let listen: String =
             heard.iter().map(|state| format!("LISTEN \"{}\";", channel(&state.tenant))).collect();
         client.batch_execute(&listen).await?;
-        let is_new = register(publications, &client, server).await?;
+        let asked_at = Instant::now();
+        // A database that accepts reads only responds too.
+        let registered = match register(publications, &client, server).await {
+            Err(error) if client.is_closed() => return Err(error),
+            registered => registered.ok(),
+        };
         let was_short = publications.lost_at.lock().is_none_or(|at| at.elapsed() < SHORT_LOSS);
         let mut unshared = Vec::new();
-        if was_short && !is_new {
+        if was_short && registered == Some(false) {
             let ids: Vec<&str> = heard.iter().map(|state| state.tenant.as_str()).collect();
             let rows = client.query(LIST_UNSHARED, &[&ids, &server]).await?;
             unshared.extend(rows.iter().map(|row| row.get::<_, String>(0)));
@@ -184,9 +193,8 @@ impl Listening {
         }
         publications.lost_at.lock().take();
         *publications.listening.lock() = Some(client.clone());
-        let mut listening = Self { client, renewed_at };
+        let mut listening = Self { client, renewed_at: registered.map(|_| asked_at) };
         listening.check(publications).await?;
-        publications.is_registered.store(true, Ordering::Release);
         Ok(listening)
     }
 
@@ -199,11 +207,23 @@ impl Listening {
             self.client.simple_query("").await?;
             return Ok(());
         };
+        match self.check_as(server, publications).await {
+            Err(error) if self.client.is_closed() => Err(error),
+            Err(error) => {
+                publications.believe_in_peers();
+                tracing::debug!(%error, "this server cannot be registered now");
+                Ok(())
+            }
+            checked => checked,
+        }
+    }
+
+    async fn check_as(&mut self, server: i64, publications: &Publications) -> Result<()> {
         let asked_at = Instant::now();
-        if self.renewed_at.elapsed() > RENEWAL {
+        if self.renewed_at.is_none_or(|at| at.elapsed() > RENEWAL) {
             let is_new = register(publications, &self.client, server).await?;
-            self.renewed_at = asked_at;
-            if is_new {
+            let is_again = self.renewed_at.replace(asked_at).is_some();
+            if is_new && is_again {
                 tracing::warn!(
                     "this server was paused for so long that others counted it as dead; its sessions of shared tenants end"
                 );
@@ -212,6 +232,7 @@ impl Listening {
         }
         let row = self.client.query_opt(FIND_PEERS, &[&server]).await?;
         // Without its row, the server counts as dead elsewhere until it registers again.
+        publications.is_registered.store(row.is_some(), Ordering::Release);
         let (has_peers, asserts) = row.map_or((true, true), |row| (row.get(0), row.get(1)));
         match (has_peers, asserts) {
             (false, false) => publications.believe_alone(asked_at),
@@ -233,7 +254,7 @@ impl Listening {
 /// Registers this server or renews its lease. Returns whether it was not registered.
 async fn register(publications: &Publications, client: &Client, server: i64) -> Result<bool> {
     client.batch_execute(&format!("BEGIN; {LOCK}")).await?;
-    let row = client.query_one(REGISTER, &[&server, &publications.application_name(), &LEASE]).await;
+    let row = client.query_one(REGISTER, &[&server, &publications.token(), &LEASE]).await;
     client.batch_execute("COMMIT").await?;
     let is_new = row?.get(0);
     if is_new {

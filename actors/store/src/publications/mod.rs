@@ -87,8 +87,8 @@ pub struct Publications {
     is_known: AtomicBool,
     /// How many transactions run that do not assert.
     unasserted: Arc<AtomicUsize>,
-    /// The name of this server's connections to the database.
-    application_name: String,
+    /// The end of the `application_name` of this server's connections to the database.
+    token: String,
     lost_at: Mutex<Option<Instant>>,
 }
 
@@ -133,7 +133,7 @@ impl Default for Publications {
             is_registered: AtomicBool::new(false),
             is_known: AtomicBool::new(false),
             unasserted: Arc::default(),
-            application_name: format!("platform {:016x}", u64::from_le_bytes(token)),
+            token: format!("{:016x}", u64::from_le_bytes(token)),
             lost_at: Mutex::default(),
         }
     }
@@ -168,9 +168,9 @@ impl Publications {
         self.server.get().is_none() || self.alone_at.lock().is_some_and(|at| at.elapsed() < ALONE)
     }
 
-    /// Returns the name of this server's connections to the database.
-    pub(crate) fn application_name(&self) -> &str {
-        &self.application_name
+    /// Returns the end of the `application_name` of this server's connections to the database.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
     }
 
     /// Returns the permission for a transaction that does not assert, if this server is alone. A new server starts only

@@ -294,8 +294,8 @@ async fn commit(
     let connection = match pool.get().await {
         Ok(connection) => connection,
         Err(error) => {
-            database.set_reachable(false);
             let error = Error::from(error);
+            database.set_unreachable(&error);
             return writes.iter().map(|_| Err(error.clone())).collect();
         }
     };

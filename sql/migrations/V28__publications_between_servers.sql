@@ -2,10 +2,10 @@
 
 -- The servers that take part. A server whose lease ended counts as dead, and its rows are deleted.
 -- Every transaction of a server that `asserts` checks that no other server has to hear of it; one that is alone need not.
--- Its connections have this `application_name`.
+-- The `application_name` of its connections ends with the token.
 CREATE TABLE publication_servers (
     server bigint PRIMARY KEY,
-    application_name text NOT NULL,
+    token text NOT NULL,
     leased_until timestamptz NOT NULL,
     asserts boolean NOT NULL
 );

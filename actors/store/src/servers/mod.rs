@@ -1,0 +1,245 @@
+//! The servers of a deployment. Each holds a slot by a lease that it renews once a second, and its slot is a part of the
+//! ids that it generates.
+//!
+//! Ids stay unique without any trust in clocks: a server reserves milliseconds for the ids of its slot in the same
+//! statement that renews the lease, uses none beyond, and whoever takes the slot next starts behind them. So a server that
+//! was paused, evicted or cut off from the database can create no id that another server creates too; it creates none at
+//! all until it holds a slot again, and requests that need one get 503.
+
+mod list;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use platform_model::error::{Error, Result};
+use platform_model::id::IdGenerator;
+use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
+
+use crate::Database;
+pub use list::{Server, State, evict, list_servers, set_state};
+
+const TAKE: &str = include_str!("../../../../sql/queries/servers/take.sql");
+const RENEW: &str = include_str!("../../../../sql/queries/servers/renew.sql");
+const GIVE_BACK: &str = include_str!("../../../../sql/queries/servers/give_back.sql");
+const COUNT_CONNECTIONS: &str = include_str!("../../../../sql/queries/servers/count_connections.sql");
+
+/// How long a server that does not renew its lease counts as living.
+const LEASE: Duration = Duration::from_secs(10);
+/// How often a lease is renewed.
+const RENEWAL: Duration = Duration::from_secs(1);
+/// How many milliseconds ahead a server reserves for its ids: the lease, and as much again for a slow database.
+const RESERVED_MILLIS: i64 = 20_000;
+/// How long the slot of a server that is gone stays unused after its lease: until what it reserved is past.
+const MARGIN: Duration = Duration::from_secs(10);
+/// How many servers may be faster than this one at its start.
+const ATTEMPTS: usize = 100;
+
+/// What a server says about itself.
+#[derive(Debug, Clone)]
+pub struct Introduction {
+    /// A name for the operator.
+    pub name: String,
+    /// The version of the program.
+    pub version: String,
+    /// Scheme, address and port that it listens on.
+    pub address: String,
+}
+
+/// The place of this process among the servers.
+#[derive(Debug, Default)]
+pub struct Membership {
+    ids: Arc<IdGenerator>,
+    introduced: OnceLock<Introduced>,
+    held: Mutex<Option<Held>>,
+    /// The operator lets this server drain.
+    draining: AtomicBool,
+    stopping: AtomicBool,
+}
+
+/// This process, as the others see it.
+#[derive(Debug)]
+struct Introduced {
+    /// A number that no other start of a server has.
+    incarnation: i64,
+    introduction: Introduction,
+}
+
+/// A slot that this process holds.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    slot: i16,
+    renewed: Instant,
+}
+
+impl Membership {
+    /// Returns the generator of ids, which generates none before this process has joined.
+    pub fn ids(&self) -> &Arc<IdGenerator> {
+        &self.ids
+    }
+
+    /// Returns the number of this process, which no other start of a server has, once it has joined.
+    pub fn incarnation(&self) -> Option<i64> {
+        self.introduced.get().map(|introduced| introduced.incarnation)
+    }
+
+    /// Returns the slot that this process holds.
+    pub fn slot(&self) -> Option<i16> {
+        self.held.lock().map(|held| held.slot)
+    }
+
+    /// Returns whether this server shall get no new clients.
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed) || self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Renews the lease if it is time, and reports how many connections this process opens at most, over a connection that is used for nothing else. Takes another slot if the lease
+    /// was taken away. Returns whether a statement was sent.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn renew(&self, client: &Client, connections: i32) -> Result<bool> {
+        let Some(introduced) = self.introduced.get() else { return Ok(false) };
+        let held = *self.held.lock();
+        let Some(held) = held else {
+            self.take(client, introduced, connections).await?;
+            return Ok(true);
+        };
+        if held.renewed.elapsed() < RENEWAL {
+            return Ok(false);
+        }
+        let until = self.ids.latest_millis() + RESERVED_MILLIS;
+        let lease = LEASE.as_secs_f64();
+        let parameters: [&(dyn ToSql + Sync); 5] =
+            [&held.slot, &introduced.incarnation, &lease, &until, &connections];
+        let renewed = client.query_opt(RENEW, &parameters).await?;
+        match renewed {
+            Some(row) => {
+                self.ids.reserve(held.slot, 0, row.get(1));
+                self.note_state(row.get(0));
+                self.note_renewal(held.slot);
+            }
+            None => {
+                *self.held.lock() = None;
+                tracing::warn!(slot = held.slot, "the slot of this server was given to another one");
+                self.take(client, introduced, connections).await?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes a free slot.
+    ///
+    /// # Errors
+    /// `Unavailable` when there is none, or the database is away; `Database`.
+    async fn take(&self, client: &Client, introduced: &Introduced, connections: i32) -> Result<()> {
+        let Introduced { incarnation, introduction } = introduced;
+        let state = if self.is_draining() { "DRAINING" } else { "UP" };
+        let (margin, lease) = (MARGIN.as_secs_f64(), LEASE.as_secs_f64());
+        for _ in 0..ATTEMPTS {
+            let from = self.ids.latest_millis();
+            let parameters: [&(dyn ToSql + Sync); 10] = [
+                incarnation,
+                &introduction.name,
+                &introduction.version,
+                &introduction.address,
+                &connections,
+                &state,
+                &from,
+                &RESERVED_MILLIS,
+                &margin,
+                &lease,
+            ];
+            if let Some(row) = client.query_opt(TAKE, &parameters).await? {
+                let slot: i16 = row.get(0);
+                self.ids.reserve(slot, row.get(1), row.get(2));
+                self.note_renewal(slot);
+                tracing::info!(slot, name = introduction.name, "this server holds a slot");
+                return Ok(());
+            }
+        }
+        Err(Error::unavailable("all 256 slots for servers are taken; see `platform server list`"))
+    }
+
+    fn note_renewal(&self, slot: i16) {
+        *self.held.lock() = Some(Held { slot, renewed: Instant::now() });
+    }
+
+    fn note_state(&self, state: &str) {
+        let draining = state == "DRAINING";
+        if self.draining.swap(draining, Ordering::Relaxed) != draining {
+            if draining {
+                tracing::info!(
+                    "this server is draining: it serves its clients, and is not ready for new ones"
+                );
+            } else {
+                tracing::info!("this server takes new clients again");
+            }
+        }
+    }
+}
+
+impl Database {
+    /// Joins the servers of the deployment: takes a slot, by which ids are generated from now on. [`watch`](crate::watch)
+    /// renews its lease.
+    ///
+    /// # Errors
+    /// `Unavailable` when all slots are taken, or the database is away; `Database`.
+    pub async fn join(&self, introduction: Introduction) -> Result<()> {
+        let membership = self.membership();
+        membership.ids.advance_beyond(self.find_greatest_id().await?);
+        let client = self.reader().await?;
+        let incarnation = client.query_one("SELECT nextval('server_processes')", &[]).await?.get(0);
+        let introduced = membership.introduced.get_or_init(|| Introduced { incarnation, introduction });
+        membership.take(&client, introduced, self.most_connections()).await
+    }
+
+    /// Logs a warning if the servers of the deployment may open more connections than PostgreSQL accepts.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn check_connections(&self) -> Result<()> {
+        let (slot, own) = (self.membership().slot(), i64::from(self.most_connections()));
+        let row = self.reader().await?.query_one(COUNT_CONNECTIONS, &[&slot]).await?;
+        let (others, accepted): (i64, i64) = (row.get(0), row.get(1));
+        if others + own > accepted {
+            tracing::warn!(
+                needed = others + own,
+                accepted,
+                "the servers may open more connections than the database accepts; raise max_connections"
+            );
+        }
+        Ok(())
+    }
+
+    /// Makes this server unready for new clients, because its stop has begun.
+    pub async fn begin_stop(&self) {
+        let membership = self.membership();
+        membership.stopping.store(true, Ordering::Relaxed);
+        if let Some(slot) = membership.slot()
+            && let Err(error) = set_state(self, slot, State::Draining).await
+        {
+            tracing::debug!(%error, "other servers do not see that this one stops");
+        }
+    }
+
+    /// Gives the slot back at the end of an orderly stop. No id is generated afterwards.
+    pub async fn leave(&self) {
+        let membership = self.membership();
+        let (Some(introduced), Some(held)) = (membership.introduced.get(), membership.held.lock().take())
+        else {
+            return;
+        };
+        let unused = membership.ids.close();
+        let given_back = async {
+            let client = self.reader().await?;
+            client.execute(GIVE_BACK, &[&held.slot, &introduced.incarnation, &unused]).await?;
+            Ok::<_, Error>(())
+        };
+        if let Err(error) = given_back.await {
+            tracing::debug!(%error, "the slot cannot be given back; it is free when its lease has ended");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+-- Renews the lease of a slot and reserves milliseconds for ids. No row: the lease was taken away. A lease that ended
+-- is renewed if nobody took the slot.
+UPDATE servers
+SET
+    leased_until = now() + make_interval(secs => $3),
+    ids_until = greatest(ids_until, $4),
+    connections = $5
+WHERE slot = $1
+    AND incarnation = $2
+    AND leased_until > '-infinity'
+RETURNING state, ids_until

@@ -1,0 +1,183 @@
+//! A PostgreSQL as an operator sets it up: with TCP, files of configuration, certificates, a standby.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::postgres::sweeper;
+use super::program::scratch;
+
+/// Settings of every cluster: it need not survive the loss of its machine.
+const SETTINGS: &str = "fsync = off\nlisten_addresses = '127.0.0.1'\nmax_connections = 60\nwal_level = replica\n\
+    max_wal_senders = 4\nmax_worker_processes = 4\nshared_buffers = 32MB\n";
+
+/// A PostgreSQL of one test; ended with the test, or with its process.
+pub struct Cluster {
+    directory: PathBuf,
+    port: u16,
+    sweeper: Child,
+    _scratch: TempDir,
+}
+
+impl Cluster {
+    /// Creates and starts one with an empty database `platform` of the superuser `platform`. `settings` are lines for
+    /// `postgresql.conf`, `rules` those of `pg_hba.conf` besides the one for its socket.
+    pub fn start(settings: &str, rules: &str) -> Self {
+        let cluster = Self::prepare();
+        let data = cluster.data();
+        cluster.run("initdb", &["-D", &data, "-U", "platform", "-A", "trust", "-E", "UTF8", "--no-sync"]);
+        cluster.write("postgresql.conf", &format!("{SETTINGS}{}{settings}", cluster.place()));
+        cluster.write("pg_hba.conf", &format!("local all all trust\nlocal replication all trust\n{rules}"));
+        cluster.start_again();
+        cluster
+            .run("createdb", &["-h", &cluster.socket(), "-p", &cluster.port(), "-U", "platform", "platform"]);
+        cluster
+    }
+
+    /// Creates and starts a standby of this one, which streams under the name `standby`.
+    pub fn standby(&self) -> Self {
+        let cluster = Self::prepare();
+        let from =
+            format!("host={} port={} user=platform application_name=standby", self.socket(), self.port);
+        cluster.run("pg_basebackup", &["-d", &from, "-D", &cluster.data(), "-R", "-c", "fast", "--no-sync"]);
+        let settings = fs::read_to_string(Path::new(&cluster.data()).join("postgresql.conf")).unwrap();
+        cluster.write("postgresql.conf", &format!("{settings}{}", cluster.place()));
+        cluster.start_again();
+        cluster
+    }
+
+    fn prepare() -> Self {
+        let scratch = scratch();
+        let directory = scratch.path().to_owned();
+        if let Some((user, group)) = account() {
+            chown(&directory, Some(user), Some(group)).unwrap();
+        }
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Self { sweeper: sweeper(&directory), _scratch: scratch, directory, port }
+    }
+
+    /// The settings by which this one differs from the one that it may be a copy of.
+    fn place(&self) -> String {
+        format!("port = {}\nunix_socket_directories = '{}'\n", self.port, self.socket())
+    }
+
+    /// Writes a file into the directory of the data; only its account can read it.
+    pub fn write(&self, name: &str, content: &str) {
+        let file = Path::new(&self.data()).join(name);
+        fs::write(&file, content).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        if let Some((user, group)) = account() {
+            chown(&file, Some(user), Some(group)).unwrap();
+        }
+    }
+
+    /// Returns the directory of the data. The name is that of a private PostgreSQL, which the sweeper knows.
+    fn data(&self) -> String {
+        self.directory.join("postgres").to_str().unwrap().to_owned()
+    }
+
+    /// Returns a directory that belongs to the test.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Returns the directory of its socket.
+    pub fn socket(&self) -> String {
+        self.directory.to_str().unwrap().to_owned()
+    }
+
+    /// Returns its port.
+    pub fn port(&self) -> String {
+        self.port.to_string()
+    }
+
+    /// Returns the connection string for its socket.
+    pub fn url(&self) -> String {
+        format!("host={} port={} user=platform dbname=platform", self.socket(), self.port)
+    }
+
+    /// Starts it after a stop.
+    pub fn start_again(&self) {
+        let log = self.directory.join("log");
+        self.control(&["start", "-w", "-t", "60", "-l", log.to_str().unwrap()]);
+    }
+
+    /// Ends it as a crash does.
+    pub fn crash(&self) {
+        self.control(&["stop", "-w", "-m", "immediate"]);
+    }
+
+    /// Makes the standby a primary.
+    pub fn promote(&self) {
+        self.control(&["promote", "-w"]);
+    }
+
+    /// Lets it read its files again.
+    pub fn reload(&self) {
+        self.control(&["reload"]);
+    }
+
+    fn control(&self, arguments: &[&str]) {
+        let data = self.data();
+        self.run("pg_ctl", &[&["-D", &data], arguments].concat());
+    }
+
+    fn run(&self, program: &str, arguments: &[impl AsRef<OsStr>]) {
+        let mut command = Command::new(directory_of_programs().join(program));
+        command.args(arguments).current_dir(&self.directory).env("LC_ALL", "C.UTF-8").env_remove("PGDATA");
+        if let Some((user, group)) = account() {
+            command.uid(user).gid(group);
+        }
+        // The pipes of a program that leaves a daemon behind would never end.
+        let said = self.directory.join(format!("{program}.txt"));
+        let file = fs::File::create(&said).unwrap();
+        command.stdin(Stdio::null()).stdout(file.try_clone().unwrap()).stderr(file);
+        let status = command.status().unwrap();
+        assert!(status.success(), "{program}: {}", fs::read_to_string(&said).unwrap_or_default());
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // The sweeper ends PostgreSQL when its input closes.
+        drop(self.sweeper.stdin.take());
+        self.sweeper.wait().ok();
+    }
+}
+
+/// Returns the account that PostgreSQL runs as when the tests run as root, which it refuses.
+fn account() -> Option<(u32, u32)> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let passwd = fs::read_to_string("/etc/passwd").unwrap();
+    let numbers = |name: &str| {
+        let line = passwd.lines().find(|line| line.split(':').next() == Some(name))?;
+        let mut fields = line.split(':').skip(2).map(str::parse);
+        Some((fields.next()?.ok()?, fields.next()?.ok()?))
+    };
+    ["postgres", "nobody"].iter().find_map(|name| numbers(name))
+}
+
+/// Returns the directory of the programs of the newest installed version.
+fn directory_of_programs() -> PathBuf {
+    let versions =
+        fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path());
+    let usual =
+        versions.filter(|path| fs::metadata(path.join("bin/pg_ctl")).is_ok_and(|file| file.mode() & 1 == 1));
+    let number = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
+    match usual.max_by_key(number) {
+        Some(newest) => newest.join("bin"),
+        None => {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let found = std::env::split_paths(&path).find(|directory| directory.join("pg_ctl").is_file());
+            found.expect("pg_ctl is installed")
+        }
+    }
+}
