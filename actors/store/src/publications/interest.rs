@@ -59,7 +59,7 @@ impl Database {
         let listening = listening.ok_or_else(|| Error::unavailable("the database is not reachable"))?;
         state.is_stale.store(false, Ordering::Release);
         listening.batch_execute(&format!("LISTEN \"{}\"", channel(tenant))).await?;
-        self.join(&state, true).await?;
+        self.take_part(&state, true).await?;
         // The connection may have been lost meanwhile; whoever found that has not seen this tenant among those heard.
         let is_same = |current: &Arc<Client>| Arc::ptr_eq(current, &listening);
         let current = self.publications.listening.lock();
@@ -77,11 +77,11 @@ impl Database {
     pub(crate) async fn join_as_writer(&self, tenant: &TenantId) -> Result<()> {
         let state = self.publications.tenants.get(tenant);
         let _joining = state.joining.lock().await;
-        self.join(&state, false).await
+        self.take_part(&state, false).await
     }
 
     /// Adds the row of this server, and waits until every transaction has ended that may not have seen it.
-    async fn join(&self, state: &SharedTenant, hears: bool) -> Result<()> {
+    async fn take_part(&self, state: &SharedTenant, hears: bool) -> Result<()> {
         self.wait_until_known().await?;
         let client = self.loader().await?;
         let server = self.publications.server();
