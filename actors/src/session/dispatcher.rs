@@ -25,6 +25,10 @@ use crate::session::{
 use crate::tables::shrink_if_sparse;
 use crate::tenant::NewSession;
 
+/// How many sessions the dispatcher calls before it lets other tasks of its thread run. The clients that received their
+/// notifications ask for the next ones meanwhile, and what the thread needs for their requests is still in the cache of
+/// the processor.
+const AT_ONCE: usize = 128;
 /// How many messages that await a reply a session's mailbox takes; this is the default of actix.
 const MAILBOX: usize = 16;
 
@@ -218,11 +222,31 @@ where
 {
     type Result = ();
 
-    fn handle(&mut self, DispatchToSessions { message, to }: DispatchToSessions<M>, _: &mut Self::Context) {
-        let sessions = self.sessions.borrow();
-        for session in to.iter().filter_map(|slot| sessions.get(&slot.number)) {
-            session.running.borrow_mut().handle(message.clone());
+    fn handle(&mut self, DispatchToSessions { message, to }: DispatchToSessions<M>, ctx: &mut Self::Context) {
+        if to.len() <= AT_ONCE {
+            return call_each(&self.sessions, &to, &message);
         }
+        let sessions = self.sessions.clone();
+        let calls = async move {
+            for part in to.chunks(AT_ONCE) {
+                call_each(&sessions, part, &message);
+                tokio::task::yield_now().await;
+            }
+        };
+        // The next message of the hub waits, so the order is kept.
+        ctx.wait(calls.into_actor(self));
+    }
+}
+
+/// Calls the sessions at these slots with a message.
+fn call_each<M>(sessions: &SessionTable, slots: &[SessionSlot], message: &M)
+where
+    M: Message<Result = ()> + Clone,
+    SessionActor: Handler<M, Result = ()>,
+{
+    let sessions = sessions.borrow();
+    for session in slots.iter().filter_map(|slot| sessions.get(&slot.number)) {
+        session.running.borrow_mut().handle(message.clone());
     }
 }
 

@@ -18,7 +18,8 @@
 //!    the tenant, which lives on the tenant's thread. The hub encodes the notification once and sends each dispatcher
 //!    one `DispatchToSessions`, which lists the slots of the subscribed sessions.
 //! 4. *HTTP thread of the session.* The dispatcher calls the handler of each listed session directly, without a
-//!    mailbox. The session writes a frame to the connection of its WebSocket ([`FrameWriter`]) if the
+//!    mailbox. After a group of them it lets other tasks of the thread run; its next message waits until all listed
+//!    sessions were called. The session writes a frame to the connection of its WebSocket ([`FrameWriter`]) if the
 //!    connection lives on the same thread and has written everything else. Otherwise it queues the notification, and then
 //!    completes its parked connect or sends a frame to the actor of its WebSocket. It completes a connect of a connection
 //!    on the same thread by calling the connection ([`PollConnection`]), which writes the response at once if it can, and
