@@ -16,7 +16,7 @@ use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
-use platform_actors::session::{ClientId, ConnectResponse, SessionActor};
+use platform_actors::session::{ClientId, ConnectResponse, PollHere, SessionActor, SessionHere};
 use platform_model::bayeux::channel::Endpoint;
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -86,13 +86,20 @@ pub(crate) async fn answer(
 }
 
 /// Holds the poll of a known client whose request is a single connect. A fleet sends these requests all the time, and
-/// this path needs no future. Returns `None` for every other request.
-pub(crate) fn hold_at_once(caller: &Caller, head: &impl Head, body: &[u8]) -> Option<Answered> {
+/// this path needs no future. `here` is the connection, which the session calls with the response if it runs on the same
+/// thread, and `last` the session of its last poll. Returns `None` for every other request.
+pub(crate) fn hold_at_once(
+    caller: &Caller,
+    head: &impl Head,
+    body: &[u8],
+    here: PollHere,
+    last: &mut Option<SessionHere>,
+) -> Option<Answered> {
     if csv::realtime::is_meant(head) {
         return None;
     }
     let connecting = Connecting { realtime: head.state::<Realtime>(), caller, transport: &transport(head) };
-    let held = connecting.park_alone(body)?;
+    let held = connecting.park_alone(body, here, last)?;
     Some(Answered::new(head, MEDIA_TYPE, Body::Held(HeldPoll::Json(held)), true))
 }
 
@@ -147,6 +154,15 @@ impl HeldPoll {
                 Poll::Ready(held.text(answer))
             }
             Self::Csv(held) => held.poll_text(cx, peer_is_gone).map(|lines| Text::from(lines.into_bytes())),
+        }
+    }
+
+    /// Returns the connect if it waits for a session that runs on the thread of the connection. CSV clients receive
+    /// their responses through a channel.
+    pub(crate) fn waiting_here(&mut self) -> Option<&mut Held> {
+        match self {
+            Self::Json(held) if held.waits_here() => Some(held),
+            Self::Json(_) | Self::Csv(_) => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 
-use actix::{Actor, Addr, WeakAddr};
+use actix::{Actor, Addr};
 use parking_lot::RwLock;
 
 use crate::tables::shrink_if_sparse;
@@ -33,17 +33,6 @@ impl<A: Actor> StoredAddress<A> for Addr<A> {
     }
 }
 
-/// A weak address: another owner keeps the actor alive, and the entry takes a tenth of the memory.
-impl<A: Actor> StoredAddress<A> for WeakAddr<A> {
-    fn store(address: Addr<A>) -> Self {
-        address.downgrade()
-    }
-
-    fn running(&self) -> Option<Addr<A>> {
-        self.upgrade()
-    }
-}
-
 /// The running actors of one kind, by key.
 #[derive(Debug)]
 pub struct Registry<K, A: Actor, H = Addr<A>, S = RandomState> {
@@ -63,6 +52,16 @@ impl<K: Eq + Hash, A: Actor, H: StoredAddress<A>, S: BuildHasher + Default> Regi
     /// Returns the actor's address if the actor is running.
     pub fn find(&self, key: &K) -> Option<Addr<A>> {
         self.shard(key).read().get(key)?.running()
+    }
+
+    /// Returns what a function makes of the entry, or `None` if there is no entry.
+    pub(crate) fn look<R>(&self, key: &K, at: impl FnOnce(&H) -> R) -> Option<R> {
+        self.shard(key).read().get(key).map(at)
+    }
+
+    /// Changes the entry, if there is one.
+    pub(crate) fn update(&self, key: &K, change: impl FnOnce(&mut H)) {
+        self.shard(key).write().get_mut(key).map(change);
     }
 
     /// Returns the number of entries.

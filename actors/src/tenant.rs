@@ -14,7 +14,7 @@ use platform_store::announcements::Holders;
 
 use crate::background::presence::{UserConnected, UserDisconnected};
 use crate::device::DeviceActor;
-use crate::session::dispatcher::SessionDispatcher;
+use crate::session::dispatcher::{NewSessionActor, SessionDispatcher};
 use crate::session::{ClientId, SessionActor, SessionEnvironment};
 use crate::small_map::SmallMap;
 use crate::writes;
@@ -138,8 +138,8 @@ impl Handler<StartSession> for TenantActor {
         }
         let client = ClientId::draw();
         of_user.insert(client, ());
-        let session = SessionActor::new(self.environment.clone(), client, new);
-        self.environment.sessions.insert(client, SessionDispatcher::start_session(&dispatcher, session));
+        let session = NewSessionActor { environment: self.environment.clone(), client, new };
+        SessionDispatcher::start_session(&dispatcher, session);
         MessageResult(Some(client))
     }
 }

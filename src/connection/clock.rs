@@ -1,5 +1,10 @@
 //! The deadlines of all connections of a worker, which share one timer. Most deadlines never pass, so setting one costs
 //! only a comparison.
+//!
+//! A connection keeps its deadline itself. The clock stores a time at which it wakes the connection, and this time may
+//! be earlier than the deadline: a deadline that is postponed leaves the clock alone, and a connection that is woken too
+//! early asks the clock again. A busy connection is woken so once in the time of a deadline, and otherwise the table of
+//! the clock, whose entries are rarely in the cache of the processor, is not touched.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -29,11 +34,11 @@ pub(crate) struct Clock {
     earlier: Notify,
 }
 
-/// A connection with a deadline.
+/// A connection that the clock wakes.
 #[derive(Debug)]
 struct Waiting {
-    due: Instant,
-    is_due: bool,
+    wakes: Instant,
+    is_woken: bool,
     waker: Option<Waker>,
 }
 
@@ -75,19 +80,27 @@ impl Clock {
         tokio::join!(stopping, ticking);
     }
 
-    /// Wakes the tasks whose deadline has passed. Returns the time of the next check.
+    /// Wakes the tasks whose time has come. Returns the time of the next check.
     fn check(&self) -> Instant {
         let now = Instant::now();
         let mut next = now + LONG;
-        for (_, waiting) in self.waiting.borrow_mut().iter_mut().filter(|(_, waiting)| !waiting.is_due) {
-            if waiting.due <= now {
-                waiting.is_due = true;
+        for (_, waiting) in self.waiting.borrow_mut().iter_mut().filter(|(_, waiting)| !waiting.is_woken) {
+            if waiting.wakes <= now {
+                waiting.is_woken = true;
                 waiting.wake();
             } else {
-                next = next.min(waiting.due)
+                next = next.min(waiting.wakes)
             }
         }
         next.max(now + TICK)
+    }
+
+    /// Checks at this time or earlier.
+    fn check_by(&self, time: Instant) {
+        if time < self.next_check.get() {
+            self.next_check.set(time);
+            self.earlier.notify_one();
+        }
     }
 
     fn wake_all(&self) {
@@ -101,45 +114,64 @@ impl Waiting {
     }
 }
 
-/// The registration of a connection with the clock.
+/// The deadline of a connection, and its registration with the clock.
 #[derive(Debug)]
 pub(crate) struct Deadline {
     clock: Rc<Clock>,
     key: usize,
+    due: Instant,
+    /// When the clock wakes the task, at the deadline or earlier.
+    wakes: Instant,
+    /// The data of the waker that the clock holds. It identifies the task as long as the clock holds the waker.
+    task: *const (),
 }
 
 impl Deadline {
     /// Registers a connection with a deadline after this time.
     pub(crate) fn take(clock: &Rc<Clock>, wait: Duration) -> Self {
-        let key =
-            clock.waiting.borrow_mut().insert(Waiting { due: Instant::now(), is_due: false, waker: None });
-        let deadline = Self { clock: clock.clone(), key };
-        deadline.set(wait);
-        deadline
+        let due = Instant::now() + wait;
+        let waiting = Waiting { wakes: due, is_woken: false, waker: None };
+        let key = clock.waiting.borrow_mut().insert(waiting);
+        clock.check_by(due);
+        Self { clock: clock.clone(), key, due, wakes: due, task: std::ptr::null() }
     }
 
     /// Sets the deadline to this time from now.
-    pub(crate) fn set(&self, wait: Duration) {
-        let due = Instant::now() + wait;
-        let mut waiting = self.clock.waiting.borrow_mut();
-        let waiting = &mut waiting[self.key];
-        (waiting.due, waiting.is_due) = (due, false);
-        if due < self.clock.next_check.get() {
-            self.clock.next_check.set(due);
-            self.clock.earlier.notify_one();
+    pub(crate) fn set(&mut self, wait: Duration) {
+        let now = Instant::now();
+        self.due = now + wait;
+        if self.due < self.wakes || self.wakes <= now {
+            self.schedule();
         }
     }
 
     /// Ready when the deadline has passed. The task is woken then, and at both stages of a stop.
-    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<()> {
-        let waiting = &mut self.clock.waiting.borrow_mut()[self.key];
-        if waiting.is_due {
+    pub(crate) fn poll(&mut self, cx: &Context<'_>) -> Poll<()> {
+        let now = Instant::now();
+        if self.due <= now {
             return Poll::Ready(());
         }
-        if !waiting.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
-            waiting.waker = Some(cx.waker().clone());
+        if self.wakes <= now {
+            self.schedule();
+        }
+        if self.task.is_null() || self.task != cx.waker().data() {
+            self.task = cx.waker().data();
+            self.clock.waiting.borrow_mut()[self.key].waker = Some(cx.waker().clone());
         }
         Poll::Pending
+    }
+
+    /// Wakes the task that last polled the deadline.
+    pub(crate) fn wake_task(&self) {
+        self.clock.waiting.borrow()[self.key].wake();
+    }
+
+    /// Asks the clock to wake the task at the deadline.
+    fn schedule(&mut self) {
+        self.wakes = self.due;
+        let waiting = &mut self.clock.waiting.borrow_mut()[self.key];
+        (waiting.wakes, waiting.is_woken) = (self.due, false);
+        self.clock.check_by(self.due);
     }
 }
 
@@ -150,5 +182,29 @@ impl Drop for Deadline {
         if waiting.capacity() > 1024 && waiting.len() < waiting.capacity() / 4 {
             waiting.shrink_to_fit();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+
+    #[actix_web::test]
+    async fn deadline_that_is_postponed_passes_at_its_new_time_and_one_that_is_moved_up_at_its_own() {
+        let clock = Clock::start(Arc::default());
+        let (short, long) = (Duration::from_millis(30), Duration::from_millis(150));
+        let begun = Instant::now();
+        let mut deadline = Deadline::take(&clock, short);
+        deadline.set(long);
+
+        poll_fn(|cx| deadline.poll(cx)).await;
+        assert!(begun.elapsed() >= long, "{:?}", begun.elapsed());
+
+        deadline.set(Duration::from_secs(3600));
+        deadline.set(short);
+        poll_fn(|cx| deadline.poll(cx)).await;
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     }
 }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use actix_server::GracefulShutdownSignal;
 use actix_web::rt::net::TcpStream;
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
 use crate::tls::{self, Socket, Tls};
@@ -29,24 +29,26 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// Wraps an accepted connection. With TLS, the handshake is performed first; the stop of the server aborts it.
+    /// Wraps an accepted connection without TLS.
+    pub(crate) fn plain(stream: TcpStream) -> Self {
+        bound_unsent(&stream);
+        Self::Plain(stream)
+    }
+
+    /// Performs the TLS handshake on an accepted connection. The stop of the server aborts it.
     ///
     /// # Errors
     /// The handshake failed.
-    pub(crate) async fn open(
+    pub(crate) async fn encrypt(
         stream: TcpStream,
-        tls: Option<(Arc<Tls>, GracefulShutdownSignal)>,
+        (tls, stopping): (Arc<Tls>, GracefulShutdownSignal),
     ) -> io::Result<Self> {
         bound_unsent(&stream);
-        let Some((tls, stopping)) = tls else { return Ok(Self::Plain(stream)) };
-        // This future is boxed, so that the tasks of plain connections reserve no memory for it.
-        let connected = Box::pin(async move {
-            tokio::select! {
-                connected = tls.accept(stream) => connected,
-                () = stopping.notified() => Err(io::ErrorKind::Interrupted.into()),
-            }
-        });
-        Ok(Self::Tls(connected.await?))
+        let connected = tokio::select! {
+            connected = tls.accept(stream) => connected,
+            () = stopping.notified() => Err(io::ErrorKind::Interrupted.into()),
+        };
+        Ok(Self::Tls(connected?))
     }
 
     /// Bounds the send buffer of the operating system. Its default of some megabytes takes a slow client many seconds
@@ -67,6 +69,28 @@ impl Stream {
         match self {
             Self::Plain(_) => false,
             Self::Tls(stream) => stream.get_mut().0.took_some(),
+        }
+    }
+
+    /// Writes bytes outside of the connection's task, which is not woken when the stream has space again.
+    ///
+    /// # Errors
+    /// `WouldBlock` when the operating system accepts none now or the stream is encrypted; other errors when the peer is
+    /// gone.
+    pub(crate) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(tcp) => tcp.try_write(bytes),
+            Self::Tls(_) => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+
+    /// Returns whether nothing has arrived that the connection's task has not read, neither bytes nor a close. The
+    /// answer is as of the last time at which the worker asked the operating system for events. An encrypted stream may
+    /// always have something to read.
+    pub(crate) fn has_been_read(&self) -> bool {
+        match self {
+            Self::Plain(tcp) => tcp.try_io(Interest::READABLE, || Ok(())).is_err(),
+            Self::Tls(_) => false,
         }
     }
 

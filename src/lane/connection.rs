@@ -1,6 +1,5 @@
-//! A connection of the fast lane and its state machine.
+//! The state machine of a connection of the fast lane.
 
-use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -8,15 +7,16 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use futures_util::future::LocalBoxFuture;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use platform_actors::session::{ConnectResponse, PollHere, SessionHere};
+use tokio::io::AsyncWrite;
 
 use super::Lane;
-use super::request::{HEAD_BYTES, Look, Outline, Request, look};
+use super::incoming::{Next, Unfinished};
+use super::request::HEAD_BYTES;
 use super::response::{Head, LaneResponse, Outgoing, hold_at_once, respond};
 use crate::auth::Caller;
-use crate::connection::{Deadline, KEEP_ALIVE, Pace, REQUEST_HEAD, Stream};
+use crate::connection::{Deadline, KEEP_ALIVE, REQUEST_HEAD, Stream};
 use crate::http::error::ApiError;
-use crate::http::held_bytes::LARGE;
 use crate::long_polling::HeldPoll;
 use crate::realtime::Text;
 
@@ -26,20 +26,22 @@ use crate::realtime::Text;
 ///
 /// The state machine is written by hand, because its size determines the memory that a held poll needs.
 pub(super) struct Connection {
-    lane: Rc<Lane>,
+    pub(super) lane: Rc<Lane>,
     /// The stream; `None` after the connection was handed over.
-    stream: Option<Stream>,
-    peer: Option<SocketAddr>,
+    pub(super) stream: Option<Stream>,
+    pub(super) peer: Option<SocketAddr>,
     /// The bytes that were received but not processed.
-    unread: Vec<u8>,
+    pub(super) unread: Vec<u8>,
     /// The head within `unread`, while its body is incomplete.
-    unfinished: Option<Box<Unfinished>>,
+    pub(super) unfinished: Option<Box<Unfinished>>,
     /// The pending write, which is finished before anything else happens.
     outgoing: Option<Outgoing>,
     state: State,
-    deadline: Deadline,
+    pub(super) deadline: Deadline,
     /// Whether the connection has sent a response before.
-    is_used: bool,
+    pub(super) is_used: bool,
+    /// The session of the last poll, if it runs on this thread.
+    last_session: Option<SessionHere>,
 }
 
 enum State {
@@ -74,12 +76,6 @@ impl From<AfterResponse> for State {
     }
 }
 
-/// A request whose body is incomplete.
-struct Unfinished {
-    outline: Outline,
-    pace: Pace,
-}
-
 /// A held poll.
 struct Hold {
     head: Head,
@@ -90,19 +86,6 @@ struct Hold {
 
 /// The parts of a connection that is handed over: the stream, and the bytes that were read but not processed.
 pub(super) type HandedOver = Option<(Stream, Vec<u8>)>;
-
-/// The event that ends the wait for a request.
-#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
-enum Next {
-    Request(Request),
-    /// The request is not one that the lane supports.
-    Foreign,
-    /// The time limit has passed, with no request or only a part of one.
-    Late,
-    /// The server is stopping, and its grace period ended before the body was complete.
-    CutShort,
-    Ended,
-}
 
 impl Connection {
     pub(super) fn new(lane: Rc<Lane>, stream: Stream, peer: Option<SocketAddr>) -> Self {
@@ -116,81 +99,57 @@ impl Connection {
             outgoing: None,
             state: State::Idle,
             is_used: false,
+            last_session: None,
         }
     }
 
-    /// Waits for a request.
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Next>> {
-        loop {
-            if self.is_stopping() {
-                match (&self.unfinished, self.lane.components.stop.grace_is_over()) {
-                    (None, _) => return Poll::Ready(Ok(Next::Ended)),
-                    (Some(_), true) => return Poll::Ready(Ok(Next::CutShort)),
-                    (Some(_), false) => {}
-                }
-            }
-            let Poll::Ready(arrived) = self.poll_read(cx)? else {
-                let is_over = self.is_used && self.unread.is_empty();
-                return self.deadline.poll(cx).map(|()| Ok(if is_over { Next::Ended } else { Next::Late }));
-            };
-            let next = match arrived {
-                0 if self.unread.is_empty() => Some(Next::Ended),
-                0 => Some(Next::Foreign),
-                _ => self.classify(),
-            };
-            if let Some(next) = next {
-                return Poll::Ready(Ok(next));
-            }
-            // The time limit of a head applies to the whole head, so further bytes do not extend it.
-            if let Some(unfinished) = &mut self.unfinished {
-                unfinished.pace.arrived(arrived);
-                self.deadline.set(unfinished.pace.wait());
-            } else if self.is_used && self.unread.len() == arrived {
-                self.deadline.set(REQUEST_HEAD);
-            }
+    /// Returns whether a poll is held whose session calls this connection.
+    pub(super) fn waits_for_call(&self) -> bool {
+        matches!(&self.state, State::Holding(Hold { poll: HeldPoll::Json(held), .. }) if held.waits_here())
+    }
+
+    /// Stores the response to the held poll.
+    pub(super) fn put(&mut self, response: Box<ConnectResponse>) {
+        if let State::Holding(hold) = &mut self.state
+            && let Some(held) = hold.poll.waiting_here()
+        {
+            held.put(response);
         }
     }
 
-    /// Reads the available bytes and returns their number.
-    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        let Some(stream) = &mut self.stream else { return Poll::Ready(Ok(0)) };
-        let mut buffer = self.lane.buffer.borrow_mut();
-        let mut read = ReadBuf::new(&mut buffer);
-        ready!(Pin::new(stream).poll_read(cx, &mut read))?;
-        self.unread.extend_from_slice(read.filled());
-        Poll::Ready(Ok(read.filled().len()))
+    /// Writes the response to the held poll outside of the connection's task, or stores it for the task. The task is
+    /// woken when it has to continue: to write the response or the rest of it, or to do anything other than to wait for
+    /// the next request.
+    ///
+    /// # Errors
+    /// The response, if no poll waits for a call.
+    pub(super) fn take_response(&mut self, response: ConnectResponse) -> Result<(), ConnectResponse> {
+        // If something may have arrived, the task reads it first, because bytes written to a peer that is gone are lost
+        // silently (B-22).
+        let can_write = self.unread.is_empty()
+            && !self.is_stopping()
+            && self.stream.as_ref().is_some_and(Stream::has_been_read);
+        let State::Holding(hold) = &mut self.state else { return Err(response) };
+        let Some(held) = hold.poll.waiting_here() else { return Err(response) };
+        if can_write && !hold.in_parts {
+            let text = held.text_at_once(response);
+            self.write_text(Some(text));
+            self.write_now();
+        } else {
+            held.put(Box::new(response));
+        }
+        if !matches!(self.state, State::Idle) {
+            self.deadline.wake_task();
+        }
+        Ok(())
     }
 
-    /// Classifies the unread bytes; `None` while more bytes are needed.
-    fn classify(&mut self) -> Option<Next> {
-        // The memory of large bodies is limited elsewhere, so the lane does not accept them.
-        let most = self.lane.limits().bayeux_bytes.min(LARGE);
-        let (outline, pace) = match self.unfinished.take() {
-            Some(unfinished) => (unfinished.outline, Some(unfinished.pace)),
-            None => match look(&self.unread, |path| self.lane.find(path), most) {
-                Look::Incomplete => return None,
-                Look::Foreign => return Some(Next::Foreign),
-                Look::Head(outline) => (outline, None),
-            },
-        };
-        // More bytes follow, so the client pipelines requests. The lane does not support pipelining.
-        if self.unread.len() > outline.end {
-            return Some(Next::Foreign);
+    /// Writes the pending bytes if the operating system accepts all of them at once.
+    fn write_now(&mut self) {
+        let (Some(outgoing), Some(stream)) = (&mut self.outgoing, &self.stream) else { return };
+        if outgoing.write_at_once(stream, &mut self.lane.buffer.borrow_mut()) {
+            self.written();
         }
-        let bytes = std::mem::take(&mut self.unread);
-        let request = Request { lane: self.lane.clone(), outline, peer: self.peer, bytes };
-        if request.is_whole() {
-            return Some(Next::Request(request));
-        }
-        // The lane waits for bodies only of known callers, so that nobody else can fill its memory.
-        let is_known = matches!(Caller::known(&request), Some(Ok(_)));
-        self.unread = request.bytes;
-        if !is_known {
-            return Some(Next::Foreign);
-        }
-        let pace = pace.unwrap_or_else(|| Pace::new(self.lane.limits()));
-        self.unfinished = Some(Box::new(Unfinished { outline: request.outline, pace }));
-        None
     }
 
     /// Waits for the text of the held poll. Ready with `None` when a space is due.
@@ -249,16 +208,7 @@ impl Connection {
         self.write(outgoing);
     }
 
-    /// Returns the error response to an incomplete request.
-    fn refuse(&mut self, why: &ApiError) -> Outgoing {
-        let Some(unfinished) = self.unfinished.take() else { return Outgoing::late(&self.lane.config) };
-        let bytes = std::mem::take(&mut self.unread);
-        let request =
-            Request { lane: self.lane.clone(), outline: unfinished.outline, peer: self.peer, bytes };
-        Outgoing::refusal(why.answer(&request), true, None, &self.lane.config)
-    }
-
-    fn is_stopping(&self) -> bool {
+    pub(super) fn is_stopping(&self) -> bool {
         self.lane.components.stop.has_begun()
     }
 
@@ -308,16 +258,21 @@ impl Connection {
             }
             return self.deadline.poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
         }
+        self.written();
+        Poll::Ready(Ok(()))
+    }
+
+    /// Continues after the pending bytes were written.
+    fn written(&mut self) {
         self.outgoing = None;
         if let State::Writing(_, after) = self.state {
             self.state = after.into();
         }
         self.deadline.set(match self.state {
             State::Holding(_) => self.lane.limits().keep_alive,
-            State::Closing => slowest,
+            State::Closing => self.lane.limits().unread_answer,
             _ => KEEP_ALIVE,
         });
-        Poll::Ready(Ok(()))
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -329,19 +284,30 @@ impl Connection {
     }
 }
 
-impl Future for Connection {
-    type Output = io::Result<HandedOver>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let connection = self.get_mut();
+impl Connection {
+    /// Continues with everything that can be done now. `poll` makes the handle by which a session calls this connection
+    /// with the response to the next poll, and `early` takes a response that the session gave while it was called with
+    /// the connect.
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        poll: impl Fn() -> PollHere,
+        early: impl Fn() -> Option<Box<ConnectResponse>>,
+    ) -> Poll<io::Result<HandedOver>> {
+        let connection = self;
         loop {
             ready!(connection.poll_write(cx))?;
             match &mut connection.state {
                 State::Idle => match ready!(connection.poll_next(cx))? {
                     Next::Request(request) => {
                         let known = Caller::known(&request);
-                        match hold_at_once(known.as_ref(), &request) {
-                            Some(held) => connection.respond(held),
+                        match hold_at_once(known.as_ref(), &request, &poll, &mut connection.last_session) {
+                            Some(held) => {
+                                connection.respond(held);
+                                if let Some(response) = early() {
+                                    connection.put(response);
+                                }
+                            }
                             None => connection.state = State::Answering(Box::pin(respond(known, request))),
                         }
                     }

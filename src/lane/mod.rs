@@ -6,18 +6,22 @@
 //! is passed to actix-http together with all bytes read so far, and the connection stays there. The lane rejects no
 //! request that actix-http might accept, and no connection returns to it.
 //!
+//! The session of a held poll writes the response within its call (`direct`); the task of the connection has its turn when
+//! the next request arrives.
+//!
 //! A waiting connection, whether it waits for a request or for notifications, owns no buffer. Requests are read into a
 //! buffer that all connections of a worker share, and notifications are shared among all their recipients.
 
 mod components;
 mod connection;
+mod direct;
 #[cfg(test)]
 mod fuzz;
+mod incoming;
 mod request;
 mod response;
 
 use std::cell::RefCell;
-use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -28,7 +32,7 @@ use platform_model::limits::Limits;
 use crate::connection::{Clock, Stream};
 use crate::telemetry::RouteDurations;
 pub(crate) use components::Components;
-use connection::Connection;
+pub(crate) use direct::Connected;
 
 /// The maximum number of bytes that one read returns.
 const READ: usize = 16 << 10;
@@ -77,12 +81,8 @@ impl Lane {
     ///
     /// # Errors
     /// The peer is gone.
-    pub(crate) fn serve(
-        self: Rc<Self>,
-        stream: Stream,
-        peer: Option<SocketAddr>,
-    ) -> impl Future<Output = io::Result<Option<(Stream, Vec<u8>)>>> {
-        Connection::new(self, stream, peer)
+    pub(crate) fn serve(self: Rc<Self>, stream: Stream, peer: Option<SocketAddr>) -> Connected {
+        Connected::new(self, stream, peer)
     }
 
     fn limits(&self) -> &Limits {

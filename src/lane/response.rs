@@ -12,6 +12,7 @@ use actix_web::body::MessageBody;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap};
 use bytes::{BufMut, BytesMut};
+use platform_actors::session::{PollHere, SessionHere};
 use tokio::io::AsyncWrite;
 
 use super::request::Request;
@@ -97,12 +98,18 @@ pub(super) enum LaneResponse {
     Later(Head, HeldPoll),
 }
 
-/// Holds the poll of a known client, with the same result as [`respond`].
-pub(super) fn hold_at_once(known: Option<&Result<Caller>>, request: &Request) -> Option<LaneResponse> {
+/// Holds the poll of a known client, with the same result as [`respond`]. `here` makes the handle by which a session of
+/// this thread calls the connection, and `last` is the session of its last poll.
+pub(super) fn hold_at_once(
+    known: Option<&Result<Caller>>,
+    request: &Request,
+    here: impl FnOnce() -> PollHere,
+    last: &mut Option<SessionHere>,
+) -> Option<LaneResponse> {
     let begun = Instant::now();
     let caller = known?.as_ref().ok().filter(|_| !request.has(&header::ORIGIN))?;
     let path = &request.lane.paths[request.outline.path];
-    let answered = long_polling::hold_at_once(caller, request, request.body())?;
+    let answered = long_polling::hold_at_once(caller, request, request.body(), here(), last)?;
     path.durations.record(StatusCode::OK, begun.elapsed());
     Some(LaneResponse::of(answered, request, None))
 }
@@ -228,6 +235,18 @@ impl Outgoing {
         Pin::new(stream).poll_flush(cx)
     }
 
+    /// Writes what the operating system accepts at once, outside of the connection's task, and returns whether that was
+    /// everything. The task finds the error of a write that failed when it continues. An encrypted stream and bytes
+    /// that do not fit into the buffer are left to the task.
+    pub(super) fn write_at_once(&mut self, stream: &Stream, buffer: &mut [u8]) -> bool {
+        if self.len() > buffer.len() {
+            return false;
+        }
+        let length = copy(self.unwritten(), buffer);
+        self.written += stream.try_write(&buffer[..length]).unwrap_or(0);
+        self.written == self.len()
+    }
+
     /// Writes once, as much as there is space for. Bytes that fit into the buffer are copied into it, because for small
     /// parts that is cheaper than a vectored write.
     ///
@@ -239,21 +258,9 @@ impl Outgoing {
         stream: &mut Stream,
         buffer: &mut [u8],
     ) -> Poll<io::Result<()>> {
-        let parts = std::iter::once(IoSlice::new(&self.head)).chain(self.text.slices());
-        let parts = parts.chain(std::iter::once(IoSlice::new(self.end)));
-        let mut written = self.written;
-        let unwritten = parts.filter_map(|mut part| {
-            let of_part = written.min(part.len());
-            written -= of_part;
-            part.advance(of_part);
-            (!part.is_empty()).then_some(part)
-        });
+        let unwritten = self.unwritten();
         let taken = if self.len() - self.written <= buffer.len() {
-            let mut length = 0;
-            for part in unwritten {
-                buffer[length..length + part.len()].copy_from_slice(&part);
-                length += part.len();
-            }
+            let length = copy(unwritten, buffer);
             ready!(Pin::new(stream).poll_write(cx, &buffer[..length]))?
         } else {
             let (mut slices, mut count) = ([IoSlice::new(b""); SLICES], 0);
@@ -272,7 +279,30 @@ impl Outgoing {
         }
     }
 
+    /// Returns the bytes that are not written yet.
+    fn unwritten(&self) -> impl Iterator<Item = IoSlice<'_>> {
+        let parts = std::iter::once(IoSlice::new(&self.head)).chain(self.text.slices());
+        let parts = parts.chain(std::iter::once(IoSlice::new(self.end)));
+        let mut written = self.written;
+        parts.filter_map(move |mut part| {
+            let of_part = written.min(part.len());
+            written -= of_part;
+            part.advance(of_part);
+            (!part.is_empty()).then_some(part)
+        })
+    }
+
     fn len(&self) -> usize {
         self.head.len() + self.text.len() + self.end.len()
     }
+}
+
+/// Copies the parts into the buffer, which must be large enough, and returns their total length.
+fn copy<'a>(parts: impl Iterator<Item = IoSlice<'a>>, buffer: &mut [u8]) -> usize {
+    let mut length = 0;
+    for part in parts {
+        buffer[length..length + part.len()].copy_from_slice(&part);
+        length += part.len();
+    }
+    length
 }

@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use actix::Addr;
-use platform_actors::session::{ClientId, Connect, FirstConnect, ResponseContent, SessionActor};
+use platform_actors::session::{
+    ClientId, Connect, FirstConnect, PollHere, ResponseContent, SessionActor, SessionHere,
+};
 use platform_model::bayeux::{Batch, RequestMessage};
 use tokio::sync::oneshot;
 
@@ -20,13 +22,44 @@ pub(crate) struct Connecting<'e> {
 
 impl Connecting<'_> {
     /// Parks a connect that is the only message of a long-polling request, which is the most frequent request of a
-    /// fleet. Returns `None` for every other text.
-    pub(crate) fn park_alone(&self, text: &[u8]) -> Option<Held> {
+    /// fleet. A session that runs on this thread is called with it and calls the connection back, unless it has other
+    /// things to do first. Returns `None` for every other text.
+    /// `last` is the session of the last connect of this connection, which is usually the session of the next one.
+    pub(crate) fn park_alone(
+        &self,
+        text: &[u8],
+        here: PollHere,
+        last: &mut Option<SessionHere>,
+    ) -> Option<Held> {
         let messages = Batch::parse(text).ok()?.0;
         let [message] = &messages[..] else { return None };
         let is_meant =
             matches!(self.transport, Transport::LongPolling) && message.channel().as_deref() == Some(CONNECT);
-        is_meant.then(|| Some(self.park(message, self.find_session(message)?, true)))?
+        if !is_meant {
+            return None;
+        }
+        if let Some((session, client)) = self.find_session_here(message, last)
+            && session.connect(self.connect(message, true, here))
+        {
+            *last = Some(session.clone());
+            return Some(Held::here(session, client, message.id().map(ToOwned::to_owned)));
+        }
+        Some(self.park(message, self.find_session(message)?, true))
+    }
+
+    /// Looks up the session that a message names, if it runs on this thread.
+    fn find_session_here(
+        &self,
+        message: &RequestMessage<'_>,
+        last: &mut Option<SessionHere>,
+    ) -> Option<(SessionHere, ClientId)> {
+        let client = ClientId::parse(&message.client_id()?)?;
+        let tenant = self.realtime.platform.tenant(&self.caller.tenant);
+        let session = match last.take().filter(|last| last.is(client, &tenant)) {
+            Some(session) => session,
+            None => tenant.session_here(client)?,
+        };
+        Some((session, client))
     }
 
     /// Looks up the session that a message names. The session may belong to another user; the session checks its owner
@@ -46,6 +79,12 @@ impl Connecting<'_> {
         (session, client): (Addr<SessionActor>, ClientId),
         waits: bool,
     ) -> Held {
+        let (reply_to, answer) = oneshot::channel();
+        session.do_send(self.connect(message, waits, reply_to));
+        Held::new(answer, session, client, message.id().map(ToOwned::to_owned))
+    }
+
+    fn connect<R>(&self, message: &RequestMessage<'_>, waits: bool, reply_to: R) -> Connect<R> {
         let wishes = message.advice();
         let asked = wishes.and_then(|wishes| wishes.timeout);
         let default = self.default_hold();
@@ -66,8 +105,7 @@ impl Connecting<'_> {
         } else {
             FirstConnect::Held
         };
-        let (reply_to, answer) = oneshot::channel();
-        session.do_send(Connect {
+        Connect {
             user: self.caller.user.clone(),
             expires: self.caller.expires(),
             hold,
@@ -77,8 +115,7 @@ impl Connecting<'_> {
             carries,
             first,
             reply_to,
-        });
-        Held::new(answer, session, client, message.id().map(ToOwned::to_owned))
+        }
     }
 
     /// Returns the hold time of a connect whose client requests no other, which is the timeout that the advice

@@ -4,13 +4,15 @@ use std::future::{Future, poll_fn};
 use std::io::IoSlice;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use actix::Addr;
+use actix::dev::ToEnvelope;
 use platform_actors::hub::Notification;
 use platform_actors::session::{
-    Abandoned, ClientId, ConnectResponse, LARGE, ResumeConnect, SessionActor, Writing, Written,
+    Abandoned, ClientId, ConnectResponse, LARGE, ResumeConnect, SessionActor, SessionContext, SessionHere,
+    Writing, Written,
 };
 use platform_model::bayeux::Reply;
 use platform_model::bayeux::reply::Acknowledgement;
@@ -22,11 +24,19 @@ use super::CONNECT;
 /// A connect that waits for notifications. Dropping it before its response notifies the session that the client went
 /// away and returns to the session the notifications that were received but not written.
 pub struct Held {
-    answer: oneshot::Receiver<ConnectResponse>,
-    session: Addr<SessionActor>,
+    session: Session,
     client: ClientId,
     id: Option<Box<RawValue>>,
     stage: Stage,
+}
+
+/// The session of a held connect, and the way in which its response arrives.
+enum Session {
+    /// The session may run on another thread.
+    Anywhere { address: Addr<SessionActor>, answer: oneshot::Receiver<ConnectResponse> },
+    /// The session runs on the thread of the connection, which it calls with the response. The response is stored here
+    /// until it is written.
+    Here { session: SessionHere, answer: Option<Box<ConnectResponse>> },
 }
 
 /// The stages of a held connect.
@@ -45,7 +55,43 @@ impl Held {
         client: ClientId,
         id: Option<Box<RawValue>>,
     ) -> Self {
-        Self { answer, session, client, id, stage: Stage::Waiting }
+        let session = Session::Anywhere { address: session, answer };
+        Self { session, client, id, stage: Stage::Waiting }
+    }
+
+    /// Holds a connect whose session calls its connection, which then calls [`put`](Self::put).
+    pub(super) fn here(session: SessionHere, client: ClientId, id: Option<Box<RawValue>>) -> Self {
+        Self { session: Session::Here { session, answer: None }, client, id, stage: Stage::Waiting }
+    }
+
+    /// Stores the response of a session that runs on the thread of the connection. It is the next one that is polled.
+    pub fn put(&mut self, response: Box<ConnectResponse>) {
+        if let Session::Here { answer, .. } = &mut self.session {
+            *answer = Some(response);
+        }
+    }
+
+    /// Returns whether the connect waits for a session that runs on the thread of the connection.
+    pub fn waits_here(&self) -> bool {
+        matches!(self.session, Session::Here { answer: None, .. }) && self.stage == Stage::Waiting
+    }
+
+    /// Returns the text of a response that is written at once.
+    pub fn text_at_once(&mut self, response: ConnectResponse) -> Text {
+        self.stage = Stage::Answered;
+        self.text(response)
+    }
+
+    fn send<M>(&self, message: M)
+    where
+        M: actix::Message<Result = ()> + Send + 'static,
+        SessionActor: actix::Handler<M, Result = ()>,
+        SessionContext: ToEnvelope<SessionActor, M>,
+    {
+        match &self.session {
+            Session::Anywhere { address, .. } => address.do_send(message),
+            Session::Here { session, .. } => session.call(message),
+        }
     }
 
     /// Waits for the session's reply. A session that ended meanwhile counts as an unknown client.
@@ -55,17 +101,28 @@ impl Held {
 
     /// Polls for the session's reply, for transports that are polled themselves.
     pub fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<ConnectResponse> {
-        Pin::new(&mut self.answer).poll(cx).map(|answer| {
-            self.stage = Stage::Answered;
-            answer.unwrap_or_else(|_| ConnectResponse::unknown_client())
-        })
+        let response = match &mut self.session {
+            Session::Anywhere { answer, .. } => {
+                ready!(Pin::new(answer).poll(cx)).unwrap_or_else(|_| ConnectResponse::unknown_client())
+            }
+            Session::Here { answer, .. } => match answer.take() {
+                Some(response) => *response,
+                None => return Poll::Pending,
+            },
+        };
+        self.stage = Stage::Answered;
+        Poll::Ready(response)
     }
 
     /// Waits for another reply, after one that contained nothing for the client (S-53).
     pub fn go_on(&mut self, connect: u64, hold: Duration, advised: Duration) {
         let (reply_to, answer) = oneshot::channel();
-        (self.answer, self.stage) = (answer, Stage::Waiting);
-        self.session.do_send(ResumeConnect { connect, hold, advised, reply_to });
+        let address = match &self.session {
+            Session::Anywhere { address, .. } => address.clone(),
+            Session::Here { session, .. } => session.address(),
+        };
+        address.do_send(ResumeConnect { connect, hold, advised, reply_to });
+        (self.session, self.stage) = (Session::Anywhere { address, answer }, Stage::Waiting);
     }
 
     /// Notifies the session that writing the response takes a while. The session does not end before this connect is
@@ -73,14 +130,14 @@ impl Held {
     pub fn writing_takes_a_while(&mut self) {
         if self.stage == Stage::Answered {
             self.stage = Stage::Writing;
-            self.session.do_send(Writing);
+            self.send(Writing);
         }
     }
 
     /// Returns to the session a reply that could not be written. Its notifications stay in the queue for the next
     /// connect (B-22).
     pub fn give_back(&self, answer: ConnectResponse) {
-        self.session.do_send(Abandoned { unwritten: Some(answer.delivery) });
+        self.send(Abandoned { unwritten: Some(answer.delivery) });
     }
 
     /// Returns the whole response to a connect: the notifications first, the reply to the connect last (B-07).
@@ -169,11 +226,16 @@ impl Drop for Held {
     fn drop(&mut self) {
         match self.stage {
             Stage::Answered => {}
-            Stage::Writing => self.session.do_send(Written),
+            Stage::Writing => self.send(Written),
             Stage::Waiting => {
-                self.answer.close();
-                let unwritten = self.answer.try_recv().ok().map(|answer| answer.delivery);
-                self.session.do_send(Abandoned { unwritten });
+                let unwritten = match &mut self.session {
+                    Session::Anywhere { answer, .. } => {
+                        answer.close();
+                        answer.try_recv().ok().map(|answer| answer.delivery)
+                    }
+                    Session::Here { answer, .. } => answer.take().map(|answer| answer.delivery),
+                };
+                self.send(Abandoned { unwritten });
             }
         }
     }

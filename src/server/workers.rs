@@ -25,7 +25,7 @@ use actix_web::{App, web};
 
 use super::components::Components;
 use crate::connection::{
-    Clock, Connection, KEEP_ALIVE, OverHttp, REQUEST_HEAD, Serving, Stream, WriteTimeout, upgraded,
+    Clock, Connection, KEEP_ALIVE, OverHttp, REQUEST_HEAD, Serving, Stream, ToHttp, WriteTimeout, upgraded,
 };
 use crate::csv::rest_caller::RestRoutes;
 use crate::lane::Lane;
@@ -102,14 +102,8 @@ pub(super) fn listen(
                     }
                     Transport::Common => None,
                 };
-                Ok::<_, ()>(Entrance {
-                    stop,
-                    slowest,
-                    clock,
-                    tls,
-                    lane,
-                    http: Rc::new(boxed::service(http.await?)),
-                })
+                let to_http = to_http(Rc::new(boxed::service(http.await?)), stop, clock, slowest);
+                Ok::<_, ()>(Entrance { tls, lane, to_http })
             }
         })
     })
@@ -140,13 +134,9 @@ type Http = BoxService<(Connection, actix_http::Protocol, Option<SocketAddr>), (
 
 /// The service that accepts the connections of a worker.
 struct Entrance {
-    stop: Arc<Stop>,
-    /// The time after which a client that reads nothing counts as gone.
-    slowest: Duration,
-    clock: Rc<Clock>,
     tls: Option<(Arc<Tls>, GracefulShutdownSignal)>,
     lane: Option<Rc<Lane>>,
-    http: Rc<Http>,
+    to_http: ToHttp,
 }
 
 impl Service<TcpStream> for Entrance {
@@ -158,22 +148,28 @@ impl Service<TcpStream> for Entrance {
 
     /// The future runs as a task of its own, so a slow TLS handshake delays no other connection.
     fn call(&self, stream: TcpStream) -> Self::Future {
-        let (tls, lane, http) = (self.tls.clone(), self.lane.clone(), self.http.clone());
-        let stop = self.stop.clone();
-        let taking = WriteTimeout::new(self.clock.clone(), self.slowest);
-        Serving::Entering(Box::pin(async move {
-            let peer = stream.peer_addr().ok();
-            let mut stream = Stream::open(stream, tls).await?;
-            let mut unread = Vec::new();
-            if let Some(lane) = lane {
-                match lane.serve(stream, peer).await? {
-                    Some(left) => (stream, unread) = left,
-                    None => return Ok(None),
-                }
+        let peer = stream.peer_addr().ok();
+        let (tls, lane, to_http) = (self.tls.clone(), self.lane.clone(), self.to_http.clone());
+        let serve = move |stream| match lane {
+            Some(lane) => Serving::Lane(lane.serve(stream, peer), to_http),
+            None => Serving::Http(to_http(stream, Vec::new(), peer)),
+        };
+        match tls {
+            None => serve(Stream::plain(stream)),
+            Some(tls) => {
+                Serving::Entering(Box::pin(async move { Ok(serve(Stream::encrypt(stream, tls).await?)) }))
             }
-            let connection = Connection::new(stream, &unread, stop, taking);
-            let handle = connection.handle().clone();
-            Ok(Some(OverHttp { handle, served: http.call((connection, actix_http::Protocol::Http1, peer)) }))
-        }))
+        }
     }
+}
+
+/// Returns the function that passes the connections of a worker to actix-http. `slowest` is the time after which a
+/// client that reads nothing counts as gone.
+fn to_http(http: Rc<Http>, stop: Arc<Stop>, clock: Rc<Clock>, slowest: Duration) -> ToHttp {
+    Rc::new(move |stream, unread, peer| {
+        let taking = WriteTimeout::new(clock.clone(), slowest);
+        let connection = Connection::new(stream, &unread, stop.clone(), taking);
+        let handle = connection.handle().clone();
+        OverHttp { handle, served: http.call((connection, actix_http::Protocol::Http1, peer)) }
+    })
 }

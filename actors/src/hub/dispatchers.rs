@@ -1,6 +1,7 @@
 //! Delivery to session dispatchers: one message to each thread that has sessions for a notification, however many.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use actix::prelude::*;
@@ -12,7 +13,7 @@ use crate::session::{DeliverNotification, EndSession};
 
 /// The dispatchers of all sessions that ever subscribed; there is one per HTTP thread.
 #[derive(Default)]
-pub(super) struct SessionDispatchers(HashMap<u32, Addr<SessionDispatcher>, ServerKeyHasher>);
+pub(super) struct SessionDispatchers(HashMap<NonZeroU32, Addr<SessionDispatcher>, ServerKeyHasher>);
 
 impl SessionDispatchers {
     /// Remembers the dispatcher of a session that subscribes.
@@ -22,9 +23,9 @@ impl SessionDispatchers {
 
     /// Sends each session its notification, in the order of the calls.
     pub(super) fn deliver(&self, recipients: impl Iterator<Item = (SessionSlot, Arc<Notification>)>) {
-        let mut batches: Vec<(u32, DispatchToSessions<DeliverNotification>)> = Vec::new();
+        let mut batches: Vec<(NonZeroU32, DispatchToSessions<DeliverNotification>)> = Vec::new();
         for (slot, notification) in recipients {
-            let same = |(dispatcher, batch): &&mut (u32, DispatchToSessions<DeliverNotification>)| {
+            let same = |(dispatcher, batch): &&mut (NonZeroU32, DispatchToSessions<DeliverNotification>)| {
                 *dispatcher == slot.dispatcher && Arc::ptr_eq(&batch.message.0, &notification)
             };
             match batches.iter_mut().find(same) {

@@ -22,7 +22,7 @@ use crate::background::bulk_alarm_update::delete_alarms;
 use crate::device::{CreateChild, DeviceActor};
 use crate::registry::Registry;
 use crate::session::dispatcher::SessionDispatcher;
-use crate::session::{ClientId, SessionActor, Sessions};
+use crate::session::{ClientId, SessionActor, SessionHere, Sessions};
 use crate::tenant::{NewSession, StartDevice, StartSession, TenantActor, place};
 use crate::writes::{self, NewMeasurements, NewObject, Turn};
 
@@ -218,5 +218,14 @@ impl Tenant {
     /// Returns a session of this tenant.
     pub fn session(&self, client: ClientId) -> Option<Addr<SessionActor>> {
         self.sessions.find(&client)
+    }
+
+    pub(crate) fn sessions(&self) -> &Arc<Sessions> {
+        &self.sessions
+    }
+
+    /// Returns a session of this tenant that runs on the calling thread.
+    pub fn session_here(&self, client: ClientId) -> Option<SessionHere> {
+        self.sessions.find_here(client)
     }
 }

@@ -1,7 +1,7 @@
 //! The held connect of a session, which is called *parked* here (B-10 to B-13, B-22).
 //!
-//! A held connect is a stored sender, not an open handler. When its transport drops the receiver, the batch stays
-//! in the queue for the next connect.
+//! A held connect is a stored sender or a connection of the same thread, not an open handler. When its transport drops
+//! the receiver, or its connection no longer holds the poll, the batch stays in the queue for the next connect.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use platform_model::bayeux::Advice;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{Delivery, SessionActor, SessionContext, SessionTemplates};
+use super::{Delivery, PollHere, SessionActor, SessionContext, SessionTemplates};
 
 /// The response to a connect.
 #[derive(Debug, Default)]
@@ -42,11 +42,11 @@ pub enum ResponseContent {
 
 /// Waits for notifications.
 ///
-/// Sent by the HTTP layer for `/meta/connect`. The session sends one response through `reply_to`. A connect that was
-/// parked before gets an empty response (B-13).
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
-pub struct Connect {
+/// Sent by the HTTP layer for `/meta/connect`, or passed to [`SessionHere::connect`](super::SessionHere::connect) by a
+/// connection of the session's thread. The session sends one response through `reply_to`. A connect that was parked
+/// before gets an empty response (B-13).
+#[derive(Debug)]
+pub struct Connect<R = oneshot::Sender<ConnectResponse>> {
     /// The user who sent the request; a user who does not own the session receives 402 (B-18).
     pub user: Arc<str>,
     /// The time at which the user's token expires; `None` for a password.
@@ -63,8 +63,59 @@ pub struct Connect {
     pub carries: ResponseContent,
     /// Whether the first connect of a session gets its response at once (compatibility switch, B-11).
     pub first: FirstConnect,
-    /// The channel for the response.
-    pub reply_to: oneshot::Sender<ConnectResponse>,
+    /// The channel for the response, or the connection that takes it.
+    pub reply_to: R,
+}
+
+impl Message for Connect {
+    type Result = ();
+}
+
+impl<R> Connect<R> {
+    /// Returns the connect with another destination for its response.
+    pub fn with_reply_to<T>(self, reply_to: impl FnOnce(R) -> T) -> Connect<T> {
+        Connect {
+            user: self.user,
+            expires: self.expires,
+            hold: self.hold,
+            advised: self.advised,
+            interval: self.interval,
+            acknowledged: self.acknowledged,
+            carries: self.carries,
+            first: self.first,
+            reply_to: reply_to(self.reply_to),
+        }
+    }
+}
+
+/// The destination of the response to a connect.
+#[derive(Debug)]
+pub(super) enum ReplyTo {
+    /// A transport that may live on another thread.
+    Channel(oneshot::Sender<ConnectResponse>),
+    /// A connection of this thread.
+    Connection(PollHere),
+}
+
+impl ReplyTo {
+    /// Sends the response.
+    ///
+    /// # Errors
+    /// The response, if the transport no longer waits for it.
+    fn send(self, response: ConnectResponse) -> Result<(), ConnectResponse> {
+        match self {
+            Self::Channel(channel) => channel.send(response),
+            Self::Connection(poll) => poll.connection.respond(poll.number, response),
+        }
+    }
+
+    /// Returns whether the transport no longer waits for the response.
+    fn is_closed(&self) -> bool {
+        match self {
+            Self::Channel(channel) => channel.is_closed(),
+            Self::Connection(poll) => !poll.connection.holds(poll.number),
+        }
+    }
 }
 
 /// How the first connect of a session is handled (B-11, C-20).
@@ -120,7 +171,7 @@ pub struct Written;
 /// A connect that waits for notifications.
 #[derive(Debug)]
 pub(super) struct Parked {
-    reply_to: oneshot::Sender<ConnectResponse>,
+    reply_to: ReplyTo,
     carries: ResponseContent,
     /// The hold time that the response advises for the next connect.
     advised: Option<Duration>,
@@ -136,6 +187,13 @@ impl Handler<Connect> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, connect: Connect, ctx: &mut Self::Context) {
+        self.connect(connect.with_reply_to(ReplyTo::Channel), ctx);
+    }
+}
+
+impl SessionActor {
+    /// Holds the connect, or answers it.
+    pub(super) fn connect(&mut self, connect: Connect<ReplyTo>, ctx: &mut SessionContext) {
         if !self.belongs_to(&connect.user) {
             return drop(connect.reply_to.send(ConnectResponse::unknown_client()));
         }
@@ -174,6 +232,7 @@ impl Handler<ResumeConnect> for SessionActor {
             return drop(reply_to.send(ConnectResponse::default()));
         }
         let (carries, advised) = (ResponseContent::Notifications, Some(advised));
+        let reply_to = ReplyTo::Channel(reply_to);
         self.park(Parked { reply_to, carries, advised }, hold, ctx);
     }
 }
@@ -263,6 +322,7 @@ impl SessionActor {
         let count = delivery.notifications.len() as u64;
         let (templates, connect) = (self.templates.clone(), self.connects);
         let answer = ConnectResponse { delivery, advice: parked.advice(), error: None, templates, connect };
+        self.may_get_back |= count > 0 && matches!(parked.reply_to, ReplyTo::Channel(_));
         match parked.reply_to.send(answer) {
             Ok(()) => crate::metrics::DELIVERED.increment(count),
             Err(unsent) => self.queue.put_back(unsent.delivery),

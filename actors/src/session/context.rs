@@ -5,14 +5,15 @@ use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{self, Poll};
+use std::sync::Arc;
+use std::task::{self, Poll, Waker};
 
 use actix::dev::{ActorFuture, Envelope, Mailbox, ToEnvelope, channel::AddressReceiver};
 use actix::prelude::*;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::SessionActor;
+use super::{ClientId, Connect, PollHere, ReplyTo, SessionActor, Sessions};
 use crate::session::dispatcher::{RemoveSession, ScheduleWake, SessionDispatcher, SessionSlot};
 
 type Work = Pin<Box<dyn ActorFuture<SessionActor, Output = ()>>>;
@@ -42,16 +43,23 @@ struct PendingWork {
 pub(crate) struct RunningSession {
     session: SessionActor,
     context: SessionContext,
+    /// The mailbox; `None` after the session ended.
+    mailbox: Option<Mailbox<SessionActor>>,
+    /// The task of the session, which polls the mailbox; `None` before its first turn.
+    task: Option<Waker>,
 }
 
-/// A running session, shared by its dispatcher and its task on the same thread.
-pub(crate) type SharedSession = Rc<RefCell<RunningSession>>;
+/// A session, and its address for messages that are handled later.
+pub(crate) struct AddressedSession {
+    pub(super) address: Addr<SessionActor>,
+    pub(super) running: RefCell<RunningSession>,
+}
+
+/// A running session, shared by its dispatcher, its task and its held poll on the same thread.
+pub(crate) type SharedSession = Rc<AddressedSession>;
 
 /// The future that handles the mailbox of a session. It completes when the session ends.
-pub(crate) struct SessionTask {
-    running: SharedSession,
-    mailbox: Mailbox<SessionActor>,
-}
+pub(crate) struct SessionTask(SharedSession);
 
 /// Makes the task of a session poll the futures that a handler started when the dispatcher called it.
 #[derive(Debug, Message)]
@@ -157,14 +165,63 @@ impl RunningSession {
             return;
         }
         self.session.handle(message, &mut self.context);
+        self.leave_rest_to_task();
+    }
+
+    /// Handles a connect directly; see [`SessionHere::connect`](super::SessionHere::connect).
+    pub(super) fn connect(&mut self, connect: Connect<PollHere>) -> bool {
+        if self.session.may_get_back && !self.context.waiting() {
+            let Some(task) = self.task.clone() else { return false };
+            self.poll_mailbox(&mut task::Context::from_waker(&task));
+            self.session.may_get_back = false;
+        }
+        if self.context.waiting() {
+            self.leave_rest_to_task();
+            return false;
+        }
+        self.session.connect(connect.with_reply_to(ReplyTo::Connection), &mut self.context);
+        self.leave_rest_to_task();
+        true
+    }
+
+    /// Handles a message directly, unless the session waits for something.
+    ///
+    /// # Errors
+    /// The message, if the session waits.
+    pub(super) fn call<M>(&mut self, message: M) -> Result<(), M>
+    where
+        M: Message<Result = ()>,
+        SessionActor: Handler<M, Result = ()>,
+    {
+        if self.context.awaits() {
+            return Err(message);
+        }
+        self.handle(message);
+        Ok(())
+    }
+
+    /// Returns whether this is the session of a client, in the tenant with these sessions.
+    pub(super) fn is(&self, client: ClientId, sessions: &Arc<Sessions>) -> bool {
+        self.session.client == client && Arc::ptr_eq(&self.session.environment.sessions, sessions)
+    }
+
+    /// Makes the task poll what a direct call left behind: the end of the session, or futures.
+    fn leave_rest_to_task(&self) {
         if self.context.stopping || self.context.pending_work.is_some() {
             self.context.request_poll();
         }
     }
 
+    /// Handles the messages that wait in the mailbox.
+    fn poll_mailbox(&mut self, cx: &mut task::Context<'_>) {
+        if let Some(mailbox) = &mut self.mailbox {
+            mailbox.poll(&mut self.session, &mut self.context, cx);
+        }
+    }
+
     /// Polls the futures that messages wait for. Returns whether messages may be handled.
     fn poll_awaited(&mut self, cx: &mut task::Context<'_>) -> bool {
-        let Self { session, context } = self;
+        let Self { session, context, .. } = self;
         while let Some(mut awaited) = context.pending_work.as_mut().and_then(|works| works.awaited.take()) {
             if awaited.as_mut().poll(session, context, cx).is_pending() {
                 context.pending_work.get_or_insert_default().awaited = Some(awaited);
@@ -175,7 +232,7 @@ impl RunningSession {
     }
 
     fn poll_spawned(&mut self, cx: &mut task::Context<'_>) {
-        let Self { session, context } = self;
+        let Self { session, context, .. } = self;
         let mut pending = Vec::new();
         while let Some(mut work) = context.pending_work.as_mut().and_then(|works| works.spawned.pop()) {
             if work.as_mut().poll(session, context, cx).is_pending() {
@@ -204,26 +261,29 @@ impl SessionTask {
     ) -> Self {
         let mailbox = Mailbox::new(receiver);
         let (address, wakes, stopping, pending_work) = (mailbox.address(), None, false, None);
-        let context = SessionContext { address, dispatcher, slot, wakes, stopping, pending_work };
-        let mut running = RunningSession { session, context };
+        let context =
+            SessionContext { address: address.clone(), dispatcher, slot, wakes, stopping, pending_work };
+        let mut running = RunningSession { session, context, mailbox: Some(mailbox), task: None };
         running.session.started(&mut running.context);
-        Self { running: Rc::new(RefCell::new(running)), mailbox }
+        Self(Rc::new(AddressedSession { address, running: RefCell::new(running) }))
     }
 
     /// Returns the session for its dispatcher.
     pub(crate) fn running(&self) -> SharedSession {
-        self.running.clone()
+        self.0.clone()
     }
 }
 
 impl Future for SessionTask {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<()> {
-        let Self { running, mailbox } = &mut *self;
-        let running = &mut *running.borrow_mut();
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<()> {
+        let running = &mut *self.0.running.borrow_mut();
+        if !running.task.as_ref().is_some_and(|task| task.will_wake(cx.waker())) {
+            running.task = Some(cx.waker().clone());
+        }
         while running.poll_awaited(cx) {
-            mailbox.poll(&mut running.session, &mut running.context, cx);
+            running.poll_mailbox(cx);
             running.poll_spawned(cx);
             if running.context.stopping {
                 return Poll::Ready(());
@@ -239,9 +299,11 @@ impl Future for SessionTask {
 impl Drop for SessionTask {
     /// Notifies the hub, the tenant and the dispatcher however the session ends, even after a panic.
     fn drop(&mut self) {
-        let RunningSession { session, context } = &mut *self.running.borrow_mut();
-        context.stopping = true;
-        session.stopped(context);
-        context.dispatcher.do_send(RemoveSession { slot: context.slot, wakes: context.wakes });
+        let running = &mut *self.0.running.borrow_mut();
+        running.context.stopping = true;
+        running.session.stopped(&mut running.context);
+        let SessionContext { dispatcher, slot, wakes, .. } = &running.context;
+        dispatcher.do_send(RemoveSession { slot: *slot, wakes: *wakes });
+        (running.mailbox, running.task) = (None, None);
     }
 }

@@ -8,7 +8,9 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
+use std::num::NonZeroU32;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use actix::dev::channel::{AddressReceiver, channel};
@@ -16,32 +18,55 @@ use actix::prelude::*;
 use tokio::time::Instant;
 
 use crate::server_key_hasher::ServerKeyHasher;
-use crate::session::{EndSession, SessionActor, SessionTask, SharedSession, WakeSession};
+use crate::session::{
+    ClientId, EndSession, SessionActor, SessionEnvironment, SessionTask, SharedSession, WakeSession,
+};
 use crate::tables::shrink_if_sparse;
+use crate::tenant::NewSession;
 
+/// How many sessions the dispatcher calls before it lets other tasks of its thread run. The clients that received their
+/// notifications ask for the next ones meanwhile, and what the thread needs for their requests is still in the cache of
+/// the processor.
+const AT_ONCE: usize = 128;
 /// How many messages that await a reply a session's mailbox takes; this is the default of actix.
 const MAILBOX: usize = 16;
 
 thread_local! {
-    static HERE: RefCell<Option<Addr<SessionDispatcher>>> = const { RefCell::new(None) };
+    static HERE: RefCell<Option<Here>> = const { RefCell::new(None) };
 }
 
-static NEXT_NUMBER: AtomicU32 = AtomicU32::new(0);
+static NEXT_NUMBER: AtomicU32 = AtomicU32::new(1);
+
+/// The dispatcher of a thread, and its sessions by the number of their slot.
+struct Here {
+    dispatcher: Addr<SessionDispatcher>,
+    number: NonZeroU32,
+    sessions: SessionTable,
+}
+
+type SessionTable = Rc<RefCell<HashMap<u32, SharedSession, ServerKeyHasher>>>;
 
 /// The address of a session for a hub: its dispatcher and its number there. It is smaller than an actix address and is
 /// never given to another session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct SessionSlot {
     /// The number of the dispatcher within this process.
-    pub(crate) dispatcher: u32,
+    pub(crate) dispatcher: NonZeroU32,
     number: u32,
+}
+
+/// What a session is made of on its thread.
+pub(crate) struct NewSessionActor {
+    pub(crate) environment: Arc<SessionEnvironment>,
+    pub(crate) client: ClientId,
+    pub(crate) new: NewSession,
 }
 
 /// Starts a session on the dispatcher's thread. Sent by the tenant.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct AddSession {
-    session: Box<SessionActor>,
+    session: Box<NewSessionActor>,
     receiver: AddressReceiver<SessionActor>,
 }
 
@@ -74,10 +99,9 @@ pub(crate) struct RemoveSession {
 
 /// Owns the sessions of its thread.
 pub(crate) struct SessionDispatcher {
-    number: u32,
+    number: NonZeroU32,
     address: Rc<Addr<Self>>,
-    /// The sessions by the number of their slot.
-    sessions: HashMap<u32, SharedSession, ServerKeyHasher>,
+    sessions: SessionTable,
     next_slot: u32,
     /// The scheduled times, each with the number of a slot.
     wakes: BTreeSet<(Instant, u32)>,
@@ -89,32 +113,48 @@ impl SessionDispatcher {
     /// Returns the dispatcher of the calling thread, which starts with the thread's first session.
     pub(crate) fn here() -> Addr<Self> {
         HERE.with_borrow_mut(|here| match here {
-            Some(dispatcher) if dispatcher.connected() => dispatcher.clone(),
-            _ => here.insert(Self::create(|ctx| Self::new(ctx.address()))).clone(),
+            Some(Here { dispatcher, .. }) if dispatcher.connected() => dispatcher.clone(),
+            _ => {
+                let number = NonZeroU32::new(NEXT_NUMBER.fetch_add(1, Ordering::Relaxed));
+                let (number, sessions) = (number.unwrap_or(NonZeroU32::MAX), SessionTable::default());
+                let of_actor = sessions.clone();
+                let dispatcher = Self::create(|ctx| Self::new(number, ctx.address(), of_actor));
+                here.insert(Here { dispatcher, number, sessions }).dispatcher.clone()
+            }
         })
     }
 
-    fn new(address: Addr<Self>) -> Self {
+    /// Returns the session at this slot if it runs on the calling thread.
+    pub(crate) fn session_here(slot: SessionSlot) -> Option<SharedSession> {
+        HERE.with_borrow(|here| {
+            let here = here.as_ref().filter(|here| here.number == slot.dispatcher)?;
+            here.sessions.borrow().get(&slot.number).cloned()
+        })
+    }
+
+    fn new(number: NonZeroU32, address: Addr<Self>, sessions: SessionTable) -> Self {
         Self {
-            number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
+            number,
             address: Rc::new(address),
-            sessions: HashMap::default(),
+            sessions,
             next_slot: 0,
             wakes: BTreeSet::new(),
             timer: None,
         }
     }
 
-    /// Starts a session at this dispatcher. Messages sent to the returned address wait until the session runs.
-    pub(crate) fn start_session(dispatcher: &Addr<Self>, session: SessionActor) -> Addr<SessionActor> {
+    /// Registers a session with its tenant and starts it at this dispatcher. Messages sent to the returned address wait until the session runs.
+    pub(crate) fn start_session(dispatcher: &Addr<Self>, session: NewSessionActor) -> Addr<SessionActor> {
         let (sender, receiver) = channel(MAILBOX);
+        let address = Addr::new(sender);
+        session.environment.sessions.insert(session.client, address.clone());
         dispatcher.do_send(AddSession { session: Box::new(session), receiver });
-        Addr::new(sender)
+        address
     }
 
     fn next_slot(&mut self) -> SessionSlot {
         // Numbers are reused after four billion sessions.
-        while self.sessions.contains_key(&self.next_slot) {
+        while self.sessions.borrow().contains_key(&self.next_slot) {
             self.next_slot = self.next_slot.wrapping_add(1);
         }
         let slot = SessionSlot { dispatcher: self.number, number: self.next_slot };
@@ -142,8 +182,8 @@ impl SessionDispatcher {
         let now = Instant::now();
         while let Some((_, slot)) = self.wakes.first().copied().filter(|(at, _)| *at <= now) {
             self.wakes.pop_first();
-            if let Some(session) = self.sessions.get(&slot) {
-                session.borrow_mut().handle(WakeSession);
+            if let Some(session) = self.sessions.borrow().get(&slot) {
+                session.running.borrow_mut().handle(WakeSession);
             }
         }
     }
@@ -156,7 +196,8 @@ impl Actor for SessionDispatcher {
 impl Drop for SessionDispatcher {
     /// Ends all sessions, because without a dispatcher they would receive nothing and not notice.
     fn drop(&mut self) {
-        self.sessions.values().for_each(|session| session.borrow_mut().handle(EndSession));
+        let sessions = std::mem::take(&mut *self.sessions.borrow_mut());
+        sessions.values().for_each(|session| session.running.borrow_mut().handle(EndSession));
     }
 }
 
@@ -164,9 +205,11 @@ impl Handler<AddSession> for SessionDispatcher {
     type Result = ();
 
     fn handle(&mut self, AddSession { session, receiver }: AddSession, _: &mut Self::Context) {
-        let slot = self.next_slot();
-        let task = SessionTask::new(*session, receiver, (self.address.clone(), slot));
-        self.sessions.insert(slot.number, task.running());
+        let (slot, NewSessionActor { environment, client, new }) = (self.next_slot(), *session);
+        environment.sessions.update(&client, |entry| entry.slot = Some(slot));
+        let session = SessionActor::new(environment, client, new);
+        let task = SessionTask::new(session, receiver, (self.address.clone(), slot));
+        self.sessions.borrow_mut().insert(slot.number, task.running());
         actix::spawn(task);
     }
 }
@@ -178,10 +221,31 @@ where
 {
     type Result = ();
 
-    fn handle(&mut self, DispatchToSessions { message, to }: DispatchToSessions<M>, _: &mut Self::Context) {
-        for session in to.iter().filter_map(|slot| self.sessions.get(&slot.number)) {
-            session.borrow_mut().handle(message.clone());
+    fn handle(&mut self, DispatchToSessions { message, to }: DispatchToSessions<M>, ctx: &mut Self::Context) {
+        if to.len() <= AT_ONCE {
+            return call_each(&self.sessions, &to, &message);
         }
+        let sessions = self.sessions.clone();
+        let calls = async move {
+            for part in to.chunks(AT_ONCE) {
+                call_each(&sessions, part, &message);
+                tokio::task::yield_now().await;
+            }
+        };
+        // The next message of the hub waits, so the order is kept.
+        ctx.wait(calls.into_actor(self));
+    }
+}
+
+/// Calls the sessions at these slots with a message.
+fn call_each<M>(sessions: &SessionTable, slots: &[SessionSlot], message: &M)
+where
+    M: Message<Result = ()> + Clone,
+    SessionActor: Handler<M, Result = ()>,
+{
+    let sessions = sessions.borrow();
+    for session in slots.iter().filter_map(|slot| sessions.get(&slot.number)) {
+        session.running.borrow_mut().handle(message.clone());
     }
 }
 
@@ -204,7 +268,10 @@ impl Handler<RemoveSession> for SessionDispatcher {
         if let Some(at) = wakes {
             self.wakes.remove(&(at, slot.number));
         }
-        self.sessions.remove(&slot.number);
-        shrink_if_sparse(&mut self.sessions);
+        let mut sessions = self.sessions.borrow_mut();
+        let removed = sessions.remove(&slot.number);
+        shrink_if_sparse(&mut *sessions);
+        drop(sessions);
+        drop(removed);
     }
 }

@@ -18,13 +18,17 @@
 //!    they committed. The hub encodes the notification once and sends each dispatcher one `DispatchToSessions`, which
 //!    lists the slots of the subscribed sessions.
 //! 4. *HTTP thread of the session.* The dispatcher calls the handler of each listed session directly, without a
-//!    mailbox. The session writes a frame to the connection of its WebSocket ([`FrameWriter`]) if the connection lives
-//!    on the same thread and has written everything else. Otherwise it queues the notification, and then completes its
-//!    parked connect through a oneshot channel, or sends a frame to the actor of its WebSocket. The transport writes
-//!    the bytes; it may live on another HTTP thread.
-//! 5. *Any thread.* Everyone else sends messages to the session's address, for example [`Connect`], [`Subscribe`] and
+//!    mailbox. After a group of them it lets other tasks of the thread run; its next message waits until all listed
+//!    sessions were called. The session writes a frame to the connection of its WebSocket ([`FrameWriter`]) if the
+//!    connection lives on the same thread and has written everything else. Otherwise it queues the notification, and then
+//!    completes its parked connect or sends a frame to the actor of its WebSocket. It completes a connect of a connection
+//!    on the same thread by calling the connection ([`PollConnection`]), which writes the response at once if it can, and
+//!    any other connect through a oneshot channel.
+//! 5. *HTTP thread of the session.* A connection of the fast lane calls the session with a connect ([`SessionHere`]), and
+//!    with the notifications of a response that it could not write.
+//! 6. *Any thread.* Everyone else sends messages to the session's address, for example [`Connect`], [`Subscribe`] and
 //!    [`Disconnect`]. The `SessionTask` takes them from the mailbox and handles them one after the other.
-//! 6. *HTTP thread of the session.* The session asks its dispatcher to wake it (`ScheduleWake`); all sessions of a
+//! 7. *HTTP thread of the session.* The session asks its dispatcher to wake it (`ScheduleWake`); all sessions of a
 //!    thread share one timer. A session that ends removes itself from its dispatcher (`RemoveSession`), from the
 //!    hub and from the tenant.
 
@@ -34,7 +38,9 @@ pub(crate) mod dispatcher;
 mod frame_writers;
 mod presence;
 mod queue;
+mod registered;
 mod rights;
+mod same_thread;
 mod socket;
 mod subscriptions;
 mod templates;
@@ -45,7 +51,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::WeakAddr;
 use actix::prelude::*;
 use tokio::time::Instant;
 
@@ -59,17 +64,17 @@ use platform_model::bayeux::{Advice, Pattern, error};
 use platform_model::limits::Limits;
 use platform_model::units::SystemOfUnits;
 pub use queue::Delivery;
+pub use registered::{SessionEntry, Sessions};
 pub(crate) use rights::ListSubscriptions;
 pub use rights::{Rights, Verdict, may_receive};
+pub use same_thread::{PollConnection, PollHere, SessionHere};
 pub use socket::{AttachSocket, Frame, LARGE, SetSocketAside, SocketClosed, SocketMessage};
 pub use subscriptions::{IsOwnedBy, Subscribe, Subscribed, Unsubscribe};
 pub use templates::{SessionTemplates, UseTemplates};
 
 use crate::hub::{Notification, NotificationHub, RemoveSubscriptions};
-use crate::registry::Registry;
-use crate::server_key_hasher::ServerKeyHasher;
 use crate::tenant::{NewSession, SessionEnded, TenantActor};
-use connect::Parked;
+use connect::{Parked, ReplyTo};
 use queue::Queue;
 use socket::{EndNotice, Socket};
 
@@ -151,9 +156,6 @@ pub struct Owner {
     pub expires: Option<std::time::Instant>,
 }
 
-/// The sessions of a tenant by clientId. The registry holds weak addresses; the dispatchers own the sessions.
-pub type Sessions = Registry<ClientId, SessionActor, WeakAddr<SessionActor>, ServerKeyHasher>;
-
 /// The addresses and limits that all sessions of a tenant share.
 #[derive(Debug)]
 pub(crate) struct SessionEnvironment {
@@ -186,6 +188,8 @@ pub struct SessionActor {
     /// Whether a response or frames are being written to a client that reads slowly. The session does not end while
     /// they are.
     is_being_written: bool,
+    /// Whether notifications were sent through a channel, which may still return them in a message.
+    may_get_back: bool,
     /// How long the session lives after a connect.
     interval: Duration,
     /// The time at which the parked connect gets an empty response; without a parked connect, the time at which the
@@ -213,6 +217,7 @@ impl SessionActor {
             templates: None,
             appeared: false,
             is_being_written: false,
+            may_get_back: false,
         }
     }
 
@@ -258,8 +263,10 @@ impl Actor for SessionActor {
 
     fn stopped(&mut self, ctx: &mut Self::Context) {
         let socket = self.take_socket();
-        let dropped = self.queue.len() as u64;
+        // A connection may refer to the session for longer than it lives.
+        let dropped = std::mem::take(&mut self.queue).len() as u64;
         crate::metrics::DROPPED.increment(dropped);
+        crate::metrics::SESSIONS.decrement(1);
         let responded = self.answer_parked(ConnectResponse::unknown_client());
         if let Some(socket) = socket {
             let notice = if responded { EndNotice::InResponse } else { EndNotice::Missing };
@@ -271,12 +278,6 @@ impl Actor for SessionActor {
             self.environment.hub.remove_subscriptions(RemoveSubscriptions { slot: ctx.slot(), patterns });
         }
         self.environment.tenant.do_send(SessionEnded { client: self.client, user: self.user.clone() });
-    }
-}
-
-impl Drop for SessionActor {
-    fn drop(&mut self) {
-        crate::metrics::SESSIONS.decrement(1);
     }
 }
 

@@ -20,6 +20,13 @@ impl Bench {
         self.sessions.find(&client).expect("just begun")
     }
 
+    /// Holds a connect of a further session.
+    fn connect_of(&self, session: &Addr<SessionActor>) -> oneshot::Receiver<ConnectResponse> {
+        let (connect, answer) = new_connect();
+        session.do_send(connect);
+        answer
+    }
+
     fn publish(&self, alarm: i64) {
         let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(alarm)), Links::new("http://h"));
         self.hub.publish(Publish { source: CHANNEL.id, event, links });
@@ -208,5 +215,33 @@ impl Handler<Fail> for SessionDispatcher {
 
     fn handle(&mut self, _: Fail, _: &mut Self::Context) {
         panic!("the test requests this panic");
+    }
+}
+
+#[actix::test]
+async fn broadcast_to_many_sessions_lets_other_tasks_run_and_keeps_the_order() {
+    let bench = start(Limits::default());
+    let mut sessions = Vec::new();
+    for _ in 0..400 {
+        let session = bench.start_session(&SessionDispatcher::here(), None).await;
+        subscribe(&session, vec![Pattern::Exact(CHANNEL)]).await;
+        sessions.push(session);
+    }
+    let mut held: Vec<_> = sessions.iter().map(|session| bench.connect_of(session)).collect();
+    settle().await;
+
+    (1..=2).for_each(|alarm| bench.publish(alarm));
+    let (mut answered, mut steps) = (0, Vec::new());
+    while answered < sessions.len() {
+        tokio::task::yield_now().await;
+        let before = held.len();
+        held.retain_mut(|answer| answer.try_recv().is_err());
+        answered += before - held.len();
+        steps.push(answered);
+    }
+
+    assert!(steps.iter().any(|answered| (1..400).contains(answered)), "{steps:?}");
+    for session in &sessions {
+        assert_eq!(received_alarms(session, 1).await, [2]);
     }
 }

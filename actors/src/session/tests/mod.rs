@@ -13,13 +13,14 @@ use tokio::time::{advance, pause};
 
 use super::*;
 use crate::hub::{Publish, SubscriptionCounts};
-use crate::session::dispatcher::SessionDispatcher;
+use crate::session::dispatcher::{NewSessionActor, SessionDispatcher};
 use crate::tenant::{AcknowledgementExtension, NewSession, TenantActor};
 use sockets::{Connection, SlowSocket};
 
 mod cost;
 mod dispatchers;
 mod module_channels;
+mod same_thread;
 mod sockets;
 
 const USER: &str = "joe";
@@ -88,9 +89,8 @@ fn start_with(limits: Limits, new: NewSession) -> Bench {
     let tenant = environment.tenant.clone();
     let session = SessionDispatcher::start_session(
         &SessionDispatcher::here(),
-        SessionActor::new(environment, client, new),
+        NewSessionActor { environment, client, new },
     );
-    sessions.insert(client, session.clone());
     Bench { hub: of_bench, tenant, session, sessions, client }
 }
 

@@ -1,0 +1,99 @@
+//! A connection of the fast lane as its task and the sessions of its thread see it.
+//!
+//! The task polls the connection when bytes arrive or a deadline passes. Between its turns, the session of a held poll
+//! calls the connection with the response, which is written within that call. The task then takes part in a delivery
+//! only once: when the next request of the client arrives.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use platform_actors::session::{ConnectResponse, PollConnection, PollHere};
+
+use super::Lane;
+use super::connection::{Connection, HandedOver};
+use crate::connection::Stream;
+
+/// Serves a connection as long as its requests are ones that the lane supports. At the first other request, the future
+/// resolves to the connection and the bytes that were read but not processed; it resolves to `None` when the connection
+/// ended normally.
+pub(crate) struct Connected(Rc<Shared>);
+
+/// A connection that its task shares with the session of its poll.
+struct Shared {
+    /// The connection; `None` after its task ended. It is borrowed while its task is polled.
+    connection: RefCell<Option<Connection>>,
+    /// The number of the last poll of the connection. It tells the sessions of earlier polls that they are over.
+    last_poll: Cell<u32>,
+    peer: Option<SocketAddr>,
+    /// The response to a poll whose session responded while it was called with the connect.
+    early: Cell<Option<Box<ConnectResponse>>>,
+}
+
+impl Connected {
+    pub(super) fn new(lane: Rc<Lane>, stream: Stream, peer: Option<SocketAddr>) -> Self {
+        let connection = RefCell::new(Some(Connection::new(lane, stream, peer)));
+        Self(Rc::new(Shared { connection, last_poll: Cell::new(0), peer, early: Cell::new(None) }))
+    }
+
+    /// Returns the address of the peer.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        self.0.peer
+    }
+}
+
+impl Shared {
+    /// Returns the handle by which a session calls the connection with the response to its next poll.
+    fn next_poll(self: &Rc<Self>) -> PollHere {
+        let number = self.last_poll.get().wrapping_add(1);
+        self.last_poll.set(number);
+        PollHere { connection: self.clone(), number }
+    }
+}
+
+impl Future for Connected {
+    type Output = io::Result<HandedOver>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let shared = &self.0;
+        match &mut *shared.connection.borrow_mut() {
+            Some(connection) => connection.poll(cx, || shared.next_poll(), || shared.early.take()),
+            None => Poll::Ready(Ok(None)),
+        }
+    }
+}
+
+impl Drop for Connected {
+    /// Closes the connection even if a session still refers to it. The session is told that its poll is over.
+    fn drop(&mut self) {
+        let connection = self.0.connection.borrow_mut().take();
+        drop(connection);
+    }
+}
+
+impl PollConnection for Shared {
+    fn respond(&self, poll: u32, response: ConnectResponse) -> Result<(), ConnectResponse> {
+        if poll != self.last_poll.get() {
+            return Err(response);
+        }
+        let Ok(mut connection) = self.connection.try_borrow_mut() else {
+            // The task is polled, and called the session with the connect.
+            self.early.set(Some(Box::new(response)));
+            return Ok(());
+        };
+        match connection.as_mut() {
+            Some(connection) => connection.take_response(response),
+            None => Err(response),
+        }
+    }
+
+    fn holds(&self, poll: u32) -> bool {
+        let waits = |connection: &Connection| connection.waits_for_call();
+        poll == self.last_poll.get()
+            && self.connection.try_borrow().is_ok_and(|connection| connection.as_ref().is_some_and(waits))
+    }
+}
