@@ -1,7 +1,6 @@
 //! Tests of when the files are loaded again, and a pair of connected streams for tests of connections.
 
 use std::fs::write;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::{ClientConfig, RootCertStore};
@@ -110,30 +109,6 @@ async fn unusable_files_change_nothing_and_are_loaded_once_each() {
     }
     put(&settings, &cert, &key);
     assert!(renews(&tls).await);
-}
-
-/// Each contents repeat one number, which no other contents have, so a mixture of two shows.
-#[test]
-fn files_that_are_replaced_while_they_are_read_are_not_mixed() {
-    let (_directory, settings, tls) = loaded();
-    let file = settings.cert.clone().expect("a file");
-    let done = Arc::new(AtomicBool::new(false));
-    let until = done.clone();
-    let replacing = std::thread::spawn(move || {
-        for number in (0_u64..).take_while(|_| !until.load(Ordering::Relaxed)) {
-            write(&file, number.to_le_bytes().repeat(75)).expect("room");
-        }
-    });
-
-    let mut read = 0;
-    for contents in (0..50_000).filter_map(|_| tls.files.read().ok()) {
-        let first = &contents.certificate[..contents.certificate.len().min(8)];
-        assert!(contents.certificate.chunks(8).all(|number| first.starts_with(number)));
-        read += 1;
-    }
-    done.store(true, Ordering::Relaxed);
-    replacing.join().expect("no panic");
-    assert!(read > 0);
 }
 
 #[tokio::test]

@@ -158,7 +158,7 @@ async fn every_connection_of_a_server_is_encrypted() {
 
     session.receive(1).await;
     let statement = "SELECT count(*), count(*) FILTER (WHERE ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
-        WHERE application_name = 'platform'";
+        WHERE application_name LIKE 'platform %'";
     let row = &encrypted.by_socket().query(statement, &[]).await[0];
     let (all, with_tls): (i64, i64) = (row.get(0), row.get(1));
     assert!(all == with_tls && all >= 5, "{with_tls} of {all}");

@@ -30,7 +30,7 @@ async fn operation_taken_up_at_both_at_once_changes_once() {
         }
         assert_eq!(servers[0].database().audit_records(id_of(&operation)).await.len(), 1);
     }
-    // The last notification of each of the two servers.
+    // The sessions of both servers receive what either of them writes.
     let last = queue(&callers[0], &agent).await;
     change(&callers[0], &last, json!({"plat_Last": 0})).await;
     change(&callers[1], &last, json!({"plat_Last": 1})).await;
@@ -46,7 +46,7 @@ async fn operation_taken_up_at_both_at_once_changes_once() {
             }
         }
     }
-    assert_eq!(changes, 5, "each change is told by the server that made it");
+    assert_eq!(changes, 10, "each of the five changes is notified once at each server");
 }
 
 #[tokio::test]
