@@ -134,6 +134,25 @@ fn an_application_is_routed_to_an_address_or_to_none() {
 }
 
 #[test]
+fn servers_are_listed_drained_and_evicted() {
+    let task = |line: &str| match parsed(line, &[]) {
+        Ok(Command::Servers { settings, task }) => (settings.store.data_dir.display().to_string(), task),
+        other => panic!("{line}: {other:?}"),
+    };
+    let choice = |output| ServerChoice { server: "web2".into(), output };
+    let list = ServerTask::List(ServerList { output: Output::Json });
+    assert_eq!(task("platform server list --output json --data-dir /d"), ("/d".into(), list));
+    let drain = "platform server drain web2 --output json";
+    assert_eq!(task(drain).1, ServerTask::Drain(choice(Output::Json)));
+    assert_eq!(task("platform server undrain web2").1, ServerTask::Undrain(choice(Output::Table)));
+    let evict = ServerTask::Evict(ServerEvict { choice: choice(Output::Table), force: true });
+    assert_eq!(task("platform server evict web2 --force").1, evict);
+    for line in ["platform server", "platform server drain", "platform server list --output yaml"] {
+        assert!(parsed(line, &[]).is_err(), "{line}");
+    }
+}
+
+#[test]
 fn unknown_and_malformed_settings_are_refused_by_name() {
     for (line, variables, named) in [
         ("platform --lisen x", &[][..], "--listen"),

@@ -135,7 +135,7 @@ pub struct Settings {
     pub actor_threads: usize,
 
     /// Database connections for reads
-    #[arg(long, env = "PLATFORM_READ_CONNECTIONS", value_name = "CONNECTIONS", default_value = "16",
+    #[arg(long, env = "PLATFORM_READ_CONNECTIONS", value_name = "CONNECTIONS", default_value = "8",
           value_parser = count(1..=1000))]
     pub read_connections: usize,
 

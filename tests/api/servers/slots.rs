@@ -125,3 +125,23 @@ async fn server_that_holds_no_slot_rejects_what_needs_an_id_and_serves_the_rest(
     .await;
     assert_eq!(slot_of_new_object(&admin).await, 77);
 }
+
+#[tokio::test]
+async fn three_servers_with_the_defaults_and_four_cores_fit_the_default_of_postgresql() {
+    let defaults = platform::config::Settings::default();
+    let server = TestServer::start_with(|settings| {
+        settings.actor_threads = 4;
+        settings.read_connections = defaults.read_connections;
+        settings.job_connections = defaults.job_connections;
+    })
+    .await;
+
+    // It is complete with the first renewal.
+    eventually("the number of connections", async || {
+        let statement = "SELECT connections FROM servers WHERE leased_until > now()";
+        let connections: i32 = server.database().query(statement, &[]).await[0].get(0);
+        // What the guide says: 28, and one for each actor thread. 3 of 100 are for administrators.
+        (connections == 28 + 4 && 3 * connections <= 100 - 3).then_some(())
+    })
+    .await;
+}

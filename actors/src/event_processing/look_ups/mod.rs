@@ -30,7 +30,7 @@ use tokio::time::timeout;
 use super::writes::cells::id_of;
 
 /// The maximum number of concurrent look-ups of all modules of a process. Each uses a connection.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 4;
 /// The deadline of a look-up, including the time it waits for a connection.
 const LONGEST: Duration = Duration::from_secs(5);
 /// Modules also see the parents of an object.

@@ -25,9 +25,9 @@ pub(crate) const CONNECT: Duration = Duration::from_secs(5);
 /// After how long PostgreSQL counts as gone if its machine acknowledges nothing, unless the connection string says
 /// otherwise. A machine that loses its power sends no farewell.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
-/// The connections of a server that are in no pool: the one that listens, the one by which modules are held, the one
-/// that watches silent devices, and the one for checkpoints while the disk is nearly full.
-const UNPOOLED: usize = 4;
+/// The connections of a server that are in no pool: the one that listens, the one by which modules are held, and the one
+/// that watches silent devices. A private PostgreSQL, which serves one server alone, may get one more for checkpoints.
+const UNPOOLED: usize = 3;
 /// The port of PostgreSQL if its address names none.
 const POSTGRES_PORT: u16 = 5432;
 
@@ -146,8 +146,10 @@ impl Connector {
             Mode::Prefer => (SslMode::Prefer, Some(SslMode::Disable)),
             Mode::Require | Mode::VerifyCa | Mode::VerifyFull => (SslMode::Require, None),
         };
-        let connect = |mode| {
-            Box::pin(async move { host.clone().ssl_mode(mode).connect(self.shared.tls.clone()).await })
+        let connect = async |mode| {
+            let mut host = host.clone();
+            host.ssl_mode(mode);
+            Box::pin(host.connect(self.shared.tls.clone())).await
         };
         match (connect(first).await, second) {
             (Err(error), Some(second)) if is_about_tls(&error) => connect(second).await,
