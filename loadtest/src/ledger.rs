@@ -186,6 +186,12 @@ impl Ledger {
         self.delivered += 1;
     }
 
+    /// Returns whether a receiver of all devices has received a row.
+    pub(crate) fn has_received(&self, receiver: ReceiverId, device: u32, sequence: u32) -> bool {
+        let Receiver { next, gaps, .. } = &self.receivers[receiver];
+        next.get(device as usize).is_some_and(|next| sequence < *next) && !gaps.contains(&(device, sequence))
+    }
+
     /// Returns the deliveries outstanding for acknowledged alarms; negative while deliveries run ahead of the
     /// responses.
     pub(crate) fn outstanding(&self) -> i64 {

@@ -4,8 +4,8 @@
 //!
 //! Reading order: [`cli`] (the command line), [`scenario`] (the subcommands), [`body`] and [`poster`] (what
 //! is posted, and how), [`csv`] (the compact protocol), [`audience`] (the clients that hold polls),
-//! [`agents`] (those that execute operations), [`run`], [`ledger`] and [`operation_ledger`] (what is
-//! counted), [`read_back`] (what is read back), [`report`] (what is printed).
+//! [`agents`] (those that execute operations), [`run`], [`ledger`], [`session_ledger`] and
+//! [`operation_ledger`] (what is counted), [`read_back`] (what is read back), [`report`] (what is printed).
 //!
 //! It shares a machine with the server it measures, so a held poll costs one task, one socket and no buffer.
 
@@ -41,6 +41,7 @@ mod scenario;
 mod schedule;
 mod server_child;
 mod server_process;
+mod session_ledger;
 mod target;
 mod vigil;
 mod websocket;

@@ -136,6 +136,11 @@ impl Run {
         }
     }
 
+    /// Returns whether a receiver of all devices has received a row.
+    pub(crate) fn has_received(&self, receiver: ReceiverId, device: u32, sequence: u32) -> bool {
+        self.observed().ledger.has_received(receiver, device, sequence)
+    }
+
     /// Records every notification of this run in a batch; returns how many there were.
     pub(crate) fn deliver(&self, receiver: ReceiverId, batch: &[u8]) -> usize {
         let mut count = 0;

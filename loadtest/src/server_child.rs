@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
 use crate::error::Error;
+use crate::server_process::Process;
 use crate::target::Target;
 
 /// The longest time until a server is ready: PostgreSQL recovers from its log first.
@@ -38,6 +39,19 @@ impl ServerChild {
     /// # Errors
     /// The address is in use already, the command ends, or the server is not ready within two minutes.
     pub(crate) async fn start(target: &Target, command: &str, log: &Path) -> Result<Self, Error> {
+        Self::start_with(target, command, log, &[]).await
+    }
+
+    /// Starts a server as [`Self::start`] does, with these environment variables.
+    ///
+    /// # Errors
+    /// Fails like [`Self::start`].
+    pub(crate) async fn start_with(
+        target: &Target,
+        command: &str,
+        log: &Path,
+        variables: &[(&str, String)],
+    ) -> Result<Self, Error> {
         if target.connect().await.is_ok() {
             return Err(Error::Refused(format!("{} is taken: nothing was started", target.authority())));
         }
@@ -46,6 +60,7 @@ impl ServerChild {
         // The shell replaces itself by the server, so that the child is the server itself.
         let child = Command::new("sh")
             .args(["-c", &format!("exec {command}")])
+            .envs(variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(output)
             .stderr(errors)
@@ -80,6 +95,27 @@ impl ServerChild {
     /// It does not exist any more.
     pub(crate) async fn kill(mut self) -> Result<(), Error> {
         Ok(self.child.kill().await?)
+    }
+
+    /// Pauses the server, with SIGSTOP.
+    ///
+    /// # Errors
+    /// It does not exist any more.
+    pub(crate) fn pause(&self) -> Result<(), Error> {
+        self.signal(Signal::STOP)
+    }
+
+    /// Lets a paused server continue, with SIGCONT.
+    ///
+    /// # Errors
+    /// It does not exist any more.
+    pub(crate) fn resume(&self) -> Result<(), Error> {
+        self.signal(Signal::CONT)
+    }
+
+    /// Returns the CPU seconds that it has used, unless it has ended.
+    pub(crate) fn cpu_seconds(&self) -> Option<f64> {
+        Process::with_pid(self.child.id()?).cpu_seconds()
     }
 
     /// Returns the server, unless it has ended by itself.
@@ -120,6 +156,11 @@ impl ServerChild {
         }
         let pid = Pid::from_raw(postmaster).ok_or_else(|| refused("postmaster.pid holds no process id"))?;
         Ok(kill_process(pid, Signal::QUIT).map_err(std::io::Error::from)?)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<(), Error> {
+        let pid = self.pid().ok_or_else(|| Error::Refused("the server has ended".to_owned()))?;
+        Ok(kill_process(pid, signal).map_err(std::io::Error::from)?)
     }
 
     fn pid(&self) -> Option<Pid> {

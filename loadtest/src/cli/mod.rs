@@ -1,5 +1,6 @@
 //! The command line.
 
+mod cluster;
 mod credentials;
 mod csv;
 mod device_control;
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
+pub(crate) use self::cluster::{Cluster, Disturbance};
 pub(crate) use self::credentials::Credentials;
 pub(crate) use self::csv::{Csv, CsvRows, RowLimits, SentBy};
 pub(crate) use self::device_control::{Agents, Bulk, Reconnect, Registration};
@@ -121,6 +123,8 @@ pub(crate) enum Scenario {
     Series(Series),
     /// Starts the server, kills it at random moments under writes, and compares its data with its responses
     Durability(Durability),
+    /// Starts several servers on one database, and disturbs them: every session hears everything once, or is ended
+    Cluster(Cluster),
     /// Many devices send messages, some stop: exactly those must be reported, once and in time
     Availability(Availability),
     /// Fills a database with many alarms, events and measurements, by SQL

@@ -17,6 +17,7 @@ pub(crate) use self::ways::{Ratio, Way};
 use crate::audience::ClientFailures;
 use crate::error::Error;
 use crate::ledger::Audit;
+use crate::session_ledger::SessionAudit;
 
 /// Everything a scenario measured; parts it does not measure are absent.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -55,6 +56,9 @@ pub(crate) struct Report {
     /// The verdict on the deliveries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ledger: Option<Audit>,
+    /// The verdict on the sessions at several servers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sessions: Option<SessionAudit>,
     /// The posts at rising rates, step by step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) steps: Vec<Step>,
@@ -118,6 +122,7 @@ impl Report {
         rows.extend(self.memory.iter().flat_map(Memory::rows));
         rows.extend(self.cpu.iter().flat_map(Cpu::rows));
         rows.extend(self.clients.iter().map(|clients| ("clients", clients.row())));
+        rows.extend(self.sessions.iter().flat_map(SessionAudit::rows));
         rows.extend(self.ledger.iter().map(|ledger| ("ledger", ledger.row())));
         rows.extend(self.ledger.iter().flat_map(|ledger| &ledger.examples).map(|fault| ("", fault.clone())));
         if self.devices_left > 0 {

@@ -5,6 +5,7 @@ mod alarms;
 mod availability;
 mod bulk;
 mod closed_loop;
+mod cluster;
 mod credentials;
 mod csv;
 mod csv_rows;
@@ -67,6 +68,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::SeriesFill(settings) => Box::pin(series_fill::run(&bench, settings)).await,
         cli::Scenario::Series(settings) => Box::pin(series::run(&bench, settings)).await,
         cli::Scenario::Durability(settings) => Box::pin(durability::run(&bench, settings)).await,
+        cli::Scenario::Cluster(settings) => Box::pin(cluster::run(&bench, settings)).await,
         cli::Scenario::Availability(settings) => Box::pin(availability::run(&bench, settings)).await,
         cli::Scenario::DataFill(settings) => Box::pin(data_fill::run(&bench, settings)).await,
         cli::Scenario::Data(settings) => Box::pin(data::run(&bench, settings)).await,

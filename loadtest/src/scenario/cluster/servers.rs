@@ -1,0 +1,167 @@
+//! The servers of a cluster: started on one database, killed and restarted, paused.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio_postgres::{Client, NoTls};
+
+use crate::cli::{Cluster, Common};
+use crate::error::Error;
+use crate::server_child::ServerChild;
+use crate::target::{Reach, Target};
+
+/// The connections for reads of each server: PostgreSQL accepts a hundred in all by default.
+const READ_CONNECTIONS: &str = "8";
+/// What the listening connection of a server asks all the time.
+const LISTENING: &str = "%SELECT EXISTS (SELECT FROM publication_servers%";
+const CUT: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                   WHERE datname = current_database() AND query LIKE $1 AND pid <> pg_backend_pid()";
+
+/// The servers, by number.
+#[derive(Debug)]
+pub(super) struct Servers {
+    /// Their addresses.
+    pub(super) targets: Vec<Arc<Target>>,
+    children: Vec<Option<ServerChild>>,
+    /// The server that runs the private PostgreSQL, so that each of the others can be killed.
+    keeper: Option<ServerChild>,
+    directory: PathBuf,
+    command: String,
+    database_url: String,
+    password: String,
+    /// The CPU seconds of those that were killed.
+    ended_cpu: f64,
+}
+
+impl Servers {
+    /// Starts all of them, and the one with the private PostgreSQL if no other PostgreSQL is given.
+    ///
+    /// # Errors
+    /// There is no password, an address is in use, or a server does not become ready.
+    pub(super) async fn start(common: &Common, settings: &Cluster) -> Result<Self, Error> {
+        if common.password.is_empty() {
+            return Err(Error::Refused("set the password of admin with LOADTEST_PASSWORD".to_owned()));
+        }
+        let directory = std::path::absolute(&settings.directory)?;
+        fs::create_dir_all(&directory)?;
+        let target = |number: u16| {
+            let url = format!("http://127.0.0.1:{}", settings.port + number);
+            Target::resolve(&url, Reach::Loopback, &common.user, &common.password).map(Arc::new)
+        };
+        let targets = (0..settings.servers).map(target).collect::<Result<Vec<_>, _>>()?;
+        let mut servers = Self {
+            children: targets.iter().map(|_| None).collect(),
+            targets,
+            keeper: None,
+            command: settings.server_command.clone(),
+            database_url: settings.database_url.clone().unwrap_or_default(),
+            password: common.password.clone(),
+            directory,
+            ended_cpu: 0.0,
+        };
+        if settings.database_url.is_none() {
+            servers.start_keeper(&*target(settings.servers)?).await?;
+        }
+        for number in 0..servers.targets.len() {
+            servers.restart(number).await?;
+        }
+        Ok(servers)
+    }
+
+    /// Starts a server with a private PostgreSQL, which clients do not use.
+    async fn start_keeper(&mut self, target: &Target) -> Result<(), Error> {
+        let data_dir = self.directory.join("keeper");
+        let mut variables = self.variables(target, &data_dir);
+        let few = ["PLATFORM_WORKERS", "PLATFORM_ACTOR_THREADS", "PLATFORM_JOB_CONNECTIONS"];
+        variables.extend(few.map(|name| (name, "1".to_owned())));
+        variables.push(("PLATFORM_READ_CONNECTIONS", "1".to_owned()));
+        let command = format!("env -u PLATFORM_DATABASE_URL {}", self.command);
+        let log = self.directory.join("keeper.log");
+        self.keeper = Some(ServerChild::start_with(target, &command, &log, &variables).await?);
+        self.database_url = format!("host={} user=platform dbname=platform", data_dir.join("run").display());
+        Ok(())
+    }
+
+    fn variables(&self, target: &Target, data_dir: &Path) -> Vec<(&'static str, String)> {
+        let path = |path: PathBuf| path.to_string_lossy().into_owned();
+        vec![
+            ("PLATFORM_LISTEN", target.authority().to_owned()),
+            ("PLATFORM_DATA_DIR", path(data_dir.to_owned())),
+            ("PLATFORM_SECRET_KEY_FILE", path(self.directory.join("secret.key"))),
+            ("PLATFORM_ADMIN_PASSWORD", self.password.clone()),
+        ]
+    }
+
+    /// Starts a server that does not run, and waits until it is ready.
+    ///
+    /// # Errors
+    /// It does not become ready.
+    pub(super) async fn restart(&mut self, number: usize) -> Result<(), Error> {
+        let name = format!("server-{number}");
+        let target = &self.targets[number];
+        let mut variables = self.variables(target, &self.directory.join(&name));
+        variables.push(("PLATFORM_DATABASE_URL", self.database_url.clone()));
+        variables.push(("PLATFORM_READ_CONNECTIONS", READ_CONNECTIONS.to_owned()));
+        let log = self.directory.join(format!("{name}.log"));
+        self.children[number] = Some(ServerChild::start_with(target, &self.command, &log, &variables).await?);
+        Ok(())
+    }
+
+    /// Kills a server with SIGKILL.
+    ///
+    /// # Errors
+    /// It had ended already.
+    pub(super) async fn kill(&mut self, number: usize) -> Result<(), Error> {
+        let child = self.children[number].take().ok_or_else(ended)?;
+        self.ended_cpu += child.cpu_seconds().unwrap_or_default();
+        child.kill().await
+    }
+
+    /// Returns a server.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub(super) fn running(&self, number: usize) -> Result<&ServerChild, Error> {
+        self.children[number].as_ref().ok_or_else(ended)
+    }
+
+    /// Connects to the database of the servers.
+    ///
+    /// # Errors
+    /// The database is not reachable.
+    pub(super) async fn database(&self) -> Result<Client, Error> {
+        let (client, connection) = tokio_postgres::connect(&self.database_url, NoTls).await?;
+        tokio::spawn(connection);
+        Ok(client)
+    }
+
+    /// Returns the CPU seconds of all servers so far, those included that were killed.
+    pub(super) fn cpu_seconds(&self) -> f64 {
+        let living = self.children.iter().flatten().filter_map(ServerChild::cpu_seconds);
+        self.ended_cpu + living.sum::<f64>()
+    }
+
+    /// Stops them, the one with the private PostgreSQL last.
+    ///
+    /// # Errors
+    /// One did not stop within a minute.
+    pub(super) async fn stop(self) -> Result<(), Error> {
+        for child in self.children.into_iter().flatten().chain(self.keeper) {
+            child.stop().await?;
+        }
+        Ok(())
+    }
+}
+
+/// Terminates the listening connections of all servers; returns their number.
+///
+/// # Errors
+/// The database is not reachable.
+pub(super) async fn cut_listening_connections(database: &Client) -> Result<u64, Error> {
+    Ok(database.execute(CUT, &[&LISTENING]).await?)
+}
+
+fn ended() -> Error {
+    Error::Refused("a server has ended by itself; its log says why".to_owned())
+}

@@ -1,0 +1,180 @@
+//! Tests of the ledger of sessions: a gap is silent unless the session was ended for it.
+
+use super::*;
+
+const SECOND: u64 = 1_000_000;
+
+/// Creates a ledger of two devices, with a client on device 0 (client 0) and one on all devices (client 1), both with
+/// a session at server 0 since 1 s.
+fn ledger() -> SessionLedger {
+    let mut ledger = SessionLedger::new(2);
+    for watch in [Watch::Device(0), Watch::All] {
+        let client = ledger.add_client(watch);
+        ledger.open(client, 0, SECOND / 2, SECOND);
+    }
+    ledger
+}
+
+/// Posts the next alarm of a device at a second, with the response a millisecond later.
+fn post(ledger: &mut SessionLedger, device: u32, second: u64) -> u32 {
+    let sequence = ledger.of_devices[device as usize].len() as u32;
+    ledger.post(device, 1, second * SECOND, second * SECOND);
+    ledger.acknowledge(device, sequence, second * SECOND + 1000);
+    sequence
+}
+
+/// Posts an alarm of device 0 that its watchers receive, unless they are named here.
+fn post_except(ledger: &mut SessionLedger, second: u64, without: &[ClientId]) {
+    let sequence = post(ledger, 0, second);
+    for client in (0..2).filter(|client| !without.contains(client)) {
+        ledger.deliver(client, 0, sequence, second * SECOND + 2000);
+    }
+}
+
+fn audit(ledger: &SessionLedger) -> SessionAudit {
+    ledger.audit(0, &[], |_, _| true)
+}
+
+/// Returns what was received, told to be missed, lost, doubled and reordered.
+fn counts(ledger: &SessionLedger) -> [u64; 5] {
+    let audit = audit(ledger);
+    assert_eq!(audit.expected, audit.received + audit.told + audit.lost);
+    assert_eq!(audit.is_clean(), audit.examples.is_empty() && audit.unexpected == 0);
+    [audit.received, audit.told, audit.lost, audit.doubled, audit.reordered]
+}
+
+#[test]
+fn everything_once_and_in_order_is_clean() {
+    let mut ledger = ledger();
+    (2..5).for_each(|second| post_except(&mut ledger, second, &[]));
+    let sequence = post(&mut ledger, 1, 5);
+    ledger.deliver(1, 1, sequence, 5 * SECOND);
+    assert_eq!(counts(&ledger), [7, 0, 0, 0, 0]);
+    assert_eq!((ledger.deliveries(), ledger.away()), (7, 0));
+}
+
+#[test]
+fn what_a_session_that_goes_on_has_not_received_is_lost() {
+    let mut ledger = ledger();
+    post_except(&mut ledger, 2, &[0]);
+    post_except(&mut ledger, 3, &[]);
+    post_except(&mut ledger, 4, &[1]);
+    assert_eq!(counts(&ledger), [4, 0, 2, 0, 0]);
+}
+
+#[test]
+fn what_a_session_had_not_received_when_it_ended_is_told() {
+    let mut ledger = ledger();
+    post_except(&mut ledger, 2, &[]);
+    post_except(&mut ledger, 3, &[0]);
+    ledger.end(0, 4 * SECOND);
+    post_except(&mut ledger, 5, &[0]);
+    assert_eq!(ledger.away(), 1);
+    ledger.open(0, 1, 6 * SECOND, 7 * SECOND);
+    post_except(&mut ledger, 8, &[]);
+    assert_eq!(counts(&ledger), [6, 2, 0, 0, 0]);
+}
+
+#[test]
+fn what_a_session_skipped_before_it_ended_is_lost() {
+    let mut ledger = ledger();
+    post_except(&mut ledger, 2, &[0, 1]);
+    post_except(&mut ledger, 3, &[1]);
+    let other = post(&mut ledger, 1, 4);
+    ledger.deliver(1, 1, other, 4 * SECOND);
+    (0..2).for_each(|client| ledger.end(client, 5 * SECOND));
+    // Client 0 received the next one of the device, client 1 one of another device that was posted much later than
+    // the first one but not than the second one.
+    assert_eq!(counts(&ledger), [2, 1, 2, 0, 0]);
+}
+
+#[test]
+fn what_was_posted_before_the_subscription_was_confirmed_may_arrive_or_not() {
+    let mut ledger = SessionLedger::new(1);
+    let client = ledger.add_client(Watch::All);
+    let [first, second] = [post(&mut ledger, 0, 2), post(&mut ledger, 0, 4)];
+    ledger.open(client, 0, 3 * SECOND, 5 * SECOND);
+    assert_eq!(counts(&ledger), [0, 2, 0, 0, 0]);
+    ledger.deliver(client, 0, second, 5 * SECOND);
+    assert_eq!(counts(&ledger), [1, 1, 0, 0, 0]);
+    assert_eq!(audit(&ledger).old, 0);
+    ledger.deliver(client, 0, first, 6 * SECOND);
+    assert_eq!((audit(&ledger).old, audit(&ledger).oldest_ms), (1, 999));
+}
+
+#[test]
+fn same_session_must_not_receive_twice_but_the_next_one_may() {
+    let mut ledger = ledger();
+    post_except(&mut ledger, 2, &[]);
+    ledger.end(0, 3 * SECOND);
+    ledger.open(0, 0, 3 * SECOND, 4 * SECOND);
+    ledger.deliver(0, 0, 0, 4 * SECOND);
+    assert_eq!(counts(&ledger), [2, 0, 0, 0, 0]);
+    ledger.deliver(0, 0, 0, 5 * SECOND);
+    assert_eq!(counts(&ledger), [2, 0, 0, 1, 0]);
+}
+
+#[test]
+fn order_is_that_of_the_acknowledged_alarms_of_a_device() {
+    let mut ledger = ledger();
+    let rows = [2, 3].map(|second| post(&mut ledger, 0, second));
+    for sequence in [rows[1], rows[0]] {
+        (0..2).for_each(|client| ledger.deliver(client, 0, sequence, 4 * SECOND));
+    }
+    assert_eq!(counts(&ledger), [4, 0, 0, 0, 2]);
+}
+
+#[test]
+fn alarm_without_a_response_must_be_told_if_it_is_stored_and_may_come_late() {
+    let mut ledger = ledger();
+    ledger.post(0, 1, 2 * SECOND, 2 * SECOND);
+    post_except(&mut ledger, 3, &[]);
+    ledger.deliver(1, 0, 0, 9 * SECOND);
+    let audit = audit(&ledger);
+    assert_eq!((audit.stored_unacknowledged, audit.lost_unacknowledged, audit.is_clean()), (1, 1, false));
+    assert_eq!((audit.expected, audit.received, audit.reordered), (2, 2, 0));
+    assert!(ledger.audit(0, &[], |_, _| false).is_clean());
+}
+
+#[test]
+fn alarm_that_was_not_posted_or_is_not_watched_is_unexpected() {
+    let mut ledger = ledger();
+    let sequence = post(&mut ledger, 1, 2);
+    ledger.deliver(1, 1, sequence, 2 * SECOND);
+    ledger.deliver(0, 1, sequence, 2 * SECOND);
+    ledger.deliver(0, 0, 7, 2 * SECOND);
+    ledger.deliver(0, 9, 0, 2 * SECOND);
+    assert_eq!(audit(&ledger).unexpected, 3);
+}
+
+#[test]
+fn ends_are_compared_with_what_was_done() {
+    let mut ledger = ledger();
+    ledger.end(0, 5 * SECOND);
+    ledger.open(0, 1, 5 * SECOND, 7 * SECOND);
+    ledger.end(1, 6 * SECOND);
+    let of =
+        |server| ledger.audit(0, &[Disturbed { server, from: 4 * SECOND, until: 4 * SECOND }], |_, _| true);
+    let audit = of(Some(0));
+    assert_eq!((audit.sessions, audit.ended, audit.ended_elsewhere, audit.away), (3, 2, 0, 1));
+    assert_eq!(audit.longest_return_ms, 3000);
+    assert_eq!((of(Some(1)).ended_elsewhere, of(None).ended_elsewhere), (2, 0));
+    let early =
+        ledger.audit(0, &[Disturbed { server: None, from: 9 * SECOND, until: 9 * SECOND }], |_, _| true);
+    assert_eq!(early.ended_elsewhere, 2);
+}
+
+#[test]
+fn latency_is_split_by_the_server_of_the_post() {
+    let mut ledger = ledger();
+    for (server, micros) in [(0, 1000), (1, 5000)] {
+        let sequence = ledger.of_devices[0].len() as u32;
+        ledger.post(0, server, 2 * SECOND, 2 * SECOND);
+        ledger.acknowledge(0, sequence, 2 * SECOND);
+        (0..2).for_each(|client| ledger.deliver(client, 0, sequence, 2 * SECOND + micros));
+    }
+    let audit = audit(&ledger);
+    assert!((audit.added_ms(0.5).unwrap() - 4.0).abs() < 0.1);
+    assert_eq!(audit.delays().len(), 2);
+    assert_eq!(ledger.audit(3 * SECOND, &[], |_, _| true).added_ms(0.5), None);
+}
