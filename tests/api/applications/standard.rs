@@ -4,6 +4,7 @@ use futures_util::future::try_join_all;
 use platform::administration::first_start;
 use platform::auth::password::SecretKey;
 use platform::config::Settings;
+use platform_store::servers::Introduction;
 use platform_store::{Connections, Database};
 use serde_json::{Value, json};
 
@@ -112,6 +113,9 @@ async fn servers_that_start_at_once_make_them_once() {
 
     let starts = (0..4).map(async |_| {
         let server = Database::new(database.url(), connections, &limits)?;
+        let introduction =
+            Introduction { name: "test".into(), version: "1".into(), address: "http://127.0.0.1".into() };
+        server.join(introduction).await?;
         first_start(&server, &key, &settings, &mut |_| Ok(())).await
     });
     try_join_all(starts).await.unwrap();
