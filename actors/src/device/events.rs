@@ -8,7 +8,6 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::event::{Event, EventPatch};
 use platform_model::id::EventId;
 use platform_model::origin::Origin;
-use platform_model::publication::Publication;
 use platform_store::writer::{Change, Written};
 
 use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
@@ -75,16 +74,11 @@ impl Device {
                 return Ok(changed);
             }
             let change = Change::UpdateEvent(self.context.tenant.clone(), changed.clone());
+            let published = PublishedChange::EventUpdated(changed.clone());
 
-            let (source, cause, event) = (self.id, Cause::of(&origin), changed.clone());
+            let written = self.context.commit_stored(change, &origin, self.id, published).await?;
 
-            let written = self.context.commit(change, origin.fence(), move |written| {
-                let change = || PublishedChange::EventUpdated(event.clone());
-                let is_stored = matches!(written, Written::Stored);
-                is_stored.then(|| Publication::Change { source, change: change(), cause: cause.clone() })
-            });
-
-            if matches!(written.await?, Written::Stored) {
+            if matches!(written, Written::Stored) {
                 return Ok(changed);
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);

@@ -168,15 +168,11 @@ impl Device {
             let update = Arc::new(OperationUpdate { operation, audit });
             let change = Change::UpdateOperation(self.context.tenant.clone(), update.clone());
             let changed = Arc::new(update.operation.clone());
-            let (source, cause, published) = (self.id, Cause::of(&origin), changed.clone());
+            let published = PublishedChange::OperationUpdated(changed.clone());
 
-            let written = self.context.commit(change, origin.fence(), move |written| {
-                let change = || PublishedChange::OperationUpdated(published.clone());
-                let is_stored = matches!(written, Written::Stored);
-                is_stored.then(|| Publication::Change { source, change: change(), cause: cause.clone() })
-            });
+            let written = self.context.commit_stored(change, &origin, self.id, published).await?;
 
-            if matches!(written.await?, Written::Stored) {
+            if matches!(written, Written::Stored) {
                 return Ok(changed);
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);

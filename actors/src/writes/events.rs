@@ -70,14 +70,8 @@ fn publish(
         return turn.publish_later(move || publish(&context, &event, &origin, None, storage));
     }
     context.heard(event.source, origin);
-    let (change, cause) = (PublishedChange::EventCreated(event.clone()), Cause::of(origin));
-    match storage {
-        Storage::Unstored => context.publish(event.source, change, cause),
-        Storage::Committed(route) if route.is_by_caller() => {
-            context.deliver_change(event.source, change, &cause);
-        }
-        Storage::Committed(_) => {}
-    }
+    let change = (event.source, PublishedChange::EventCreated(event.clone()));
+    context.publish_all(std::iter::once(change), origin, storage);
 }
 
 /// Inserts an event. Returns `None` when the source does not exist or is not the caller's.

@@ -8,7 +8,6 @@ use platform_model::error::{Error, Result};
 use platform_model::id::{BinaryId, ManagedObjectId, TenantId};
 use platform_model::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::origin::Origin;
-use platform_model::publication::Publication;
 use platform_store::inventory::managed_objects::delete_managed_objects;
 use platform_store::writer::{Change, Written};
 
@@ -45,23 +44,18 @@ async fn create_by(
     let NewObject { object, origin } = new;
     let stores = origin.mode.stores();
     let object = Arc::new(object.created(stores.then_some(id), &origin.user));
+    let published = PublishedChange::ManagedObjectCreated(object.clone());
     if stores {
-        let (change, cause) = (change(context.tenant.clone(), object.clone()), Cause::of(&origin));
-        let created = object.clone();
-        let written = context.commit(change, origin.fence(), move |written| {
-            let change = || PublishedChange::ManagedObjectCreated(created.clone());
-            let is_stored = matches!(written, Written::Stored);
-            is_stored.then(|| Publication::Change { source: id, change: change(), cause: cause.clone() })
-        });
-        if !matches!(written.await?, Written::Stored) {
+        let change = change(context.tenant.clone(), object.clone());
+        let written = context.commit_stored(change, &origin, id, published).await?;
+        if !matches!(written, Written::Stored) {
             // Its upload was deleted as abandoned. An object without its file must not exist.
             let (database, tenant) = (&context.database, &context.tenant);
             delete_managed_objects(database, tenant, &[id], origin.fence()).await?;
             return Err(Error::unavailable("the upload was deleted before it became the file of an object"));
         }
     } else {
-        let change = PublishedChange::ManagedObjectCreated(object.clone());
-        context.publish(id, change, Cause::of(&origin));
+        context.publish(id, published, Cause::of(&origin));
         context.published().await?;
     }
     Ok(object)

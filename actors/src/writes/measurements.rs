@@ -72,19 +72,10 @@ fn publish(
     let mut sources: Vec<_> = measurements.iter().map(|measurement| measurement.source).collect();
     sources.dedup();
     sources.into_iter().for_each(|source| context.heard(source, origin));
-    let cause = Cause::of(origin);
     let changes = measurements
         .iter()
         .map(|measurement| (measurement.source, PublishedChange::MeasurementCreated(measurement.clone())));
-    match storage {
-        Storage::Unstored => {
-            changes.for_each(|(source, change)| context.publish(source, change, cause.clone()));
-        }
-        Storage::Committed(route) if route.is_by_caller() => {
-            changes.for_each(|(source, change)| context.deliver_change(source, change, &cause));
-        }
-        Storage::Committed(_) => {}
-    }
+    context.publish_all(changes, origin, storage);
 }
 
 /// Describes CREATE of each measurement for the other servers.

@@ -11,6 +11,7 @@ use platform_model::id::ManagedObjectId;
 use platform_model::input_stream::InputStream;
 use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::operation::Operation;
+use platform_model::origin::Origin;
 use platform_model::publication::{Cause, Publication};
 use platform_store::operations::Queued;
 use platform_store::publications::Route;
@@ -79,6 +80,42 @@ impl WriteContext {
             self.deliver(publication);
         }
         Ok(written)
+    }
+
+    /// Commits a change whose result is only that it is stored, and publishes this; see [`commit`](Self::commit).
+    pub(crate) async fn commit_stored(
+        &self,
+        change: Change,
+        origin: &Origin,
+        source: ManagedObjectId,
+        published: PublishedChange,
+    ) -> Result<Written> {
+        let cause = Cause::of(origin);
+        let publication = move |written: &Written| {
+            let publication =
+                || Publication::Change { source, change: published.clone(), cause: cause.clone() };
+            matches!(written, Written::Stored).then(publication)
+        };
+        self.commit(change, origin.fence(), publication).await
+    }
+
+    /// Publishes changes that are stored or not. Those that the database has sent already come back through it.
+    pub(super) fn publish_all(
+        &self,
+        changes: impl Iterator<Item = (ManagedObjectId, PublishedChange)>,
+        origin: &Origin,
+        storage: Storage,
+    ) {
+        let cause = Cause::of(origin);
+        match storage {
+            Storage::Unstored => {
+                changes.for_each(|(source, change)| self.publish(source, change, cause.clone()));
+            }
+            Storage::Committed(route) if route.is_by_caller() => {
+                changes.for_each(|(source, change)| self.deliver_change(source, change, &cause));
+            }
+            Storage::Committed(_) => {}
+        }
     }
 
     /// Publishes a change that no writer commits: one that is not stored, or that is committed already. Modules receive
@@ -152,7 +189,7 @@ impl WriteContext {
     }
 
     /// Delivers a change to the modules and sessions of this server.
-    pub(super) fn deliver_change(&self, source: ManagedObjectId, change: PublishedChange, cause: &Cause) {
+    fn deliver_change(&self, source: ManagedObjectId, change: PublishedChange, cause: &Cause) {
         self.deliver_to_modules(source, &change, cause);
         if !cause.mode.notifies() {
             return;
