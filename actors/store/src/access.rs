@@ -83,6 +83,16 @@ pub async fn list_lineages(
 /// A managed object, as its lineage is looked up.
 type Key = (TenantId, ManagedObjectId);
 
+/// Returns keys as the columns that the statements take.
+fn columns(keys: &[Key]) -> (Vec<&str>, Vec<i64>) {
+    keys.iter().map(|(tenant, id)| (tenant.as_str(), id.0)).unzip()
+}
+
+/// Reads the ancestor in a row that begins with a key.
+fn ancestor(row: &Row) -> Ancestor {
+    Ancestor { id: ManagedObjectId(row.get(2)), owner: row.get(3), by_devices: row.get(4) }
+}
+
 /// Looks up the lineages that clients need when they subscribe, over connections of its own.
 pub(crate) struct LineageLookup(pub(crate) Pool);
 
@@ -92,14 +102,12 @@ impl Lookup for LineageLookup {
 
     async fn load(&self, keys: &[Key]) -> Result<HashMap<Key, Vec<Ancestor>>> {
         let client = take(&self.0).await?;
-        let (tenants, ids): (Vec<_>, Vec<_>) =
-            keys.iter().map(|(tenant, id)| (tenant.as_str(), id.0)).unzip();
+        let (tenants, ids) = columns(keys);
         let statement = client.prepare_cached(LIST_ANCESTORS).await?;
         let mut lineages: HashMap<_, Vec<Ancestor>> = HashMap::with_capacity(keys.len());
         for row in client.query(&statement, &[&tenants, &ids]).await? {
             let key = (TenantId::parse(row.get(0))?, ManagedObjectId(row.get(1)));
-            let above =
-                Ancestor { id: ManagedObjectId(row.get(2)), owner: row.get(3), by_devices: row.get(4) };
+            let above = ancestor(&row);
             lineages.entry(key).or_default().push(above);
         }
         Ok(lineages)
@@ -131,15 +139,13 @@ impl Lookup for SourceLookup {
 
     async fn load(&self, keys: &[Key]) -> Result<HashMap<Key, Arc<Source>>> {
         let client = take(&self.0).await?;
-        let (tenants, ids): (Vec<_>, Vec<_>) =
-            keys.iter().map(|(tenant, id)| (tenant.as_str(), id.0)).unzip();
+        let (tenants, ids) = columns(keys);
         let statement = client.prepare_cached(LIST_SOURCES).await?;
         let mut sources: HashMap<Key, Source> = HashMap::with_capacity(keys.len());
         for row in client.query(&statement, &[&tenants, &ids]).await? {
             let id = ManagedObjectId(row.get(1));
             let source = sources.entry((TenantId::parse(row.get(0))?, id)).or_default();
-            let above =
-                Ancestor { id: ManagedObjectId(row.get(2)), owner: row.get(3), by_devices: row.get(4) };
+            let above = ancestor(&row);
             if above.id == id {
                 (source.name, source.type_) = (row.get(5), row.get(6));
                 source.fragment_names = row.get::<_, Option<Vec<String>>>(7).unwrap_or_default();

@@ -111,7 +111,8 @@ impl Database {
     /// `Invalid` when the URL cannot be parsed or names a file that cannot be used.
     pub fn new(url: &str, connections: Connections, limits: &Limits) -> Result<Self> {
         let timeout = format!("-c statement_timeout={}", limits.statement_timeout.as_millis());
-        let publications = Arc::<publications::Publications>::default();
+        let bus = Arc::<announcements::Bus>::default();
+        let publications = Arc::new(publications::Publications::new(bus.origin()));
         let connector = Connector::new(url)?.marked(publications.token()).with_options(&timeout);
         let objects = lookup_pool(&connector)?;
         Ok(Self {
@@ -130,7 +131,7 @@ impl Database {
             recent_sources: Arc::default(),
             names: Arc::default(),
             applications: Arc::default(),
-            bus: Arc::default(),
+            bus,
             publications,
             membership: Arc::default(),
         })

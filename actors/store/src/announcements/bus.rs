@@ -99,7 +99,12 @@ impl Bus {
 
     /// Returns the prefix of the notifications of a transaction.
     pub(super) fn mark(&self, number: u64) -> String {
-        format!("{:016x}.{number}", self.origin)
+        format!("{}.{number}", self.origin())
+    }
+
+    /// Returns the text by which other servers recognize this process.
+    pub(crate) fn origin(&self) -> String {
+        format!("{:016x}", self.origin)
     }
 
     /// Returns the number in a prefix of this process.

@@ -9,7 +9,7 @@ use platform_model::error::{Error, Result};
 use tokio_postgres::Config;
 use tokio_postgres::config::TargetSessionAttrs;
 
-/// What a connection string says.
+/// The parsed parts of a connection string.
 pub(super) struct ConnectionString {
     /// Everything but TLS.
     pub(super) config: Config,

@@ -8,6 +8,7 @@ use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use tokio::time::sleep;
 use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
 
 use super::tenants::SharedTenant;
 use super::{Publications, channel};
@@ -23,6 +24,7 @@ const ASSERT_FROM_NOW_ON: &str = include_str!("../../../../sql/queries/publicati
 const ASSERT_NO_MORE: &str = include_str!("../../../../sql/queries/publications/assert_no_more.sql");
 const LIST_UNAWARE: &str = include_str!("../../../../sql/queries/publications/list_unaware.sql");
 const END_CONNECTIONS: &str = include_str!("../../../../sql/queries/publications/end_connections.sql");
+const LEAVE: &str = include_str!("../../../../sql/queries/publications/leave.sql");
 const LIST_UNSHARED: &str = include_str!("../../../../sql/queries/publications/list_unshared.sql");
 
 /// Servers begin, and cease to assert, one after the other.
@@ -124,8 +126,7 @@ impl Database {
         loop {
             let unaware = client.query(LIST_UNAWARE, &[&server]).await?;
             if unaware.is_empty() {
-                self.publications.is_known.store(true, Ordering::Release);
-                return Ok(());
+                break;
             }
             if begun.elapsed() > UNRESPONSIVE {
                 let tokens: Vec<String> = unaware.iter().map(|row| row.get(0)).collect();
@@ -134,11 +135,12 @@ impl Database {
                     "servers do not respond; their connections to the database are ended"
                 );
                 client.execute(END_CONNECTIONS, &[&tokens]).await?;
-                self.publications.is_known.store(true, Ordering::Release);
-                return Ok(());
+                break;
             }
             sleep(Duration::from_millis(50)).await;
         }
+        self.publications.is_known.store(true, Ordering::Release);
+        Ok(())
     }
 
     /// Ends the part of this server in all tenants.
@@ -146,8 +148,7 @@ impl Database {
     /// # Errors
     /// `Unavailable` or `Database`; the lease of the server ends by itself then.
     pub async fn leave_publications(&self) -> Result<()> {
-        let leave = "DELETE FROM publication_servers WHERE server = $1";
-        self.loader().await?.execute(leave, &[&self.publications.server()]).await?;
+        self.loader().await?.execute(LEAVE, &[&self.publications.server()]).await?;
         Ok(())
     }
 }
@@ -236,7 +237,9 @@ impl Listening {
         let (has_peers, asserts) = row.map_or((true, true), |row| (row.get(0), row.get(1)));
         match (has_peers, asserts) {
             (false, false) => publications.believe_alone(asked_at),
-            (false, true) => self.assert_no_more(server).await?,
+            (false, true) => {
+                in_turn(&self.client, self.client.execute(ASSERT_NO_MORE, &[&server])).await?;
+            }
             (true, _) => publications.believe_in_peers(),
         }
         if has_peers && !asserts && publications.all_assert() {
@@ -244,23 +247,27 @@ impl Listening {
         }
         Ok(())
     }
-
-    async fn assert_no_more(&self, server: i64) -> Result<()> {
-        let update = ASSERT_NO_MORE.replace("$1", &server.to_string());
-        Ok(self.client.batch_execute(&format!("BEGIN; {LOCK}; {update}; COMMIT")).await?)
-    }
 }
 
 /// Registers this server or renews its lease. Returns whether it was not registered.
 async fn register(publications: &Publications, client: &Client, server: i64) -> Result<bool> {
-    client.batch_execute(&format!("BEGIN; {LOCK}")).await?;
-    let row = client.query_one(REGISTER, &[&server, &publications.token(), &LEASE]).await;
-    client.batch_execute("COMMIT").await?;
-    let is_new = row?.get(0);
+    let parameters: [&(dyn ToSql + Sync); 3] = [&server, &publications.token(), &LEASE];
+    let is_new = in_turn(client, client.query_one(REGISTER, &parameters)).await?.get(0);
     if is_new {
         publications.is_known.store(false, Ordering::Release);
     }
     Ok(is_new)
+}
+
+/// Runs a statement that must see what other servers did before it. A failed one is rolled back.
+async fn in_turn<T>(
+    client: &Client,
+    statement: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T> {
+    client.batch_execute(&format!("BEGIN; {LOCK}")).await?;
+    let outcome = statement.await;
+    client.batch_execute("COMMIT").await?;
+    Ok(outcome?)
 }
 
 impl Publications {

@@ -1,5 +1,5 @@
-//! Publications between servers: whatever server writes, each server's sessions and modules receive what is published,
-//! once and in one order.
+//! Publications between servers: when one server writes, the sessions and modules of every server receive what it
+//! publishes, once and in one order.
 //!
 //! # One server
 //!
@@ -49,10 +49,10 @@ pub(crate) use interest::Listening;
 use outbox::Outgoing;
 use payload::Assembly;
 pub use tenants::{Deliver, LocalDelivery};
+use tenants::{SharedTenant, Tenants};
 
 /// Ends the sessions of a tenant at this server.
 pub type EndSessions = Box<dyn Fn(&TenantId) + Send + Sync>;
-use tenants::{SharedTenant, Tenants};
 
 pub(crate) const ASSERT_UNSHARED: &str =
     include_str!("../../../../sql/queries/publications/assert_unshared.sql");
@@ -115,11 +115,9 @@ enum Way {
     Database,
 }
 
-impl Default for Publications {
-    fn default() -> Self {
-        let mut token = [0; 8];
-        let random = ring::rand::SystemRandom::new();
-        ring::rand::SecureRandom::fill(&random, &mut token).expect("the system's random source works");
+impl Publications {
+    /// `token` is a text of 16 characters that no other process has.
+    pub(crate) fn new(token: String) -> Self {
         Self {
             server: OnceLock::new(),
             next_batch: AtomicU64::new(1),
@@ -133,13 +131,11 @@ impl Default for Publications {
             is_registered: AtomicBool::new(false),
             is_known: AtomicBool::new(false),
             unasserted: Arc::default(),
-            token: format!("{:016x}", u64::from_le_bytes(token)),
+            token,
             lost_at: Mutex::default(),
         }
     }
-}
 
-impl Publications {
     /// Sets what delivers publications to the sessions and modules of this server, and what ends the sessions of a
     /// tenant that may have missed some. It is set once. A process without sessions, such as a command, sets nothing.
     pub fn install(
@@ -229,6 +225,18 @@ impl Publications {
 #[derive(Debug, Default)]
 pub(crate) struct Assemblies(HashMap<TenantId, Assembly>);
 
+/// Adds publications to those of their tenant.
+pub(crate) fn add<T: PartialEq>(
+    by_tenant: &mut Vec<(T, Vec<Publication>)>,
+    tenant: T,
+    more: Vec<Publication>,
+) {
+    match by_tenant.iter_mut().find(|(known, _)| *known == tenant) {
+        Some((_, publications)) => publications.extend(more),
+        None => by_tenant.push((tenant, more)),
+    }
+}
+
 fn channel(tenant: &TenantId) -> String {
     format!("{CHANNEL}{tenant}")
 }
@@ -292,9 +300,11 @@ impl TransactionPublications {
         is_shared
     }
 
-    /// Gives up the permission not to assert: the transaction will ask.
+    /// Gives up the permission not to assert, and the deliveries that [`check`](Self::check) decides about: the
+    /// transaction will ask.
     pub(crate) fn ask(&mut self) {
         self.unasserted = None;
+        self.tenants.iter_mut().for_each(|published| published.delivery = None);
     }
 
     fn ids(&self) -> Vec<&str> {

@@ -8,7 +8,7 @@ use platform_model::id::TenantId;
 use platform_model::publication::Publication;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Checked, NOTIFY, Publications, TransactionPublications};
+use super::{Checked, NOTIFY, Publications, TransactionPublications, add};
 use crate::Database;
 
 /// The most publications that are sent at once.
@@ -65,10 +65,7 @@ pub(super) async fn run(database: Database, mut outbox: mpsc::UnboundedReceiver<
             match outgoing {
                 Outgoing::Flush(sender) => flushes.push(sender),
                 Outgoing::Publication(tenant, publication) => {
-                    match by_tenant.iter_mut().find(|(known, _)| *known == tenant) {
-                        Some((_, publications)) => publications.push(publication),
-                        None => by_tenant.push((tenant, vec![publication])),
-                    }
+                    add(&mut by_tenant, tenant, vec![publication]);
                 }
             }
         }

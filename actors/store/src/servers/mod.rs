@@ -37,7 +37,7 @@ const MARGIN: Duration = Duration::from_secs(10);
 /// How many servers may be faster than this one at its start.
 const ATTEMPTS: usize = 100;
 
-/// What a server says about itself.
+/// The description of a server for the table `servers`.
 #[derive(Debug, Clone)]
 pub struct Introduction {
     /// A name for the operator.
@@ -95,8 +95,8 @@ impl Membership {
         self.draining.load(Ordering::Relaxed) || self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Renews the lease if it is time, and reports how many connections this process opens at most, over a connection that is used for nothing else. Takes another slot if the lease
-    /// was taken away. Returns whether a statement was sent.
+    /// Renews the lease if it is time, and reports how many connections this process opens at most. Takes another slot
+    /// if the lease was taken away. Returns whether a statement was sent.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.

@@ -22,7 +22,7 @@ use crate::inventory::managed_objects::{self, ManagedObjectUpdate};
 use crate::measurements::{self, SentMeasurements};
 use crate::modules::leases;
 use crate::operations::{self, OperationUpdate, ToQueue};
-use crate::publications::{self, Checked, Publications, TransactionPublications};
+use crate::publications::{self, Checked, Publications, TransactionPublications, add};
 
 /// The changes of one batch, grouped by kind.
 #[derive(Default)]
@@ -112,11 +112,8 @@ pub(super) async fn transaction(
     publications: &Arc<Publications>,
     writes: &[Write],
 ) -> Result<Outcome> {
-    let published = || {
-        let tenants: BTreeSet<_> = writes.iter().filter_map(Write::published_tenant).collect();
-        TransactionPublications::begin(publications, tenants.into_iter().collect())
-    };
-    let carried = published();
+    let tenants: BTreeSet<_> = writes.iter().filter_map(Write::published_tenant).collect();
+    let mut carried = TransactionPublications::begin(publications, tenants.into_iter().collect());
     if !carried.are_shared() {
         match Box::pin(run(client, &carried, writes, End::IfUnshared)).await {
             Ok(written) => return Ok(Outcome::Committed(committed(carried, writes, written))),
@@ -124,7 +121,6 @@ pub(super) async fn transaction(
             Err(error) => return Err(error),
         }
     }
-    let mut carried = published();
     carried.ask();
     let outcome = Box::pin(shared_transaction(client, &mut carried, writes)).await;
     match outcome {
@@ -170,11 +166,7 @@ async fn shared_transaction(
     for (write, written) in writes.iter().zip(&written) {
         let tenant = write.change.tenant();
         let Some(describe) = write.describe.as_ref().filter(|_| carried.sends(tenant)) else { continue };
-        let described = describe(written);
-        match by_tenant.iter_mut().find(|(known, _)| *known == tenant) {
-            Some((_, publications)) => publications.extend(described),
-            None => by_tenant.push((tenant, described)),
-        }
+        add(&mut by_tenant, tenant, describe(written));
     }
     let (sent, ended) =
         tokio::join!(biased; carried.send(client, &notify, &by_tenant), client.batch_execute("COMMIT"));
