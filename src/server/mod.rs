@@ -122,8 +122,9 @@ impl Server {
         self.components.platform.database().clone()
     }
 
-    /// Serves until `stop` resolves. Then its readiness is 503, and after the time to drain it accepts no new connections, finishes requests in progress, responds to
-    /// held polls with the advice to reconnect within a few seconds, and returns.
+    /// Serves until `stop` resolves. Then its readiness is 503, and after the time to drain it accepts no new
+    /// connections, finishes requests in progress, responds to held polls with the advice to reconnect within a few
+    /// seconds, and returns.
     pub async fn run(mut self, stop: impl Future<Output = ()>) {
         let handle = self.http.handle();
         let upkeep = self.keep_up();

@@ -143,7 +143,8 @@ impl SessionDispatcher {
         }
     }
 
-    /// Registers a session with its tenant and starts it at this dispatcher. Messages sent to the returned address wait until the session runs.
+    /// Registers a session with its tenant and starts it at this dispatcher. Messages sent to the returned address wait
+    /// until the session runs.
     pub(crate) fn start_session(dispatcher: &Addr<Self>, session: NewSessionActor) -> Addr<SessionActor> {
         let (sender, receiver) = channel(MAILBOX);
         let address = Addr::new(sender);

@@ -71,7 +71,7 @@ pub(crate) struct SessionAudit {
     returns: Histogram<u64>,
 }
 
-/// What became of an alarm for a client.
+/// Whether a client received an alarm, was told by the end of its session that it may have missed some, or lost it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Received,

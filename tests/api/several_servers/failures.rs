@@ -150,7 +150,7 @@ async fn sessions_of_a_server_that_was_paused_until_it_counted_as_dead_end() {
     own.receive(1).await;
 
     program.signal(Signal::STOP);
-    // What the other server does when the lease has ended.
+    // The other server deletes this row when the lease has ended.
     let dead = "DELETE FROM publication_servers WHERE server = (SELECT max(server) FROM publication_servers)";
     assert_eq!(database.execute(dead, &[]).await, 1);
     let missed = raise(&server.admin(), &device, 1..2).await;

@@ -96,7 +96,7 @@ impl Shared {
     }
 }
 
-/// What a run has measured.
+/// The measurements of a run.
 struct Measured {
     responses: Responses,
     audit: SessionAudit,
