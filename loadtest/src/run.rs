@@ -26,6 +26,8 @@ pub(crate) struct Run {
 struct Observed {
     ledger: Ledger,
     latency: Histogram<u64>,
+    /// The time of the latest delivery (microseconds of the run).
+    last_delivery: u64,
     /// Alarms due before this (microseconds of the run) are in the ledger but not measured.
     measured_from: u64,
 }
@@ -47,8 +49,12 @@ impl Run {
     /// [`Self::measure_from`].
     pub(crate) fn new(devices: usize) -> Self {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let observed =
-            Observed { ledger: Ledger::new(devices), latency: latency_histogram(), measured_from: u64::MAX };
+        let observed = Observed {
+            ledger: Ledger::new(devices),
+            latency: latency_histogram(),
+            last_delivery: 0,
+            measured_from: u64::MAX,
+        };
         Self {
             id: clock.as_micros() as u32,
             started: Instant::now(),
@@ -149,6 +155,7 @@ impl Run {
         for mark in Mark::scan(batch).filter(|mark| self.is_own(*mark)) {
             count += 1;
             observed.ledger.deliver(receiver, mark.device, mark.sequence);
+            observed.last_delivery = now;
             if mark.due >= observed.measured_from {
                 observed.latency.saturating_record(now.saturating_sub(mark.due));
             }
@@ -179,6 +186,11 @@ impl Run {
     /// measured deliveries.
     pub(crate) fn latency(&self) -> Histogram<u64> {
         self.observed().latency.clone()
+    }
+
+    /// Returns the time of the latest delivery, in microseconds of the run.
+    pub(crate) fn last_delivery(&self) -> u64 {
+        self.observed().last_delivery
     }
 
     /// Closes the ledger and returns the verdict; the run must be over.

@@ -13,6 +13,7 @@ pub(crate) struct Latency {
     samples: u64,
     p50_ms: f64,
     p90_ms: f64,
+    p95_ms: f64,
     pub(super) p99_ms: f64,
     p999_ms: f64,
     max_ms: f64,
@@ -26,6 +27,7 @@ impl Latency {
             samples: histogram.len(),
             p50_ms: at(0.5),
             p90_ms: at(0.9),
+            p95_ms: at(0.95),
             p99_ms: at(0.99),
             p999_ms: at(0.999),
             max_ms: histogram.max() as f64 / 1000.0,
@@ -48,8 +50,8 @@ impl Latency {
 impl Latency {
     pub(super) fn row(&self) -> String {
         format!(
-            "p50 {:.2}  p90 {:.2}  p99 {:.2}  p99.9 {:.2}  max {:.2} ms  ({} samples)",
-            self.p50_ms, self.p90_ms, self.p99_ms, self.p999_ms, self.max_ms, self.samples
+            "p50 {:.2}  p90 {:.2}  p95 {:.2}  p99 {:.2}  p99.9 {:.2}  max {:.2} ms  ({} samples)",
+            self.p50_ms, self.p90_ms, self.p95_ms, self.p99_ms, self.p999_ms, self.max_ms, self.samples
         )
     }
 }

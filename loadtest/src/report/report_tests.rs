@@ -39,7 +39,7 @@ fn table_shows_figures_faults_and_verdict() {
     let table = report().table();
     for line in [
         "posts/s                  2\n",
-        "p50 2.00  p90 4.00  p99 4.00  p99.9 4.00  max 4.00 ms  (4 samples)",
+        "p50 2.00  p90 4.00  p95 4.00  p99 4.00  p99.9 4.00  max 4.00 ms  (4 samples)",
         "memory per held poll     209715 bytes",
         "after/held 1.067, growth only 1.100",
         "server 0.50 s (25.00 % of a core)  generator 1.00 s (50.0 %)",

@@ -5,6 +5,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hdrhistogram::Histogram;
+
 use super::Bench;
 use crate::audience::{Audience, ClientSpec};
 use crate::cli::{Fanout, SharedChannel};
@@ -13,8 +15,8 @@ use crate::error::Error;
 use crate::ledger::{Outcome, Watch};
 use crate::poster::Poster;
 use crate::progress::Progress;
-use crate::report::{Deliveries, Memory, Posts, Report};
-use crate::run::Run;
+use crate::report::{Delay, Deliveries, Latency, Memory, Posts, Report};
+use crate::run::{Run, latency_histogram};
 
 /// Runs the scenario.
 pub(super) async fn run(bench: &Bench, settings: &Fanout) -> Result<Report, Error> {
@@ -28,7 +30,7 @@ pub(super) async fn run(bench: &Bench, settings: &Fanout) -> Result<Report, Erro
     let warm_up = broadcast(bench, &run, &ids[0], settings.warmup).await;
     run.measure_from(run.now());
     let window = bench.open_window();
-    let poster = broadcast(bench, &run, &ids[0], settings.seconds).await;
+    let rounds = broadcast(bench, &run, &ids[0], settings.seconds).await;
     let (seconds, cpu) = bench.close_window(&window);
     bench.drain(&run).await;
     let after = bench.memory_at_rest().await;
@@ -36,7 +38,7 @@ pub(super) async fn run(bench: &Bench, settings: &Fanout) -> Result<Report, Erro
     let clients = audience.close();
     let ledger = run.audit();
 
-    let failures = warm_up.responses.failures() + poster.responses.failures();
+    let failures = warm_up.poster.responses.failures() + rounds.poster.responses.failures();
     let latency = run.latency();
     Ok(Report {
         seconds,
@@ -44,8 +46,9 @@ pub(super) async fn run(bench: &Bench, settings: &Fanout) -> Result<Report, Erro
             && failures == 0
             && clients.ended == 0
             && facts.iter().all(|fact| fact.holds),
-        posts: Some(Posts::of(&poster.responses, seconds)),
+        posts: Some(Posts::of(&rounds.poster.responses, seconds)),
         deliveries: Some(Deliveries::of(&latency, seconds)),
+        delays: vec![Delay { kind: "post to last delivery", latency: Latency::of(&rounds.to_last_delivery) }],
         memory: Memory::of(settings.clients as usize, before, held, after),
         cpu: Some(cpu.per_delivery(latency.len())),
         facts,
@@ -69,17 +72,27 @@ fn client_specs(run: &Run, id: &str, settings: &Fanout) -> Vec<ClientSpec> {
     (0..settings.clients).map(client_spec).collect()
 }
 
+/// Alarms that were posted one after the other.
+struct Rounds {
+    poster: Poster,
+    /// The microseconds from each post to its last delivery.
+    to_last_delivery: Histogram<u64>,
+}
+
 /// Posts one alarm after the other for some seconds; ends early when one does not reach all clients in time.
-async fn broadcast(bench: &Bench, run: &Arc<Run>, id: &str, seconds: u64) -> Poster {
+async fn broadcast(bench: &Bench, run: &Arc<Run>, id: &str, seconds: u64) -> Rounds {
     let mut poster = Poster::new(&bench.target, run, 0);
+    let mut to_last_delivery = latency_histogram();
     let end = Instant::now() + Duration::from_secs(seconds);
     let rounds = async {
         while Instant::now() < end {
-            let outcome = poster.post(0, id, run.now()).await;
+            let due = run.now();
+            let outcome = poster.post(0, id, due).await;
             run.drain(Duration::from_secs(bench.common.drain)).await;
             if outcome != Outcome::Acknowledged || run.outstanding() > 0 {
                 break;
             }
+            to_last_delivery.saturating_record(run.last_delivery().saturating_sub(due));
         }
     };
     // The bar ends on time, but the last round when all clients have received its alarm.
@@ -91,5 +104,5 @@ async fn broadcast(bench: &Bench, run: &Arc<Run>, id: &str, seconds: u64) -> Pos
         () = rounds => {}
         () = ticking => {}
     }
-    poster
+    Rounds { poster, to_last_delivery }
 }
