@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use platform_model::availability::is_device;
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Result};
 use platform_model::id::{BinaryId, ManagedObjectId, TenantId};
 use platform_model::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::origin::Origin;
 use platform_store::inventory::managed_objects::delete_managed_objects;
+use platform_store::recent_sources::NewSource;
 use platform_store::writer::{Change, Written};
 
 use super::{Cause, WriteContext};
@@ -46,6 +48,8 @@ async fn create_by(
     let object = Arc::new(object.created(stores.then_some(id), &origin.user));
     let published = PublishedChange::ManagedObjectCreated(object.clone());
     if stores {
+        let new_source =
+            is_device(&object.fragments).then(|| NewSource::of(&context.database, &context.tenant));
         let change = change(context.tenant.clone(), object.clone());
         let written = context.commit_stored(change, &origin, id, published).await?;
         if !matches!(written, Written::Stored) {
@@ -53,6 +57,9 @@ async fn create_by(
             let (database, tenant) = (&context.database, &context.tenant);
             delete_managed_objects(database, tenant, &[id], origin.fence()).await?;
             return Err(Error::unavailable("the upload was deleted before it became the file of an object"));
+        }
+        if let Some(source) = new_source {
+            source.created(&context.database, &context.tenant, id, &origin.user);
         }
     } else {
         context.publish(id, published, Cause::of(&origin));

@@ -1,5 +1,5 @@
-//! The sources of data that is not stored (M-02). A server that is asked about an object once remembers it, so that
-//! notifications for its clients need no database.
+//! The sources of data that is not stored (M-02). A server that is asked about an object once, or has created it as a
+//! device, remembers it, so that notifications for its clients need no database.
 //!
 //! For five seconds everything about the object is remembered, where it does no harm to see a change a few seconds
 //! late. After that only what follows from the object alone counts: that it exists, and who owns it. Every server is
@@ -40,6 +40,8 @@ struct Remembered {
     at: Instant,
     /// The generation of names before the look-up.
     generation: u64,
+    /// Whether the object was looked up with all of its ancestors.
+    complete: bool,
     source: Arc<Source>,
 }
 
@@ -58,7 +60,7 @@ impl Remembered {
     /// that no server could report a change.
     fn reliable(&self, age: Duration, generation: Option<u64>) -> Reliable<'_> {
         let lineage = &self.source.lineage;
-        if age < RECENT {
+        if self.complete && age < RECENT {
             Reliable::Lineage(lineage)
         } else if age < KNOWN && generation == Some(self.generation) {
             // The object itself is first.
@@ -66,6 +68,30 @@ impl Remembered {
         } else {
             Reliable::Nothing
         }
+    }
+}
+
+/// A device that is about to be created by this server.
+pub struct NewSource {
+    /// The generation of names before the device exists.
+    generation: u64,
+}
+
+impl NewSource {
+    /// Prepares to remember a device of a tenant. It is called before the device is stored, so that a change by
+    /// somebody else right afterwards is noticed.
+    pub fn of(database: &Database, tenant: &TenantId) -> Self {
+        Self { generation: database.names_generation(tenant) }
+    }
+
+    /// Remembers that the device exists, and who owns it. Its ancestors are looked up when they matter.
+    pub fn created(self, database: &Database, tenant: &TenantId, id: ManagedObjectId, owner: &str) {
+        // All paths from an object to itself consist of childDevices links only.
+        let device = Ancestor { id, owner: owner.to_owned(), by_devices: true };
+        let source = Arc::new(Source { lineage: vec![device], ..Source::default() });
+        let remembered =
+            Remembered { at: Instant::now(), generation: self.generation, complete: false, source };
+        database.recent_sources.0.insert((tenant.clone(), id), remembered);
     }
 }
 
@@ -94,7 +120,7 @@ pub async fn authorize_unstored(
         }
     }
     let source = find_shared_source(database, tenant, id).await?.ok_or_else(|| Error::unknown_source(id))?;
-    let remembered = Remembered { at: Instant::now(), generation, source: source.clone() };
+    let remembered = Remembered { at: Instant::now(), generation, complete: true, source: source.clone() };
     database.recent_sources.0.insert(key, remembered);
     verdict(&source.lineage)
 }
@@ -108,12 +134,16 @@ mod tests {
     fn remembered() -> Remembered {
         let of = |id| Ancestor { id: ManagedObjectId(id), owner: "joe".to_owned(), by_devices: true };
         let source = Arc::new(Source { lineage: vec![of(1), of(2)], ..Source::default() });
-        Remembered { at: Instant::now(), generation: 7, source }
+        Remembered { at: Instant::now(), generation: 7, complete: true, source }
     }
 
     /// Returns how many objects of the lineage can be relied on.
     fn relied_on(age: Duration, generation: Option<u64>) -> usize {
-        match remembered().reliable(age, generation) {
+        count(remembered().reliable(age, generation))
+    }
+
+    fn count(reliable: Reliable<'_>) -> usize {
+        match reliable {
             Reliable::Lineage(lineage) | Reliable::Object(lineage) => lineage.len(),
             Reliable::Nothing => 0,
         }
@@ -132,5 +162,12 @@ mod tests {
         assert_eq!(relied_on(LATER, Some(8)), 0, "an object was deleted or has another owner");
         assert_eq!(relied_on(LATER, None), 0, "the database could not report a change");
         assert_eq!(relied_on(KNOWN, Some(7)), 0);
+    }
+
+    #[test]
+    fn ancestors_of_a_created_object_are_not_known() {
+        let created = Remembered { complete: false, ..remembered() };
+        assert_eq!(count(created.reliable(Duration::ZERO, Some(7))), 1);
+        assert_eq!(count(created.reliable(Duration::ZERO, Some(8))), 0, "it was deleted at once");
     }
 }
