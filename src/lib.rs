@@ -5,7 +5,7 @@
 //! [`routes`] is the table of contents: method, path, handler. From there each request goes one way:
 //! [`middleware`] → [`auth`] → [`api`], [`realtime`] or [`csv`] → `platform_actors` → [`http::reply`]; calls of
 //! microservices leave by [`service`], those of event-processing modules by [`outbound_requests`]. [`server`] puts the
-//! parts together; the binary adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`].
+//! parts together; [`program`] adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`].
 
 pub mod administration;
 pub mod api;
@@ -27,6 +27,7 @@ pub mod long_polling;
 pub mod middleware;
 pub mod outbound_requests;
 pub mod prerequisites;
+pub mod program;
 pub mod realtime;
 pub mod routes;
 pub mod secret_key;

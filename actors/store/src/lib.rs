@@ -43,6 +43,7 @@ use connect::{Connector, pool};
 pub use deadpool_postgres::Object as Connection;
 /// The connections of one purpose.
 pub use deadpool_postgres::Pool;
+use futures_util::future::BoxFuture;
 use measurements::rollups::Rollups;
 use measurements::shapes::Shapes;
 use platform_model::error::{Error, Result};
@@ -294,11 +295,15 @@ impl std::fmt::Debug for Database {
     }
 }
 
-async fn take(pool: &Pool) -> Result<Connection> {
-    let waiting = std::time::Instant::now();
-    let connection = pool.get().await;
-    crate::metrics::POOL_WAIT.record(waiting.elapsed());
-    Ok(connection?)
+/// Takes a connection from a pool. The future is boxed, because the compiler generates the code of another one in every
+/// crate that waits for it.
+fn take(pool: &Pool) -> BoxFuture<'_, Result<Connection>> {
+    Box::pin(async {
+        let waiting = std::time::Instant::now();
+        let connection = pool.get().await;
+        crate::metrics::POOL_WAIT.record(waiting.elapsed());
+        Ok(connection?)
+    })
 }
 
 /// Creates the pool of one kind of shared look-ups.

@@ -1,0 +1,217 @@
+//! The `platform` program: serves, or runs an administrator's command, and prints its result.
+//!
+//! It belongs to the library, so that its futures and those they wait for are compiled once.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::administration::{self, NewUser};
+use crate::cli::{self, Command};
+use crate::config::Settings;
+use crate::embedded_postgres::{Durability, EmbeddedPostgres, Options, holds_database, running_database_url};
+use crate::prerequisites::Prerequisites;
+use crate::server::Server;
+use crate::{secret_key, telemetry};
+use actix_web::rt::System;
+use platform_store::{Connections, Database};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// An error that ends the program and is printed for the operator.
+type Failure = Box<dyn std::error::Error>;
+
+/// The interval at which the private PostgreSQL is supervised.
+const SUPERVISION: Duration = Duration::from_millis(500);
+
+/// Runs the program with the arguments of the process, and returns its exit code.
+pub fn run() -> ExitCode {
+    let command = cli::parse();
+    let outcome = match command {
+        Command::Serve(settings) => serve(&settings),
+        Command::TenantCreate { settings, tenant } => administer(&settings, async |database, key| {
+            administration::create_tenant(database, key, &tenant).await
+        }),
+        Command::UserCreate { settings, user } => administer(&settings, async |database, key| {
+            administration::create_user(database, key, &user).await
+        }),
+        Command::UserPasswd { settings, user } => administer(&settings, async |database, key| {
+            administration::change_password(database, key, &user).await
+        }),
+        Command::Tokens { settings, task } => administer(&settings, async |database, key| {
+            administration::tokens::perform(database, key, &task).await
+        }),
+        Command::Applications { settings, task } => administer(&settings, async |database, _| {
+            administration::applications::perform(database, &task).await
+        }),
+        Command::Servers { settings, task } => {
+            administer(&settings, async |database, _| administration::servers::perform(database, &task).await)
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            writeln!(io::stderr(), "error: {failure}").ok();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs `platform serve` until SIGTERM or Ctrl-C.
+fn serve(settings: &Settings) -> Result<(), Failure> {
+    telemetry::start_logging(settings)?;
+    platform_model::naming::install(settings.naming())
+        .map_err(|_| "the vendor words were read before they were set")?;
+    // The checks come before the database is created, so that a failed check has changed nothing.
+    let prerequisites = Prerequisites::check(settings)?;
+    let mut greeting = Greeting::begin(prerequisites.base())?;
+    let mut postgres = private_postgres(settings)?;
+    let url = database_url(settings, postgres.as_ref());
+    let served = System::new().block_on(async {
+        let stop_signal = stop_signal()?;
+        let mut tell = |user| greeting.introduce(user);
+        let server = Box::pin(Server::start(settings, prerequisites, &url, &mut tell)).await?;
+        greeting.end()?;
+        let database = server.database();
+        // Supervision runs on this thread, because the private PostgreSQL must be restarted by the thread that lives
+        // longest.
+        tokio::select! {
+            () = server.run(stop_signal) => {}
+            never = supervise(postgres.as_mut(), &database) => match never {},
+        }
+        Ok(())
+    });
+    if let Some(postgres) = &mut postgres {
+        postgres.stop();
+    }
+    served
+}
+
+/// Starts a private PostgreSQL if the settings name no other database.
+fn private_postgres(settings: &Settings) -> Result<Option<EmbeddedPostgres>, Failure> {
+    if settings.store.database_url.is_some() {
+        return Ok(None);
+    }
+    Ok(Some(EmbeddedPostgres::start(Options {
+        data_dir: settings.store.data_dir.clone(),
+        bin_dir: settings.store.postgres_bin_dir.clone(),
+        durability: Durability::Durable,
+        least_free: settings.store.least_free,
+    })?))
+}
+
+fn database_url(settings: &Settings, postgres: Option<&EmbeddedPostgres>) -> String {
+    let chosen = settings.store.database_url.as_ref().map(|url| url.as_str().to_owned());
+    chosen.or_else(|| postgres.map(EmbeddedPostgres::database_url)).unwrap_or_default()
+}
+
+async fn supervise(postgres: Option<&mut EmbeddedPostgres>, database: &Database) -> std::convert::Infallible {
+    let Some(postgres) = postgres else { return std::future::pending().await };
+    loop {
+        // The disk is checked before the database is restarted, because PostgreSQL would end again on a full disk.
+        database.set_room(postgres.check_disk());
+        if let Err(error) = postgres.supervise() {
+            tracing::error!(%error, "private postgresql cannot be started again");
+        }
+        tokio::time::sleep(SUPERVISION).await;
+    }
+}
+
+/// Resolves at SIGTERM or Ctrl-C. The signal handlers are installed immediately, so that a script that reads `ready`
+/// may stop the server at once.
+fn stop_signal() -> io::Result<impl Future<Output = ()>> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        tracing::info!("stopping");
+    })
+}
+
+/// The lines that a start prints: the address of the server and, at the first start, the generated passwords.
+struct Greeting {
+    base: String,
+    introduced: Vec<NewUser>,
+}
+
+impl Greeting {
+    /// Prints the address of the server.
+    fn begin(base: String) -> io::Result<Self> {
+        writeln!(io::stdout(), "platform {} at {base}", env!("CARGO_PKG_VERSION"))?;
+        Ok(Self { base, introduced: Vec::new() })
+    }
+
+    /// Prints a user of the first start and its password.
+    fn introduce(&mut self, user: NewUser) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        if self.introduced.is_empty() {
+            writeln!(out, "\nFirst start. These passwords are shown once:")?;
+        }
+        writeln!(
+            out,
+            "  {:<30} {}",
+            user.name,
+            user.generated_password.as_deref().unwrap_or("(as configured)")
+        )?;
+        self.introduced.push(user);
+        out.flush()
+    }
+
+    /// Prints what to try after a first start, and that the server is ready. The last line is for scripts that wait for
+    /// it.
+    fn end(&self) -> io::Result<()> {
+        let (base, mut out) = (&self.base, io::stdout().lock());
+        if let Some(admin) = self.introduced.iter().rev().find(|user| user.name.ends_with("/admin")) {
+            let password = admin.generated_password.as_deref().unwrap_or("$PLATFORM_ADMIN_PASSWORD");
+            let (name, json) = (&admin.name, "'Content-Type: application/json'");
+            writeln!(out, "\nTry it: a device, an alarm, and what is open.")?;
+            writeln!(
+                out,
+                "  ID=$(curl -s -u \"{name}:{password}\" -H {json} -H 'Accept: application/json' -d '{{\"name\":\"pump\",\"plat_IsDevice\":{{}}}}' {base}/inventory/managedObjects | sed 's/.*\"id\":\"\\([0-9]*\\)\".*/\\1/'); echo \"$ID\""
+            )?;
+            writeln!(
+                out,
+                "  curl -s -i -u \"{name}:{password}\" -H {json} -d '{{\"type\":\"leak\",\"text\":\"It drips\",\"severity\":\"MAJOR\",\"time\":\"'$(date -u +%FT%TZ)'\",\"source\":{{\"id\":\"'$ID'\"}}}}' {base}/alarm/alarms; echo"
+            )?;
+            writeln!(out, "  curl -s -u \"{name}:{password}\" '{base}/alarm/alarms?resolved=false'\n")?;
+        }
+        writeln!(out, "ready {base}")?;
+        out.flush()
+    }
+}
+
+/// Runs an administrator's command, with or without a running server, and prints its result.
+fn administer<T: std::fmt::Display>(
+    settings: &Settings,
+    command: impl AsyncFnOnce(&Database, &crate::auth::password::SecretKey) -> platform_model::error::Result<T>,
+) -> Result<(), Failure> {
+    let running = settings.store.database_url.as_ref().map(|url| url.as_str().to_owned());
+    let running = running.or_else(|| running_database_url(&settings.store.data_dir));
+    if running.is_none() && !holds_database(&settings.store.data_dir) {
+        return Err(no_database_in(&settings.store.data_dir).into());
+    }
+    let mut postgres = if running.is_some() { None } else { private_postgres(settings)? };
+    let url = running.unwrap_or_else(|| database_url(settings, postgres.as_ref()));
+    let done = System::new().block_on(async {
+        let database = Database::new(&url, Connections { reads: 1, devices: 1 }, &settings.limits())?;
+        database.migrate().await?;
+        let key = secret_key::open(&settings.store, &database).await?;
+        let told = command(&database, &key).await?.to_string();
+        if !told.is_empty() {
+            writeln!(io::stdout(), "{told}")?;
+        }
+        Ok(())
+    });
+    if let Some(postgres) = &mut postgres {
+        postgres.stop();
+    }
+    done
+}
+
+/// Returns the error for a command whose `--data-dir` contains no database that a server created.
+fn no_database_in(data_dir: &Path) -> String {
+    let absolute = std::path::absolute(data_dir);
+    format!(
+        "there is no database in {}; set --data-dir or --database-url as for the server, or start the server once first",
+        absolute.as_deref().unwrap_or(data_dir).display()
+    )
+}
