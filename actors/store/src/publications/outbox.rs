@@ -1,5 +1,6 @@
-//! Publications that no transaction of a writer carries: TRANSIENT writes, rows of modules, and what is published after
-//! its commit. They are sent in the order of the calls. While this server is alone, its caller delivers them at once.
+//! Publications of which nothing is stored: TRANSIENT writes, rows of modules, and UPDATE of the groups of a bulk
+//! registration, which is read when the last of its transactions has ended. They are sent in the order of the calls.
+//! While this server is alone, its caller delivers them at once.
 
 use std::sync::atomic::Ordering;
 
