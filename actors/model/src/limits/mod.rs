@@ -210,9 +210,6 @@ limits! {
     /// When the connection to the database has ended, another server takes over at once.
     module_lease: Duration = 15 * SECOND, SECOND..=HOUR, "module-lease-seconds";
 
-    /// Time without events after which the modules of a tenant move to a server that receives events
-    module_idle: Duration = 10 * SECOND, SECOND..=DAY, "module-idle-seconds";
-
     /// Maximum number of events queued for an event-processing module; with more it is switched off
     module_queue: usize = 20_000, 1..=10_000_000, "module-queue", "Q-16";
 
