@@ -4,6 +4,7 @@ mod agents;
 mod bulk_work;
 mod deletions;
 mod failures;
+mod interest;
 mod modules;
 mod notifications;
 

@@ -202,6 +202,9 @@ limits! {
     /// So a microservice that hangs does not use up the connections of others.
     service_calls: usize = 1000, 1..=1_000_000, "service-calls", "W-14";
 
+    /// Time after which servers no longer share what is published for a tenant that nobody uses at one of them
+    tenant_linger: Duration = 5 * MINUTE, SECOND..=DAY, "tenant-linger-seconds";
+
     /// Number of threads that run event-processing modules
     module_threads: usize = 1, 1..=1024, "module-threads";
 

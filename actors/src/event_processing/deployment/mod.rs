@@ -140,6 +140,11 @@ impl Deployments {
         TenantWrites::new(platform, tenant.clone(), fence, reads, links, &self.limits, requests)
     }
 
+    /// Returns whether this process runs the modules of a tenant.
+    pub(crate) fn run(&self, tenant: &TenantId) -> bool {
+        self.held.lock().contains_key(tenant)
+    }
+
     /// Triggers a check of leases and modules after something about modules or tenants changed.
     pub(crate) fn check_soon(&self) {
         self.due.notify_one();
@@ -175,7 +180,7 @@ impl Deployments {
         };
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
         if let Some(fence) = holders::take(session, tenant, self.process, lease).await? {
-            self.database.hear(tenant).await?;
+            let _hearing = self.database.hear(tenant).await?;
             self.begin(tenant, Arc::new(Hold::new(fence, asked, lease)), None);
         }
         Ok(())

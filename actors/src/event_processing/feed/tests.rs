@@ -2,7 +2,7 @@ use std::sync::atomic::AtomicUsize;
 
 use platform_epl::stream::{Columns, Occurrence};
 use platform_model::change::PublishedChange;
-use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId};
+use platform_model::id::{AlarmId, ManagedObjectId, MeasurementId};
 use platform_model::origin::Depth;
 use platform_model::origin::ProcessingMode;
 

@@ -69,7 +69,7 @@ pub(super) async fn change_over<T>(
         let sent = announcements.send(database, &transaction).await?;
         let ended = match published {
             Some((tenant, publications)) => {
-                database.commit_published(transaction, &tenant, outcome, publications).await?
+                Box::pin(database.commit_published(transaction, &tenant, outcome, publications)).await?
             }
             None => {
                 transaction.commit().await?;

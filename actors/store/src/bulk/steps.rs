@@ -180,7 +180,7 @@ pub async fn make_step(
     loop {
         match try_step(database, client, held, lease, devices, until_next).await? {
             Ended::Committed(stepped) => return Ok(stepped),
-            Ended::HasToJoin(tenant) => database.join_as_writer(&tenant).await?,
+            Ended::HasToSwitch(tenant) => database.switch_order(&tenant).await?,
         }
     }
 }

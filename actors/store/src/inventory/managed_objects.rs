@@ -185,7 +185,7 @@ pub async fn delete_managed_objects(
         let ids: Vec<i64> = chunk.iter().map(|id| id.0).collect();
         until_uncontended(async || events::delete_ahead(database, tenant, &ids).await).await?;
         let deleted: HashSet<i64> = until_uncontended(async || {
-            let delete = async || delete_chunk(database, tenant, &ids, fence, notices).await;
+            let delete = async || Box::pin(delete_chunk(database, tenant, &ids, fence, notices)).await;
             database.until_joined(delete).await
         })
         .await?

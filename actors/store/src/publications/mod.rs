@@ -21,6 +21,8 @@
 //! its own accord: it hears itself. There are no numbers, nothing is sent again, and nothing is lost with a server that
 //! is killed.
 //!
+//! When the others have ceased to take part, the tenant returns to memory ([`returning`]).
+//!
 //! A server whose listening connection breaks may have missed something. It ends its sessions of the tenants that others
 //! take part in; their clients handshake again, so no gap is silent.
 //!
@@ -31,6 +33,7 @@ mod interest;
 mod outbox;
 mod payload;
 mod publishing;
+mod returning;
 mod tenants;
 mod transaction;
 
@@ -50,8 +53,9 @@ use outbox::Outgoing;
 use payload::Assembly;
 pub use publishing::DeletionNotices;
 pub(crate) use publishing::{Ended, Write};
+pub use returning::Hearing;
 use tenants::Tenants;
-pub use tenants::{Deliver, LocalDelivery};
+pub use tenants::{Deliver, IsUsed, LocalDelivery};
 pub use transaction::Route;
 pub(crate) use transaction::{Checked, TransactionPublications};
 
@@ -76,6 +80,9 @@ pub struct Publications {
     tenants: Tenants,
     deliver: OnceLock<Deliver>,
     end_sessions: OnceLock<EndSessions>,
+    is_used: OnceLock<IsUsed>,
+    /// For how long this server takes part in a tenant that nobody uses.
+    linger: Duration,
     outbox: OnceLock<mpsc::UnboundedSender<Outgoing>>,
     /// How many publications wait in the outbox.
     in_outbox: AtomicUsize,
@@ -94,15 +101,27 @@ pub struct Publications {
     lost_at: Mutex<Option<Instant>>,
 }
 
+/// The sessions and modules of a server, as receivers of publications.
+pub struct Receivers {
+    /// Delivers publications to them.
+    pub deliver: Deliver,
+    /// Ends the sessions of a tenant that may have missed some.
+    pub end_sessions: EndSessions,
+    /// Returns whether there are any of a tenant.
+    pub is_used: IsUsed,
+}
+
 impl Publications {
     /// `token` is a text of 16 characters that no other process has.
-    pub(crate) fn new(token: String) -> Self {
+    pub(crate) fn new(token: String, linger: Duration) -> Self {
         Self {
             server: OnceLock::new(),
             next_batch: AtomicU64::new(1),
             tenants: Tenants::default(),
             deliver: OnceLock::new(),
             end_sessions: OnceLock::new(),
+            is_used: OnceLock::new(),
+            linger,
             outbox: OnceLock::new(),
             in_outbox: AtomicUsize::new(0),
             listening: Mutex::default(),
@@ -115,21 +134,21 @@ impl Publications {
         }
     }
 
-    /// Sets what delivers publications to the sessions and modules of this server, and what ends the sessions of a
-    /// tenant that may have missed some. It is set once. A process without sessions, such as a command, sets nothing.
+    /// Sets the receivers of this server, once. A process without sessions, such as a command, sets nothing.
     pub fn install(
         self: &Arc<Self>,
         server: i64,
         database: &crate::Database,
-        deliver: Deliver,
-        end_sessions: EndSessions,
+        Receivers { deliver, end_sessions, is_used }: Receivers,
     ) {
         self.server.set(server).ok();
         self.deliver.set(deliver).ok();
         self.end_sessions.set(end_sessions).ok();
+        self.is_used.set(is_used).ok();
         let (sender, receiver) = mpsc::unbounded_channel();
         if self.outbox.set(sender).is_ok() {
             tokio::spawn(outbox::run(database.clone(), receiver));
+            tokio::spawn(database.clone().watch_uses());
         }
     }
 
@@ -178,9 +197,11 @@ impl Publications {
         match assemblies.0.entry(tenant.clone()).or_default().take(payload) {
             Ok(None) => {}
             Ok(Some(publications)) => {
-                if let Some(deliver) = self.deliver.get() {
-                    self.tenants.get(&tenant).receive(publications, deliver);
+                let state = self.tenants.get(&tenant);
+                if let Some(deliver) = self.deliver.get().filter(|_| !publications.is_empty()) {
+                    state.receive(publications, deliver);
                 }
+                state.came(payload);
             }
             Err(payload::Unreadable) => {
                 tracing::error!(%tenant, "a notification of another server cannot be read; sessions of the tenant end");

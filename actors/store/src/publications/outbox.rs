@@ -90,10 +90,10 @@ async fn send(database: &Database, by_tenant: &[(TenantId, Vec<Publication>)]) -
         transaction.batch_execute("SET LOCAL synchronous_commit = off").await?;
         let tenants = by_tenant.iter().map(|(tenant, _)| tenant).collect();
         let mut carried = TransactionPublications::begin(&database.publications, tenants);
-        if let Checked::HasToJoin(tenant) = carried.check(&transaction).await? {
-            drop(transaction);
+        if let Checked::HasToSwitch(tenant) = carried.check(&transaction).await? {
+            drop((transaction, carried));
             drop(client);
-            database.join_as_writer(&tenant).await?;
+            database.switch_order(&tenant).await?;
             continue;
         }
         let sent: Vec<_> = by_tenant

@@ -22,14 +22,14 @@ pub(crate) enum Ended<T> {
     /// It is committed and published.
     Committed(T),
     /// Nothing is written: this server has to join the tenant first, which other servers take part in.
-    HasToJoin(TenantId),
+    HasToSwitch(TenantId),
 }
 
 impl<T> Ended<T> {
     pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Ended<U> {
         match self {
             Self::Committed(written) => Ended::Committed(change(written)),
-            Self::HasToJoin(tenant) => Ended::HasToJoin(tenant),
+            Self::HasToSwitch(tenant) => Ended::HasToSwitch(tenant),
         }
     }
 }
@@ -41,7 +41,7 @@ impl Database {
         loop {
             match transaction().await? {
                 Ended::Committed(written) => return Ok(written),
-                Ended::HasToJoin(tenant) => self.join_as_writer(&tenant).await?,
+                Ended::HasToSwitch(tenant) => Box::pin(self.switch_order(&tenant)).await?,
             }
         }
     }
@@ -81,9 +81,9 @@ impl Database {
     ) -> Result<Ended<Route>> {
         let mut carried = TransactionPublications::begin(&self.publications, vec![tenant]);
         if !carried.asserts_nothing() {
-            if let Checked::HasToJoin(tenant) = carried.check(&transaction).await? {
+            if let Checked::HasToSwitch(tenant) = carried.check(&transaction).await? {
                 transaction.rollback().await?;
-                return Ok(Ended::HasToJoin(tenant));
+                return Ok(Ended::HasToSwitch(tenant));
             }
             if carried.sends(tenant) {
                 let publications = describe(&transaction).await?;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use deadpool_postgres::GenericClient;
 use platform_model::error::Result;
@@ -36,7 +37,7 @@ pub enum Route {
 /// How the publications of a tenant leave a transaction.
 enum Way {
     Memory,
-    Database,
+    Database { _sending: Sending },
 }
 
 /// The publications of one transaction of a writer: what the transaction has to check and to send.
@@ -53,12 +54,22 @@ struct Published {
     way: Way,
 }
 
+/// A transaction whose publications of a tenant the database sends.
+struct Sending(Arc<SharedTenant>);
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        self.0.sending.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// Whether a transaction has to be repeated.
 pub(crate) enum Checked {
     /// It may be committed.
     Fine,
-    /// This server has to join the tenant first.
-    HasToJoin(TenantId),
+    /// This server has to join the tenant first, or to return to memory: see
+    /// [`switch_order`](crate::Database::switch_order).
+    HasToSwitch(TenantId),
 }
 
 impl Publications {
@@ -73,6 +84,23 @@ impl Publications {
     }
 }
 
+impl SharedTenant {
+    /// Notes a transaction whose publications the database sends, unless this server has changed how it publishes since
+    /// there were so many changes.
+    fn send(self: &Arc<Self>, changes: usize) -> Option<Sending> {
+        self.sending.fetch_add(1, Ordering::SeqCst);
+        // The number comes first: who changes something looks at it afterwards.
+        let sending = Sending(self.clone());
+        let is_same =
+            self.changes.load(Ordering::SeqCst) == changes && !self.is_changing.load(Ordering::SeqCst);
+        if is_same {
+            self.is_sent.store(true, Ordering::Release);
+            *self.sent_at.lock() = Some(Instant::now());
+        }
+        is_same.then_some(sending)
+    }
+}
+
 impl TransactionPublications {
     /// Notes which tenants a transaction will publish.
     pub(crate) fn begin(publications: &Arc<Publications>, tenants: Vec<&TenantId>) -> Self {
@@ -83,11 +111,11 @@ impl TransactionPublications {
             Published { tenant, delivery, way: Way::Memory }
         };
         let tenants = if publications.server().is_some() { tenants } else { Vec::new() };
-        Self {
-            publications: publications.clone(),
-            tenants: tenants.into_iter().map(published).collect(),
-            unasserted: publications.unasserted(),
-        }
+        let tenants: Vec<Published> = tenants.into_iter().map(published).collect();
+        // Until the tenant has returned to memory, its publications may not overtake those that the database sends.
+        let is_sent = |published: &Published| published.tenant.is_sent.load(Ordering::Acquire);
+        let unasserted = publications.unasserted().filter(|_| !tenants.iter().any(is_sent));
+        Self { publications: publications.clone(), tenants, unasserted }
     }
 
     /// Returns whether the transaction has nothing to assert: it publishes nothing, or this server is alone.
@@ -140,18 +168,24 @@ impl TransactionPublications {
     /// Asks which tenants other servers take part in. A part of the caller's transaction, after its writes.
     pub(crate) async fn check(&mut self, client: &impl GenericClient) -> Result<Checked> {
         let statement = client.prepare_cached(LIST_OTHERS).await?;
+        let changes = |published: &Published| published.tenant.changes.load(Ordering::SeqCst);
+        let changes: Vec<usize> = self.tenants.iter().map(changes).collect();
         let rows = client.query(&statement, &[&self.ids(), &self.publications.server()]).await?;
         let found: HashMap<String, (bool, bool)> =
             rows.iter().map(|row| (row.get(0), (row.get(1), row.get(2)))).collect();
-        for published in &mut self.tenants {
+        for (published, changes) in self.tenants.iter_mut().zip(changes) {
             let tenant = &published.tenant;
             let (own, others) = found.get(tenant.tenant.as_str()).copied().unwrap_or_default();
-            tenant.set_shared(others);
-            if others && !own {
-                return Ok(Checked::HasToJoin(tenant.tenant.clone()));
+            let returns = !others && tenant.is_sent.load(Ordering::Acquire);
+            if others && !own || returns {
+                return Ok(Checked::HasToSwitch(tenant.tenant.clone()));
             }
+            tenant.set_shared(others);
             if others {
-                (published.way, published.delivery) = (Way::Database, None);
+                let Some(sending) = tenant.send(changes) else {
+                    return Ok(Checked::HasToSwitch(tenant.tenant.clone()));
+                };
+                (published.way, published.delivery) = (Way::Database { _sending: sending }, None);
             } else {
                 let begin = || tenant.clone().begin(self.publications.clone());
                 published.way = Way::Memory;
@@ -164,7 +198,7 @@ impl TransactionPublications {
     /// Returns the tenants whose publications the transaction sends.
     pub(crate) fn sends(&self, tenant: &TenantId) -> bool {
         let is_it = |published: &&Published| published.tenant.tenant == *tenant;
-        matches!(self.tenants.iter().find(is_it), Some(Published { way: Way::Database, .. }))
+        matches!(self.tenants.iter().find(is_it), Some(Published { way: Way::Database { .. }, .. }))
     }
 
     /// Sends publications, which PostgreSQL delivers at the commit. A part of the caller's transaction.
@@ -197,7 +231,7 @@ impl TransactionPublications {
         let route = |tenant: Option<TenantId>| {
             let Some(tenant) = tenant else { return Route::Caller(None) };
             match self.tenants.iter_mut().find(|published| published.tenant.tenant == tenant) {
-                Some(Published { way: Way::Database, .. }) => Route::Database,
+                Some(Published { way: Way::Database { .. }, .. }) => Route::Database,
                 Some(published) => {
                     let begin = || published.tenant.clone().begin(self.publications.clone());
                     Route::Caller(Some(published.delivery.take().unwrap_or_else(begin)))
