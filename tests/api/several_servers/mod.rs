@@ -1,6 +1,7 @@
 //! Several servers on one database: each session hears what any server writes, once and in order.
 
 mod agents;
+mod balancer;
 mod bulk_work;
 mod deletions;
 mod failures;
