@@ -42,7 +42,7 @@ impl Exchange<'_> {
             return Ok(());
         }
         // Whatever another server writes from now on is heard here.
-        Box::pin(self.realtime.platform.database().hear(&caller.tenant)).await?;
+        let _hearing = Box::pin(self.realtime.platform.database().hear(&caller.tenant)).await?;
         let (user, templates) = (caller.user.clone(), self.templates.take());
         match session.send(Subscribe { user, patterns, templates }).await {
             Ok(Subscribed::Done) if self.may_still_receive(&caller, session).await => {

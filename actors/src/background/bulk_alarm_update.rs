@@ -1,7 +1,7 @@
 //! One actor per running bulk update of alarms, and the deletion of many alarms.
 //!
 //! A bulk update consists of steps. Each step is one transaction that changes a few hundred alarms and stores the
-//! progress; the changes are published after the commit. So a process may die at any moment, and it or another one
+//! progress; the changes are published with its commit. So a process may die at any moment, and it or another one
 //! continues from the stored progress.
 //!
 //! Notifications about one device are sent in the order of the commits, because the devices of this process pause
@@ -13,16 +13,16 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use platform_model::alarm::AlarmFilter;
-use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Result};
 use platform_model::links::Links;
 use platform_store::alarms::bulk_updates::{
     self as store, Deletion, Held, Stepped, delete_step, find_deletion_step, find_step, make_step,
 };
+use platform_store::publications::DeletionNotices;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::background::leases::{LeaseGuard, Leases};
-use crate::writes::{Cause, DeletionPublisher, WriteContext};
+use crate::writes::{Cause, WriteContext};
 
 /// The alarms that one step changes; a step is a transaction of about ten milliseconds.
 const STEP: i64 = 500;
@@ -82,11 +82,11 @@ impl BulkAlarmUpdate {
     fn handle_outcome(&mut self, held: Held, outcome: Result<Stepped>) -> Option<Duration> {
         self.held = held;
         match outcome {
-            Ok(Stepped::On(_)) => {
+            Ok(Stepped::On) => {
                 self.size = STEP;
                 Some(Duration::ZERO)
             }
-            Ok(Stepped::Finished(_)) => {
+            Ok(Stepped::Finished) => {
                 if let Some(finished) = self.finished.take() {
                     // The caller may have received 202 already.
                     finished.send(()).ok();
@@ -158,12 +158,6 @@ async fn take_step(
 
     let stepped = make_step(&context.database, &context.ids, held, lease, &step).await?;
 
-    if let Stepped::On(alarms) | Stepped::Finished(alarms) = &stepped {
-        for alarm in alarms {
-            let event = PublishedChange::AlarmUpdated(Arc::new(alarm.clone()));
-            context.publish(alarm.source, event, Cause::persistent(&held.asked.links));
-        }
-    }
     drop(paused);
     Ok(stepped)
 }
@@ -177,14 +171,13 @@ pub(crate) async fn delete_alarms(context: &WriteContext, filter: &AlarmFilter, 
     let (database, tenant) = (&context.database, &context.tenant);
     let last_alarm = store::last_alarm(database, tenant).await?;
     let mut deletion = Deletion { tenant, filter, last_alarm, place: None };
-    let mut publisher = DeletionPublisher::new(context, Cause::persistent(links));
+    let notices = DeletionNotices::new(Cause::persistent(links));
     loop {
         let step = find_deletion_step(database, &deletion, STEP).await?;
-        let paused = if publisher.publishes_more() { Some(context.pause(&step.sources).await) } else { None };
+        let paused = if notices.publishes_more() { Some(context.pause(&step.sources).await) } else { None };
 
-        let (gone, last) = delete_step(database, &mut deletion, &step).await?;
+        let last = delete_step(database, &mut deletion, &step, &notices).await?;
 
-        publisher.publish(gone, PublishedChange::AlarmDeleted);
         drop(paused);
         if last {
             return Ok(());

@@ -63,7 +63,7 @@ impl BulkRegistration {
     }
 
     /// Registers the devices of some rows in one transaction per tenant and returns the result of each row, in order.
-    /// Publishes CREATE of every new managed object after the commit.
+    /// Publishes CREATE of every new managed object with the commit.
     ///
     /// # Errors
     /// `DiskFull`, `Unavailable`, `Contended`, `Timeout` or `Database`; some of the rows may be stored then.
@@ -106,9 +106,11 @@ impl BulkRegistration {
 
     async fn request_together(&mut self, tenant: &TenantId, rows: &[NewRequest]) -> Result<Vec<Registered>> {
         let registrar = self.registrar(tenant);
-        let (pool, ids) = (self.platform.registrations(), self.platform.ids());
-        let batch = register_requests(pool, tenant, &registrar, ids, rows, &mut self.memory).await?;
-        Ok(self.publish(tenant, batch))
+        let (database, pool) = (self.platform.database(), self.platform.registrations());
+        let ids = self.platform.ids();
+        let batch =
+            register_requests(database, pool, tenant, &registrar, ids, rows, &mut self.memory).await?;
+        Ok(self.note(tenant, batch))
     }
 
     fn row(&self, HashedDevice { device, password_hash }: HashedDevice) -> Result<DeviceRow> {
@@ -140,19 +142,13 @@ impl BulkRegistration {
         let (database, pool) = (self.platform.database(), self.platform.registrations());
         let ids = self.platform.ids();
         let batch = register_devices(database, pool, tenant, &registrar, ids, rows, &mut self.memory).await?;
-        Ok(self.publish(tenant, batch))
+        Ok(self.note(tenant, batch))
     }
 
-    /// Publishes what a transaction stored, and returns the results of its rows.
-    fn publish(&mut self, tenant: &TenantId, batch: Batch) -> Vec<Registered> {
+    /// Notes which groups a transaction changed, and returns the results of its rows.
+    fn note(&mut self, tenant: &TenantId, batch: Batch) -> Vec<Registered> {
         let target = self.platform.tenant(tenant);
         let (context, cause) = (target.context(), Cause::persistent(&self.uploader.links));
-        if !batch.changed_groups.is_empty() {
-            context.links_changed();
-        }
-        for (id, object) in batch.created {
-            context.publish(id, PublishedChange::ManagedObjectCreated(object), cause.clone());
-        }
         if context.has_receivers_for_changed_objects(&cause) {
             let changed = self.changed_groups.entry(tenant.clone()).or_default();
             let room = NOTIFIED_GROUPS.saturating_sub(changed.len());
@@ -165,14 +161,16 @@ impl BulkRegistration {
     /// logging in. Without a role the caller sees only what it created there, because device permissions apply to
     /// objects of the caller's own tenant.
     fn registrar(&self, tenant: &TenantId) -> Registrar {
-        let Uploader { tenant: own, user, sees, .. } = &self.uploader;
-        match (own == tenant, sees) {
-            (true, sees) => Registrar { user: user.to_string(), sees: sees.clone() },
-            (false, Authority::Role) => Registrar { user: format!("{own}/{user}"), sees: Authority::Role },
-            (false, Authority::Limited(_)) => {
-                Registrar { user: format!("{own}/{user}"), sees: Authority::Limited(Grants::default()) }
-            }
+        let Uploader { tenant: own, user, sees, links } = &self.uploader;
+        let cause = Cause::persistent(links);
+        if own == tenant {
+            return Registrar { user: user.to_string(), sees: sees.clone(), cause };
         }
+        let sees = match sees {
+            Authority::Role => Authority::Role,
+            Authority::Limited(_) => Authority::Limited(Grants::default()),
+        };
+        Registrar { user: format!("{own}/{user}"), sees, cause }
     }
 
     /// Ends the registration. Publishes UPDATE once for each group whose children changed, because the references of

@@ -8,9 +8,11 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::ManagedObjectId;
 use platform_model::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::origin::Origin;
+use platform_model::publication::Publication;
 use platform_model::reference::{LinkKind, WantedReferences};
 use platform_store::access::Source;
 use platform_store::inventory::links::Children;
+use platform_store::publications::Route;
 
 use super::{Cause, Device, DeviceActor};
 
@@ -97,49 +99,44 @@ impl Device {
             }
         }
 
-        if origin.mode.stores() {
-            let (context, to) = (&self.context, Children { parent: self.id, kind });
-            platform_store::inventory::links::add_children(
-                &context.database,
-                &context.tenant,
-                to,
-                &children,
-                origin.fence(),
-            )
-            .await?;
-            context.links_changed();
+        if !origin.mode.stores() {
+            return self.publish_unstored_links(&origin).await;
         }
-
-        self.publish_links(&origin).await
+        let (database, tenant) = (&self.context.database, &self.context.tenant);
+        let to = Children { parent: self.id, kind };
+        let route =
+            platform_store::inventory::links::add_children(database, tenant, to, &children, &origin).await?;
+        self.deliver_links_changed(&route);
+        self.deliver_update(&route, &origin).await
     }
 
     async fn create_child(&mut self, message: CreateChild) -> Result<Arc<ManagedObject>> {
         let CreateChild { kind, object, origin } = message;
         self.authorize(&origin, Source::has_fragment).await?;
         let id = ManagedObjectId(self.context.ids.next()?);
-        let stores = origin.mode.stores();
-        let mut child = [object.created(stores.then_some(id), &origin.user)];
-
-        if stores {
-            let (context, to) = (&self.context, Children { parent: self.id, kind });
-            let (database, tenant) = (&context.database, &context.tenant);
-            platform_store::inventory::links::insert_child(database, tenant, to, &child[0], origin.fence())
-                .await?;
-            context.links_changed();
-            platform_store::inventory::links::add_references(
-                database,
-                tenant,
-                &mut child,
-                WantedReferences::default(),
-            )
-            .await?;
+        // In mode QUIESCENT the creation is published and the change of the parent's references is not (M-03).
+        let cause = Cause::of(&origin).notifying();
+        if !origin.mode.stores() {
+            let child = Arc::new(object.created(None, &origin.user));
+            self.context.publish(id, PublishedChange::ManagedObjectCreated(child.clone()), cause);
+            self.publish_unstored_links(&origin).await?;
+            return Ok(child);
         }
 
+        let mut child = [object.created(Some(id), &origin.user)];
+        let (database, tenant) = (&self.context.database, &self.context.tenant);
+        let to = Children { parent: self.id, kind };
+        let route =
+            platform_store::inventory::links::insert_child(database, tenant, to, &child[0], &origin).await?;
+        self.deliver_links_changed(&route);
+        let wanted = WantedReferences::default();
+        platform_store::inventory::links::add_references(database, tenant, &mut child, wanted).await?;
         let [child] = child.map(Arc::new);
-        let event = PublishedChange::ManagedObjectCreated(child.clone());
-        // In mode QUIESCENT the creation is published and the change of the parent's references is not (M-03).
-        self.context.publish(id, event, Cause::of(&origin).notifying());
-        self.publish_links(&origin).await?;
+        if route.is_by_caller() {
+            let change = PublishedChange::ManagedObjectCreated(child.clone());
+            self.context.deliver(Publication::Change { source: id, change, cause });
+        }
+        self.deliver_update(&route, &origin).await?;
         Ok(child)
     }
 
@@ -150,30 +147,43 @@ impl Device {
             other => drop(other?),
         }
         if !origin.mode.stores() {
-            return self.publish_links(&origin).await;
+            return self.publish_unstored_links(&origin).await;
         }
 
-        let (context, from) = (&self.context, Children { parent: self.id, kind });
-        let removed = platform_store::inventory::links::remove_child(
-            &context.database,
-            &context.tenant,
-            from,
-            child,
-            origin.fence(),
-        )
-        .await?;
-        context.links_changed();
+        let (database, tenant) = (&self.context.database, &self.context.tenant);
+        let from = Children { parent: self.id, kind };
+        let removed =
+            platform_store::inventory::links::remove_child(database, tenant, from, child, &origin).await?;
 
-        if removed { self.publish_links(&origin).await } else { Err(Error::not_found(Noun::Link, child)) }
+        let route = removed.ok_or_else(|| Error::not_found(Noun::Link, child))?;
+        self.deliver_links_changed(&route);
+        self.deliver_update(&route, &origin).await
     }
 
-    /// Publishes that the references of this object changed, if anyone would receive it.
-    async fn publish_links(&mut self, origin: &Origin) -> Result<()> {
-        if !self.context.has_receivers_for_changed_objects(&Cause::of(origin)) {
-            return Ok(());
+    /// Publishes UPDATE of this object for a change of its links that is not stored.
+    async fn publish_unstored_links(&mut self, origin: &Origin) -> Result<()> {
+        if self.context.has_receivers_for_changed_objects(&Cause::of(origin)) {
+            let object = self.current_object().await?;
+            self.publish(PublishedChange::ManagedObjectUpdated(object), origin);
         }
-        let object = self.current_object().await?;
-        self.publish(PublishedChange::ManagedObjectUpdated(object), origin);
+        self.context.published().await
+    }
+
+    /// Notifies the hub that objects belong to other families (B-19b), unless the database has sent it.
+    fn deliver_links_changed(&self, route: &Route) {
+        if route.is_by_caller() {
+            self.context.deliver(Publication::LinksChanged);
+        }
+    }
+
+    /// Delivers that the references of this object changed, unless the database has sent it, and if anyone would receive
+    /// it.
+    async fn deliver_update(&mut self, route: &Route, origin: &Origin) -> Result<()> {
+        let cause = Cause::of(origin);
+        if route.is_by_caller() && self.context.has_receivers_here(&cause) {
+            let change = PublishedChange::ManagedObjectUpdated(self.current_object().await?);
+            self.context.deliver(Publication::Change { source: self.id, change, cause });
+        }
         Ok(())
     }
 }

@@ -10,9 +10,10 @@ use platform_model::event::Event;
 use platform_model::event_binary::{Content, EventBinary, Placement};
 use platform_model::id::{BinaryId, EventId};
 use platform_model::origin::Origin;
+use platform_store::events::ChangedEvent;
 
 use super::events::contended;
-use super::{Device, DeviceActor, MAX_ATTEMPTS};
+use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
 
 /// Makes a finished upload the file of an event, or appends it to the file (V-06, V-09).
 ///
@@ -83,17 +84,17 @@ impl Device {
             let placed = placement.place(id, present.as_ref(), &upload)?;
             event.set_content(Some(placed.content()));
             let content = placed.content().clone();
+            let changed = ChangedEvent { event: Arc::new(event), cause: Cause::of(&origin) };
             if !origin.mode.stores() {
-                self.publish_event_update(&Arc::new(event), &origin);
+                self.publish_event_update(&changed.event, &origin);
                 return Ok(EventBinary { event: id, content, id: None });
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
 
             let written =
-                platform_store::events::place_binary(database, tenant, &event, &placed, upload.id).await;
+                platform_store::events::place_binary(database, tenant, &changed, &placed, upload.id).await;
 
             if is_done(written)? {
-                self.publish_event_update(&Arc::new(event), &origin);
                 let binary = Some(content.binary().id);
                 return Ok(EventBinary { event: id, content, id: binary });
             }
@@ -109,16 +110,16 @@ impl Device {
                 return Err(Error::not_found(Noun::EventBinary, id));
             }
             event.set_content(None);
+            let changed = ChangedEvent { event: Arc::new(event), cause: Cause::of(&origin) };
             if !origin.mode.stores() {
-                self.publish_event_update(&Arc::new(event), &origin);
+                self.publish_event_update(&changed.event, &origin);
                 return Ok(());
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
 
-            let written = platform_store::events::delete_binary(database, tenant, &event).await;
+            let written = platform_store::events::delete_binary(database, tenant, &changed).await;
 
             if is_done(written)? {
-                self.publish_event_update(&Arc::new(event), &origin);
                 return Ok(());
             }
         }

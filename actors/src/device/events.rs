@@ -8,6 +8,7 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::event::{Event, EventPatch};
 use platform_model::id::EventId;
 use platform_model::origin::Origin;
+use platform_store::publications::DeletionNotices;
 use platform_store::writer::{Change, Written};
 
 use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
@@ -96,13 +97,12 @@ impl Device {
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);
 
-        let gone = platform_store::events::delete_events(database, tenant, &[id.0], origin.fence()).await?;
+        let notices = DeletionNotices::new(Cause::of(&origin));
 
-        if gone.is_empty() {
-            return Err(Error::not_found(Noun::Event, id));
-        }
-        self.publish(PublishedChange::EventDeleted(id), &origin);
-        Ok(())
+        let gone = platform_store::events::delete_events(database, tenant, &[id.0], origin.fence(), &notices)
+            .await?;
+
+        if gone == 0 { Err(Error::not_found(Noun::Event, id)) } else { Ok(()) }
     }
 
     /// Checks that the caller may write this event.

@@ -13,10 +13,10 @@ use platform_model::reference::WantedReferences;
 use platform_model::timestamp::Timestamp;
 use platform_store::access::Source;
 use platform_store::inventory::managed_objects::{ChangedBy, ManagedObjectUpdate};
+use platform_store::publications::DeletionNotices;
 use platform_store::writer::{Change, Committed, Describe, Written};
 
 use super::{Cause, Device, DeviceActor};
-use crate::writes::DeletionPublisher;
 
 /// Changes the fields that a PUT contains and no others (C-10).
 ///
@@ -164,11 +164,13 @@ impl Device {
             }
         }
 
+        let notices = DeletionNotices::new(Cause::of(&origin));
         let gone = platform_store::inventory::managed_objects::delete_managed_objects(
             database,
             tenant,
             &going,
             origin.fence(),
+            Some(&notices),
         )
         .await?;
 
@@ -176,10 +178,6 @@ impl Device {
             return Err(self.missing());
         }
         self.gone = true;
-        self.context.links_changed();
-        let gone = gone.into_iter().rev().map(|id| (id, id));
-        let mut publisher = DeletionPublisher::new(&self.context, Cause::of(&origin));
-        publisher.publish(gone, PublishedChange::ManagedObjectDeleted);
         Ok(())
     }
 

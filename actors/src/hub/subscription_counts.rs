@@ -34,6 +34,12 @@ impl SubscriptionCounts {
         self.0.modules.load(Ordering::Acquire) > 0
     }
 
+    /// Returns whether there are subscriptions at all.
+    pub(crate) fn has_any(&self) -> bool {
+        let Counts { resources, agents, modules } = &*self.0;
+        resources.iter().chain([agents, modules]).any(|count| count.load(Ordering::SeqCst) > 0)
+    }
+
     /// Counts a pattern with its first subscription.
     pub(super) fn joined(&self, pattern: &Pattern) {
         if let Some(count) = self.count_of(pattern) {

@@ -13,6 +13,7 @@ use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::publication::Publication;
 use platform_store::announcements::{Change, RightsChange};
+use platform_store::publications::Receivers;
 use platform_store::users;
 use platform_store::watch;
 use tokio::sync::mpsc;
@@ -96,8 +97,19 @@ impl Platform {
             let tenant = tenant.clone();
             tokio::spawn(async move { platform.end_sessions(&tenant, Holders::Everybody).await });
         };
-        let publications = self.database.publications();
-        publications.install(process, &self.database, Box::new(deliver), Box::new(end_sessions));
+        let using = Arc::downgrade(self);
+        let is_used = move |tenant: &TenantId| {
+            using.upgrade().is_some_and(|platform| {
+                platform.modules.run(tenant)
+                    || platform.tenant(tenant).context().subscription_counts.has_any()
+            })
+        };
+        let receivers = Receivers {
+            deliver: Box::new(deliver),
+            end_sessions: Box::new(end_sessions),
+            is_used: Box::new(is_used),
+        };
+        self.database.publications().install(process, &self.database, receivers);
     }
 
     /// Notes in the database that this server takes part in no tenant any more.

@@ -12,10 +12,10 @@ use platform_model::publication::Publication;
 use platform_store::access::{Source, find_source};
 use platform_store::events::collection;
 use platform_store::events::{SentEvent, ShownSource};
-use platform_store::publications::Route;
+use platform_store::publications::{DeletionNotices, Route};
 use platform_store::writer::{Change, Committed, Describe, Written};
 
-use super::{Cause, DeletionPublisher, Storage, Turn, WriteContext};
+use super::{Cause, Storage, Turn, WriteContext};
 
 /// Creates an event and publishes CREATE (M-01 to M-04).
 ///
@@ -152,10 +152,6 @@ pub(crate) async fn delete_events(
     filter: &EventFilter,
     origin: &Origin,
 ) -> Result<()> {
-    let mut publisher = DeletionPublisher::new(context, Cause::of(origin));
-    let mut deletion = collection::deletion(&context.database, &context.tenant, filter);
-    while let Some(gone) = deletion.next().await? {
-        publisher.publish(gone, PublishedChange::EventDeleted);
-    }
-    Ok(())
+    let notices = DeletionNotices::new(Cause::of(origin));
+    collection::deletion(&context.database, &context.tenant, filter, &notices).run().await
 }

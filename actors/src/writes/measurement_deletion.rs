@@ -1,4 +1,4 @@
-//! The deletion of measurements (G-01). Each deletion is published once, after its commit.
+//! The deletion of measurements (G-01). Each deletion is published once, with its commit.
 
 use platform_model::access::Authority;
 use platform_model::change::PublishedChange;
@@ -9,8 +9,9 @@ use platform_model::origin::Origin;
 use platform_store::access::{self, Source};
 use platform_store::measurements::collection::{self, begin_deletion, delete_next};
 use platform_store::measurements::rows::get_measurement;
+use platform_store::publications::DeletionNotices;
 
-use super::{Cause, DeletionPublisher, WriteContext};
+use super::{Cause, WriteContext};
 
 /// Deletes one measurement and publishes DELETE as the mode requires (M-02 to M-04). QUIESCENT sends the deletion to
 /// modules only, as do TRANSIENT and CEP, which delete nothing.
@@ -35,9 +36,8 @@ pub(crate) async fn delete_measurement(
         context.feed(measurement.source, PublishedChange::MeasurementDeleted(id), Cause::of(origin));
         return Ok(());
     }
-    if collection::delete_measurement(database, tenant, id, origin.fence()).await? {
-        let change = PublishedChange::MeasurementDeleted(id);
-        context.publish(measurement.source, change, Cause::of(origin));
+    let notices = DeletionNotices::new(Cause::of(origin));
+    if collection::delete_measurement(database, tenant, id, origin.fence(), &notices).await? {
         Ok(())
     } else {
         Err(Error::not_found(Noun::Measurement, id))
@@ -59,9 +59,7 @@ pub(crate) async fn delete_measurements(
     }
     let (database, tenant) = (&context.database, &context.tenant);
     let mut deletion = begin_deletion(database, tenant, filter, context.ids.next()?).await?;
-    let mut publisher = DeletionPublisher::new(context, Cause::of(origin));
-    while let Some(gone) = delete_next(database, tenant, &mut deletion).await? {
-        publisher.publish(gone, PublishedChange::MeasurementDeleted);
-    }
+    let notices = DeletionNotices::new(Cause::of(origin));
+    while delete_next(database, tenant, &mut deletion, &notices).await? {}
     Ok(())
 }

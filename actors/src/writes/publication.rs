@@ -9,11 +9,9 @@ use platform_model::change::PublishedChange;
 use platform_model::error::Result;
 use platform_model::id::ManagedObjectId;
 use platform_model::input_stream::InputStream;
-use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::operation::Operation;
 use platform_model::origin::Origin;
 use platform_model::publication::{Cause, Publication};
-use platform_store::operations::Queued;
 use platform_store::publications::Route;
 use platform_store::writer::{Change, Committed, Describe, Written};
 
@@ -26,36 +24,6 @@ pub(super) enum Storage {
     Unstored,
     /// It is committed, and published by this route.
     Committed(Route),
-}
-
-/// Publishes the deletions of one request: the first thousand of them, and no more (B-06).
-pub(crate) struct DeletionPublisher<'a> {
-    context: &'a WriteContext,
-    cause: Cause,
-    left: usize,
-}
-
-impl<'a> DeletionPublisher<'a> {
-    pub(crate) fn new(context: &'a WriteContext, cause: Cause) -> Self {
-        Self { context, cause, left: NOTIFIED_DELETIONS }
-    }
-
-    /// Returns whether further deletions are published.
-    pub(crate) fn publishes_more(&self) -> bool {
-        self.left > 0
-    }
-
-    /// Publishes DELETE of objects, each with its source, after the commit that deleted them.
-    pub(crate) fn publish<Id>(
-        &mut self,
-        deleted: impl IntoIterator<Item = (Id, ManagedObjectId)>,
-        change: fn(Id) -> PublishedChange,
-    ) {
-        for (id, source) in deleted.into_iter().take(self.left) {
-            self.left -= 1;
-            self.context.publish(source, change(id), self.cause.clone());
-        }
-    }
 }
 
 impl WriteContext {
@@ -118,8 +86,7 @@ impl WriteContext {
         }
     }
 
-    /// Publishes a change that no writer commits: one that is not stored, or that is committed already. Modules receive
-    /// it in every mode; sessions with matching subscriptions receive it if the mode sends notifications (M-04).
+    /// Publishes a change that no transaction stores. Modules receive it in every mode; sessions with matching subscriptions receive it if the mode sends notifications (M-04).
     pub(crate) fn publish(&self, source: ManagedObjectId, change: PublishedChange, cause: Cause) {
         self.send(Publication::Change { source, change, cause });
     }
@@ -127,12 +94,6 @@ impl WriteContext {
     /// Sends a change to modules and to no session. Used for a deletion that the mode does not perform (M-04).
     pub(crate) fn feed(&self, source: ManagedObjectId, change: PublishedChange, cause: Cause) {
         self.send(Publication::ModulesOnly { source, change, cause });
-    }
-
-    /// Publishes a queued operation that is committed.
-    pub(crate) fn publish_queued(&self, queued: Queued, cause: Cause) {
-        let Queued { operation, agents } = queued;
-        self.send(Publication::Queued { operation: Arc::new(operation), agents, cause });
     }
 
     /// Publishes a row of a module's statement to the subscriptions of that statement (Q-19, B-05).
@@ -143,12 +104,6 @@ impl WriteContext {
     /// Returns whether rows of modules may have receivers, so that they are worth encoding.
     pub(crate) fn has_receivers_for_rows(&self) -> bool {
         self.subscription_counts.has_module_subscriptions() || !self.database.publications().is_alone()
-    }
-
-    /// Notifies the hubs of the tenant that links were added or removed, so that objects belong to other families
-    /// (B-19b).
-    pub(crate) fn links_changed(&self) {
-        self.send(Publication::LinksChanged);
     }
 
     /// Waits until everything that was published before is sent to all servers. It is called before the response to a
@@ -228,10 +183,13 @@ impl WriteContext {
     /// Returns whether anyone would receive a change of a managed object with this cause. If not, the object need not
     /// be read.
     pub(crate) fn has_receivers_for_changed_objects(&self, cause: &Cause) -> bool {
+        self.has_receivers_here(cause) || !self.database.publications().is_alone()
+    }
+
+    /// Returns whether anyone at this server would receive a change of a managed object with this cause.
+    pub(crate) fn has_receivers_here(&self, cause: &Cause) -> bool {
         let notified =
             cause.mode.notifies() && self.subscription_counts.has_subscriptions(Resource::ManagedObjects);
-        notified
-            || self.feeds.want(InputStream::ManagedObjectUpdated)
-            || !self.database.publications().is_alone()
+        notified || self.feeds.want(InputStream::ManagedObjectUpdated)
     }
 }

@@ -1,15 +1,12 @@
 //! Deletions of everything that a filter matches, whatever its size.
 
 use platform_model::error::{Error, Result};
-use platform_model::id::ManagedObjectId;
 use platform_model::page::Position;
 
 use crate::until_uncontended;
 
 /// The matching ids after a position, and the position to continue from, which is `None` at the end.
 pub(super) type ListedIds = Result<(Vec<i64>, Option<Position>)>;
-/// The deleted rows, with their sources.
-pub(super) type DeletedRows<Id> = Result<Vec<(Id, ManagedObjectId)>>;
 
 /// A deletion in progress. Each step is a transaction. The collection is scanned once, so rows that stay do not slow
 /// down later steps.
@@ -20,41 +17,41 @@ pub struct Deletion<L, D> {
     ended: bool,
 }
 
-impl<L, D, Id> Deletion<L, D>
+impl<L, D> Deletion<L, D>
 where
     L: AsyncFn(Option<Position>) -> ListedIds,
-    D: AsyncFn(&[i64]) -> DeletedRows<Id>,
+    D: AsyncFn(&[i64]) -> Result<usize>,
 {
-    /// Starts a deletion. `list` returns the ids after a position. `delete` deletes some of them in one transaction and
-    /// returns those that were deleted.
+    /// Starts a deletion. `list` returns the ids after a position. `delete` deletes some of them in one transaction,
+    /// publishes it, and returns how many it has deleted.
     pub(super) fn of(list: L, delete: D) -> Self {
         Self { list, delete, after: None, ended: false }
     }
 
-    /// Deletes the next rows and returns them with their sources; `None` at the end.
+    /// Deletes everything.
     ///
     /// # Errors
     /// `Timeout`, `Contended`, `Unavailable` or `Database`; a part of the rows may be deleted then.
-    pub async fn next(&mut self) -> Result<Option<Vec<(Id, ManagedObjectId)>>> {
-        if self.ended {
-            return Ok(None);
+    pub async fn run(mut self) -> Result<()> {
+        while !self.ended {
+            self.step().await?;
         }
+        Ok(())
+    }
+
+    async fn step(&mut self) -> Result<()> {
         let (ids, next) = (self.list)(self.after).await?;
-        let mut gone = Vec::with_capacity(ids.len());
         let (mut rest, mut size) = (&ids[..], ids.len().max(1));
         while !rest.is_empty() {
             let (some, others) = rest.split_at(size.min(rest.len()));
             match until_uncontended(async || (self.delete)(some).await).await {
-                Ok(deleted) => {
-                    gone.extend(deleted);
-                    rest = others;
-                }
+                Ok(_) => rest = others,
                 // Rows with large files take long, so the next attempt deletes fewer at once.
                 Err(Error::Timeout) if size > 1 => size = size.div_ceil(8),
                 Err(error) => return Err(error),
             }
         }
         (self.after, self.ended) = (next, next.is_none());
-        Ok(Some(gone))
+        Ok(())
     }
 }

@@ -113,7 +113,7 @@ impl Database {
     pub fn new(url: &str, connections: Connections, limits: &Limits) -> Result<Self> {
         let timeout = format!("-c statement_timeout={}", limits.statement_timeout.as_millis());
         let bus = Arc::<announcements::Bus>::default();
-        let publications = Arc::new(publications::Publications::new(bus.origin()));
+        let publications = Arc::new(publications::Publications::new(bus.origin(), limits.tenant_linger));
         let connector = Connector::new(url)?.marked(publications.token()).with_options(&timeout);
         let objects = lookup_pool(&connector)?;
         Ok(Self {

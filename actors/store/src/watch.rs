@@ -16,16 +16,27 @@ use crate::publications::{Assemblies, Listening};
 
 /// The pause between two pings, and before the next connection attempt.
 const PING: Duration = Duration::from_millis(500);
+/// How long a new connection may take to replace one that was cut, while requests go on. What other servers announce
+/// meanwhile is applied so much later.
+const REPLACEMENT: Duration = Duration::from_millis(200);
 
 /// Listens until the receiver is dropped. Passes on changes of other processes; those of this process were applied at
 /// their commit.
 pub async fn watch(database: Database, seen: mpsc::UnboundedSender<Change>) {
+    let mut patience = database.ping;
     while !seen.is_closed() {
-        let outcome = listen(&database, &seen).await;
+        let mut stage = Stage::Connecting;
+        let outcome = listen(&database, &seen, patience, &mut stage).await;
         if seen.is_closed() {
             return;
         }
         database.publications.lost();
+        if stage == Stage::Cut {
+            tracing::debug!("the listening connection was cut");
+            patience = REPLACEMENT;
+            continue;
+        }
+        patience = database.ping;
         if let Err(error) = outcome {
             tracing::debug!(%error, "database watch ended");
             database.set_unreachable(&error);
@@ -34,8 +45,23 @@ pub async fn watch(database: Database, seen: mpsc::UnboundedSender<Change>) {
     }
 }
 
-async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Result<()> {
-    let connecting = timeout(database.ping, database.connector.connect()).await;
+/// How far a listening connection came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Connecting,
+    Listening,
+    /// It was cut while PostgreSQL responded.
+    Cut,
+}
+
+/// Listens over a new connection, which has `patience` to be made, until it is lost.
+async fn listen(
+    database: &Database,
+    seen: &mpsc::UnboundedSender<Change>,
+    patience: Duration,
+    stage: &mut Stage,
+) -> Result<()> {
+    let connecting = timeout(patience, database.connector.connect()).await;
     let (client, mut connection) =
         connecting.map_err(|_| Error::unavailable("connecting took too long"))??;
     let (told, bus, publications) = (seen.clone(), database.bus.clone(), database.publications.clone());
@@ -66,6 +92,7 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Re
         let beginning =
             timeout(database.ping, Listening::begin(&database.publications, client.clone())).await;
         let mut listening = beginning.map_err(|_| Error::unavailable("no response to a ping"))??;
+        *stage = Stage::Listening;
         loop {
             let pong = timeout(database.ping, ping(database, &client, &mut listening)).await;
             pong.map_err(|_| Error::unavailable("no response to a ping"))??;
@@ -76,6 +103,9 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Re
         }
     }
     .await;
+    if *stage == Stage::Listening && client.is_closed() {
+        *stage = Stage::Cut;
+    }
     driver.abort();
     outcome
 }

@@ -1,12 +1,11 @@
--- Renews the leases of a process on the modules of these tenants, and stores which of the tenants had events. Leases
--- that are not returned were taken over, or their tenant is suspended or deleted.
+-- Renews the leases of a process on the modules of these tenants. Leases that are not returned were taken over, or their
+-- tenant is suspended or deleted.
 UPDATE module_leases l
 SET
-    leased_until = now() + make_interval(secs => $4),
-    fed_at = CASE WHEN own.fed THEN now() ELSE l.fed_at END,
-    session_pid = $5,
-    session_start = $6
-FROM unnest($1::text[], $2::bigint[], $3::boolean[]) AS own (tenant, fence, fed)
+    leased_until = now() + make_interval(secs => $3),
+    session_pid = $4,
+    session_start = $5
+FROM unnest($1::text[], $2::bigint[]) AS own (tenant, fence)
 JOIN tenants t ON t.id = own.tenant AND t.status = 'ACTIVE'
 WHERE l.tenant = own.tenant
     AND l.fence = own.fence

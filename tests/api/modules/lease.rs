@@ -1,5 +1,4 @@
-//! One process at a time runs the modules of a tenant. Its lease moves to the process that receives the tenant's
-//! events.
+//! One process at a time runs the modules of a tenant.
 
 use std::time::Duration;
 
@@ -45,10 +44,7 @@ async fn of_two_servers_exactly_one_runs_a_module() {
 #[tokio::test]
 async fn other_server_takes_over_at_once_when_one_stops_in_an_orderly_way() {
     let database = TestDatabase::create().await;
-    let change = |settings: &mut Settings| {
-        settings.limits.module_lease = Duration::from_secs(60);
-        settings.limits.module_idle = Duration::from_secs(3);
-    };
+    let change = |settings: &mut Settings| settings.limits.module_lease = Duration::from_secs(600);
     let stopping = TestServer::start_on(&database, change).await;
     let device = stopping.admin().create_device("pump").await;
     deploy(&stopping.admin(), &marking("marks", "seen")).await;
@@ -117,9 +113,8 @@ async fn module_whose_server_lost_its_connection_for_a_moment_goes_on_with_what_
 #[tokio::test]
 async fn modules_stay_and_see_what_another_server_writes() {
     let database = TestDatabase::create().await;
-    let change = |settings: &mut Settings| settings.limits.module_idle = Duration::from_secs(1);
-    let idle = TestServer::start_on(&database, change).await;
-    let busy = TestServer::start_on(&database, change).await;
+    let idle = TestServer::start_on(&database, |_| {}).await;
+    let busy = TestServer::start_on(&database, |_| {}).await;
     let device = idle.admin().create_device("pump").await;
     deploy(&idle.admin(), &marking("marks", "seen")).await;
     let before = holder(&database).await;
@@ -136,32 +131,11 @@ async fn modules_stay_and_see_what_another_server_writes() {
 }
 
 #[tokio::test]
-async fn modules_stay_where_events_come_though_some_come_elsewhere_too() {
-    let database = TestDatabase::create().await;
-    let change = |settings: &mut Settings| settings.limits.module_idle = Duration::from_secs(2);
-    let holding = TestServer::start_on(&database, change).await;
-    let other = TestServer::start_on(&database, change).await;
-    let device = holding.admin().create_device("pump").await;
-    deploy(&holding.admin(), &marking("marks", "seen")).await;
-    let before = holder(&database).await;
-
-    let (here, there) = (holding.admin(), other.admin());
-    for value in 0..30 {
-        measure(&here, &device, value).await;
-        measure(&there, &device, value).await;
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-
-    assert_eq!(holder(&database).await, before);
-}
-
-#[tokio::test]
 async fn what_a_module_asks_for_after_it_was_taken_over_is_not_written() {
     let database = TestDatabase::create().await;
     // It does not hear of the take-over before the test is over.
     let server = TestServer::start_on(&database, |settings| {
         settings.limits.module_lease = Duration::from_secs(600);
-        settings.limits.module_idle = Duration::from_secs(600);
     })
     .await;
     let admin = server.admin();

@@ -59,9 +59,9 @@ async fn other_server_takes_over_though_the_lease_of_a_killed_one_lasts() {
     let mut killed = Program::serve_with(command);
     let device = Caller::new(killed.base(), ADMIN).create_device("pump").await;
     deploy(&Caller::new(killed.base(), ADMIN), &marking("marks", "seen")).await;
-    // It takes nothing over because events come to it: they do not come while the other one lives.
+    // It looks every second.
     let other = TestServer::start_on(&database, |settings| {
-        settings.limits.module_idle = Duration::from_secs(3);
+        settings.limits.module_lease = Duration::from_secs(3);
     })
     .await;
     let holder = async || {

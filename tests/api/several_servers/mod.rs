@@ -1,6 +1,52 @@
 //! Several servers on one database: each session hears what any server writes, once and in order.
 
 mod agents;
+mod balancer;
+mod bulk_work;
+mod deletions;
 mod failures;
+mod interest;
 mod modules;
 mod notifications;
+
+use serde_json::Value;
+
+use crate::harness::{Caller, Session, TestServer, notifications};
+
+/// What a session has received: action and id, or the whole text where the data is only an id.
+pub(crate) async fn received(session: &Session, count: usize) -> Vec<String> {
+    let shown = |notification: &Value| {
+        let data = &notification["data"]["data"];
+        let id = data["id"].as_str().or(data.as_str()).unwrap_or("none");
+        format!("{} {id}", notification["data"]["realtimeAction"].as_str().unwrap_or("none"))
+    };
+    session.receive(count).await.iter().map(shown).collect()
+}
+
+/// Two servers, and a session on this channel at each.
+pub(crate) struct Pair {
+    pub(crate) callers: [Caller; 2],
+    pub(crate) sessions: [Session; 2],
+    pub(crate) servers: [TestServer; 2],
+}
+
+impl Pair {
+    pub(crate) async fn listening(channel: &str) -> Self {
+        let servers = TestServer::start_two().await;
+        let callers = [servers[0].admin(), servers[1].admin()];
+        let sessions = [callers[0].listen(channel).await, callers[1].listen(channel).await];
+        Self { callers, sessions, servers }
+    }
+
+    /// Expects that both sessions receive exactly this, in this order.
+    pub(crate) async fn both_receive(&self, expected: &[String]) {
+        for session in &self.sessions {
+            assert_eq!(received(session, expected.len()).await, expected);
+            assert!(notifications(&session.glance().await).is_empty(), "nothing comes twice");
+        }
+    }
+}
+
+pub(crate) fn id(object: &Value) -> String {
+    object["id"].as_str().unwrap().to_owned()
+}

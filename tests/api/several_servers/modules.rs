@@ -1,7 +1,9 @@
 //! A module sees what every server writes, and its rows reach the sessions of every server.
 
-use crate::harness::TestServer;
+use rustix::process::Signal;
+
 use crate::harness::modules::{counting, deploy, events_come, measure};
+use crate::harness::{ADMIN_PASSWORD, Caller, Program, TestDatabase, TestServer, eventually, scratch};
 
 #[tokio::test]
 async fn module_sees_each_write_of_both_servers_once() {
@@ -16,6 +18,39 @@ async fn module_sees_each_write_of_both_servers_once() {
 
     let counts: Vec<String> = (1..=20).map(|n| n.to_string()).collect();
     assert_eq!(events_come(&a.admin(), "count", 20).await, counts);
+}
+
+#[tokio::test]
+async fn module_whose_holder_is_killed_counted_each_write_once_and_restarts_with_an_audit_record() {
+    let (database, directory) = (TestDatabase::create().await, scratch());
+    let holder = Program::serve_with(Program::command_on(&database, directory.path()));
+    let there = Caller::new(holder.base(), Some(("admin", ADMIN_PASSWORD)));
+    let module = deploy(&there, &counting("meters")).await;
+    let other = TestServer::start_on(&database, |_| {}).await;
+    let here = other.admin();
+    let device = here.create_device("meter").await;
+    for n in 0..400 {
+        measure(if n % 2 == 0 { &here } else { &there }, &device, n).await;
+    }
+    let counted: Vec<String> = (1..=400).map(|n| n.to_string()).collect();
+    assert_eq!(events_come(&here, "count", 400).await, counted);
+
+    holder.signal(Signal::KILL);
+
+    let id = module["id"].as_str().unwrap();
+    let restarts = async || {
+        let list = here.read(&format!("/audit/auditRecords?source={id}&pageSize=100")).await;
+        let records = list["auditRecords"].as_array().unwrap().clone();
+        records.into_iter().filter(|record| record["activity"] == "Module restarted").collect::<Vec<_>>()
+    };
+    let record =
+        eventually("the audit record of the restart", async || restarts().await.into_iter().next()).await;
+    let text = "Module restarted: meters: the server that ran it is gone; it may have missed events";
+    assert_eq!((record["text"].as_str(), record["user"].as_str()), (Some(text), Some("system")));
+    measure(&here, &device, 400).await;
+    // It begins to count again, and has seen nothing of what it counted before.
+    assert_eq!(events_come(&here, "count", 401).await[400], "1");
+    assert_eq!(restarts().await.len(), 1);
 }
 
 #[tokio::test]

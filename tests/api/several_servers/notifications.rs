@@ -1,46 +1,9 @@
 //! What one server writes is notified to the sessions of every server.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::harness::{Caller, Session, TestServer, notifications};
-
-/// What a session has received: action and id, or the whole text where the data is only an id.
-async fn received(session: &Session, count: usize) -> Vec<String> {
-    let shown = |notification: &Value| {
-        let data = &notification["data"]["data"];
-        let id = data["id"].as_str().or(data.as_str()).unwrap_or("none");
-        format!("{} {id}", notification["data"]["realtimeAction"].as_str().unwrap_or("none"))
-    };
-    session.receive(count).await.iter().map(shown).collect()
-}
-
-/// Two servers, and a session on this channel at each.
-struct Pair {
-    callers: [Caller; 2],
-    sessions: [Session; 2],
-    _servers: [TestServer; 2],
-}
-
-impl Pair {
-    async fn listening(channel: &str) -> Self {
-        let servers = TestServer::start_two().await;
-        let callers = [servers[0].admin(), servers[1].admin()];
-        let sessions = [callers[0].listen(channel).await, callers[1].listen(channel).await];
-        Self { callers, sessions, _servers: servers }
-    }
-
-    /// Expects that both sessions receive exactly this, in this order.
-    async fn both_receive(&self, expected: &[String]) {
-        for session in &self.sessions {
-            assert_eq!(received(session, expected.len()).await, expected);
-            assert!(notifications(&session.glance().await).is_empty(), "nothing comes twice");
-        }
-    }
-}
-
-fn id(object: &Value) -> String {
-    object["id"].as_str().unwrap().to_owned()
-}
+use super::{Pair, id, received};
+use crate::harness::{Caller, TestServer};
 
 #[tokio::test]
 async fn alarms_of_each_server_reach_the_sessions_of_both() {

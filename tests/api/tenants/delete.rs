@@ -87,7 +87,7 @@ async fn fill(server: &TestServer, tenant: &str) {
             SELECT $1, 'user' || n, 1, now() FROM generate_series(1, 2500) n",
         "INSERT INTO modules (tenant, id, name, deployed, deployment, inputs, last_modified, text) \
             SELECT $1, n, 'm' || n, false, 0, 0, now(), 'x' FROM generate_series(1, 2500) n",
-        "INSERT INTO module_leases (tenant, process, fence, leased_until, fed_at) VALUES ($1, 1, 1, now(), now())",
+        "INSERT INTO module_leases (tenant, process, fence, leased_until) VALUES ($1, 1, 1, now())",
     ] {
         server.database().execute(statement, &[&tenant]).await;
     }

@@ -202,6 +202,9 @@ limits! {
     /// So a microservice that hangs does not use up the connections of others.
     service_calls: usize = 1000, 1..=1_000_000, "service-calls", "W-14";
 
+    /// Time after which servers no longer share what is published for a tenant that nobody uses at one of them
+    tenant_linger: Duration = 5 * MINUTE, SECOND..=DAY, "tenant-linger-seconds";
+
     /// Number of threads that run event-processing modules
     module_threads: usize = 1, 1..=1024, "module-threads";
 
@@ -209,9 +212,6 @@ limits! {
     ///
     /// When the connection to the database has ended, another server takes over at once.
     module_lease: Duration = 15 * SECOND, SECOND..=HOUR, "module-lease-seconds";
-
-    /// Time without events after which the modules of a tenant move to a server that receives events
-    module_idle: Duration = 10 * SECOND, SECOND..=DAY, "module-idle-seconds";
 
     /// Maximum number of events queued for an event-processing module; with more it is switched off
     module_queue: usize = 20_000, 1..=10_000_000, "module-queue", "Q-16";

@@ -1,7 +1,7 @@
 //! One actor per bulk operation that is running or starts soon (K-10, K-11).
 //!
 //! A tick creates the due operations, at most a few hundred, in one transaction that also stores the progress. The
-//! operations are published after the commit. So a process may die at any moment, and it or another one continues
+//! operations are published with its commit. So a process may die at any moment, and it or another one continues
 //! from the stored progress.
 //!
 //! Notifications about one device are sent in the order of the commits, because the devices of this process pause
@@ -17,13 +17,12 @@ use platform_model::error::{Error, Result};
 use platform_model::id::ManagedObjectId;
 use platform_store::Database;
 use platform_store::bulk::steps::{Held, Stepped, begin, list_targets, make_step};
-use platform_store::operations::Queued;
 use platform_store::{Connection, Pool};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::background::leases::{LeaseGuard, Leases};
-use crate::writes::{Cause, WriteContext};
+use crate::writes::WriteContext;
 use ramp::Ramp;
 
 /// The most operations of one step, which is a transaction of about ten milliseconds.
@@ -160,12 +159,9 @@ impl Run {
         let paused = self.context.pause(&devices).await;
         let after = self.ramp.after(devices.len());
 
-        let (stepped, queued) = self.make_step(client, &devices, &after).await?;
+        let stepped = self.make_step(client, &devices, &after).await?;
 
         self.ramp = after;
-        for queued in queued {
-            self.context.publish_queued(queued, Cause::persistent(&self.held.asked.links));
-        }
         drop(paused);
         Ok(stepped)
     }
@@ -177,10 +173,10 @@ impl Run {
         mut client: Connection,
         devices: &[ManagedObjectId],
         after: &Ramp,
-    ) -> Result<(Stepped, Vec<Queued>)> {
-        let limits = &self.context.limits;
+    ) -> Result<Stepped> {
+        let WriteContext { limits, database, .. } = &self.context;
         let until_next = after.until_next(Instant::now());
-        let step = make_step(&mut client, &mut self.held, limits.bulk_lease, devices, until_next);
+        let step = make_step(database, &mut client, &mut self.held, limits.bulk_lease, devices, until_next);
         match timeout(limits.write_timeout, step).await {
             Ok(outcome) => outcome,
             Err(_) => {

@@ -140,6 +140,11 @@ impl Deployments {
         TenantWrites::new(platform, tenant.clone(), fence, reads, links, &self.limits, requests)
     }
 
+    /// Returns whether this process runs the modules of a tenant.
+    pub(crate) fn run(&self, tenant: &TenantId) -> bool {
+        self.held.lock().contains_key(tenant)
+    }
+
     /// Triggers a check of leases and modules after something about modules or tenants changed.
     pub(crate) fn check_soon(&self) {
         self.due.notify_one();
@@ -175,20 +180,21 @@ impl Deployments {
         };
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
         if let Some(fence) = holders::take(session, tenant, self.process, lease).await? {
-            self.database.hear(tenant).await?;
-            self.begin(tenant, Arc::new(Hold::new(fence, asked, lease)));
+            let _hearing = self.database.hear(tenant).await?;
+            self.begin(tenant, Arc::new(Hold::new(fence, asked, lease)), None);
         }
         Ok(())
     }
 
-    /// Starts to run the modules of a tenant.
-    fn begin(self: &Arc<Self>, id: &TenantId, hold: Arc<Hold>) {
+    /// Starts to run the modules of a tenant. `missed` says why they may have missed something; this is recorded.
+    fn begin(self: &Arc<Self>, id: &TenantId, hold: Arc<Hold>, missed: Option<&'static str>) {
         let Some(platform) = self.platform.upgrade() else { return };
         let tenant = platform.tenant(id);
         let thread = &self.threads[place_of_tenant(id, self.threads.len())];
         let (deployments, context, held) = (self.clone(), tenant.context().clone(), hold.clone());
-        let runner =
-            TenantRunner::start_in_arbiter(thread, move |_| TenantRunner::new(deployments, context, held));
+        let runner = TenantRunner::start_in_arbiter(thread, move |_| {
+            TenantRunner::new(deployments, context, held, missed)
+        });
         tracing::debug!(tenant.id = %id, "this process runs the modules of the tenant");
         let held = Held { hold: hold.clone(), tenant, runner };
         if let Some(before) = self.held.lock().insert(id.clone(), held) {

@@ -1,5 +1,5 @@
 //! Records modules and statements of a tenant that were switched off: in the row of the module, in the audit
-//! log and as an alarm.
+//! log and as an alarm. Also records, in the audit log only, modules that started anew.
 //!
 //! An alarm has a managed object as its source, and a tenant is not one. So a managed object represents the tenant's
 //! event processing; it is created when it is first needed and looked up by its external id.
@@ -20,7 +20,7 @@ use platform_store::inventory::external_ids::{get_external_id, insert_external_i
 use platform_store::modules::changes::{ChangedBy, StoredModule, change_modules};
 
 use super::Deployments;
-use super::changes::{switch_off, switch_off_statements};
+use super::changes::{restarted, switch_off, switch_off_statements};
 use crate::device::{RaiseAlarm, UpdateAlarm};
 use crate::event_processing::module_actor::Deployment;
 use crate::platform::Tenant;
@@ -29,7 +29,7 @@ use crate::writes::NewObject;
 /// The name that the managed object of a tenant's event processing gets when it is created.
 const OBJECT: &str = "Event processing";
 
-/// A module or statements that were switched off.
+/// A module or statements that were switched off, or a module that started anew.
 #[derive(Debug, Clone)]
 pub(super) struct Off {
     pub(super) deployment: Deployment,
@@ -42,6 +42,8 @@ pub(super) enum What {
     Module(String),
     /// Some of the module's statements.
     Statements(Vec<StatementOff>),
+    /// The module started anew and may have missed events, for this reason.
+    Restarted(&'static str),
 }
 
 impl Off {
@@ -57,12 +59,15 @@ impl Off {
         let decide = move |stored: &[StoredModule]| match &off.what {
             What::Module(reason) => switch_off(stored, off.deployment, reason, now),
             What::Statements(statements) => switch_off_statements(stored, off.deployment, statements),
+            What::Restarted(reason) => restarted(stored, off.deployment, reason),
         };
         let Some(name) = change_modules(&deployments.database, tenant, by, decide).await? else {
             return Ok(());
         };
-        let Some(platform) = deployments.platform.upgrade() else { return Ok(()) };
-        let raised = raise(&platform.tenant(tenant), self.text(&name), &origin).await;
+        let (Some(platform), Some(text)) = (deployments.platform.upgrade(), self.text(&name)) else {
+            return Ok(());
+        };
+        let raised = raise(&platform.tenant(tenant), text, &origin).await;
         if let Err(error) = raised {
             tracing::warn!(%error, tenant.id = %tenant, module.id = %self.deployment.module,
                 "the alarm about a switched-off event-processing module or statement could not be raised");
@@ -70,16 +75,15 @@ impl Off {
         Ok(())
     }
 
-    /// Returns the text of the alarm.
-    fn text(&self, module: &str) -> String {
+    /// Returns the text of the alarm; `None` if none is raised.
+    fn text(&self, module: &str) -> Option<String> {
         match &self.what {
-            What::Module(reason) => format!("The module '{module}' was switched off: {reason}"),
-            What::Statements(off) => {
-                format!(
-                    "The module '{module}' goes on without what was switched off: {}",
-                    StatementOff::shown(off)
-                )
-            }
+            What::Module(reason) => Some(format!("The module '{module}' was switched off: {reason}")),
+            What::Statements(off) => Some(format!(
+                "The module '{module}' goes on without what was switched off: {}",
+                StatementOff::shown(off)
+            )),
+            What::Restarted(_) => None,
         }
     }
 }

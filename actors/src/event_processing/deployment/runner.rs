@@ -71,6 +71,8 @@ pub(crate) struct TenantRunner {
     /// The records that must be written, the oldest at the front.
     unwritten: VecDeque<Off>,
     writing: bool,
+    /// Why the modules may have missed something before they were started here, until that is recorded.
+    missed: Option<&'static str>,
     /// The generation that was read last: as long as it is the same, the running modules are the deployed ones.
     generation: Option<i64>,
 }
@@ -85,7 +87,12 @@ struct RunningModule {
 }
 
 impl TenantRunner {
-    pub(crate) fn new(deployments: Arc<Deployments>, context: WriteContext, hold: Arc<Hold>) -> Self {
+    pub(crate) fn new(
+        deployments: Arc<Deployments>,
+        context: WriteContext,
+        hold: Arc<Hold>,
+        missed: Option<&'static str>,
+    ) -> Self {
         let retained = Total::new(deployments.limits.tenant_module_bytes);
         let writes = Arc::new(deployments.writes(&context.tenant, hold.fence()));
         Self {
@@ -98,6 +105,7 @@ impl TenantRunner {
             off: HashMap::new(),
             unwritten: VecDeque::new(),
             writing: false,
+            missed,
             generation: None,
         }
     }
@@ -143,6 +151,13 @@ impl TenantRunner {
                     self.note_off(deployment, Trouble::new(Cause::Plan, text));
                 }
             }
+        }
+        if let Some(reason) = self.missed.take() {
+            let restarted = self.running.iter().map(|(module, running)| Off {
+                deployment: Deployment { module: *module, number: running.deployment },
+                what: What::Restarted(reason),
+            });
+            self.unwritten.extend(restarted);
         }
         self.write_off(ctx);
     }
@@ -213,7 +228,7 @@ impl TenantRunner {
         }
     }
 
-    /// Writes the records of what was switched off, one after the other. A record that cannot be written now is
+    /// Writes the records of what was switched off or started anew, one after the other. A record that cannot be written now is
     /// retried later.
     fn write_off(&mut self, ctx: &mut Context<Self>) {
         let Some(off) = self.unwritten.front().filter(|_| !self.writing).cloned() else { return };
@@ -230,7 +245,7 @@ impl TenantRunner {
                     runner.write_off(ctx);
                 }
                 Err(error) => tracing::debug!(%error, module.id = %module,
-                    "the record of a switched-off module or statement cannot be written yet"),
+                    "the record of a module cannot be written yet"),
             }
         }));
     }

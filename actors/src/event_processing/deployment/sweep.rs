@@ -1,5 +1,5 @@
 //! Checks the leases of modules every few seconds and whenever something changed: it renews those of this process, and
-//! acquires those that nobody holds and those whose events arrive here and no longer at their holder.
+//! acquires those that nobody holds.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,17 +8,16 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
-use platform_model::input_stream::InputStreams;
 use platform_model::links::Links;
 use platform_store::modules::holders::{
-    self, LostConnection, ModuleHold, Survey, TAKEN_OVER_AT_ONCE, TakeoverConditions,
+    self, FormerHolder, Generation, LostConnection, ModuleHold, TAKEN_OVER_AT_ONCE, TakenOver,
 };
 use platform_store::modules::session::ModuleSession;
 use tokio::time::{sleep, timeout};
 
+use super::Deployments;
 use super::hold::Hold;
 use super::runner::Reconcile;
-use super::{Deployments, Held};
 
 /// The time for which changes that come close together are collected, to be handled together.
 const TOGETHER: Duration = Duration::from_millis(20);
@@ -49,7 +48,7 @@ impl Deployments {
 
     /// Checks leases until the future is dropped.
     pub(crate) async fn keep_going(self: Arc<Self>) {
-        let pause = self.limits.module_lease.min(self.limits.module_idle) / 3;
+        let pause = self.limits.module_lease / 3;
         loop {
             let checked = self.check_leases(LostConnection::MayComeBack).await;
             if let Err(error) = &checked {
@@ -81,7 +80,7 @@ impl Deployments {
 
     async fn check_over(self: &Arc<Self>, session: &ModuleSession, lost: LostConnection) -> Result<usize> {
         let kept = self.renew(session).await?;
-        let survey: HashMap<TenantId, Survey> = holders::survey(session).await?.into_iter().collect();
+        let survey: HashMap<TenantId, Generation> = holders::survey(session).await?.into_iter().collect();
         self.leave_idle(session, &kept, &survey).await?;
         self.restart_deaf().await?;
         let taken = self.acquire(session, lost).await?;
@@ -110,14 +109,11 @@ impl Deployments {
     /// holds.
     async fn renew(&self, session: &ModuleSession) -> Result<Vec<ModuleHold>> {
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
-        let own: Vec<(ModuleHold, bool)> = {
-            let held = self.held.lock();
-            held.iter().map(|(tenant, held)| (held.to_hold(tenant), held.feeds().take_fed())).collect()
-        };
+        let own: Vec<ModuleHold> =
+            self.held.lock().iter().map(|(tenant, held)| held.to_hold(tenant)).collect();
         let renewed = holders::renew(session, &own, lease).await?;
         let renewed: HashSet<TenantId> = renewed.into_iter().collect();
-        let (kept, lost): (Vec<_>, Vec<_>) =
-            own.into_iter().map(|(hold, _)| hold).partition(|hold| renewed.contains(&hold.tenant));
+        let (kept, lost): (Vec<_>, Vec<_>) = own.into_iter().partition(|hold| renewed.contains(&hold.tenant));
         lost.iter().for_each(|hold| self.end(&hold.tenant));
         let held = self.held.lock();
         kept.iter()
@@ -132,9 +128,9 @@ impl Deployments {
         let held: Vec<(TenantId, Arc<Hold>)> =
             self.held.lock().iter().map(|(tenant, held)| (tenant.clone(), held.hold.clone())).collect();
         for (tenant, hold) in held.into_iter().filter(|(tenant, _)| !publications.hears(tenant)) {
-            self.database.hear(&tenant).await?;
+            let _hearing = self.database.hear(&tenant).await?;
             tracing::warn!(tenant.id = %tenant, "modules start anew, because they may have missed what other servers wrote");
-            self.begin(&tenant, hold);
+            self.begin(&tenant, hold, Some("its server was cut off from what others write"));
         }
         Ok(())
     }
@@ -144,7 +140,7 @@ impl Deployments {
         &self,
         session: &ModuleSession,
         kept: &[ModuleHold],
-        survey: &HashMap<TenantId, Survey>,
+        survey: &HashMap<TenantId, Generation>,
     ) -> Result<()> {
         let idle: Vec<ModuleHold> =
             kept.iter().filter(|hold| !survey.contains_key(&hold.tenant)).cloned().collect();
@@ -152,52 +148,36 @@ impl Deployments {
         holders::give_back(session, &idle).await
     }
 
-    /// Acquires the modules that nobody runs, and those whose events arrive here and no longer at their holder.
-    /// Returns the number of tenants.
+    /// Acquires the modules that nobody runs. Returns the number of tenants.
     async fn acquire(self: &Arc<Self>, session: &ModuleSession, lost: LostConnection) -> Result<usize> {
-        let Some(platform) = self.platform.upgrade() else { return Ok(0) };
-        let tenants = platform.known_tenants();
-        let missed = tenants.iter().filter(|(_, tenant)| tenant.context().feeds.take_missed());
-        let missed: Vec<TenantId> = missed.map(|(id, _)| id.clone()).collect();
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
-        let terms = TakeoverConditions { lost, lease, idle: self.limits.module_idle };
-        let taken = holders::take_over(session, self.process, &missed, terms).await?;
+        let taken = holders::take_over(session, self.process, lease, lost).await?;
         if taken.len() == TAKEN_OVER_AT_ONCE {
             self.check_soon();
         }
-        for taken in &taken {
+        for TakenOver { hold: ModuleHold { tenant, fence }, before } in &taken {
             // If what other servers write cannot be heard now, nothing runs, and the lease expires.
-            self.database.hear(&taken.tenant).await?;
-            self.begin(&taken.tenant, Arc::new(Hold::new(taken.fence, asked, lease)));
+            let _hearing = self.database.hear(tenant).await?;
+            // At the orderly start of a lone server nothing was written that a module could have missed.
+            let missed = (*before == Some(FormerHolder::IsGone)).then_some("the server that ran it is gone");
+            self.begin(tenant, Arc::new(Hold::new(*fence, asked, lease)), missed);
         }
         Ok(taken.len())
     }
 
-    /// Notifies runners of the surveyed generations, and sets in the feeds of each tenant the streams that modules in
-    /// other processes read.
-    fn notify(self: &Arc<Self>, survey: &HashMap<TenantId, Survey>) {
+    /// Notifies runners of the surveyed generations.
+    fn notify(self: &Arc<Self>, survey: &HashMap<TenantId, Generation>) {
         let Some(platform) = self.platform.upgrade() else { return };
         for (id, tenant) in platform.known_tenants() {
-            let seen = survey.get(&id);
             let held = self.held.lock().get(&id).map(|held| {
-                let generation = seen.map(|seen| seen.generation);
-                held.runner.do_send(Reconcile { generation });
+                held.runner.do_send(Reconcile { generation: survey.get(&id).copied() });
                 // Either the tenant's actor died, and its successor does not feed these modules, or the runner died.
                 let is_alive = Arc::ptr_eq(&held.tenant, &tenant) && held.runner.connected();
                 (held.hold.clone(), is_alive)
             });
-            let is_held = held.is_some();
             if let Some((hold, false)) = held {
-                self.begin(&id, hold);
+                self.begin(&id, hold, Some("an internal error of the server ended it"));
             }
-            let elsewhere = seen.filter(|_| !is_held).map_or_else(InputStreams::default, |seen| seen.inputs);
-            tenant.context().feeds.set_elsewhere(elsewhere);
         }
-    }
-}
-
-impl Held {
-    fn feeds(&self) -> &crate::event_processing::feed::Feeds {
-        &self.tenant.context().feeds
     }
 }

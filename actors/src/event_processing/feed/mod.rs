@@ -11,7 +11,7 @@ use platform_epl::plan::{ModulePlan, Stream};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 use platform_model::id::ModuleId;
@@ -30,12 +30,8 @@ pub(crate) struct Feeds(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    /// The streams that modules read, in this process or in another.
+    /// The streams that modules read.
     wanted: AtomicU16,
-    /// The streams that modules in another process read.
-    elsewhere: AtomicU16,
-    missed: AtomicBool,
-    fed: AtomicBool,
     modules: RwLock<Vec<Arc<Reader>>>,
 }
 
@@ -116,8 +112,7 @@ pub(crate) enum WhenEmpty {
 }
 
 impl Feeds {
-    /// Returns whether any module of the tenant reads this stream, here or in another process. If not, the
-    /// caller need not create an [`Input`].
+    /// Returns whether any module in this process reads this stream. If not, the caller need not create an [`Input`].
     pub(crate) fn want(&self, stream: InputStream) -> bool {
         InputStreams::of_bits(self.0.wanted.load(Ordering::Acquire)).contains(stream)
     }
@@ -133,13 +128,8 @@ impl Feeds {
         let modules = self.0.modules.read();
         let mut readers = modules.iter().filter(|module| module.appetite.inputs.contains(stream)).peekable();
         if readers.peek().is_none() {
-            let elsewhere = InputStreams::of_bits(self.0.elsewhere.load(Ordering::Acquire));
-            if elsewhere.contains(stream) {
-                note(&self.0.missed);
-            }
             return;
         }
-        note(&self.0.fed);
         let input = Arc::new(make());
         readers.for_each(|module| module.push(Fed::Input(input.clone())));
     }
@@ -169,29 +159,10 @@ impl Feeds {
         Feed { feeds: self.clone(), reader }
     }
 
-    /// Sets the streams that deployed modules of the tenant read in another process; empty if this process runs
-    /// the modules or if there are none. An input that is wanted but read by no module here counts as
-    /// [missed](Self::take_missed).
-    pub(crate) fn set_elsewhere(&self, inputs: InputStreams) {
-        let modules = self.0.modules.write();
-        self.0.elsewhere.store(inputs.bits(), Ordering::Release);
-        self.sum_up(&modules);
-    }
-
-    /// Returns whether an input that modules in another process read has arrived since the last call.
-    pub(crate) fn take_missed(&self) -> bool {
-        self.0.missed.swap(false, Ordering::AcqRel)
-    }
-
-    /// Returns whether modules in this process have received an input since the last call.
-    pub(crate) fn take_fed(&self) -> bool {
-        self.0.fed.swap(false, Ordering::AcqRel)
-    }
-
     /// Recomputes the wanted streams; the caller holds the lock on the modules.
     fn sum_up(&self, modules: &[Arc<Reader>]) {
-        let elsewhere = InputStreams::of_bits(self.0.elsewhere.load(Ordering::Acquire));
-        let wanted = modules.iter().map(|module| module.appetite.inputs).fold(elsewhere, InputStreams::union);
+        let read = modules.iter().map(|module| module.appetite.inputs);
+        let wanted = read.fold(InputStreams::default(), InputStreams::union);
         self.0.wanted.store(wanted.bits(), Ordering::Release);
     }
 }
@@ -252,14 +223,6 @@ impl Fed {
             Self::Input(input) => input.weight as usize,
             Self::Row(_, row) => row.weight as usize,
         }
-    }
-}
-
-/// Sets a flag. It reads the flag first, because a write to a flag that is mostly set already would invalidate
-/// other threads' caches.
-fn note(flag: &AtomicBool) {
-    if !flag.load(Ordering::Relaxed) {
-        flag.store(true, Ordering::Release);
     }
 }
 

@@ -1,11 +1,10 @@
 use std::sync::atomic::AtomicUsize;
 
-use platform_epl::stream::{Columns, Occurrence, Response};
+use platform_epl::stream::{Columns, Occurrence};
 use platform_model::change::PublishedChange;
-use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId};
+use platform_model::id::{AlarmId, ManagedObjectId, MeasurementId};
 use platform_model::origin::Depth;
 use platform_model::origin::ProcessingMode;
-use platform_model::timestamp::Timestamp;
 
 use super::*;
 
@@ -15,10 +14,6 @@ fn input_of(occurrence: Occurrence, source: i64) -> Input {
 
 fn measured(source: i64) -> Input {
     input_of(Occurrence::Changed(PublishedChange::MeasurementDeleted(MeasurementId(7))), source)
-}
-
-fn event_deleted() -> Input {
-    input_of(Occurrence::Changed(PublishedChange::EventDeleted(EventId(7))), 1)
 }
 
 fn reads(inputs: &[InputStream]) -> ReadStreams {
@@ -140,20 +135,16 @@ fn module_that_may_hold_nothing_is_woken_to_hear_of_its_overflow() {
 }
 
 #[test]
-fn what_is_wanted_is_what_modules_here_and_elsewhere_read() {
+fn what_is_wanted_is_what_modules_read() {
     let feeds = Feeds::default();
     let wanted = || [InputStream::MeasurementDeleted, InputStream::EventDeleted].map(|s| feeds.want(s));
     assert_eq!(wanted(), [false, false]);
     let (feed, _) = reader(&feeds, 10);
     let (other, _) = reader(&feeds, 10);
     assert_eq!(wanted(), [true, false]);
-    feeds.set_elsewhere(reads(&[InputStream::EventDeleted]).inputs);
-    assert_eq!(wanted(), [true, true]);
     drop(feed);
-    assert_eq!(wanted(), [true, true]);
+    assert_eq!(wanted(), [true, false]);
     drop(other);
-    assert_eq!(wanted(), [false, true]);
-    feeds.set_elsewhere(InputStreams::default());
     assert_eq!(wanted(), [false, false]);
 }
 
@@ -161,29 +152,8 @@ fn what_is_wanted_is_what_modules_here_and_elsewhere_read() {
 fn nothing_is_made_of_what_no_module_here_reads() {
     let feeds = Feeds::default();
     let (feed, _) = reader(&feeds, 10);
-    feeds.set_elsewhere(reads(&[InputStream::EventDeleted]).inputs);
     feeds.offer(InputStream::EventDeleted, || panic!("nobody here reads it"));
     assert!(sources(feed.take(10, WhenEmpty::Rest)).is_empty());
-}
-
-#[test]
-fn what_came_is_known_until_it_is_asked_for() {
-    let feeds = Feeds::default();
-    let (_feed, _) = reader(&feeds, 10);
-    feeds.set_elsewhere(reads(&[InputStream::EventDeleted, InputStream::MeasurementDeleted]).inputs);
-    assert_eq!((feeds.take_fed(), feeds.take_missed()), (false, false));
-    feeds.feed(measured(1));
-    assert_eq!((feeds.take_fed(), feeds.take_missed()), (true, false), "a module here was fed");
-    feeds.feed(event_deleted());
-    assert_eq!((feeds.take_fed(), feeds.take_missed()), (false, true));
-    let nobody = Occurrence::Response(Arc::new(Response {
-        status: 200,
-        body: "".into(),
-        creation_time: Timestamp::now(),
-        source: None,
-    }));
-    feeds.feed(input_of(nobody, 1));
-    assert_eq!((feeds.take_fed(), feeds.take_missed()), (false, false));
 }
 
 #[test]

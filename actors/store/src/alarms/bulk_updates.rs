@@ -12,10 +12,12 @@ use std::time::Duration;
 
 use deadpool_postgres::{GenericClient, Transaction};
 use platform_model::alarm::{Alarm, AlarmFilter, AlarmStatus, Severity};
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Result};
 use platform_model::id::{AlarmId, IdGenerator, ManagedObjectId, TenantId};
 use platform_model::links::Links;
 use platform_model::page::{Position, TimeOrder};
+use platform_model::publication::{Cause, Publication};
 use platform_model::reference::LinkKind;
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::Row;
@@ -24,6 +26,7 @@ use tokio_postgres::types::ToSql;
 use crate::alarms::collection::{AlarmRange, list_ids};
 use crate::alarms::from_row;
 use crate::leases::Hold;
+use crate::publications::{DeletionNotices, Ended};
 use crate::{Database, PATIENCE, until_uncontended};
 
 const INSERT: &str = include_str!("../../../../sql/queries/bulk_alarm_updates/insert.sql");
@@ -94,10 +97,10 @@ pub struct Step {
 /// The outcome of a step.
 #[derive(Debug)]
 pub enum Stepped {
-    /// These alarms were changed, and there is more to do.
-    On(Vec<Alarm>),
-    /// These alarms were changed, and nothing is left to do.
-    Finished(Vec<Alarm>),
+    /// The alarms were changed, and there is more to do.
+    On,
+    /// The alarms were changed, and nothing is left to do.
+    Finished,
     /// Another process has taken over, and nothing was changed.
     TakenOver,
 }
@@ -170,8 +173,8 @@ async fn step(
     Ok(Step { ids, sources: rows.iter().map(|row| ManagedObjectId(row.get(0))).collect(), next })
 }
 
-/// Runs a step: changes the alarms that still match the request, with an audit record each, and stores the position
-/// reached. An alarm is left out when reopening it would give its type a second open alarm. One transaction.
+/// Runs a step: changes the alarms that still match the request, with an audit record each, stores the position
+/// reached, and publishes the changes. An alarm is left out when reopening it would give its type a second open alarm. One transaction.
 ///
 /// # Errors
 /// `Contended` when devices write the same alarms; a unique violation when one of them was just raised again. Nothing
@@ -183,19 +186,27 @@ pub async fn make_step(
     lease: Duration,
     step: &Step,
 ) -> Result<Stepped> {
-    let mut client = database.reader().await?;
-    let transaction = client.transaction().await?;
-    transaction.batch_execute(PATIENCE).await?;
-    if !holds(&transaction, held, lease, step).await? {
+    let of_holder = &*held;
+    let attempt = async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        transaction.batch_execute(PATIENCE).await?;
+        if !holds(&transaction, of_holder, lease, step).await? {
+            return Ok(Ended::Committed(false));
+        }
+        let changed = update_statuses(&transaction, ids, of_holder, step).await?;
+        let published = changed.into_iter().map(|alarm| Publication::Change {
+            source: alarm.source,
+            change: PublishedChange::AlarmUpdated(Arc::new(alarm)),
+            cause: Cause::persistent(&of_holder.asked.links),
+        });
+        database.commit_published(transaction, &of_holder.tenant, true, published.collect()).await
+    };
+    if !database.until_joined(attempt).await? {
         return Ok(Stepped::TakenOver);
     }
-    let changed = update_statuses(&transaction, ids, held, step).await?;
-    transaction.commit().await?;
     held.place = step.next;
-    Ok(match step.next {
-        Some(_) => Stepped::On(changed),
-        None => Stepped::Finished(changed),
-    })
+    Ok(if step.next.is_some() { Stepped::On } else { Stepped::Finished })
 }
 
 /// Stores the position or the end, if no other process has taken over.
@@ -268,8 +279,8 @@ pub async fn find_deletion_step(database: &Database, deletion: &Deletion<'_>, mo
     step(database, deletion.tenant, deletion.filter, part).await
 }
 
-/// Deletes the alarms of a step that still match the request and returns them with their sources. One transaction,
-/// which is retried when devices write the same alarms. Returns `true` when it was the last step.
+/// Deletes the alarms of a step that still match the request, and publishes it. One transaction, which is retried when
+/// devices write the same alarms. Returns `true` when it was the last step.
 ///
 /// # Errors
 /// `Contended` when all retries failed; `Unavailable` or `Database`.
@@ -277,23 +288,26 @@ pub async fn delete_step(
     database: &Database,
     deletion: &mut Deletion<'_>,
     step: &Step,
-) -> Result<(Vec<(AlarmId, ManagedObjectId)>, bool)> {
-    let (tenant, filter) = (deletion.tenant.as_str(), deletion.filter);
-    let rows = until_uncontended(async || {
+    notices: &DeletionNotices,
+) -> Result<bool> {
+    let (tenant, filter) = (deletion.tenant, deletion.filter);
+    let attempt = async || {
         let mut client = database.reader().await?;
         let transaction = client.transaction().await?;
         transaction.batch_execute(PATIENCE).await?;
         let statement = transaction.prepare_cached(DELETE_MANY).await?;
         let parameters: [&(dyn ToSql + Sync); 4] =
-            [&tenant, &step.ids, &statuses(filter), &severities(filter)];
+            [&tenant.as_str(), &step.ids, &statuses(filter), &severities(filter)];
         let rows = transaction.query(&statement, &parameters).await?;
-        transaction.commit().await?;
-        Ok(rows)
-    })
-    .await?;
+        let gone: Vec<_> =
+            rows.iter().map(|row| (AlarmId(row.get(0)), ManagedObjectId(row.get(1)))).collect();
+        let publications = notices.describe(&gone, PublishedChange::AlarmDeleted);
+        database.commit_published(transaction, tenant, gone.len(), publications).await
+    };
+    let gone = until_uncontended(async || database.until_joined(attempt).await).await?;
+    notices.committed(gone);
     deletion.place = step.next;
-    let gone = rows.iter().map(|row| (AlarmId(row.get(0)), ManagedObjectId(row.get(1)))).collect();
-    Ok((gone, step.next.is_none()))
+    Ok(step.next.is_none())
 }
 
 fn statuses(filter: &AlarmFilter) -> Vec<&'static str> {

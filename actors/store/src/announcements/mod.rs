@@ -19,7 +19,9 @@ use deadpool_postgres::{GenericClient, Object, Transaction};
 use parking_lot::Mutex;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
+use platform_model::publication::Publication;
 
+use super::publications::Ended;
 use super::{Database, until_uncontended};
 pub(crate) use bus::Bus;
 use bus::CarriedOut;
@@ -58,29 +60,46 @@ pub(super) async fn change_over<T>(
     connect: impl AsyncFn() -> Result<Object>,
     work: impl AsyncFn(&Transaction<'_>, &Announcements) -> Result<T>,
 ) -> Result<T> {
-    let (outcome, carried_out) = until_uncontended(async || {
+    let attempt = async || {
         let mut client = connect().await?;
         let transaction = client.transaction().await?;
         let announcements = Announcements::default();
         let outcome = work(&transaction, &announcements).await?;
+        let published = announcements.published.lock().take();
         let sent = announcements.send(database, &transaction).await?;
-        transaction.commit().await?;
-        Ok((outcome, sent.committed()))
-    })
-    .await?;
+        let ended = match published {
+            Some((tenant, publications)) => {
+                Box::pin(database.commit_published(transaction, &tenant, outcome, publications)).await?
+            }
+            None => {
+                transaction.commit().await?;
+                Ended::Committed(outcome)
+            }
+        };
+        Ok(ended.map(|outcome| (outcome, sent.committed())))
+    };
+    let (outcome, carried_out) = until_uncontended(async || database.until_joined(attempt).await).await?;
     // The connection is back in the pool by now: ending sessions needs connections too.
     carried_out.finished().await;
     Ok(outcome)
 }
 
-/// The changes of one transaction.
+/// The changes of one transaction, and what it publishes besides.
 #[derive(Debug, Default)]
-pub(super) struct Announcements(Mutex<Vec<Change>>);
+pub(super) struct Announcements {
+    changes: Mutex<Vec<Change>>,
+    published: Mutex<Option<(TenantId, Vec<Publication>)>>,
+}
 
 impl Announcements {
     /// Adds a change.
     pub(super) fn add(&self, change: Change) {
-        change.join(&mut self.0.lock());
+        change.join(&mut self.changes.lock());
+    }
+
+    /// Sets what the sessions and modules of a tenant receive at the commit.
+    pub(super) fn publish(&self, tenant: &TenantId, publications: Vec<Publication>) {
+        *self.published.lock() = Some((tenant.clone(), publications));
     }
 
     /// Adds the change of a user who has another password, was disabled or was deleted.
@@ -95,7 +114,7 @@ impl Announcements {
 
     /// Sends the changes as notifications, which PostgreSQL delivers at the commit.
     async fn send(self, database: &Database, transaction: &Transaction<'_>) -> Result<Sent> {
-        let changes = self.0.into_inner();
+        let changes = self.changes.into_inner();
         let bus = database.bus.clone();
         if changes.is_empty() {
             return Ok(Sent { bus, number: None, changes });

@@ -10,10 +10,12 @@ use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Pool, Transaction};
 use platform_model::access::Authority;
+use platform_model::change::PublishedChange;
 use platform_model::error::Result;
 use platform_model::external_id::NewExternalId;
 use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
 use platform_model::managed_object::ManagedObject;
+use platform_model::publication::{Cause, Publication};
 use platform_model::reference::LinkKind;
 use platform_model::tenant::TenantStatus;
 use tokio_postgres::Row;
@@ -62,6 +64,8 @@ pub struct Registrar {
     pub user: String,
     /// The rights that determine which groups are visible (N-17).
     pub sees: Authority,
+    /// The cause of what is published.
+    pub cause: Cause,
 }
 
 /// The memory of a run over a file from transaction to transaction. It does not grow with the rows of the file.
@@ -92,13 +96,26 @@ pub struct Batch {
     /// The outcome of each row, in order.
     pub rows: Vec<Registered>,
     /// The created objects with their ids, groups before devices.
-    pub created: Vec<(ManagedObjectId, Arc<ManagedObject>)>,
+    pub(crate) created: Vec<(ManagedObjectId, Arc<ManagedObject>)>,
     /// The groups whose children changed.
     pub changed_groups: HashSet<ManagedObjectId>,
 }
 
-/// Registers the devices of some rows of one tenant. One transaction, which takes the lock of link changes when a row
-/// names groups.
+impl Batch {
+    /// Returns what the transaction publishes.
+    pub(crate) fn publications(&self, cause: &Cause) -> Vec<Publication> {
+        let links_changed = (!self.changed_groups.is_empty()).then_some(Publication::LinksChanged);
+        let created = |(id, object): &(ManagedObjectId, Arc<ManagedObject>)| Publication::Change {
+            source: *id,
+            change: PublishedChange::ManagedObjectCreated(object.clone()),
+            cause: cause.clone(),
+        };
+        links_changed.into_iter().chain(self.created.iter().map(created)).collect()
+    }
+}
+
+/// Registers the devices of some rows of one tenant, and publishes CREATE of every new managed object. One transaction,
+/// which takes the lock of link changes when a row names groups.
 ///
 /// # Errors
 /// The constraint violation or the invalid value that PostgreSQL reports, and nothing is stored then; `Unavailable`.
@@ -114,7 +131,9 @@ pub async fn register_devices(
     let known = &*memory;
     let connect = async || Ok(pool.get().await?);
     let (batch, number, paths) = change_over(database, connect, async |transaction, announcements| {
-        register(transaction, announcements, tenant, registrar, ids, rows, known).await
+        let done = register(transaction, announcements, tenant, registrar, ids, rows, known).await?;
+        announcements.publish(tenant, done.0.publications(&registrar.cause));
+        Ok(done)
     })
     .await?;
     memory.transactions.insert(number);

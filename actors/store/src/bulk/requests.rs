@@ -13,13 +13,15 @@ use crate::bulk::registration::{Batch, Memory, Registered, Registrar, refusal_of
 use crate::devices::new_requests;
 use crate::devices::users;
 use crate::inventory::links;
-use crate::until_uncontended;
+use crate::{Database, until_uncontended};
 
-/// Creates registration requests. One transaction, which takes the lock of link changes when a row names groups.
+/// Creates registration requests, and publishes CREATE of every new group. One transaction, which takes the lock of link
+/// changes when a row names groups.
 ///
 /// # Errors
 /// `Duplicate` when one of them is created concurrently, and nothing is stored then; `Unavailable` or `Database`.
 pub async fn register_requests(
+    database: &Database,
     pool: &Pool,
     tenant: &TenantId,
     registrar: &Registrar,
@@ -28,14 +30,14 @@ pub async fn register_requests(
     memory: &mut Memory,
 ) -> Result<Batch> {
     let known = &*memory;
-    let (batch, found) = until_uncontended(async || {
+    let attempt = async || {
         let mut client = pool.get().await?;
         let transaction = client.transaction().await?;
         let done = register(&transaction, tenant, registrar, ids, rows, known).await?;
-        transaction.commit().await?;
-        Ok(done)
-    })
-    .await?;
+        let publications = done.0.publications(&registrar.cause);
+        database.commit_published(transaction, tenant, done, publications).await
+    };
+    let (batch, found) = until_uncontended(async || database.until_joined(attempt).await).await?;
     memory.paths.learn(tenant, found);
     Ok(batch)
 }

@@ -14,12 +14,14 @@ use platform_model::error::{Error, Result};
 use platform_model::fragments::Fragments;
 use platform_model::id::{BulkOperationId, ManagedObjectId, TenantId};
 use platform_model::links::Links;
+use platform_model::publication::{Cause, Publication};
 use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
 
 use crate::bulk::targets::Members;
 use crate::leases::Hold;
 use crate::operations::{INSERT as INSERT_OPERATIONS, Queued, ToQueue, insert_operations};
+use crate::publications::Ended;
 use crate::{Database, PATIENCE};
 
 const TAKE_OVER: &str = include_str!("../../../../sql/queries/bulk_operations/take_over.sql");
@@ -162,18 +164,35 @@ pub async fn list_targets(client: &Object, held: &Held, most: usize) -> Result<V
 }
 
 /// Creates the operations of the next devices and stores the position reached and the seconds until the next device is
-/// due. A deleted device is only counted. Returns the operations that were created. One transaction.
+/// due, and publishes the operations. A deleted device is only counted. One transaction.
 ///
 /// # Errors
 /// `Contended`, or a foreign key violation when one of the devices is being deleted. Nothing was created then, and the
 /// step can be retried. `Unavailable` or `Database`.
 pub async fn make_step(
+    database: &Database,
     client: &mut Object,
     held: &mut Held,
     lease: Duration,
     devices: &[ManagedObjectId],
     until_next: f64,
-) -> Result<(Stepped, Vec<Queued>)> {
+) -> Result<Stepped> {
+    loop {
+        match try_step(database, client, held, lease, devices, until_next).await? {
+            Ended::Committed(stepped) => return Ok(stepped),
+            Ended::HasToSwitch(tenant) => database.switch_order(&tenant).await?,
+        }
+    }
+}
+
+async fn try_step(
+    database: &Database,
+    client: &mut Object,
+    held: &mut Held,
+    lease: Duration,
+    devices: &[ManagedObjectId],
+    until_next: f64,
+) -> Result<Ended<Stepped>> {
     let transaction = client.transaction().await?;
     transaction.batch_execute(PATIENCE).await?;
     let reached = held.place + devices.len() as i64;
@@ -188,17 +207,24 @@ pub async fn make_step(
     ];
     let statement = transaction.prepare_cached(ADVANCE).await?;
     if transaction.execute(&statement, &parameters).await? == 0 {
-        return Ok((find_place(transaction, held).await?, Vec::new()));
+        return Ok(Ended::Committed(find_place(transaction, held).await?));
     }
     let queued = queue(&transaction, held, devices).await?;
     let finished = Some(reached) == held.total;
     if finished {
         transaction.execute(DELETE_TARGETS, &[&held.tenant.as_str(), &held.id.0]).await?;
     }
-    transaction.commit().await?;
-    held.place = reached;
+    let published = queued.into_iter().map(|Queued { operation, agents }| Publication::Queued {
+        operation: Arc::new(operation),
+        agents,
+        cause: Cause::persistent(&held.asked.links),
+    });
     let stepped = if finished { Stepped::Finished } else { Stepped::On };
-    Ok((stepped, queued))
+    let ended = database.commit_published(transaction, &held.tenant, stepped, published.collect()).await?;
+    if matches!(ended, Ended::Committed(_)) {
+        held.place = reached;
+    }
+    Ok(ended)
 }
 
 /// Queues an operation for each device and counts the deleted devices.

@@ -3,12 +3,13 @@
 use platform_model::access::Authority;
 use platform_model::error::Result;
 use platform_model::event::{Event, EventFilter};
-use platform_model::id::{EventId, TenantId};
+use platform_model::id::TenantId;
 use platform_model::page::{Page, PageRequest, Position};
 
 use crate::Database;
-use crate::deletion::{DeletedRows, Deletion, ListedIds};
+use crate::deletion::{Deletion, ListedIds};
 use crate::events::{self, from_row};
+use crate::publications::DeletionNotices;
 use crate::query::filter::Filtered;
 use crate::query::time_scan::{Descendants, Span, TimeScan, TimeTable};
 
@@ -49,9 +50,10 @@ pub fn deletion<'a>(
     database: &'a Database,
     tenant: &'a TenantId,
     filter: &'a EventFilter,
+    notices: &'a DeletionNotices,
 ) -> Deletion<
     impl AsyncFn(Option<Position>) -> ListedIds + use<'a>,
-    impl AsyncFn(&[i64]) -> DeletedRows<EventId> + use<'a>,
+    impl AsyncFn(&[i64]) -> Result<usize> + use<'a>,
 > {
     let list = async move |after| {
         let conditions = |filtered: &mut Filtered| conditions(filter, filtered);
@@ -59,7 +61,7 @@ pub fn deletion<'a>(
         let client = database.reader().await?;
         scan.ids(&client, after, DELETED_AT_ONCE).await
     };
-    let delete = async move |ids: &[i64]| events::delete_events(database, tenant, ids, None).await;
+    let delete = async move |ids: &[i64]| events::delete_events(database, tenant, ids, None, notices).await;
     Deletion::of(list, delete)
 }
 

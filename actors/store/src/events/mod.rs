@@ -6,12 +6,14 @@ pub mod collection;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use deadpool_postgres::GenericClient;
+use deadpool_postgres::{GenericClient, Transaction};
 use platform_model::binary::Binary;
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::event::Event;
 use platform_model::event_binary::{AttachedUpload, Content};
 use platform_model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
+use platform_model::publication::{Cause, Publication};
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
@@ -19,7 +21,7 @@ use tokio_postgres::{Row, Statement};
 use crate::Database;
 use crate::alarms::fragments;
 use crate::inventory::binaries;
-use crate::modules::leases;
+use crate::publications::{DeletionNotices, Ended, Write};
 
 pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/events/insert.sql");
 pub(crate) const UPDATE: &str = include_str!("../../../../sql/queries/events/update.sql");
@@ -38,6 +40,15 @@ pub struct SentEvent {
     pub event: Event,
     /// The user who must own the source, when the caller writes by ownership.
     pub owner: Option<Arc<str>>,
+}
+
+/// An event whose file changes, as it is after the change.
+#[derive(Debug, Clone)]
+pub struct ChangedEvent {
+    /// The event.
+    pub event: Arc<Event>,
+    /// Why it changes.
+    pub cause: Cause,
 }
 
 /// The properties of a source that its events show.
@@ -131,8 +142,8 @@ pub async fn get_event_with_binary(
     Ok((from_row(&row)?, content))
 }
 
-/// Deletes events with their files and returns the ids and sources of the deleted ones. One statement; with a fence it
-/// succeeds only while this process [holds](leases::hold) the modules.
+/// Deletes events with their files, publishes it, and returns the number of deleted ones. One statement; with a fence it
+/// succeeds only while this process [holds](crate::modules::leases::hold) the modules.
 ///
 /// # Errors
 /// `Timeout`, `Contended`, `Conflict`, `Unavailable` or `Database`.
@@ -141,12 +152,17 @@ pub async fn delete_events(
     tenant: &TenantId,
     ids: &[i64],
     fence: Option<i64>,
-) -> Result<Vec<(EventId, ManagedObjectId)>> {
-    let mut client = database.reader().await?;
-    let statement = client.prepare_cached(DELETE).await?;
+    notices: &DeletionNotices,
+) -> Result<usize> {
     let parameters: [&(dyn ToSql + Sync); 2] = [&tenant.as_str(), &ids];
-    let rows = leases::query_held(&mut client, tenant, fence, &statement, &parameters).await?;
-    Ok(rows.iter().map(|row| (EventId(row.get(0)), ManagedObjectId(row.get(1)))).collect())
+    let change = |id| PublishedChange::EventDeleted(EventId(id));
+    let delete = async || {
+        let mut client = database.reader().await?;
+        let statement = &client.prepare_cached(DELETE).await?;
+        let write = Write { tenant, fence, statement, parameters: &parameters };
+        database.delete_published(&mut client, write, notices, change).await
+    };
+    database.until_joined(delete).await
 }
 
 /// Deletes events of sources that are about to be deleted, when these have too many for one statement. Each step is a
@@ -166,7 +182,7 @@ pub(crate) async fn delete_ahead(database: &Database, tenant: &TenantId, sources
 }
 
 /// Attaches an upload to an event, as its file or as the next bytes of it, and updates the event. One transaction,
-/// which locks the event first. Returns `false` when the event was changed or deleted since it was read; nothing is
+/// which locks the event first and publishes its change. Returns `false` when the event was changed or deleted since it was read; nothing is
 /// changed then.
 ///
 /// # Errors
@@ -174,41 +190,50 @@ pub(crate) async fn delete_ahead(database: &Database, tenant: &TenantId, sources
 pub async fn place_binary(
     database: &Database,
     tenant: &TenantId,
-    event: &Event,
+    changed: &ChangedEvent,
     placed: &AttachedUpload,
     upload: BinaryId,
 ) -> Result<bool> {
-    let Some(id) = event.id else { return Ok(false) };
-    let mut client = database.loader().await?;
-    let transaction = client.transaction().await?;
-    if !update_event(&transaction, tenant, event).await? {
-        return Ok(false);
-    }
-    match placed {
+    change_binary(database, tenant, changed, async |transaction, id| match placed {
         AttachedUpload::Alone(content) => {
-            binaries::delete_of_event(&transaction, tenant, id).await?;
-            binaries::attach_to_event(&transaction, tenant, id, content).await?;
+            binaries::delete_of_event(transaction, tenant, id).await?;
+            binaries::attach_to_event(transaction, tenant, id, content).await
         }
-        AttachedUpload::Behind(content) => binaries::append(&transaction, tenant, content, upload).await?,
-    }
-    transaction.commit().await?;
-    Ok(true)
+        AttachedUpload::Behind(content) => binaries::append(transaction, tenant, content, upload).await,
+    })
+    .await
 }
 
-/// Deletes the file of an event. One transaction. Returns `false` as [`place_binary`] does.
+/// Deletes the file of an event and publishes it. One transaction. Returns `false` as [`place_binary`] does.
 ///
 /// # Errors
 /// `Unavailable`, `Contended` or `Database`.
-pub async fn delete_binary(database: &Database, tenant: &TenantId, event: &Event) -> Result<bool> {
+pub async fn delete_binary(database: &Database, tenant: &TenantId, changed: &ChangedEvent) -> Result<bool> {
+    let delete =
+        async |transaction: &Transaction<'_>, id| binaries::delete_of_event(transaction, tenant, id).await;
+    change_binary(database, tenant, changed, delete).await
+}
+
+/// Updates an event, changes its file, and publishes the event. Returns `false` as [`place_binary`] does.
+async fn change_binary(
+    database: &Database,
+    tenant: &TenantId,
+    ChangedEvent { event, cause }: &ChangedEvent,
+    change: impl AsyncFn(&Transaction<'_>, EventId) -> Result<()>,
+) -> Result<bool> {
     let Some(id) = event.id else { return Ok(false) };
-    let mut client = database.loader().await?;
-    let transaction = client.transaction().await?;
-    if !update_event(&transaction, tenant, event).await? {
-        return Ok(false);
-    }
-    binaries::delete_of_event(&transaction, tenant, id).await?;
-    transaction.commit().await?;
-    Ok(true)
+    let transaction = async || {
+        let mut client = database.loader().await?;
+        let transaction = client.transaction().await?;
+        if !update_event(&transaction, tenant, event).await? {
+            return Ok(Ended::Committed(false));
+        }
+        change(&transaction, id).await?;
+        let change = PublishedChange::EventUpdated(event.clone());
+        let published = Publication::Change { source: event.source, change, cause: cause.clone() };
+        database.commit_published(transaction, tenant, true, vec![published]).await
+    };
+    database.until_joined(transaction).await
 }
 
 /// Updates an event within a transaction, if it still has the revision that was read.

@@ -4,17 +4,23 @@
 //! symmetric, and they are deleted with either object. Changes of one tenant run one at a time (`lock.sql`).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Transaction};
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::managed_object::ManagedObject;
+use platform_model::origin::Origin;
 use platform_model::page::{Page, PageRequest, Position};
+use platform_model::publication::{Cause, Publication};
 use platform_model::reference::{LinkKind, Reference, References, WantedParents, WantedReferences};
+use tokio_postgres::Row;
 
-use crate::inventory::managed_objects::{COLUMNS, INSERT, from_row, insert_managed_objects};
+use crate::inventory::managed_objects::{COLUMNS, INSERT, find_current, from_row, insert_managed_objects};
 use crate::inventory::server_fragments;
 use crate::modules::leases;
+use crate::publications::{Route, Write};
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::{Database, until_uncontended};
 
@@ -43,7 +49,8 @@ pub(crate) async fn lock(transaction: &Transaction<'_>, tenant: &TenantId) -> Re
     Ok(())
 }
 
-/// Links existing objects below a parent; links that exist stay unchanged. One transaction; with a fence it succeeds
+/// Links existing objects below a parent; links that exist stay unchanged. It publishes that links changed, and UPDATE of
+/// the parent, as the returned [`Route`] says. One transaction; with a fence it succeeds
 /// only while this process [holds](leases::hold) the modules.
 ///
 /// # Errors
@@ -53,22 +60,35 @@ pub async fn add_children(
     tenant: &TenantId,
     to: Children,
     children: &[ManagedObjectId],
-    fence: Option<i64>,
-) -> Result<()> {
-    until_uncontended(async || {
+    by: &Origin,
+) -> Result<Route> {
+    let attempt = async || {
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
-        leases::hold_one(&transaction, tenant, fence).await?;
+        leases::hold_one(&transaction, tenant, by.fence()).await?;
         lock(&transaction, tenant).await?;
         check(&transaction, tenant, to, children).await?;
         insert(&transaction, tenant, to, children).await?;
-        Ok(transaction.commit().await?)
-    })
-    .await
+        let describe = async |transaction: &Transaction<'_>| links_changed(transaction, tenant, to, by).await;
+        database.commit_described(transaction, tenant, describe).await
+    };
+    until_uncontended(async || database.until_joined(attempt).await).await
 }
 
-/// Creates an object below a parent. One transaction, so a child never exists without its link. The fence has the same
-/// meaning as in [`add_children`].
+/// Returns what is published when the children of an object have changed.
+async fn links_changed(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    Children { parent, .. }: Children,
+    by: &Origin,
+) -> Result<Vec<Publication>> {
+    let object = find_current(client, tenant, parent, WantedReferences::default()).await?;
+    let change = PublishedChange::ManagedObjectUpdated(Arc::new(object));
+    Ok(vec![Publication::LinksChanged, Publication::Change { source: parent, change, cause: Cause::of(by) }])
+}
+
+/// Creates an object below a parent, and publishes it as [`add_children`] does, with CREATE of the object before (M-03).
+/// One transaction, so a child never exists without its link. The fence has the same meaning as in [`add_children`].
 ///
 /// # Errors
 /// `NotFound` for an unknown parent; `Unavailable` or `Database`.
@@ -77,21 +97,32 @@ pub async fn insert_child(
     tenant: &TenantId,
     to: Children,
     child: &ManagedObject,
-    fence: Option<i64>,
-) -> Result<()> {
+    by: &Origin,
+) -> Result<Route> {
     let id = child.id.ok_or_else(|| Error::not_found(Noun::ManagedObject, "null"))?;
-    until_uncontended(async || {
+    let attempt = async || {
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
-        leases::hold_one(&transaction, tenant, fence).await?;
+        leases::hold_one(&transaction, tenant, by.fence()).await?;
         lock(&transaction, tenant).await?;
         let statement = transaction.prepare_cached(INSERT).await?;
         insert_managed_objects(transaction.client(), &statement, &[(tenant, child)]).await?;
         check(&transaction, tenant, to, &[id]).await?;
         insert(&transaction, tenant, to, &[id]).await?;
-        Ok(transaction.commit().await?)
-    })
-    .await
+        let describe = async |transaction: &Transaction<'_>| {
+            let mut created = [child.clone()];
+            fill_references(transaction, tenant, &mut created, WantedReferences::default()).await?;
+            let [created] = created.map(Arc::new);
+            let change = PublishedChange::ManagedObjectCreated(created);
+            // In mode QUIESCENT the creation is published and the change of the parent's references is not.
+            let created = Publication::Change { source: id, change, cause: Cause::of(by).notifying() };
+            let mut publications = links_changed(transaction, tenant, to, by).await?;
+            publications.insert(1, created);
+            Ok(publications)
+        };
+        database.commit_described(transaction, tenant, describe).await
+    };
+    until_uncontended(async || database.until_joined(attempt).await).await
 }
 
 async fn check(
@@ -158,8 +189,8 @@ pub(crate) async fn insert_links(
     Ok(())
 }
 
-/// Removes the link of a child. Returns `false` when it was not linked. The objects stay. The fence has the same
-/// meaning as in [`add_children`].
+/// Removes the link of a child, and publishes it as [`add_children`] does. Returns `None` when it was not linked. The
+/// objects stay. The fence has the same meaning as in [`add_children`].
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -168,14 +199,21 @@ pub async fn remove_child(
     tenant: &TenantId,
     from: Children,
     child: ManagedObjectId,
-    fence: Option<i64>,
-) -> Result<bool> {
-    let mut client = database.loader().await?;
-    let statement = client.prepare_cached(DELETE).await?;
+    by: &Origin,
+) -> Result<Option<Route>> {
     let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
         [&tenant.as_str(), &from.kind.children(), &from.parent.0, &child.0];
-    let removed = leases::query_held(&mut client, tenant, fence, &statement, &parameters).await?;
-    Ok(!removed.is_empty())
+    let attempt = async || {
+        let mut client = database.loader().await?;
+        let statement = &client.prepare_cached(DELETE).await?;
+        let write = Write { tenant, fence: by.fence(), statement, parameters: &parameters };
+        let describe = async |transaction: &Transaction<'_>, _: &[Row]| {
+            links_changed(transaction, tenant, from, by).await
+        };
+        database.run_published(&mut client, write, describe).await
+    };
+    let (removed, route) = database.until_joined(attempt).await?;
+    Ok((!removed.is_empty()).then_some(route))
 }
 
 /// Returns whether an object is linked below a parent.

@@ -3,11 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use deadpool_postgres::GenericClient;
 use platform_model::availability::{ResponseInterval, ServerFragments};
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::limits::NOTIFIED_DELETIONS;
 use platform_model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
 use platform_model::naming::naming;
+use platform_model::publication::Publication;
 use platform_model::reference::{References, WantedReferences};
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::types::ToSql;
@@ -20,6 +24,7 @@ use crate::inventory::server_fragments;
 use crate::inventory::template_sets;
 use crate::measurements;
 use crate::modules::leases;
+use crate::publications::{DeletionNotices, Ended};
 use crate::{Database, names, until_uncontended};
 
 pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/managed_objects/insert.sql");
@@ -155,8 +160,8 @@ pub(crate) async fn update_managed_objects(
 /// first, so that an interrupted one leaves no orphans.
 const DELETED_AT_ONCE: usize = 1000;
 
-/// Deletes managed objects in this order and returns those that existed. Objects that are linked below them meanwhile
-/// stay. With a fence it succeeds only while this process [holds](leases::hold) the modules.
+/// Deletes managed objects in this order, publishes it, and returns those that existed. Notices are sent for the last
+/// thousand at most, the last one first. Objects that are linked below them meanwhile stay. With a fence it succeeds only while this process [holds](leases::hold) the modules.
 ///
 /// # Errors
 /// `Contended`, `Conflict`, `Unavailable` or `Database`.
@@ -165,19 +170,28 @@ pub async fn delete_managed_objects(
     tenant: &TenantId,
     going: &[ManagedObjectId],
     fence: Option<i64>,
+    notices: Option<&DeletionNotices>,
 ) -> Result<Vec<ManagedObjectId>> {
     // Their data is deleted first, in transactions of its own.
     leases::ensure_held(database, tenant, fence).await?;
     let mut gone = Vec::with_capacity(going.len());
+    // The last ones are above the others.
+    let mut untold = going.len().saturating_sub(NOTIFIED_DELETIONS);
     for chunk in going.chunks(DELETED_AT_ONCE) {
+        let told = &chunk[untold.min(chunk.len())..];
+        untold = untold.saturating_sub(chunk.len());
+        let notices = notices.map(|notices| (notices, told));
         measurements::delete_of_sources(database, tenant, chunk).await?;
         let ids: Vec<i64> = chunk.iter().map(|id| id.0).collect();
         until_uncontended(async || events::delete_ahead(database, tenant, &ids).await).await?;
-        let deleted: HashSet<i64> =
-            until_uncontended(async || delete_chunk(database, tenant, &ids, fence).await)
-                .await?
-                .into_iter()
-                .collect();
+        let deleted: HashSet<i64> = until_uncontended(async || {
+            let delete = async || Box::pin(delete_chunk(database, tenant, &ids, fence, notices)).await;
+            database.until_joined(delete).await
+        })
+        .await?
+        .into_iter()
+        .collect();
+        database.names_changed(tenant);
         gone.extend(chunk.iter().filter(|id| deleted.contains(&id.0)));
     }
     Ok(gone)
@@ -210,7 +224,8 @@ async fn delete_chunk(
     tenant: &TenantId,
     ids: &[i64],
     fence: Option<i64>,
-) -> Result<Vec<i64>> {
+    told: Option<(&DeletionNotices, &[ManagedObjectId])>,
+) -> Result<Ended<Vec<i64>>> {
     let mut client = database.loader().await?;
     let transaction = client.transaction().await?;
     leases::hold_one(&transaction, tenant, fence).await?;
@@ -221,9 +236,16 @@ async fn delete_chunk(
     let statement = transaction.prepare_cached(DELETE).await?;
     let rows = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
     names::announce(&transaction, tenant).await?;
-    transaction.commit().await?;
-    database.names_changed(tenant);
-    Ok(rows.iter().map(|row| row.get(0)).collect())
+    let gone: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+    let mut publications = Vec::new();
+    if let Some((notices, told)) = told.filter(|_| !gone.is_empty()) {
+        let deleted: HashSet<i64> = gone.iter().copied().collect();
+        let existed = told.iter().rev().filter(|id| deleted.contains(&id.0));
+        let existed: Vec<_> = existed.map(|id| (*id, *id)).collect();
+        publications.push(Publication::LinksChanged);
+        publications.extend(notices.describe(&existed, PublishedChange::ManagedObjectDeleted));
+    }
+    database.commit_published(transaction, tenant, gone, publications).await
 }
 
 /// Returns a managed object with the requested references and the server's fragments.
@@ -236,14 +258,23 @@ pub async fn get_managed_object(
     id: ManagedObjectId,
     wanted: WantedReferences,
 ) -> Result<ManagedObject> {
-    let client = database.reader().await?;
+    find_current(&database.reader().await?, tenant, id, wanted).await
+}
+
+/// Does the same as [`get_managed_object`], over a given connection.
+pub(crate) async fn find_current(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    id: ManagedObjectId,
+    wanted: WantedReferences,
+) -> Result<ManagedObject> {
     let statement = client.prepare_cached(FIND).await?;
     // All queries are sent before the first result is awaited.
     let parameters: [&(dyn ToSql + Sync); 2] = [&tenant.as_str(), &id.0];
     let (row, mut references, told) = futures_util::future::try_join3(
         async { Ok::<_, Error>(client.query_opt(&statement, &parameters).await?) },
-        links::references(&client, tenant, &[id.0], wanted),
-        server_fragments::load(&client, tenant, &[id.0]),
+        links::references(client, tenant, &[id.0], wanted),
+        server_fragments::load(client, tenant, &[id.0]),
     )
     .await?;
     let mut object = from_row(&row.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?)?;

@@ -3,8 +3,8 @@
 //! The shape of a measurement holds its type and the names of its fragments and series. Filters on these select among
 //! the few shapes of a tenant, and measurements are then found by the number of their shape.
 
-use deadpool_postgres::Client;
 use platform_model::access::Authority;
+use platform_model::change::PublishedChange;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, MeasurementId, TenantId};
 use platform_model::measurement::{Measurement, MeasurementFilter};
@@ -15,6 +15,7 @@ use crate::Database;
 use crate::measurements::rollups;
 use crate::measurements::rows::{INDEXED, completed, indexed};
 use crate::modules::leases;
+use crate::publications::{DeletionNotices, Ended};
 use crate::query::filter::Filtered;
 use crate::query::ordered_scan::ScanWindow;
 use crate::query::time_scan::{Descendants, Span, TimeScan, TimeTable};
@@ -82,7 +83,7 @@ pub async fn begin_deletion(
     Ok(Deletion { filter, shapes, before, after: None, is_over })
 }
 
-/// Deletes the next measurements in a transaction of its own and returns them with their sources; `None` at the end.
+/// Deletes the next measurements in a transaction of its own, and publishes it. Returns `false` at the end.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -90,12 +91,13 @@ pub async fn delete_next(
     database: &Database,
     tenant: &TenantId,
     deletion: &mut Deletion,
-) -> Result<Option<Vec<(MeasurementId, ManagedObjectId)>>> {
+    notices: &DeletionNotices,
+) -> Result<bool> {
     if deletion.is_over {
-        return Ok(None);
+        return Ok(false);
     }
-    let mut client = database.reader().await?;
     let (ids, next) = {
+        let client = database.reader().await?;
         let conditions =
             |filtered: &mut Filtered| conditions(deletion.shapes.as_deref(), Some(deletion.before), filtered);
         let span = span(&deletion.filter);
@@ -110,10 +112,11 @@ pub async fn delete_next(
         }
     };
     (deletion.after, deletion.is_over) = (next, next.is_none());
-    Ok(Some(delete_measurements(&mut client, tenant, &ids, None).await?))
+    delete_measurements(database, tenant, &ids, None, notices).await?;
+    Ok(true)
 }
 
-/// Deletes a measurement and returns whether it existed. With a fence it succeeds only while this process
+/// Deletes a measurement, publishes it, and returns whether it existed. With a fence it succeeds only while this process
 /// [holds](leases::hold) the modules.
 ///
 /// # Errors
@@ -123,21 +126,36 @@ pub async fn delete_measurement(
     tenant: &TenantId,
     id: MeasurementId,
     fence: Option<i64>,
+    notices: &DeletionNotices,
 ) -> Result<bool> {
-    let mut client = database.reader().await?;
-    Ok(!delete_measurements(&mut client, tenant, &[id.0], fence).await?.is_empty())
+    Ok(delete_measurements(database, tenant, &[id.0], fence, notices).await? > 0)
 }
 
-/// Deletes measurements, and the rollups of their sources in the same transaction.
+/// Deletes measurements, and the rollups of their sources in the same transaction, and returns their number.
 async fn delete_measurements(
-    client: &mut Client,
+    database: &Database,
     tenant: &TenantId,
     ids: &[i64],
     fence: Option<i64>,
-) -> Result<Vec<(MeasurementId, ManagedObjectId)>> {
+    notices: &DeletionNotices,
+) -> Result<usize> {
     if ids.is_empty() {
-        return Ok(Vec::new());
+        return Ok(0);
     }
+    let delete = async || delete_many(database, tenant, ids, fence, notices).await;
+    let gone = database.until_joined(delete).await?;
+    notices.committed(gone);
+    Ok(gone)
+}
+
+async fn delete_many(
+    database: &Database,
+    tenant: &TenantId,
+    ids: &[i64],
+    fence: Option<i64>,
+    notices: &DeletionNotices,
+) -> Result<Ended<usize>> {
+    let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
     leases::hold_one(&transaction, tenant, fence).await?;
     let statement = transaction.prepare_cached(LIST_SOURCES).await?;
@@ -146,8 +164,10 @@ async fn delete_measurements(
     rollups::forget(&transaction, tenant, &sources).await?;
     let statement = transaction.prepare_cached(DELETE_MANY).await?;
     let gone = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
-    transaction.commit().await?;
-    Ok(gone.iter().map(|row| (MeasurementId(row.get(0)), ManagedObjectId(row.get(1)))).collect())
+    let gone: Vec<_> =
+        gone.iter().map(|row| (MeasurementId(row.get(0)), ManagedObjectId(row.get(1)))).collect();
+    let publications = notices.describe(&gone, PublishedChange::MeasurementDeleted);
+    database.commit_published(transaction, tenant, gone.len(), publications).await
 }
 
 /// Returns the shapes that the filters select; `None` when they do not restrict the shape.

@@ -77,6 +77,13 @@ pub enum ModuleChange {
         /// All statements that are switched off now, including those that were switched off earlier.
         off: Vec<StatementOff>,
     },
+    /// The module started anew and may have missed events. Its row stays as it is.
+    Restart {
+        /// The module.
+        module: Module,
+        /// Why it did.
+        reason: String,
+    },
     /// The warnings of the module changed, because another module changed. This leaves no audit record.
     Warn(Module),
     /// The module is deleted.
@@ -129,7 +136,7 @@ pub async fn change_modules<T: Send + 'static>(
 }
 
 /// Returns the deployed modules of a tenant with their texts, the oldest first, and their
-/// [generation](crate::modules::holders::Survey); `None` when nothing is deployed. One statement.
+/// [generation](crate::modules::holders::Generation); `None` when nothing is deployed. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -164,6 +171,7 @@ async fn make(
         ModuleChange::Delete(_) => {
             transaction.execute(DELETE, &[&tenant_id, &id]).await?;
         }
+        ModuleChange::Restart { .. } => {}
         ModuleChange::Warn(_) => {
             transaction.execute(WARN, &[&tenant_id, &id, &module.warnings]).await?;
         }
@@ -201,6 +209,7 @@ async fn record(
             ("Module undeployed", vec![AttributeChange::replaced("status", deployed, not)])
         }
         ModuleChange::SwitchOff { .. } => ("Module statements switched off", Vec::new()),
+        ModuleChange::Restart { .. } => ("Module restarted", Vec::new()),
         ModuleChange::Warn(_) => return Ok(()),
         ModuleChange::Delete(_) => ("Module deleted", Vec::new()),
     };
@@ -210,6 +219,9 @@ async fn record(
         }
         ModuleChange::SwitchOff { off, .. } => {
             (format!("{activity}: {}: {}", module.name, StatementOff::shown(off)), "major")
+        }
+        ModuleChange::Restart { reason, .. } => {
+            (format!("{activity}: {}: {reason}; it may have missed events", module.name), "major")
         }
         _ => (format!("{activity}: {}", module.name), "information"),
     };
@@ -235,6 +247,7 @@ impl ModuleChange {
             | Self::Rename { module, .. }
             | Self::Undeploy { module, .. }
             | Self::SwitchOff { module, .. }
+            | Self::Restart { module, .. }
             | Self::Warn(module)
             | Self::Deploy(module)
             | Self::Delete(module) => module,

@@ -1,16 +1,16 @@
 //! The leases of event-processing modules in PostgreSQL: one process at a time runs the modules of a tenant.
 //!
-//! A process that takes over increments the fence, which every [write of a module](crate::modules::leases) checks. The
-//! lease moves to the process that receives the tenant's events: a process that sees events of the tenant takes over
-//! from one that receives none any more.
+//! A process that takes over increments the fence, which every [write of a module](crate::modules::leases) checks. Every
+//! process hears what every other one writes, so it does not matter which of them holds the lease.
 
 use std::time::Duration;
 
 use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_model::input_stream::InputStreams;
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use crate::announcements;
 use crate::modules::session::ModuleSession;
 
 const TAKE: &str = include_str!("../../../../sql/queries/module_holders/take.sql");
@@ -40,25 +40,26 @@ pub enum LostConnection {
     MayComeBack,
 }
 
-/// The conditions under which a process may take a lease from another one.
-#[derive(Debug, Clone, Copy)]
-pub struct TakeoverConditions {
-    /// Whether a holder whose connection has ended counts as gone.
-    pub lost: LostConnection,
-    /// The length of a lease: a process that does not renew it for this long counts as gone.
-    pub lease: Duration,
-    /// How long the holder must have received no events before another process may take over.
-    pub idle: Duration,
+/// A lease that was taken over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenOver {
+    /// The lease.
+    pub hold: ModuleHold,
+    /// What became of the process that held it before; `None` if no process ever did.
+    pub before: Option<FormerHolder>,
 }
 
-/// The deployed modules of a tenant, wherever they run.
+/// What became of the process that held a lease before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Survey {
-    /// The streams that its modules read.
-    pub inputs: InputStreams,
-    /// A number that is different when other modules are deployed.
-    pub generation: i64,
+pub enum FormerHolder {
+    /// It gave the lease back, because it stopped or nothing was deployed.
+    GaveBack,
+    /// It does not renew the lease any more, or lost its connection.
+    IsGone,
 }
+
+/// A number that is different when other modules of a tenant are deployed.
+pub type Generation = i64;
 
 /// Takes the lease of the modules of a tenant. Returns the fence, or `None` when another process holds the lease. One
 /// statement.
@@ -77,50 +78,47 @@ pub async fn take(
     Ok(row.map(|row| row.get(0)))
 }
 
-/// Takes over leases that no process holds and, for the given tenants, leases whose holder receives no events. One
-/// statement.
+/// Takes over leases that no process holds. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn take_over(
     session: &ModuleSession,
     process: i64,
-    missed: &[TenantId],
-    terms: TakeoverConditions,
-) -> Result<Vec<ModuleHold>> {
-    let missed: Vec<&str> = missed.iter().map(TenantId::as_str).collect();
-    let (lease, idle) = (terms.lease.as_secs_f64(), terms.idle.as_secs_f64());
-    let (most, lost) = (TAKEN_OVER_AT_ONCE as i64, terms.lost == LostConnection::IsGone);
-    let parameters: [&(dyn ToSql + Sync); 8] =
-        [&process, &lease, &missed, &idle, &most, &lost, &session.pid, &session.start];
+    lease: Duration,
+    lost: LostConnection,
+) -> Result<Vec<TakenOver>> {
+    let (most, lost) = (TAKEN_OVER_AT_ONCE as i64, lost == LostConnection::IsGone);
+    let parameters: [&(dyn ToSql + Sync); 6] =
+        [&process, &lease.as_secs_f64(), &most, &lost, &session.pid, &session.start];
     let rows = session.client.query(TAKE_OVER, &parameters).await?;
-    rows.iter()
-        .map(|row| Ok(ModuleHold { tenant: TenantId::parse(row.get(0))?, fence: row.get(1) }))
-        .collect()
+    let taken_over = |row: &Row| {
+        let hold = ModuleHold { tenant: TenantId::parse(row.get(0))?, fence: row.get(1) };
+        let given_back: Option<bool> = row.get(2);
+        let before = given_back
+            .map(|given_back| if given_back { FormerHolder::GaveBack } else { FormerHolder::IsGone });
+        Ok(TakenOver { hold, before })
+    };
+    rows.iter().map(taken_over).collect()
 }
 
-/// Renews leases, each with whether its tenant had events, and returns the tenants that are still held. One statement.
+/// Renews leases and returns the tenants that are still held. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub async fn renew(
-    session: &ModuleSession,
-    own: &[(ModuleHold, bool)],
-    lease: Duration,
-) -> Result<Vec<TenantId>> {
+pub async fn renew(session: &ModuleSession, own: &[ModuleHold], lease: Duration) -> Result<Vec<TenantId>> {
     if own.is_empty() {
         return Ok(Vec::new());
     }
-    let tenants: Vec<&str> = own.iter().map(|(hold, _)| hold.tenant.as_str()).collect();
-    let fences: Vec<i64> = own.iter().map(|(hold, _)| hold.fence).collect();
-    let fed: Vec<bool> = own.iter().map(|(_, fed)| *fed).collect();
-    let parameters: [&(dyn ToSql + Sync); 6] =
-        [&tenants, &fences, &fed, &lease.as_secs_f64(), &session.pid, &session.start];
+    let tenants: Vec<&str> = own.iter().map(|hold| hold.tenant.as_str()).collect();
+    let fences: Vec<i64> = own.iter().map(|hold| hold.fence).collect();
+    let parameters: [&(dyn ToSql + Sync); 5] =
+        [&tenants, &fences, &lease.as_secs_f64(), &session.pid, &session.start];
     let rows = session.client.query(RENEW, &parameters).await?;
     rows.iter().map(|row| TenantId::parse(row.get(0))).collect()
 }
 
-/// Ends leases early, so that other processes continue at once. One statement.
+/// Ends leases early and notifies the other processes, so that one of them continues at once. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -130,20 +128,15 @@ pub async fn give_back(session: &ModuleSession, own: &[ModuleHold]) -> Result<()
     }
     let tenants: Vec<&str> = own.iter().map(|hold| hold.tenant.as_str()).collect();
     let fences: Vec<i64> = own.iter().map(|hold| hold.fence).collect();
-    session.client.execute(GIVE_BACK, &[&tenants, &fences]).await?;
+    session.client.query(GIVE_BACK, &[&tenants, &fences, &announcements::CHANNEL]).await?;
     Ok(())
 }
 
-/// Returns the streams and the generation of every tenant with deployed modules. One statement.
+/// Returns the generation of every tenant with deployed modules. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub async fn survey(session: &ModuleSession) -> Result<Vec<(TenantId, Survey)>> {
+pub async fn survey(session: &ModuleSession) -> Result<Vec<(TenantId, Generation)>> {
     let rows = session.client.query(SURVEY, &[]).await?;
-    rows.iter()
-        .map(|row| {
-            let inputs = InputStreams::of_bits(row.get::<_, i32>(1) as u16);
-            Ok((TenantId::parse(row.get(0))?, Survey { inputs, generation: row.get(2) }))
-        })
-        .collect()
+    rows.iter().map(|row| Ok((TenantId::parse(row.get(0))?, row.get(1)))).collect()
 }

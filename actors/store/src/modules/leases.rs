@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use deadpool_postgres::{GenericClient, Object, Transaction};
+use deadpool_postgres::{GenericClient, Transaction};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Row, Statement};
+use tokio_postgres::Statement;
 
 use crate::Database;
 
@@ -55,27 +54,6 @@ pub(crate) async fn hold_one(
     let premises = fence.map(|fence| (tenant, fence)).into_iter().collect();
     let statement = prepare(transaction, &premises).await?;
     hold(transaction, statement.as_ref(), &premises).await
-}
-
-/// Runs one statement; with a fence in a transaction that holds the lease.
-///
-/// # Errors
-/// The errors of [`hold`] and of the statement.
-pub(crate) async fn query_held(
-    client: &mut Object,
-    tenant: &TenantId,
-    fence: Option<i64>,
-    statement: &Statement,
-    parameters: &[&(dyn ToSql + Sync)],
-) -> Result<Vec<Row>> {
-    if fence.is_none() {
-        return Ok(client.query(statement, parameters).await?);
-    }
-    let transaction = client.transaction().await?;
-    hold_one(&transaction, tenant, fence).await?;
-    let rows = transaction.query(statement, parameters).await?;
-    transaction.commit().await?;
-    Ok(rows)
 }
 
 /// Ensures that a write of several transactions may begin; the last of them checks again.

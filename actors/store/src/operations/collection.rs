@@ -5,7 +5,7 @@
 
 use platform_model::access::Authority;
 use platform_model::error::Result;
-use platform_model::id::{OperationId, TenantId};
+use platform_model::id::TenantId;
 use platform_model::naming::naming;
 use platform_model::operation::{Operation, OperationFilter, OperationStatus};
 use platform_model::page::{Page, PageRequest, Position, TimeOrder};
@@ -13,9 +13,10 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::Database;
-use crate::deletion::{DeletedRows, Deletion, ListedIds};
+use crate::deletion::{Deletion, ListedIds};
 use crate::operations::queues::Queues;
 use crate::operations::{self, external_ids, from_row};
+use crate::publications::DeletionNotices;
 use crate::query::filter::{Filtered, page_of};
 use crate::query::time_scan::{Descendants, Span, TimeScan, TimeTable, devices_of_agent, position};
 
@@ -81,9 +82,10 @@ pub fn deletion<'a>(
     database: &'a Database,
     tenant: &'a TenantId,
     filter: &OperationFilter,
+    notices: &'a DeletionNotices,
 ) -> Deletion<
     impl AsyncFn(Option<Position>) -> ListedIds + use<'a>,
-    impl AsyncFn(&[i64]) -> DeletedRows<OperationId> + use<'a>,
+    impl AsyncFn(&[i64]) -> Result<usize> + use<'a>,
 > {
     let (status, filter) =
         (filter.status, OperationFilter { order: TimeOrder::NewestFirst, ..filter.clone() });
@@ -97,7 +99,8 @@ pub fn deletion<'a>(
         let scan = TimeScan { table: &table, tenant, span: span(&filter), conditions: &conditions };
         scan.ids(&client, after, DELETED_AT_ONCE).await
     };
-    let delete = async move |ids: &[i64]| operations::delete_operations(database, tenant, ids, status).await;
+    let delete =
+        async move |ids: &[i64]| operations::delete_operations(database, tenant, ids, status, notices).await;
     Deletion::of(list, delete)
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use deadpool_postgres::GenericClient;
 use platform_model::audit_record::NewAuditRecord;
+use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::external_id::NewExternalId;
 use platform_model::fragments::Fragments;
@@ -20,6 +21,7 @@ use tokio_postgres::{Row, Statement};
 
 use crate::Database;
 use crate::alarms::fragments;
+use crate::publications::{DeletionNotices, Write};
 
 pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/operations/insert.sql");
 
@@ -139,7 +141,7 @@ pub async fn get_operation(database: &Database, tenant: &TenantId, id: Operation
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Operation, id))?)
 }
 
-/// Deletes operations, optionally only those of one status, and returns the ids and devices of the deleted ones. One
+/// Deletes operations, optionally only those of one status, publishes it, and returns the number of deleted ones. One
 /// statement.
 ///
 /// # Errors
@@ -149,12 +151,18 @@ pub(crate) async fn delete_operations(
     tenant: &TenantId,
     ids: &[i64],
     status: Option<OperationStatus>,
-) -> Result<Vec<(OperationId, ManagedObjectId)>> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(DELETE_MANY).await?;
+    notices: &DeletionNotices,
+) -> Result<usize> {
     let status = status.map(OperationStatus::as_str);
-    let rows = client.query(&statement, &[&tenant.as_str(), &ids, &status]).await?;
-    Ok(rows.iter().map(|row| (OperationId(row.get(0)), ManagedObjectId(row.get(1)))).collect())
+    let parameters: [&(dyn ToSql + Sync); 3] = [&tenant.as_str(), &ids, &status];
+    let change = |id| PublishedChange::OperationDeleted(OperationId(id));
+    let delete = async || {
+        let mut client = database.reader().await?;
+        let statement = &client.prepare_cached(DELETE_MANY).await?;
+        let write = Write { tenant, fence: None, statement, parameters: &parameters };
+        database.delete_published(&mut client, write, notices, change).await
+    };
+    database.until_joined(delete).await
 }
 
 /// Returns whether a device is an agent or a descendant of one by childDevices links (O-01).

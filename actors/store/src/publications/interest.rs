@@ -11,7 +11,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
 use super::tenants::SharedTenant;
-use super::{Publications, channel};
+use super::{Hearing, Publications, channel};
 use crate::Database;
 use crate::connect::CONNECT;
 
@@ -43,19 +43,22 @@ const SHORT_LOSS: Duration = Duration::from_secs(20);
 
 impl Database {
     /// Makes sure that this server hears whatever is published for a tenant from now on, by whichever server. It is
-    /// called before a subscription is confirmed, and costs nothing after the first time.
+    /// called before a subscription is confirmed, and costs nothing after the first time. The caller holds the result
+    /// until the subscription is known.
     ///
     /// # Errors
     /// `Unavailable` while the database is not reachable, or when transactions run for so long that it is not certain;
     /// `Database`.
-    pub async fn hear(&self, tenant: &TenantId) -> Result<()> {
+    pub async fn hear(&self, tenant: &TenantId) -> Result<Hearing> {
         let state = self.publications.tenants.get(tenant);
+        // The use comes first: who ends the part in the tenant looks at the uses afterwards.
+        let hearing = Hearing::begin(state.clone());
         if state.hears_all() || self.publications.server().is_none() {
-            return Ok(());
+            return Ok(hearing);
         }
         let _joining = state.joining.lock().await;
         if state.hears_all() {
-            return Ok(());
+            return Ok(hearing);
         }
         let listening = self.publications.listening.lock().clone();
         let listening = listening.ok_or_else(|| Error::unavailable("the database is not reachable"))?;
@@ -68,25 +71,16 @@ impl Database {
         if !current.as_ref().is_some_and(is_same) {
             return Err(Error::unavailable("the connection to the database was lost"));
         }
-        state.hears.store(true, Ordering::Release);
-        Ok(())
-    }
-
-    /// Takes part in a tenant that this server only writes.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Database`.
-    pub(crate) async fn join_as_writer(&self, tenant: &TenantId) -> Result<()> {
-        let state = self.publications.tenants.get(tenant);
-        let _joining = state.joining.lock().await;
-        self.take_part(&state, false).await
+        state.hears.store(true, Ordering::SeqCst);
+        Ok(hearing)
     }
 
     /// Adds the row of this server, and waits until every transaction has ended that may not have seen it.
-    async fn take_part(&self, state: &SharedTenant, hears: bool) -> Result<()> {
+    pub(super) async fn take_part(&self, state: &SharedTenant, hears: bool) -> Result<()> {
         self.wait_until_known().await?;
         let client = self.loader().await?;
         let server = self.publications.server();
+        state.takes_part.store(true, Ordering::Release);
         client.execute(JOIN, &[&server, &state.tenant.as_str(), &hears]).await?;
         let begun = Instant::now();
         let running: Vec<String> = client.query_one(LIST_RUNNING, &[]).await?.get(0);
@@ -283,7 +277,7 @@ impl Publications {
     }
 
     /// Ends the sessions of a tenant, because notifications may have been missed. The next subscription joins again.
-    fn forget(&self, state: &SharedTenant) {
+    pub(super) fn forget(&self, state: &SharedTenant) {
         state.hears.store(false, Ordering::Release);
         let tenant = &state.tenant;
         tracing::warn!(%tenant, "notifications of other servers may have been missed; the sessions of the tenant end");

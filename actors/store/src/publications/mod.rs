@@ -21,35 +21,43 @@
 //! its own accord: it hears itself. There are no numbers, nothing is sent again, and nothing is lost with a server that
 //! is killed.
 //!
+//! When the others have ceased to take part, the tenant returns to memory ([`returning`]).
+//!
 //! A server whose listening connection breaks may have missed something. It ends its sessions of the tenants that others
 //! take part in; their clients handshake again, so no gap is silent.
 //!
-//! What is not part of a transaction of a [`Writer`](crate::writer::Writer) (TRANSIENT writes, rows of modules, deletions,
-//! bulk work) is sent in the order of the calls by [`outbox`].
+//! So do the transactions outside of the group commit ([`publishing`]). What no transaction stores (TRANSIENT writes, rows
+//! of modules) is sent in the order of the calls by [`outbox`].
 
 mod interest;
 mod outbox;
 mod payload;
+mod publishing;
+mod returning;
 mod tenants;
+mod transaction;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::GenericClient;
 use parking_lot::Mutex;
-use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::publication::Publication;
 use tokio::sync::mpsc;
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::Client;
 
 pub(crate) use interest::Listening;
 use outbox::Outgoing;
 use payload::Assembly;
-pub use tenants::{Deliver, LocalDelivery};
-use tenants::{SharedTenant, Tenants};
+pub use publishing::DeletionNotices;
+pub(crate) use publishing::{Ended, Write};
+pub use returning::Hearing;
+use tenants::Tenants;
+pub use tenants::{Deliver, IsUsed, LocalDelivery};
+pub use transaction::Route;
+pub(crate) use transaction::{Checked, TransactionPublications};
 
 /// Ends the sessions of a tenant at this server.
 pub type EndSessions = Box<dyn Fn(&TenantId) + Send + Sync>;
@@ -61,8 +69,6 @@ pub(crate) const NOTIFY: &str = include_str!("../../../../sql/queries/publicatio
 
 /// The beginning of the names of channels; the tenant follows.
 const CHANNEL: &str = "platform_tenant_";
-/// The error of a transaction that another server has to hear of.
-const SHARED: &str = "PL001";
 /// For how long after it asked, a server believes that no other one takes part.
 const ALONE: Duration = Duration::from_secs(2);
 
@@ -74,6 +80,9 @@ pub struct Publications {
     tenants: Tenants,
     deliver: OnceLock<Deliver>,
     end_sessions: OnceLock<EndSessions>,
+    is_used: OnceLock<IsUsed>,
+    /// For how long this server takes part in a tenant that nobody uses.
+    linger: Duration,
     outbox: OnceLock<mpsc::UnboundedSender<Outgoing>>,
     /// How many publications wait in the outbox.
     in_outbox: AtomicUsize,
@@ -92,38 +101,27 @@ pub struct Publications {
     lost_at: Mutex<Option<Instant>>,
 }
 
-/// A transaction that does not assert.
-struct Unasserted(Arc<AtomicUsize>);
-
-impl Drop for Unasserted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-/// Who delivers the publications of a write that is committed.
-pub enum Route {
-    /// The caller, until it drops this.
-    Caller(Option<LocalDelivery>),
-    /// The database has sent them to all servers, including this one.
-    Database,
-}
-
-/// How the publications of a tenant leave a transaction.
-enum Way {
-    Memory,
-    Database,
+/// The sessions and modules of a server, as receivers of publications.
+pub struct Receivers {
+    /// Delivers publications to them.
+    pub deliver: Deliver,
+    /// Ends the sessions of a tenant that may have missed some.
+    pub end_sessions: EndSessions,
+    /// Returns whether there are any of a tenant.
+    pub is_used: IsUsed,
 }
 
 impl Publications {
     /// `token` is a text of 16 characters that no other process has.
-    pub(crate) fn new(token: String) -> Self {
+    pub(crate) fn new(token: String, linger: Duration) -> Self {
         Self {
             server: OnceLock::new(),
             next_batch: AtomicU64::new(1),
             tenants: Tenants::default(),
             deliver: OnceLock::new(),
             end_sessions: OnceLock::new(),
+            is_used: OnceLock::new(),
+            linger,
             outbox: OnceLock::new(),
             in_outbox: AtomicUsize::new(0),
             listening: Mutex::default(),
@@ -136,21 +134,21 @@ impl Publications {
         }
     }
 
-    /// Sets what delivers publications to the sessions and modules of this server, and what ends the sessions of a
-    /// tenant that may have missed some. It is set once. A process without sessions, such as a command, sets nothing.
+    /// Sets the receivers of this server, once. A process without sessions, such as a command, sets nothing.
     pub fn install(
         self: &Arc<Self>,
         server: i64,
         database: &crate::Database,
-        deliver: Deliver,
-        end_sessions: EndSessions,
+        Receivers { deliver, end_sessions, is_used }: Receivers,
     ) {
         self.server.set(server).ok();
         self.deliver.set(deliver).ok();
         self.end_sessions.set(end_sessions).ok();
+        self.is_used.set(is_used).ok();
         let (sender, receiver) = mpsc::unbounded_channel();
         if self.outbox.set(sender).is_ok() {
             tokio::spawn(outbox::run(database.clone(), receiver));
+            tokio::spawn(database.clone().watch_uses());
         }
     }
 
@@ -169,14 +167,11 @@ impl Publications {
         &self.token
     }
 
-    /// Returns the permission for a transaction that does not assert, if this server is alone. A new server starts only
-    /// when no such transaction is running; if this one is paused with it, the new server ends its connections. So it is
-    /// to be asked for when the transaction has its connection.
-    fn unasserted(&self) -> Option<Unasserted> {
-        self.unasserted.fetch_add(1, Ordering::AcqRel);
-        // The count comes first: who ends the belief looks at the count afterwards.
-        let unasserted = Unasserted(self.unasserted.clone());
-        self.is_alone().then_some(unasserted)
+    /// Delivers what a committed transaction published, unless the database has sent it.
+    pub(crate) fn deliver_by(&self, route: &Route, tenant: &TenantId, publications: Vec<Publication>) {
+        if route.is_by_caller() {
+            self.deliver_here(tenant, publications);
+        }
     }
 
     /// Delivers publications to this server.
@@ -202,9 +197,11 @@ impl Publications {
         match assemblies.0.entry(tenant.clone()).or_default().take(payload) {
             Ok(None) => {}
             Ok(Some(publications)) => {
-                if let Some(deliver) = self.deliver.get() {
-                    self.tenants.get(&tenant).receive(publications, deliver);
+                let state = self.tenants.get(&tenant);
+                if let Some(deliver) = self.deliver.get().filter(|_| !publications.is_empty()) {
+                    state.receive(publications, deliver);
                 }
+                state.came(payload);
             }
             Err(payload::Unreadable) => {
                 tracing::error!(%tenant, "a notification of another server cannot be read; sessions of the tenant end");
@@ -239,165 +236,4 @@ pub(crate) fn add<T: PartialEq>(
 
 fn channel(tenant: &TenantId) -> String {
     format!("{CHANNEL}{tenant}")
-}
-
-/// The publications of one transaction of a writer: what the transaction has to check and to send.
-pub(crate) struct TransactionPublications {
-    publications: Arc<Publications>,
-    tenants: Vec<Published>,
-    /// Set if this server is alone.
-    unasserted: Option<Unasserted>,
-}
-
-struct Published {
-    tenant: Arc<SharedTenant>,
-    delivery: Option<LocalDelivery>,
-    way: Way,
-}
-
-/// Whether a transaction has to be repeated.
-pub(crate) enum Checked {
-    /// It may be committed.
-    Fine,
-    /// This server has to join the tenant first.
-    HasToJoin(TenantId),
-}
-
-impl TransactionPublications {
-    /// Notes which tenants a transaction will publish.
-    pub(crate) fn begin(publications: &Arc<Publications>, tenants: Vec<&TenantId>) -> Self {
-        let published = |tenant: &TenantId| {
-            let tenant = publications.tenants.get(tenant);
-            // A tenant that is shared would never have a moment without transactions under way.
-            let delivery = (!tenant.is_shared()).then(|| tenant.clone().begin(publications.clone()));
-            Published { tenant, delivery, way: Way::Memory }
-        };
-        let tenants = if publications.server().is_some() { tenants } else { Vec::new() };
-        Self {
-            publications: publications.clone(),
-            tenants: tenants.into_iter().map(published).collect(),
-            unasserted: publications.unasserted(),
-        }
-    }
-
-    /// Returns whether the transaction has nothing to assert: it publishes nothing, or this server is alone.
-    pub(crate) fn asserts_nothing(&self) -> bool {
-        self.tenants.is_empty() || self.unasserted.is_some()
-    }
-
-    /// Returns whether other servers probably take part. The transaction asks then, before it commits.
-    pub(crate) fn are_shared(&self) -> bool {
-        self.unasserted.is_none() && self.tenants.iter().any(|published| published.tenant.is_shared())
-    }
-
-    /// Returns whether this error means that another server takes part, and notes it for the next attempt.
-    pub(crate) fn note_shared(&self, error: &platform_model::error::Error) -> bool {
-        let is_shared = error.has_sql_state(SHARED);
-        if is_shared {
-            // It is one of them; the next attempt asks for each.
-            self.tenants.iter().for_each(|published| published.tenant.set_shared(true));
-        }
-        is_shared
-    }
-
-    /// Gives up the permission not to assert, and the deliveries that [`check`](Self::check) decides about: the
-    /// transaction will ask.
-    pub(crate) fn ask(&mut self) {
-        self.unasserted = None;
-        self.tenants.iter_mut().for_each(|published| published.delivery = None);
-    }
-
-    fn ids(&self) -> Vec<&str> {
-        self.tenants.iter().map(|published| published.tenant.tenant.as_str()).collect()
-    }
-
-    /// Asserts that no other server takes part. A part of the caller's transaction.
-    ///
-    /// # Errors
-    /// See [`note_shared`](Self::note_shared); `Unavailable` or `Database`.
-    pub(crate) async fn assert_unshared(
-        &self,
-        client: &impl GenericClient,
-        statement: &Statement,
-    ) -> Result<()> {
-        if self.asserts_nothing() {
-            return Ok(());
-        }
-        client.execute(statement, &[&self.ids(), &self.publications.server()]).await?;
-        Ok(())
-    }
-
-    /// Asks which tenants other servers take part in. A part of the caller's transaction, after its writes.
-    pub(crate) async fn check(&mut self, client: &impl GenericClient) -> Result<Checked> {
-        let statement = client.prepare_cached(LIST_OTHERS).await?;
-        let rows = client.query(&statement, &[&self.ids(), &self.publications.server()]).await?;
-        let found: HashMap<String, (bool, bool)> =
-            rows.iter().map(|row| (row.get(0), (row.get(1), row.get(2)))).collect();
-        for published in &mut self.tenants {
-            let tenant = &published.tenant;
-            let (own, others) = found.get(tenant.tenant.as_str()).copied().unwrap_or_default();
-            tenant.set_shared(others);
-            if others && !own {
-                return Ok(Checked::HasToJoin(tenant.tenant.clone()));
-            }
-            if others {
-                (published.way, published.delivery) = (Way::Database, None);
-            } else {
-                let begin = || tenant.clone().begin(self.publications.clone());
-                published.way = Way::Memory;
-                published.delivery.get_or_insert_with(begin);
-            }
-        }
-        Ok(Checked::Fine)
-    }
-
-    /// Returns the tenants whose publications the transaction sends.
-    pub(crate) fn sends(&self, tenant: &TenantId) -> bool {
-        let is_it = |published: &&Published| published.tenant.tenant == *tenant;
-        matches!(self.tenants.iter().find(is_it), Some(Published { way: Way::Database, .. }))
-    }
-
-    /// Sends publications, which PostgreSQL delivers at the commit. A part of the caller's transaction.
-    pub(crate) async fn send(
-        &self,
-        client: &impl GenericClient,
-        statement: &Statement,
-        by_tenant: &[(&TenantId, Vec<Publication>)],
-    ) -> Result<()> {
-        let (mut channels, mut payloads) = (Vec::new(), Vec::new());
-        for (tenant, publications) in by_tenant.iter().filter(|(_, publications)| !publications.is_empty()) {
-            let (more_channels, more) = self.publications.pieces(tenant, publications);
-            channels.extend(more_channels);
-            payloads.extend(more);
-        }
-        if !channels.is_empty() {
-            client.execute(statement, &[&channels, &payloads]).await?;
-        }
-        Ok(())
-    }
-
-    /// Returns who delivers the publications of each write of the committed transaction, given the tenants of the
-    /// writes.
-    pub(crate) fn routes(mut self, tenants: impl Iterator<Item = Option<TenantId>>) -> Vec<Route> {
-        let route = |tenant: Option<TenantId>| {
-            let Some(tenant) = tenant else { return Route::Caller(None) };
-            match self.tenants.iter_mut().find(|published| published.tenant.tenant == tenant) {
-                Some(Published { way: Way::Database, .. }) => Route::Database,
-                Some(published) => {
-                    let begin = || published.tenant.clone().begin(self.publications.clone());
-                    Route::Caller(Some(published.delivery.take().unwrap_or_else(begin)))
-                }
-                None => Route::Caller(None),
-            }
-        };
-        // The deliveries of tenants without a write that needs one end here.
-        tenants.map(route).collect()
-    }
-}
-
-impl Route {
-    /// Returns whether the caller has to deliver the publications.
-    pub fn is_by_caller(&self) -> bool {
-        matches!(self, Self::Caller(_))
-    }
 }

@@ -1,5 +1,6 @@
-//! Publications that no transaction of a writer carries: TRANSIENT writes, rows of modules, and what is published after
-//! its commit. They are sent in the order of the calls. While this server is alone, its caller delivers them at once.
+//! Publications of which nothing is stored: TRANSIENT writes, rows of modules, and UPDATE of the groups of a bulk
+//! registration, which is read when the last of its transactions has ended. They are sent in the order of the calls.
+//! While this server is alone, its caller delivers them at once.
 
 use std::sync::atomic::Ordering;
 
@@ -89,10 +90,10 @@ async fn send(database: &Database, by_tenant: &[(TenantId, Vec<Publication>)]) -
         transaction.batch_execute("SET LOCAL synchronous_commit = off").await?;
         let tenants = by_tenant.iter().map(|(tenant, _)| tenant).collect();
         let mut carried = TransactionPublications::begin(&database.publications, tenants);
-        if let Checked::HasToJoin(tenant) = carried.check(&transaction).await? {
-            drop(transaction);
+        if let Checked::HasToSwitch(tenant) = carried.check(&transaction).await? {
+            drop((transaction, carried));
             drop(client);
-            database.join_as_writer(&tenant).await?;
+            database.switch_order(&tenant).await?;
             continue;
         }
         let sent: Vec<_> = by_tenant

@@ -3,11 +3,13 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
 
 use parking_lot::{Mutex, RwLock};
 use platform_model::id::TenantId;
 use platform_model::publication::Publication;
+use tokio::sync::oneshot;
 
 /// The tenants that were published since the start of the server.
 #[derive(Default)]
@@ -22,8 +24,25 @@ pub(super) struct SharedTenant {
     pub(super) hears: AtomicBool,
     /// Whether the row of this server may be gone although it hears, because the tenant changed.
     pub(super) is_stale: AtomicBool,
-    /// Held while this server joins, so that it joins once.
+    /// Whether this server has a row, or may have one.
+    pub(super) takes_part: AtomicBool,
+    /// Held while this server joins, so that it joins once, and while it changes how it publishes.
     pub(super) joining: tokio::sync::Mutex<()>,
+    /// Set while transactions have to wait whose publications the database sends.
+    pub(super) is_changing: AtomicBool,
+    /// How many such changes there were.
+    pub(super) changes: AtomicUsize,
+    /// How many transactions are under way whose publications the database sends.
+    pub(super) sending: AtomicUsize,
+    /// Whether there were such transactions since the tenant was published in memory.
+    pub(super) is_sent: AtomicBool,
+    /// When the last one began.
+    pub(super) sent_at: Mutex<Option<Instant>>,
+    /// How many uses have begun that [`is_used`](super::IsUsed) does not know yet.
+    pub(super) uses: AtomicUsize,
+    pub(super) unused_since: Mutex<Option<Instant>>,
+    /// A payload that is waited for.
+    pub(super) mark: Mutex<Option<(String, oneshot::Sender<()>)>>,
     order: Mutex<Order>,
 }
 
@@ -35,6 +54,9 @@ struct Order {
     under_way: usize,
     waiting: VecDeque<Vec<Publication>>,
 }
+
+/// Returns whether sessions or modules of this server use what is published for a tenant.
+pub type IsUsed = Box<dyn Fn(&TenantId) -> bool + Send + Sync>;
 
 /// Delivers publications to the sessions and modules of this server.
 pub type Deliver = Box<dyn Fn(&TenantId, Vec<Publication>) + Send + Sync>;
@@ -58,7 +80,16 @@ impl Tenants {
                 is_shared: AtomicBool::new(false),
                 hears: AtomicBool::new(false),
                 is_stale: AtomicBool::new(false),
+                takes_part: AtomicBool::new(false),
                 joining: tokio::sync::Mutex::default(),
+                is_changing: AtomicBool::new(false),
+                changes: AtomicUsize::new(0),
+                sending: AtomicUsize::new(0),
+                is_sent: AtomicBool::new(false),
+                sent_at: Mutex::default(),
+                uses: AtomicUsize::new(0),
+                unused_since: Mutex::default(),
+                mark: Mutex::default(),
                 order: Mutex::default(),
             })
         };
@@ -70,12 +101,18 @@ impl Tenants {
         let hears = |tenant: &&Arc<SharedTenant>| tenant.hears.load(Ordering::Acquire);
         self.0.read().values().filter(hears).cloned().collect()
     }
+
+    /// Returns the tenants that this server takes part in.
+    pub(super) fn taking_part(&self) -> Vec<Arc<SharedTenant>> {
+        let takes_part = |tenant: &&Arc<SharedTenant>| tenant.takes_part.load(Ordering::Acquire);
+        self.0.read().values().filter(takes_part).cloned().collect()
+    }
 }
 
 impl SharedTenant {
     /// Returns whether this server certainly hears everything that others publish.
     pub(super) fn hears_all(&self) -> bool {
-        self.hears.load(Ordering::Acquire) && !self.is_stale.load(Ordering::Acquire)
+        self.hears.load(Ordering::SeqCst) && !self.is_stale.load(Ordering::Acquire)
     }
 
     pub(super) fn is_shared(&self) -> bool {
@@ -97,6 +134,17 @@ impl SharedTenant {
     pub(super) fn begin(self: Arc<Self>, publications: Arc<super::Publications>) -> LocalDelivery {
         self.order.lock().under_way += 1;
         LocalDelivery { tenant: self, publications }
+    }
+
+    /// Notes that a payload came, which somebody may wait for.
+    pub(super) fn came(&self, payload: &str) {
+        let mut mark = self.mark.lock();
+        if mark.as_ref().is_some_and(|(awaited, _)| awaited == payload)
+            && let Some((_, sender)) = mark.take()
+        {
+            // Nobody waits any more if it took too long.
+            sender.send(()).ok();
+        }
     }
 
     /// Delivers what came through the database, after everything that this server delivers itself.

@@ -321,7 +321,7 @@ async fn within(
         let running = Box::pin(transaction(&connection, &database.publications, writes));
         let joining = match tokio::time::timeout(limits.write_timeout, running).await {
             Ok(Ok(Outcome::Committed(committed))) => return (Some(connection), Ok(committed)),
-            Ok(Ok(Outcome::HasToJoin(tenant))) => database.join_as_writer(&tenant).await,
+            Ok(Ok(Outcome::HasToSwitch(tenant))) => Box::pin(database.switch_order(&tenant)).await,
             Ok(Err(error @ Error::Unavailable(_))) => Err(error),
             Ok(Err(error)) => return (Some(connection), Err(error)),
             Err(_) => Err(Error::unavailable("the database did not respond in time")),

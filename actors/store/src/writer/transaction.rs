@@ -101,7 +101,7 @@ pub(super) enum Outcome {
     /// One result per change, in order.
     Committed(Vec<Committed>),
     /// Nothing is written: this server has to join a tenant first, which other servers hear.
-    HasToJoin(TenantId),
+    HasToSwitch(TenantId),
 }
 
 /// Runs the batch as one transaction. If no other server takes part in its tenants, it is one round trip: everything is
@@ -125,9 +125,9 @@ pub(super) async fn transaction(
     let outcome = Box::pin(shared_transaction(client, &mut carried, writes)).await;
     match outcome {
         Ok(Shared::Committed(written)) => Ok(Outcome::Committed(committed(carried, writes, written))),
-        Ok(Shared::HasToJoin(tenant)) => {
+        Ok(Shared::HasToSwitch(tenant)) => {
             client.batch_execute("ROLLBACK").await?;
-            Ok(Outcome::HasToJoin(tenant))
+            Ok(Outcome::HasToSwitch(tenant))
         }
         Err(error) => {
             client.batch_execute("ROLLBACK").await?;
@@ -140,7 +140,7 @@ pub(super) async fn transaction(
 enum Shared {
     Committed(Vec<Written>),
     /// It is still open.
-    HasToJoin(TenantId),
+    HasToSwitch(TenantId),
 }
 
 /// Runs a batch whose publications the database sends.
@@ -151,8 +151,8 @@ async fn shared_transaction(
 ) -> Result<Shared> {
     let notify = client.prepare_cached(publications::NOTIFY).await?;
     let mut written = Box::pin(run(client, carried, writes, End::Open)).await?;
-    if let Checked::HasToJoin(tenant) = carried.check(client).await? {
-        return Ok(Shared::HasToJoin(tenant));
+    if let Checked::HasToSwitch(tenant) = carried.check(client).await? {
+        return Ok(Shared::HasToSwitch(tenant));
     }
     for (write, written) in writes.iter().zip(&mut written) {
         if let Written::ManagedObject(object) = written

@@ -134,6 +134,23 @@ pub(crate) fn switch_off_statements(
     Ok((vec![ModuleChange::SwitchOff { module, off }], Some(name)))
 }
 
+/// Records that a module started anew and may have missed events. Returns its name, unless it was undeployed or
+/// deployed anew meanwhile.
+///
+/// # Errors
+/// None.
+pub(crate) fn restarted(
+    stored: &[StoredModule],
+    deployment: Deployment,
+    reason: &str,
+) -> Result<(Vec<ModuleChange>, Option<String>)> {
+    let Some(StoredModule { module, .. }) = stored.iter().find(|one| is_from(one, deployment)) else {
+        return Ok((Vec::new(), None));
+    };
+    let change = ModuleChange::Restart { module: module.clone(), reason: reason.to_owned() };
+    Ok((vec![change], Some(module.name.clone())))
+}
+
 fn insert(others: &[StoredModule], new: &NewModule, mut changes: Vec<ModuleChange>) -> Decided {
     let NewModule { id, text, now } = new;
     let parsed = parse(text).map_err(|mistake| Error::Invalid(mistake.shown(text).to_string()))?;

@@ -57,6 +57,7 @@ fn said(changes: &[ModuleChange]) -> Vec<String> {
             ModuleChange::Deploy(_) => "deploy".into(),
             ModuleChange::Undeploy { reason: None, .. } => "undeploy".into(),
             ModuleChange::Undeploy { reason: Some(_), .. } => "switch off".into(),
+            ModuleChange::Restart { reason, .. } => format!("restarted: {reason}"),
             ModuleChange::SwitchOff { off, .. } => format!("without {}", StatementOff::shown(off)),
             ModuleChange::Warn(module) => format!("warn {:?}", module.warnings),
             ModuleChange::Delete(_) => "delete".into(),

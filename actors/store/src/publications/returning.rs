@@ -1,0 +1,192 @@
+//! The ways back: a tenant that no other server takes part in any more is published in memory again, and a server that
+//! nobody uses for a tenant any more ceases to take part in it.
+//!
+//! Both wait until no transaction of this server is under way whose publications the database sends. Such a transaction
+//! that begins meanwhile is repeated afterwards.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use platform_model::error::{Error, Result};
+use platform_model::id::TenantId;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+use tokio_postgres::Client;
+
+use super::tenants::SharedTenant;
+use super::{LIST_OTHERS, NOTIFY, Publications, channel};
+use crate::Database;
+
+const CEASE: &str = include_str!("../../../../sql/queries/publications/cease.sql");
+const HEAR_NO_MORE: &str = include_str!("../../../../sql/queries/publications/hear_no_more.sql");
+
+/// For how long the notifications of this server's own transactions are waited for.
+const ARRIVAL: Duration = Duration::from_secs(5);
+/// The longest pause between two searches for tenants that nobody uses.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// A use of a tenant that has begun and that [`is_used`](super::IsUsed) does not know yet. What is published is heard as
+/// long as it is held.
+#[must_use = "the use is to be known before this is dropped"]
+pub struct Hearing(Arc<SharedTenant>);
+
+impl Hearing {
+    pub(super) fn begin(tenant: Arc<SharedTenant>) -> Self {
+        tenant.uses.fetch_add(1, Ordering::SeqCst);
+        Self(tenant)
+    }
+}
+
+impl Drop for Hearing {
+    fn drop(&mut self) {
+        self.0.uses.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// While it is held, no transaction begins whose publications the database sends.
+struct Change<'a>(&'a SharedTenant);
+
+impl<'a> Change<'a> {
+    fn begin(state: &'a SharedTenant) -> Self {
+        state.is_changing.store(true, Ordering::SeqCst);
+        state.changes.fetch_add(1, Ordering::SeqCst);
+        Self(state)
+    }
+
+    /// Returns whether no such transaction is under way.
+    fn is_quiet(&self) -> bool {
+        self.0.sending.load(Ordering::SeqCst) == 0
+    }
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        self.0.is_changing.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Database {
+    /// Publishes a tenant in memory again, if no other server takes part. Everything that passed through the database
+    /// before is delivered when this returns. The caller holds `joining`.
+    pub(super) async fn return_to_memory(&self, state: &SharedTenant) -> Result<()> {
+        let change = Change::begin(state);
+        let begun = Instant::now();
+        while !change.is_quiet() {
+            if begun.elapsed() > ARRIVAL {
+                return Err(Error::unavailable("transactions run for a long time"));
+            }
+            sleep(Duration::from_millis(1)).await;
+        }
+        if state.hears.load(Ordering::Acquire) {
+            self.wait_for_notifications(state).await?;
+        }
+        state.is_sent.store(false, Ordering::Release);
+        state.set_shared(false);
+        Ok(())
+    }
+
+    /// Waits until all notifications have come that were committed by now: sends one and waits for it.
+    async fn wait_for_notifications(&self, state: &SharedTenant) -> Result<()> {
+        let (channels, payloads) = self.publications.pieces(&state.tenant, &[]);
+        let (sender, came) = oneshot::channel();
+        *state.mark.lock() = payloads.first().cloned().map(|payload| (payload, sender));
+        self.loader().await?.execute(NOTIFY, &[&channels, &payloads]).await?;
+        match timeout(ARRIVAL, came).await {
+            Ok(Ok(())) => Ok(()),
+            _ => Err(Error::unavailable("the connection to the database was lost")),
+        }
+    }
+
+    /// Ceases to take part in tenants that nobody has used at this server for a while, until the server ends.
+    pub(super) async fn watch_uses(self) {
+        let linger = self.publications.linger;
+        loop {
+            sleep((linger / 4).min(LONGEST_PAUSE)).await;
+            for state in self.publications.tenants.taking_part() {
+                if let Err(error) = self.end_use(&state, linger).await {
+                    tracing::debug!(%error, tenant = %state.tenant, "this server still takes part in an unused tenant");
+                }
+            }
+        }
+    }
+
+    async fn end_use(&self, state: &Arc<SharedTenant>, linger: Duration) -> Result<()> {
+        if self.publications.is_used(state) {
+            *state.unused_since.lock() = None;
+            return Ok(());
+        }
+        let since = *state.unused_since.lock().get_or_insert_with(Instant::now);
+        let Ok(_joining) = state.joining.try_lock() else { return Ok(()) };
+        if since.elapsed() < linger {
+            return Ok(());
+        }
+        let listening = self.publications.listening.lock().clone();
+        let change = Change::begin(state);
+        let heard = state.hears.swap(false, Ordering::SeqCst);
+        if !change.is_quiet() || self.publications.is_used(state) {
+            drop(change);
+            if heard {
+                self.hear_on(state, listening.as_ref());
+            }
+            return Ok(());
+        }
+        // A server that writes what others hear would join again with its next write.
+        let writes = state.sent_at.lock().is_some_and(|at| at.elapsed() < linger);
+        *state.unused_since.lock() = Some(Instant::now());
+        let (client, server) = (self.loader().await?, self.publications.server());
+        let tenant = state.tenant.as_str();
+        client.execute(HEAR_NO_MORE, &[&server, &tenant]).await?;
+        if client.execute(CEASE, &[&server, &tenant, &writes]).await? > 0 {
+            state.takes_part.store(false, Ordering::Release);
+            state.is_sent.store(false, Ordering::Release);
+            tracing::debug!(%tenant, "nobody uses the tenant at this server, which ceases to take part in it");
+        }
+        drop(change);
+        if let Some(listening) = listening.filter(|_| heard) {
+            listening.batch_execute(&format!("UNLISTEN \"{}\"", channel(&state.tenant))).await?;
+        }
+        Ok(())
+    }
+
+    /// Goes on hearing a tenant, unless the connection that heard it was lost meanwhile.
+    fn hear_on(&self, state: &SharedTenant, before: Option<&Arc<Client>>) {
+        let current = self.publications.listening.lock();
+        let is_same =
+            current.as_ref().zip(before).is_some_and(|(current, before)| Arc::ptr_eq(current, before));
+        if is_same {
+            state.hears.store(true, Ordering::SeqCst);
+        } else {
+            drop(current);
+            self.publications.forget(state);
+        }
+    }
+
+    /// Joins a tenant that this server only writes, or returns to memory when no other server takes part any more: what
+    /// a transaction found that has to be repeated.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn switch_order(&self, tenant: &TenantId) -> Result<()> {
+        let state = self.publications.tenants.get(tenant);
+        let _joining = state.joining.lock().await;
+        let tenants = vec![tenant.as_str()];
+        let client = self.loader().await?;
+        let found = client.query_opt(LIST_OTHERS, &[&tenants, &self.publications.server()]).await?;
+        drop(client);
+        let (own, others) = found.map_or((false, false), |row| (row.get(1), row.get(2)));
+        match (own, others) {
+            (false, true) => self.take_part(&state, false).await,
+            (_, false) if state.is_sent.load(Ordering::Acquire) => self.return_to_memory(&state).await,
+            (true, true) | (_, false) => Ok(()),
+        }
+    }
+}
+
+impl Publications {
+    /// Returns whether sessions or modules of this server use a tenant, or are about to.
+    fn is_used(&self, state: &SharedTenant) -> bool {
+        state.uses.load(Ordering::SeqCst) > 0
+            || self.is_used.get().is_none_or(|is_used| is_used(&state.tenant))
+    }
+}

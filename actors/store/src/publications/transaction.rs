@@ -1,0 +1,252 @@
+//! What a transaction has to check and to send, so that its publications are delivered if and only if it commits.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use deadpool_postgres::GenericClient;
+use platform_model::error::Result;
+use platform_model::id::TenantId;
+use platform_model::publication::Publication;
+use tokio_postgres::Statement;
+
+use super::tenants::SharedTenant;
+use super::{LIST_OTHERS, LocalDelivery, Publications};
+
+/// The error of a transaction that another server has to hear of.
+const SHARED: &str = "PL001";
+
+/// A transaction that does not assert.
+pub(super) struct Unasserted(Arc<AtomicUsize>);
+
+impl Drop for Unasserted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Who delivers the publications of a write that is committed.
+pub enum Route {
+    /// The caller, until it drops this.
+    Caller(Option<LocalDelivery>),
+    /// The database has sent them to all servers, including this one.
+    Database,
+}
+
+/// How the publications of a tenant leave a transaction.
+enum Way {
+    Memory,
+    Database { _sending: Sending },
+}
+
+/// The publications of one transaction of a writer: what the transaction has to check and to send.
+pub(crate) struct TransactionPublications {
+    publications: Arc<Publications>,
+    tenants: Vec<Published>,
+    /// Set if this server is alone.
+    unasserted: Option<Unasserted>,
+}
+
+struct Published {
+    tenant: Arc<SharedTenant>,
+    delivery: Option<LocalDelivery>,
+    way: Way,
+}
+
+/// A transaction whose publications of a tenant the database sends.
+struct Sending(Arc<SharedTenant>);
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        self.0.sending.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Whether a transaction has to be repeated.
+pub(crate) enum Checked {
+    /// It may be committed.
+    Fine,
+    /// This server has to join the tenant first, or to return to memory: see
+    /// [`switch_order`](crate::Database::switch_order).
+    HasToSwitch(TenantId),
+}
+
+impl Publications {
+    /// Returns the permission for a transaction that does not assert, if this server is alone. A new server starts only
+    /// when no such transaction is running; if this one is paused with it, the new server ends its connections. So it is
+    /// to be asked for when the transaction has its connection.
+    fn unasserted(&self) -> Option<Unasserted> {
+        self.unasserted.fetch_add(1, Ordering::AcqRel);
+        // The count comes first: who ends the belief looks at the count afterwards.
+        let unasserted = Unasserted(self.unasserted.clone());
+        self.is_alone().then_some(unasserted)
+    }
+}
+
+impl SharedTenant {
+    /// Notes a transaction whose publications the database sends, unless this server has changed how it publishes since
+    /// there were so many changes.
+    fn send(self: &Arc<Self>, changes: usize) -> Option<Sending> {
+        self.sending.fetch_add(1, Ordering::SeqCst);
+        // The number comes first: who changes something looks at it afterwards.
+        let sending = Sending(self.clone());
+        let is_same =
+            self.changes.load(Ordering::SeqCst) == changes && !self.is_changing.load(Ordering::SeqCst);
+        if is_same {
+            self.is_sent.store(true, Ordering::Release);
+            *self.sent_at.lock() = Some(Instant::now());
+        }
+        is_same.then_some(sending)
+    }
+}
+
+impl TransactionPublications {
+    /// Notes which tenants a transaction will publish.
+    pub(crate) fn begin(publications: &Arc<Publications>, tenants: Vec<&TenantId>) -> Self {
+        let published = |tenant: &TenantId| {
+            let tenant = publications.tenants.get(tenant);
+            // A tenant that is shared would never have a moment without transactions under way.
+            let delivery = (!tenant.is_shared()).then(|| tenant.clone().begin(publications.clone()));
+            Published { tenant, delivery, way: Way::Memory }
+        };
+        let tenants = if publications.server().is_some() { tenants } else { Vec::new() };
+        let tenants: Vec<Published> = tenants.into_iter().map(published).collect();
+        // Until the tenant has returned to memory, its publications may not overtake those that the database sends.
+        let is_sent = |published: &Published| published.tenant.is_sent.load(Ordering::Acquire);
+        let unasserted = publications.unasserted().filter(|_| !tenants.iter().any(is_sent));
+        Self { publications: publications.clone(), tenants, unasserted }
+    }
+
+    /// Returns whether the transaction has nothing to assert: it publishes nothing, or this server is alone.
+    pub(crate) fn asserts_nothing(&self) -> bool {
+        self.tenants.is_empty() || self.unasserted.is_some()
+    }
+
+    /// Returns whether other servers probably take part. The transaction asks then, before it commits.
+    pub(crate) fn are_shared(&self) -> bool {
+        self.unasserted.is_none() && self.tenants.iter().any(|published| published.tenant.is_shared())
+    }
+
+    /// Returns whether this error means that another server takes part, and notes it for the next attempt.
+    pub(crate) fn note_shared(&self, error: &platform_model::error::Error) -> bool {
+        let is_shared = error.has_sql_state(SHARED);
+        if is_shared {
+            // It is one of them; the next attempt asks for each.
+            self.tenants.iter().for_each(|published| published.tenant.set_shared(true));
+        }
+        is_shared
+    }
+
+    /// Gives up the permission not to assert, and the deliveries that [`check`](Self::check) decides about: the
+    /// transaction will ask.
+    pub(crate) fn ask(&mut self) {
+        self.unasserted = None;
+        self.tenants.iter_mut().for_each(|published| published.delivery = None);
+    }
+
+    fn ids(&self) -> Vec<&str> {
+        self.tenants.iter().map(|published| published.tenant.tenant.as_str()).collect()
+    }
+
+    /// Asserts that no other server takes part. A part of the caller's transaction.
+    ///
+    /// # Errors
+    /// See [`note_shared`](Self::note_shared); `Unavailable` or `Database`.
+    pub(crate) async fn assert_unshared(
+        &self,
+        client: &impl GenericClient,
+        statement: &Statement,
+    ) -> Result<()> {
+        if self.asserts_nothing() {
+            return Ok(());
+        }
+        client.execute(statement, &[&self.ids(), &self.publications.server()]).await?;
+        Ok(())
+    }
+
+    /// Asks which tenants other servers take part in. A part of the caller's transaction, after its writes.
+    pub(crate) async fn check(&mut self, client: &impl GenericClient) -> Result<Checked> {
+        let statement = client.prepare_cached(LIST_OTHERS).await?;
+        let changes = |published: &Published| published.tenant.changes.load(Ordering::SeqCst);
+        let changes: Vec<usize> = self.tenants.iter().map(changes).collect();
+        let rows = client.query(&statement, &[&self.ids(), &self.publications.server()]).await?;
+        let found: HashMap<String, (bool, bool)> =
+            rows.iter().map(|row| (row.get(0), (row.get(1), row.get(2)))).collect();
+        for (published, changes) in self.tenants.iter_mut().zip(changes) {
+            let tenant = &published.tenant;
+            let (own, others) = found.get(tenant.tenant.as_str()).copied().unwrap_or_default();
+            let returns = !others && tenant.is_sent.load(Ordering::Acquire);
+            if others && !own || returns {
+                return Ok(Checked::HasToSwitch(tenant.tenant.clone()));
+            }
+            tenant.set_shared(others);
+            if others {
+                let Some(sending) = tenant.send(changes) else {
+                    return Ok(Checked::HasToSwitch(tenant.tenant.clone()));
+                };
+                (published.way, published.delivery) = (Way::Database { _sending: sending }, None);
+            } else {
+                let begin = || tenant.clone().begin(self.publications.clone());
+                published.way = Way::Memory;
+                published.delivery.get_or_insert_with(begin);
+            }
+        }
+        Ok(Checked::Fine)
+    }
+
+    /// Returns the tenants whose publications the transaction sends.
+    pub(crate) fn sends(&self, tenant: &TenantId) -> bool {
+        let is_it = |published: &&Published| published.tenant.tenant == *tenant;
+        matches!(self.tenants.iter().find(is_it), Some(Published { way: Way::Database { .. }, .. }))
+    }
+
+    /// Sends publications, which PostgreSQL delivers at the commit. A part of the caller's transaction.
+    pub(crate) async fn send(
+        &self,
+        client: &impl GenericClient,
+        statement: &Statement,
+        by_tenant: &[(&TenantId, Vec<Publication>)],
+    ) -> Result<()> {
+        let (mut channels, mut payloads) = (Vec::new(), Vec::new());
+        for (tenant, publications) in by_tenant.iter().filter(|(_, publications)| !publications.is_empty()) {
+            let (more_channels, more) = self.publications.pieces(tenant, publications);
+            channels.extend(more_channels);
+            payloads.extend(more);
+        }
+        if !channels.is_empty() {
+            client.execute(statement, &[&channels, &payloads]).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns who delivers the publications of a tenant of the committed transaction.
+    pub(crate) fn route(self, tenant: &TenantId) -> Route {
+        self.routes(std::iter::once(Some(tenant.clone()))).pop().unwrap_or(Route::Caller(None))
+    }
+
+    /// Returns who delivers the publications of each write of the committed transaction, given the tenants of the
+    /// writes.
+    pub(crate) fn routes(mut self, tenants: impl Iterator<Item = Option<TenantId>>) -> Vec<Route> {
+        let route = |tenant: Option<TenantId>| {
+            let Some(tenant) = tenant else { return Route::Caller(None) };
+            match self.tenants.iter_mut().find(|published| published.tenant.tenant == tenant) {
+                Some(Published { way: Way::Database { .. }, .. }) => Route::Database,
+                Some(published) => {
+                    let begin = || published.tenant.clone().begin(self.publications.clone());
+                    Route::Caller(Some(published.delivery.take().unwrap_or_else(begin)))
+                }
+                None => Route::Caller(None),
+            }
+        };
+        // The deliveries of tenants without a write that needs one end here.
+        tenants.map(route).collect()
+    }
+}
+
+impl Route {
+    /// Returns whether the caller has to deliver the publications.
+    pub fn is_by_caller(&self) -> bool {
+        matches!(self, Self::Caller(_))
+    }
+}

@@ -1,0 +1,173 @@
+//! The documented configuration of HAProxy (docs/deploy/haproxy.cfg) in front of two servers.
+//!
+//! Where HAProxy is missing these tests say so and pass, unless `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
+
+use std::collections::BTreeSet;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use platform_store::servers::{State, list_servers, set_state};
+use serde_json::json;
+
+use super::id;
+use crate::harness::{ADMIN_PASSWORD, Caller, Socket, TestServer, eventually, eventually_within, scratch};
+
+/// Debian installs it where not everybody's PATH leads.
+const PROGRAMS: [&str; 2] = ["haproxy", "/usr/sbin/haproxy"];
+/// A server is drained within two seconds, and HAProxy asks each second.
+const DRAINED: Duration = Duration::from_secs(30);
+
+fn find_haproxy() -> Option<&'static str> {
+    let runs = |name: &&str| Command::new(name).arg("-v").output().is_ok();
+    let found = PROGRAMS.into_iter().find(runs);
+    let is_required = std::env::var("PLATFORM_CLIENT_SUITE").is_ok_and(|value| value == "required");
+    assert!(found.is_some() || !is_required, "haproxy is not installed");
+    if found.is_none() {
+        eprintln!("SKIPPED the test of the balancer: haproxy is not installed");
+    }
+    found
+}
+
+fn documented(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// HAProxy with the documented configuration; ended with the test.
+struct Balancer {
+    process: Child,
+    base: String,
+}
+
+impl Balancer {
+    /// Starts it with these servers in place of web1 and web2. Nobody answers in place of web3.
+    fn start(haproxy: &str, directory: &Path, servers: &[TestServer; 2]) -> Self {
+        let port = free_port();
+        let mut text =
+            documented("docs/deploy/haproxy.cfg").replace("bind :8080", &format!("bind 127.0.0.1:{port}"));
+        for (name, server) in ["web1:8080", "web2:8080"].iter().zip(servers) {
+            text = text.replace(name, &server.address().to_string());
+        }
+        text = text.replace("web3:8080", &format!("127.0.0.1:{}", free_port()));
+        let file = written(directory, &text);
+        let mut command = Command::new(haproxy);
+        command.arg("-db").arg("-f").arg(file).stdout(Stdio::null()).stderr(Stdio::null());
+        Self { process: command.spawn().unwrap(), base: format!("http://127.0.0.1:{port}") }
+    }
+
+    fn admin(&self) -> Caller {
+        Caller::new(&self.base, Some(("admin", ADMIN_PASSWORD)))
+    }
+
+    /// The servers that respond to a number of requests.
+    async fn servers(&self) -> BTreeSet<String> {
+        let mut servers = BTreeSet::new();
+        for _ in 0..12 {
+            let response = self.admin().get("/user/currentUser").await.expect(200);
+            servers.insert(response.header("X-Served-By").unwrap().to_owned());
+        }
+        servers
+    }
+
+    async fn serves_by(&self, expected: &[&str]) {
+        let expected: BTreeSet<String> = expected.iter().map(|name| (*name).to_owned()).collect();
+        eventually_within(DRAINED, "the servers of the balancer", async || {
+            (self.servers().await == expected).then_some(())
+        })
+        .await;
+    }
+}
+
+impl Drop for Balancer {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+fn written(directory: &Path, text: &str) -> PathBuf {
+    let file = directory.join("haproxy.cfg");
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+#[tokio::test]
+async fn documented_balancer_passes_everything_and_spares_a_server_that_drains() {
+    let Some(haproxy) = find_haproxy() else { return };
+    let (directory, servers) = (scratch(), TestServer::start_two().await);
+    let balancer = Balancer::start(haproxy, directory.path(), &servers);
+    let admin = balancer.admin();
+    eventually("the balancer", async || {
+        let answer = admin.request("GET", "/user/currentUser").try_send().await?;
+        (answer.status == 200).then_some(())
+    })
+    .await;
+    balancer.serves_by(&["web1", "web2"]).await;
+
+    let database = platform_store::Database::new(
+        servers[0].database().url(),
+        platform_store::Connections { reads: 1, devices: 1 },
+        &platform_model::limits::Limits::default(),
+    )
+    .unwrap();
+    let slot = list_servers(&database).await.unwrap().into_iter().find_map(|server| {
+        server.address.ends_with(&servers[1].address().port().to_string()).then_some(server.slot)
+    });
+    let slot = slot.expect("the second server holds a slot");
+    set_state(&database, slot, State::Draining).await.unwrap();
+    balancer.serves_by(&["web1"]).await;
+
+    // Each kind of connection passes, and hears what the server writes that gets no requests.
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+    let (mut socket, _) = Socket::listen(&admin, "/alarms/*").await;
+    let held = session.hold().await;
+    let alarm = id(&servers[1].admin().raise_alarm(&device, "hot").await);
+    let told = held.answer().await;
+    assert_eq!(told[0]["data"]["data"]["id"], json!(alarm), "{told:?}");
+    assert_eq!(socket.message().await["data"]["data"]["id"], json!(alarm));
+    // Links contain the address of the balancer.
+    let read = admin.read(&format!("/alarm/alarms/{alarm}")).await;
+    assert_eq!(read["id"], json!(alarm));
+
+    set_state(&database, slot, State::Up).await.unwrap();
+    balancer.serves_by(&["web1", "web2"]).await;
+}
+
+#[test]
+fn documented_configurations_are_accepted() {
+    let Some(haproxy) = find_haproxy() else { return };
+    let (directory, text) = (scratch(), documented("docs/deploy/haproxy.cfg"));
+    let guide = documented("docs/guide/operation.md");
+    let (_, affinity) = guide.split_once("```haproxy\n").unwrap();
+    let (affinity, _) = affinity.split_once("```").unwrap();
+    let by_tenant = text.replace("    balance roundrobin\n", affinity);
+    assert_ne!(text, by_tenant);
+    for text in [text, by_tenant] {
+        let checked =
+            Command::new(haproxy).arg("-c").arg("-f").arg(written(directory.path(), &text)).output();
+        let checked = checked.unwrap();
+        assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    }
+}
+
+#[test]
+fn compose_file_names_the_servers_of_the_balancer() {
+    let (compose, balancer) = (documented("docs/deploy/compose.yaml"), documented("docs/deploy/haproxy.cfg"));
+    for server in ["web1", "web2", "web3"] {
+        assert!(
+            compose.contains(&format!("\n  {server}:\n")) && balancer.contains(&format!("{server}:8080"))
+        );
+    }
+    for setting in compose.lines().filter_map(|line| line.trim().strip_prefix("PLATFORM_")) {
+        let (name, _) = setting.split_once(':').unwrap();
+        let reference = documented("docs/settings.md");
+        let flag = format!("`--{}`", name.to_lowercase().replace('_', "-"));
+        assert!(reference.contains(&flag), "{flag}");
+    }
+}
