@@ -27,6 +27,7 @@ pub mod query;
 pub mod recent_sources;
 mod room;
 pub mod servers;
+pub mod session_moves;
 mod shared_lookups;
 pub mod tenants;
 pub mod users;
@@ -85,6 +86,7 @@ pub struct Database {
     bus: Arc<announcements::Bus>,
     publications: Arc<publications::Publications>,
     membership: Arc<servers::Membership>,
+    session_moves: Arc<session_moves::SessionMoves>,
 }
 
 /// Planner settings of those that look rows up by key in batches of any size: writers, and the look-ups of connecting
@@ -134,6 +136,7 @@ impl Database {
             bus,
             publications,
             membership: Arc::default(),
+            session_moves: Arc::default(),
         })
     }
 

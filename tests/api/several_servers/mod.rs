@@ -4,3 +4,4 @@ mod agents;
 mod failures;
 mod modules;
 mod notifications;
+mod sessions;

@@ -47,7 +47,7 @@ use tokio_postgres::{Client, Statement};
 
 pub(crate) use interest::Listening;
 use outbox::Outgoing;
-use payload::Assembly;
+pub(crate) use payload::{Assembly, Unreadable, cut, encode};
 pub use tenants::{Deliver, LocalDelivery};
 use tenants::{SharedTenant, Tenants};
 
@@ -199,14 +199,14 @@ impl Publications {
         let Some(tenant) = channel.strip_prefix(CHANNEL).and_then(|id| TenantId::parse(id).ok()) else {
             return false;
         };
-        match assemblies.0.entry(tenant.clone()).or_default().take(payload) {
+        match assemblies.0.entry(tenant.clone()).or_default().take_publications(payload) {
             Ok(None) => {}
             Ok(Some(publications)) => {
                 if let Some(deliver) = self.deliver.get() {
                     self.tenants.get(&tenant).receive(publications, deliver);
                 }
             }
-            Err(payload::Unreadable) => {
+            Err(Unreadable) => {
                 tracing::error!(%tenant, "a notification of another server cannot be read; sessions of the tenant end");
                 self.end_sessions(&tenant);
             }
@@ -237,7 +237,8 @@ pub(crate) fn add<T: PartialEq>(
     }
 }
 
-fn channel(tenant: &TenantId) -> String {
+/// Returns the channel of a tenant.
+pub(crate) fn channel(tenant: &TenantId) -> String {
     format!("{CHANNEL}{tenant}")
 }
 

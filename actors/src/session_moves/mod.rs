@@ -1,0 +1,450 @@
+//! How sessions move between servers, and between the threads of one server.
+//!
+//! A message of a client that reaches a server which does not have the session pulls it over. The clientId names the
+//! server of its birth ([`ClientIds`]), and a table where it has moved since.
+//!
+//! 1. *The taker* starts the session without a state ([`arriving`](crate::session)). It has its place in the registry
+//!    already, so further messages of the client wait in its mailbox, and changes of rights reach it. It makes sure that
+//!    it hears everything that is published for the tenant, and asks the holder.
+//! 2. *The holder* responds to the parked connect, as it does when a newer connect arrives, and publishes the point of the
+//!    move ([`SessionMove`]) through the database, like any publication of the tenant. The same transaction notes the
+//!    taker as the new holder.
+//! 3. *Both* find the point in the one order of everything that is published. At this point the holder's queue is
+//!    complete, and the subscriptions begin at the taker.
+//! 4. *The holder* sends the state with the queue. *The taker* puts it in front of what arrived since, and handles the
+//!    messages that waited. So each notification is in exactly one place, and nothing is numbered.
+//!
+//! If the holder does not respond, its client gets 402. A holder that was paused and responds later ends its session.
+
+mod client_ids;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use parking_lot::Mutex;
+use platform_model::bayeux::Pattern;
+use platform_model::error::Result;
+use platform_model::id::TenantId;
+use platform_model::session_move::{ServerMessage, SessionMove, SessionState};
+use platform_model::units::SystemOfUnits;
+use platform_store::Database;
+use platform_store::session_moves::{Asked, SessionMoves, StoredSession};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+pub(crate) use client_ids::ClientIds;
+
+use crate::hub::{AddSubscriptions, NotificationHub, RemoveSubscriptions, Subscriptions};
+use crate::session::dispatcher::{DispatchToSessions, SessionDispatcher, SessionSlot};
+use crate::session::{ClientId, HandOver, SessionActor, StartMove};
+
+/// How long a client waits for a session of another server. After that it counts as lost.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a session of a server that stops is waited for.
+const PATIENCE_AT_STOP: Duration = Duration::from_secs(20);
+/// How long the state may follow its point, however large it is.
+const STATE_FOLLOWS: Duration = Duration::from_secs(10);
+/// The pause before a session that is on its way is asked for again.
+const AGAIN: Duration = Duration::from_millis(5);
+
+/// The sessions that are on their way to or from this server.
+pub(crate) struct Transfers {
+    database: Database,
+    ids: ClientIds,
+    arrivals: Mutex<HashMap<u64, Arrival>>,
+    departures: Mutex<HashMap<ClientId, Departure>>,
+    owners: Mutex<HashMap<u64, oneshot::Sender<OwnerElsewhere>>>,
+    /// The states of sessions that are to be stored.
+    captured: Mutex<Vec<StoredSession>>,
+    next_request: AtomicU64,
+    is_stopping: AtomicBool,
+}
+
+/// The owner of a session at another server.
+#[derive(Debug)]
+pub struct OwnerElsewhere {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The user.
+    pub user: Arc<str>,
+    /// The time at which the user's token expires; `None` for a password.
+    pub expires: Option<std::time::Instant>,
+}
+
+/// A session that is asked for.
+struct Arrival {
+    place: Arc<Place>,
+    news: mpsc::UnboundedSender<News>,
+}
+
+/// What becomes of a session that is asked for.
+enum News {
+    /// Its point is reached: its subscriptions are here.
+    Begun,
+    State(Box<SessionState>),
+    /// Somebody else asked for it before.
+    Moving,
+    Absent,
+}
+
+/// A session that has been asked for and is still here.
+struct Departure {
+    request: u64,
+    slot: SessionSlot,
+    dispatcher: Addr<SessionDispatcher>,
+}
+
+/// Where an arriving session is to live.
+pub(crate) struct Place {
+    pub(crate) slot: SessionSlot,
+    pub(crate) dispatcher: Addr<SessionDispatcher>,
+    pub(crate) hub: NotificationHub,
+    reached: Mutex<Reached>,
+}
+
+/// How far an arriving session is.
+enum Reached {
+    Nothing,
+    /// Its subscriptions are in the hub.
+    Point(Vec<Pattern>),
+    /// The session ended before its point.
+    End,
+}
+
+/// Where an arriving session comes from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// Another server, which the table or the clientId names. The duration is how long it is waited for.
+    Elsewhere(Duration),
+    /// Another thread of this server.
+    Here(Addr<SessionActor>),
+    /// The table of stored sessions.
+    Stored(Box<SessionState>),
+}
+
+impl Source {
+    /// The server that holds it, because a client asks for it.
+    pub(crate) fn elsewhere() -> Self {
+        Self::Elsewhere(PATIENCE)
+    }
+
+    /// A server that stops.
+    pub(crate) fn stopping() -> Self {
+        Self::Elsewhere(PATIENCE_AT_STOP)
+    }
+}
+
+/// A session that is to arrive.
+#[derive(Debug, Clone)]
+pub(crate) struct Awaited {
+    pub(crate) tenant: TenantId,
+    pub(crate) client: ClientId,
+    pub(crate) user: Arc<str>,
+}
+
+impl Place {
+    pub(crate) fn new(slot: SessionSlot, dispatcher: Addr<SessionDispatcher>, hub: NotificationHub) -> Arc<Self> {
+        Arc::new(Self { slot, dispatcher, hub, reached: Mutex::new(Reached::Nothing) })
+    }
+
+    /// Subscribes the session, unless it has ended.
+    fn begin(&self, subscriptions: &mut Subscriptions, patterns: Vec<Pattern>, units: Option<SystemOfUnits>) {
+        let mut reached = self.reached.lock();
+        if matches!(*reached, Reached::Nothing) {
+            let (slot, dispatcher) = (self.slot, self.dispatcher.clone());
+            subscriptions.add(AddSubscriptions { slot, dispatcher, units, patterns: patterns.clone() });
+            *reached = Reached::Point(patterns);
+        }
+    }
+
+    /// Ends an arrival. Returns the patterns that are subscribed.
+    fn end(&self) -> Vec<Pattern> {
+        match std::mem::replace(&mut *self.reached.lock(), Reached::End) {
+            Reached::Point(patterns) => patterns,
+            Reached::Nothing | Reached::End => Vec::new(),
+        }
+    }
+
+    /// Ends an arrival that succeeded. Returns the patterns that are subscribed.
+    pub(crate) fn arrived(&self) -> Box<[Pattern]> {
+        self.end().into()
+    }
+
+    /// Ends an arrival whose session ends.
+    pub(crate) fn abandoned(&self) {
+        let patterns = self.end();
+        if !patterns.is_empty() {
+            self.hub.remove_subscriptions(RemoveSubscriptions { slot: self.slot, patterns });
+        }
+    }
+}
+
+impl Transfers {
+    /// `secret` is the same at all servers of a deployment, `server` is the number of this process.
+    pub(crate) fn new(database: Database, secret: &[u8], server: i64) -> Arc<Self> {
+        Arc::new(Self {
+            database,
+            ids: ClientIds::new(secret, server),
+            arrivals: Mutex::default(),
+            departures: Mutex::default(),
+            owners: Mutex::default(),
+            captured: Mutex::default(),
+            next_request: AtomicU64::new(1),
+            is_stopping: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn ids(&self) -> &ClientIds {
+        &self.ids
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    pub(crate) fn messages(&self) -> &SessionMoves {
+        self.database.session_moves()
+    }
+
+    /// From now on, no client pulls sessions to this server.
+    pub(crate) fn begin_stop(&self) {
+        self.is_stopping.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
+    }
+
+    /// Returns whether no session is on its way.
+    pub(crate) fn are_over(&self) -> bool {
+        self.departures.lock().is_empty() && self.arrivals.lock().is_empty()
+    }
+
+    /// Keeps the state of a session that is to be stored.
+    pub(crate) fn keep(&self, stored: StoredSession) {
+        self.captured.lock().push(stored);
+    }
+
+    /// Returns the sessions that are to be stored.
+    pub(crate) fn take_captured(&self) -> Vec<StoredSession> {
+        std::mem::take(&mut self.captured.lock())
+    }
+
+    /// Waits for the state of an arriving session. Everything that is published for it later than its state is
+    /// delivered to its place already. Returns `None` when the session does not come.
+    pub(crate) async fn fetch(
+        self: Arc<Self>,
+        awaited: Awaited,
+        source: Source,
+        place: Arc<Place>,
+    ) -> Option<Box<SessionState>> {
+        if let Err(error) = self.database.hear(&awaited.tenant).await {
+            tracing::warn!(tenant.id = %awaited.tenant, %error, "a session cannot be taken over");
+            return None;
+        }
+        match source {
+            Source::Stored(state) => {
+                let (begun, patterns, units) = (place.clone(), state.patterns.clone(), state.units);
+                let begin = move |subscriptions: &mut Subscriptions| begun.begin(subscriptions, patterns, units);
+                place.hub.at_this_point(Box::new(begin));
+                Some(state)
+            }
+            Source::Here(session) => {
+                let mut request = self.expect(place);
+                session.do_send(StartMove { user: None, request: request.number, to: self.messages().server() });
+                match request.first_news(Instant::now() + PATIENCE_AT_STOP).await {
+                    News::Begun => request.state().await,
+                    _ => None,
+                }
+            }
+            Source::Elsewhere(patience) => self.fetch_elsewhere(awaited, patience, place).await,
+        }
+    }
+
+    async fn fetch_elsewhere(
+        &self,
+        awaited: Awaited,
+        patience: Duration,
+        place: Arc<Place>,
+    ) -> Option<Box<SessionState>> {
+        let (deadline, birth) = (Instant::now() + patience, self.ids.birth(awaited.client)?);
+        while Instant::now() < deadline {
+            let mut request = self.expect(place.clone());
+            let wanted = ServerMessage::Wanted {
+                client: awaited.client.to_string(),
+                tenant: awaited.tenant.to_string(),
+                user: awaited.user.to_string(),
+                request: request.number,
+                by: self.messages().server(),
+            };
+            // A session that is leaving is noted at its taker before it is no longer leaving.
+            let was_leaving = self.departures.lock().contains_key(&awaited.client);
+            match self.messages().ask(awaited.client.to_string(), birth, wanted).await {
+                Ok(Asked::Sent) => match request.first_news(deadline).await {
+                    News::Begun => return request.state().await,
+                    News::Moving => {}
+                    News::Absent | News::State(_) => return None,
+                },
+                Ok(Asked::Own) if was_leaving => {}
+                Ok(Asked::Own | Asked::Nobody) | Err(_) => return None,
+            }
+            sleep(AGAIN).await;
+        }
+        None
+    }
+
+    /// Returns the owner of a session at another server.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn find_owner(&self, client: ClientId) -> Result<Option<OwnerElsewhere>> {
+        let Some(birth) = self.ids.birth(client) else { return Ok(None) };
+        let request = self.next_request.fetch_add(1, Ordering::Relaxed);
+        let (told, owner) = oneshot::channel();
+        self.owners.lock().insert(request, told);
+        let (by, text) = (self.messages().server(), client.to_string());
+        let question = ServerMessage::WhoOwns { client: text.clone(), request, by };
+        let asked = self.messages().ask(text, birth, question).await;
+        let owner = match asked {
+            Ok(Asked::Sent) => timeout(PATIENCE, owner).await.ok().and_then(|owner| owner.ok()),
+            _ => None,
+        };
+        self.owners.lock().remove(&request);
+        asked.map(|_| owner)
+    }
+
+    fn expect(&self, place: Arc<Place>) -> Request<'_> {
+        let number = self.next_request.fetch_add(1, Ordering::Relaxed);
+        let (sender, news) = mpsc::unbounded_channel();
+        self.arrivals.lock().insert(number, Arrival { place, news: sender });
+        Request { transfers: self, number, news }
+    }
+
+    /// Takes a message that responds to a request of this server.
+    pub(crate) fn receive(&self, message: ServerMessage) {
+        match message {
+            ServerMessage::Arrives { request, state } => self.tell(request, News::State(state)),
+            ServerMessage::Moving { request } => self.tell(request, News::Moving),
+            ServerMessage::Absent { request } => {
+                self.owners.lock().remove(&request);
+                self.tell(request, News::Absent);
+            }
+            ServerMessage::Owner { request, tenant, user, expires_in } => {
+                let (told, tenant) = (self.owners.lock().remove(&request), TenantId::parse(&tenant));
+                if let (Some(told), Ok(tenant)) = (told, tenant) {
+                    let expires = expires_in.map(|rest| std::time::Instant::now() + rest);
+                    drop(told.send(OwnerElsewhere { tenant, user: user.into(), expires }));
+                }
+            }
+            ServerMessage::Wanted { .. }
+            | ServerMessage::WhoOwns { .. }
+            | ServerMessage::End { .. }
+            | ServerMessage::Adopt { .. } => {}
+        }
+    }
+
+    fn tell(&self, request: u64, news: News) {
+        if let Some(arrival) = self.arrivals.lock().get(&request) {
+            drop(arrival.news.send(news));
+        }
+    }
+
+    /// Notes that a session is leaving.
+    pub(crate) fn leaving(&self, client: ClientId, request: u64, at: (SessionSlot, Addr<SessionDispatcher>)) {
+        let (slot, dispatcher) = at;
+        self.departures.lock().insert(client, Departure { request, slot, dispatcher });
+    }
+
+    /// Notes that a session does not leave any more, because it ended.
+    pub(crate) fn not_leaving(&self, client: ClientId, request: u64) {
+        let mut departures = self.departures.lock();
+        if departures.get(&client).is_some_and(|departure| departure.request == request) {
+            departures.remove(&client);
+        }
+    }
+
+    /// Returns whether a session is leaving.
+    pub(crate) fn is_leaving(&self, client: ClientId) -> bool {
+        self.departures.lock().contains_key(&client)
+    }
+
+    /// Carries out a move at its point in the order of the tenant's publications.
+    pub(crate) fn reach(self: &Arc<Self>, hub: &NotificationHub, point: SessionMove) {
+        let own = self.messages().server();
+        let (leaves, comes) = (point.from == own, point.to == own);
+        let Some(client) = ClientId::parse(&point.client).filter(|_| leaves || comes) else { return };
+        let transfers = self.clone();
+        hub.at_this_point(Box::new(move |subscriptions| {
+            if leaves {
+                transfers.hand_over(client, point.request);
+            }
+            if comes {
+                transfers.begin(point, subscriptions);
+            }
+        }));
+    }
+
+    /// Lets a session hand over what it has received until now.
+    fn hand_over(&self, client: ClientId, request: u64) {
+        let mut departures = self.departures.lock();
+        if departures.get(&client).is_some_and(|departure| departure.request == request)
+            && let Some(Departure { slot, dispatcher, .. }) = departures.remove(&client)
+        {
+            // This has the same way as the notifications, so it comes after them.
+            dispatcher.do_send(DispatchToSessions { message: HandOver, to: vec![slot] });
+        }
+    }
+
+    /// Subscribes an arriving session.
+    fn begin(&self, point: SessionMove, subscriptions: &mut Subscriptions) {
+        match self.arrivals.lock().get(&point.request) {
+            Some(arrival) => {
+                arrival.place.begin(subscriptions, point.patterns, point.units);
+                drop(arrival.news.send(News::Begun));
+            }
+            // Its client was told that it is lost.
+            None => self.messages().forget(point.client),
+        }
+    }
+}
+
+/// A request for a session. News of it are received until this is dropped.
+struct Request<'t> {
+    transfers: &'t Transfers,
+    number: u64,
+    news: mpsc::UnboundedReceiver<News>,
+}
+
+impl Request<'_> {
+    async fn first_news(&mut self, deadline: Instant) -> News {
+        timeout_at(deadline, self.news.recv()).await.ok().flatten().unwrap_or(News::Absent)
+    }
+
+    async fn state(mut self) -> Option<Box<SessionState>> {
+        match timeout(STATE_FOLLOWS, self.news.recv()).await {
+            Ok(Some(News::State(state))) => Some(state),
+            _ => None,
+        }
+    }
+}
+
+impl Drop for Request<'_> {
+    fn drop(&mut self) {
+        self.transfers.arrivals.lock().remove(&self.number);
+    }
+}
+
+impl std::fmt::Debug for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Place").field("slot", &self.slot).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Transfers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transfers").finish_non_exhaustive()
+    }
+}
