@@ -151,6 +151,9 @@ impl Platform {
 
     /// Takes over the sessions of a server that stops. Their clients come later.
     async fn adopt(&self, sessions: Vec<Leaving>) {
+        if self.transfers.is_closed() {
+            return;
+        }
         let Ok(threads) = self.threads_for_sessions().await else { return };
         let mut users: HashMap<TenantId, Vec<Arc<str>>> = HashMap::new();
         for (n, Leaving { client, tenant, user }) in sessions.into_iter().enumerate() {
@@ -271,31 +274,37 @@ impl Platform {
 
     /// Stores the sessions of a server that was the last one, after its last write. The next start takes them.
     pub async fn store_sessions(&self) {
+        let begun = Instant::now();
+        if !self.all_sessions().await.is_empty() {
+            // Others that stop too hand their sessions to this server first.
+            while begun.elapsed() < OTHERS_STOP && !self.database.is_last_server().await.unwrap_or(true) {
+                sleep(LOOK_AGAIN * 2).await;
+            }
+        }
+        self.transfers.close();
         let captured = self.capture_sessions().await;
-        if captured.is_empty() {
+        let count = captured.len();
+        if count == 0 {
             return;
         }
-        let (count, begun) = (captured.len(), Instant::now());
-        loop {
-            match self.database.store_sessions(&captured).await {
-                Ok(true) => return tracing::info!(count, "the sessions are stored for the next start"),
-                // Another server that stops too handed its sessions to this one, and is about to end.
-                Ok(false) if begun.elapsed() < OTHERS_STOP => sleep(LOOK_AGAIN * 5).await,
-                Ok(false) => {
-                    return tracing::warn!(
-                        count,
-                        "sessions are lost, because other servers go on that did not take them; their clients handshake again"
-                    );
-                }
-                Err(error) => {
-                    return tracing::warn!(count, %error, "sessions cannot be stored; their clients handshake again");
-                }
+        match self.database.store_sessions(&captured).await {
+            Ok(true) => tracing::info!(count, "the sessions are stored for the next start"),
+            Ok(false) => tracing::warn!(
+                count,
+                "sessions end, because other servers go on that did not take them; their clients handshake again"
+            ),
+            Err(error) => {
+                tracing::warn!(count, %error, "sessions cannot be stored; their clients handshake again");
             }
         }
     }
 
     async fn capture_sessions(&self) -> Vec<StoredSession> {
         let Ok(keeper) = self.keeper().await else { return Vec::new() };
+        let begun = Instant::now();
+        while begun.elapsed() < LAST_SESSION && !self.transfers.are_over() {
+            sleep(LOOK_AGAIN).await;
+        }
         for (_, tenant) in self.known_tenants() {
             // Notifications to families may wait for look-ups.
             let (sender, reached) = oneshot::channel();

@@ -45,8 +45,8 @@ use crate::session::{ClientId, HandOver, SessionActor, StartMove};
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a session of a server that stops is waited for.
 const PATIENCE_AT_STOP: Duration = Duration::from_secs(20);
-/// How long the state may follow its point, however large it is.
-const STATE_FOLLOWS: Duration = Duration::from_secs(10);
+/// How long the state may follow its point, however large it is, or the point the state.
+const REST_FOLLOWS: Duration = Duration::from_secs(10);
 /// The pause before a session that is on its way is asked for again.
 const AGAIN: Duration = Duration::from_millis(5);
 
@@ -61,6 +61,7 @@ pub(crate) struct Transfers {
     captured: Mutex<Vec<StoredSession>>,
     next_request: AtomicU64,
     is_stopping: AtomicBool,
+    is_closed: AtomicBool,
 }
 
 /// The owner of a session at another server.
@@ -194,6 +195,7 @@ impl Transfers {
             captured: Mutex::default(),
             next_request: AtomicU64::new(1),
             is_stopping: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
         })
     }
 
@@ -216,6 +218,15 @@ impl Transfers {
 
     pub(crate) fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Acquire)
+    }
+
+    /// From now on, this server takes no sessions of others that stop.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
     }
 
     /// Returns whether no session is on its way.
@@ -253,11 +264,11 @@ impl Transfers {
                 Some(state)
             }
             Source::Here(session) => {
-                let mut request = self.expect(place);
+                let request = self.expect(place);
                 session.do_send(StartMove { user: None, request: request.number, to: self.messages().server() });
-                match request.first_news(Instant::now() + PATIENCE_AT_STOP).await {
-                    News::Begun => request.state().await,
-                    _ => None,
+                match request.outcome(Instant::now() + PATIENCE_AT_STOP).await {
+                    Outcome::Arrived(state) => Some(state),
+                    Outcome::Moving | Outcome::Absent => None,
                 }
             }
             Source::Elsewhere(patience) => self.fetch_elsewhere(awaited, patience, place).await,
@@ -272,7 +283,7 @@ impl Transfers {
     ) -> Option<Box<SessionState>> {
         let (deadline, birth) = (Instant::now() + patience, self.ids.birth(awaited.client)?);
         while Instant::now() < deadline {
-            let mut request = self.expect(place.clone());
+            let request = self.expect(place.clone());
             let wanted = ServerMessage::Wanted {
                 client: awaited.client.to_string(),
                 tenant: awaited.tenant.to_string(),
@@ -283,10 +294,10 @@ impl Transfers {
             // A session that is leaving is noted at its taker before it is no longer leaving.
             let was_leaving = self.departures.lock().contains_key(&awaited.client);
             match self.messages().ask(awaited.client.to_string(), birth, wanted).await {
-                Ok(Asked::Sent) => match request.first_news(deadline).await {
-                    News::Begun => return request.state().await,
-                    News::Moving => {}
-                    News::Absent | News::State(_) => return None,
+                Ok(Asked::Sent) => match request.outcome(deadline).await {
+                    Outcome::Arrived(state) => return Some(state),
+                    Outcome::Moving => {}
+                    Outcome::Absent => return None,
                 },
                 Ok(Asked::Own) if was_leaving => {}
                 Ok(Asked::Own | Asked::Nobody) | Err(_) => return None,
@@ -418,15 +429,32 @@ struct Request<'t> {
     news: mpsc::UnboundedReceiver<News>,
 }
 
-impl Request<'_> {
-    async fn first_news(&mut self, deadline: Instant) -> News {
-        timeout_at(deadline, self.news.recv()).await.ok().flatten().unwrap_or(News::Absent)
-    }
+/// What became of a request for a session.
+enum Outcome {
+    Arrived(Box<SessionState>),
+    /// Somebody else asked for it before.
+    Moving,
+    /// The session is not there, or its holder does not respond.
+    Absent,
+}
 
-    async fn state(mut self) -> Option<Box<SessionState>> {
-        match timeout(STATE_FOLLOWS, self.news.recv()).await {
-            Ok(Some(News::State(state))) => Some(state),
-            _ => None,
+impl Request<'_> {
+    /// Waits until the session is here: the holder has sent the state, and the point of the move is reached here. The
+    /// state may come first, because a point waits until everything that was published before is delivered.
+    async fn outcome(mut self, deadline: Instant) -> Outcome {
+        let (mut has_begun, mut arrived, mut deadline) = (false, None, deadline);
+        loop {
+            match timeout_at(deadline, self.news.recv()).await.ok().flatten() {
+                Some(News::Begun) => has_begun = true,
+                Some(News::State(state)) => arrived = Some(state),
+                Some(News::Moving) => return Outcome::Moving,
+                Some(News::Absent) | None => return Outcome::Absent,
+            }
+            match arrived.take() {
+                Some(state) if has_begun => return Outcome::Arrived(state),
+                waiting => arrived = waiting,
+            }
+            deadline = Instant::now() + REST_FOLLOWS;
         }
     }
 }

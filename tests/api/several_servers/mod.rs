@@ -5,3 +5,4 @@ mod failures;
 mod modules;
 mod notifications;
 mod sessions;
+mod stops;

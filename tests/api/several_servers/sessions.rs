@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Caller, Program, Session, TestDatabase, TestServer, notifications, reply, scratch,
+    ADMIN_PASSWORD, Caller, Program, REALTIME, Session, Socket, TestDatabase, TestServer, connect, notifications, reply, scratch,
 };
 
 fn id(object: &Value) -> String {
@@ -155,10 +155,8 @@ async fn another_user_cannot_take_a_session() {
     let admin = a.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
-    admin
-        .create("/user/main/users", &json!({"userName": "other", "password": "secret-of-other-1", "email": "o@example.com"}))
-        .await;
-    let other = b.caller("other", "secret-of-other-1");
+    a.user_with("other", &["ROLE_ALARM_READ"]).await;
+    let other = b.caller("other", ADMIN_PASSWORD);
     assert!(!other.resume(&session.client).is_known().await);
     let raised = raise(&[b.admin()], &device, 2, "t").await;
     assert_eq!(receive_in_turn(&[session], 2).await, raised);
@@ -169,11 +167,64 @@ async fn session_of_a_killed_server_is_lost_and_said_so() {
     let (database, directory) = (TestDatabase::create().await, scratch());
     let server = TestServer::start_on(&database, |_| {}).await;
     let program = Program::serve_with(Program::command_on(&database, directory.path()));
-    let there = Caller::new(program.base(), Some(("admin", crate::harness::ADMIN_PASSWORD)));
+    let there = Caller::new(program.base(), Some(("admin", ADMIN_PASSWORD)));
     let session = there.listen("/alarms/*").await;
     program.signal(Signal::KILL);
     let begun = Instant::now();
     let answer = server.admin().resume(&session.client).glance().await;
     assert_eq!(reply(&answer)["advice"]["reconnect"], "handshake", "{answer:?}");
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn session_on_a_socket_moves_to_a_long_poll_and_to_a_socket_elsewhere() {
+    let [a, b] = TestServer::start_two().await;
+    let callers = [a.admin(), b.admin()];
+    let device = callers[0].create_device("pump").await;
+    let (mut socket, client) = Socket::listen(&callers[0], "/alarms/*").await;
+    let first = raise(&callers, &device, 2, "socket").await;
+    for alarm in &first {
+        assert_eq!(id(&socket.message().await["data"]["data"]), *alarm);
+    }
+
+    let at_b = callers[1].resume(&client);
+    assert_eq!(told(&at_b.glance().await), Vec::<String>::new());
+    assert!(socket.closed().await.is_some(), "the socket of the earlier server ends");
+    let second = raise(&callers, &device, 2, "poll").await;
+    assert_eq!(receive_in_turn(&[at_b], 2).await, second);
+
+    // A browser has no credentials for its new socket, except for the clientId.
+    let stranger = Caller::new(a.base(), None);
+    let mut socket = Socket::open(&stranger, REALTIME).await;
+    let third = raise(&callers, &device, 1, "back").await;
+    socket.send(json!([connect(&client)]).to_string()).await;
+    assert_eq!(id(&socket.message().await["data"]["data"]), third[0]);
+    let fourth = raise(&callers, &device, 1, "again").await;
+    assert_eq!(id(&socket.message().await["data"]["data"]), fourth[0]);
+}
+
+#[tokio::test]
+async fn subscription_to_a_family_moves_without_a_gap() {
+    let [a, b] = TestServer::start_two().await;
+    let callers = [a.admin(), b.admin()];
+    let (parent, device) = (callers[0].create_device("hall").await, callers[0].create_device("pump").await);
+    let path = format!("/inventory/managedObjects/{parent}/childDevices");
+    callers[0].post(&path, &json!({"managedObject": {"id": device}})).await.expect(201);
+    let at_a = callers[0].listen(&format!("/alarmsWithChildren/{parent}")).await;
+    let sessions = [callers[1].resume(&at_a.client), at_a];
+    let (raised, received) =
+        tokio::join!(raise(&callers, &device, 100, "t"), receive_in_turn(&sessions, 100));
+    assert_eq!(received, raised);
+}
+
+#[tokio::test]
+async fn user_without_the_right_to_a_channel_cannot_take_a_session_along() {
+    let [a, b] = TestServer::start_two().await;
+    let joe = a.user_with("joe", &["ROLE_ALARM_READ"]).await;
+    let session = joe.listen("/alarms/*").await;
+    let at_b = b.caller("joe", ADMIN_PASSWORD).resume(&session.client);
+    assert!(at_b.is_known().await);
+    assert_eq!(a.admin().delete("/user/main/users/joe/roles/ROLE_ALARM_READ").await.status, 204);
+    assert!(!session.is_known().await);
+    assert!(!at_b.is_known().await);
 }

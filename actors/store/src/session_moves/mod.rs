@@ -26,7 +26,7 @@ const ASK: &str = include_str!("../../../../sql/queries/session_moves/ask.sql");
 const NOTE_HOLDERS: &str = include_str!("../../../../sql/queries/session_moves/note_holders.sql");
 const FORGET: &str = include_str!("../../../../sql/queries/session_moves/forget.sql");
 const SWEEP: &str = include_str!("../../../../sql/queries/session_moves/sweep.sql");
-const FIND_SUCCESSOR: &str = include_str!("../../../../sql/queries/session_moves/find_successor.sql");
+const FIND_SUCCESSORS: &str = include_str!("../../../../sql/queries/session_moves/find_successors.sql");
 
 /// The beginning of the names of channels; the number of the server process follows.
 const CHANNEL: &str = "platform_server_";
@@ -297,15 +297,13 @@ impl Database {
         &self.session_moves
     }
 
-    /// Returns the other living servers, those first that take new clients. One statement.
+    /// Returns the servers that can take the sessions of this one, which stops. One statement.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
     pub async fn find_successors(&self) -> Result<Vec<i64>> {
         let own = self.session_moves.server();
-        let rows = self.reader().await?.query(FIND_SUCCESSOR, &[&own]).await?;
-        let (up, draining): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.get::<_, bool>(1));
-        let chosen = if up.is_empty() { draining } else { up };
-        Ok(chosen.into_iter().map(|row| row.get(0)).collect())
+        let rows = self.reader().await?.query(FIND_SUCCESSORS, &[&own]).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 }

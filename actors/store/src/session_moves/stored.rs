@@ -59,12 +59,22 @@ impl Database {
         Ok(true)
     }
 
+    /// Returns whether no other server lives. One statement.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn is_last_server(&self) -> Result<bool> {
+        let own = self.session_moves.server();
+        Ok(self.reader().await?.query_one(IS_LAST, &[&own]).await?.get(0))
+    }
+
     /// Gives the stored sessions to `take`, and deletes them when it has taken them. No other server starts meanwhile.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
     pub async fn take_stored_sessions(&self, take: impl AsyncFnOnce(Vec<StoredSession>)) -> Result<()> {
-        let mut client = self.loader().await?;
+        // `take` needs the connections of the other pool.
+        let mut client = self.reader().await?;
         let transaction = client.transaction().await?;
         transaction.batch_execute(LOCK).await?;
         let rows = transaction.query(LIST_STORED, &[]).await?;
