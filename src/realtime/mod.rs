@@ -33,8 +33,8 @@ use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::{ApiError, Result};
 pub(crate) use connecting::Connecting;
 use held::REPLY_BYTES;
-use moved::Known;
 pub use held::{Held, Text};
+use moved::Known;
 
 /// The channel on which a client waits for notifications (B-10).
 const CONNECT: &str = "/meta/connect";

@@ -194,7 +194,8 @@ impl Platform {
     async fn all_sessions(&self) -> Vec<(TenantId, Leaving, Addr<SessionActor>)> {
         let mut all = Vec::new();
         for (id, tenant) in self.known_tenants() {
-            let listed = tenant.address.send(ListSessions { of: Holders::Everybody }).await.unwrap_or_default();
+            let listed =
+                tenant.address.send(ListSessions { of: Holders::Everybody }).await.unwrap_or_default();
             all.extend(listed.into_iter().filter_map(|(user, client)| {
                 let session = Tenant::session(&tenant, client)?;
                 let (client, tenant, user) = (client.to_string(), id.to_string(), user.to_string());
@@ -214,7 +215,9 @@ impl Platform {
     pub async fn hand_sessions_over(&self, longest: Duration) {
         match timeout(longest, self.hand_over_until_none()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "sessions cannot be handed over; their clients handshake again"),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "sessions cannot be handed over; their clients handshake again")
+            }
             Err(_) => tracing::warn!("some sessions could not be handed over; their clients handshake again"),
         }
     }
@@ -323,7 +326,8 @@ impl Platform {
             return Vec::new();
         }
         // A session that has handed over its state does not reply any more.
-        let ended = sessions.iter().map(|(_, _, session)| timeout(LAST_SESSION, session.send(ListSubscriptions)));
+        let ended =
+            sessions.iter().map(|(_, _, session)| timeout(LAST_SESSION, session.send(ListSubscriptions)));
         join_all(ended).await;
         self.transfers.take_captured()
     }

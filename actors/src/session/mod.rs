@@ -62,9 +62,9 @@ pub use connect::{
 };
 pub use context::SessionContext;
 pub(crate) use context::{SessionTask, SharedSession};
+pub use frame_writers::{FrameWriter, FrameWriterKey, FrameWriterRegistration};
 use moving::Moving;
 pub(crate) use moving::{HandOver, StartMove};
-pub use frame_writers::{FrameWriter, FrameWriterKey, FrameWriterRegistration};
 use platform_model::bayeux::{Advice, Pattern, error};
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;

@@ -69,10 +69,7 @@ struct Depart;
 impl SessionActor {
     /// Returns whether the session has left or is leaving. It serves no messages of its client any more.
     pub(super) fn is_leaving(&self) -> bool {
-        matches!(
-            self.moving.as_deref(),
-            Some(Moving::Leaving(_) | Moving::AtPoint(_) | Moving::Left)
-        )
+        matches!(self.moving.as_deref(), Some(Moving::Leaving(_) | Moving::AtPoint(_) | Moving::Left))
     }
 
     /// Returns whether notifications are for the new place of the session.
@@ -183,7 +180,9 @@ impl SessionActor {
                     sessions.find(&client).into_iter().for_each(|session| session.do_send(EndSession));
                 }
                 Ok(Asked::Sent | Asked::Nobody) => {}
-                Err(error) => tracing::warn!(%error, "a session that misses notifications could not be ended"),
+                Err(error) => {
+                    tracing::warn!(%error, "a session that misses notifications could not be ended")
+                }
             }
         });
     }

@@ -19,8 +19,8 @@
 mod client_ids;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -147,7 +147,11 @@ pub(crate) struct Awaited {
 }
 
 impl Place {
-    pub(crate) fn new(slot: SessionSlot, dispatcher: Addr<SessionDispatcher>, hub: NotificationHub) -> Arc<Self> {
+    pub(crate) fn new(
+        slot: SessionSlot,
+        dispatcher: Addr<SessionDispatcher>,
+        hub: NotificationHub,
+    ) -> Arc<Self> {
         Arc::new(Self { slot, dispatcher, hub, reached: Mutex::new(Reached::Nothing) })
     }
 
@@ -259,13 +263,18 @@ impl Transfers {
         match source {
             Source::Stored(state) => {
                 let (begun, patterns, units) = (place.clone(), state.patterns.clone(), state.units);
-                let begin = move |subscriptions: &mut Subscriptions| begun.begin(subscriptions, patterns, units);
+                let begin =
+                    move |subscriptions: &mut Subscriptions| begun.begin(subscriptions, patterns, units);
                 place.hub.at_this_point(Box::new(begin));
                 Some(state)
             }
             Source::Here(session) => {
                 let request = self.expect(place);
-                session.do_send(StartMove { user: None, request: request.number, to: self.messages().server() });
+                session.do_send(StartMove {
+                    user: None,
+                    request: request.number,
+                    to: self.messages().server(),
+                });
                 match request.outcome(Instant::now() + PATIENCE_AT_STOP).await {
                     Outcome::Arrived(state) => Some(state),
                     Outcome::Moving | Outcome::Absent => None,

@@ -6,7 +6,8 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    ADMIN_PASSWORD, Caller, Program, REALTIME, Session, Socket, TestDatabase, TestServer, connect, notifications, reply, scratch,
+    ADMIN_PASSWORD, Caller, Program, REALTIME, Session, Socket, TestDatabase, TestServer, connect,
+    notifications, reply, scratch,
 };
 
 fn id(object: &Value) -> String {

@@ -81,15 +81,14 @@ fn start_with(limits: Limits, new: NewSession) -> Bench {
     let of_bench = hub.clone();
     let mut environment = None;
     TenantActor::create(|ctx| {
-        let shared =
-            Arc::new(SessionEnvironment {
-                id,
-                hub,
-                tenant: ctx.address(),
-                sessions: sessions.clone(),
-                limits,
-                transfers,
-            });
+        let shared = Arc::new(SessionEnvironment {
+            id,
+            hub,
+            tenant: ctx.address(),
+            sessions: sessions.clone(),
+            limits,
+            transfers,
+        });
         environment = Some(shared.clone());
         TenantActor::new(shared, Vec::new())
     });

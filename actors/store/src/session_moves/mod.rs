@@ -258,9 +258,8 @@ impl Batch {
         let mut asked = vec![Asked::Nobody; self.asked.len()];
         if !self.questions.is_empty() {
             let statement = transaction.prepare_cached(ASK).await?;
-            let rows = transaction
-                .query(&statement, &[&self.clients, &self.births, &self.questions, &own])
-                .await?;
+            let rows =
+                transaction.query(&statement, &[&self.clients, &self.births, &self.questions, &own]).await?;
             for row in rows {
                 let (place, holder): (i64, i64) = (row.get(0), row.get(1));
                 asked[place as usize - 1] = if holder == own { Asked::Own } else { Asked::Sent };

@@ -50,7 +50,8 @@ impl Database {
         for sessions in sessions.chunks(AT_ONCE) {
             let clients: Vec<&str> = sessions.iter().map(|stored| &*stored.client).collect();
             let tenants: Vec<&str> = sessions.iter().map(|stored| stored.tenant.as_str()).collect();
-            let state = |stored: &StoredSession| serde_json::to_string(&stored.state).expect("a state is JSON");
+            let state =
+                |stored: &StoredSession| serde_json::to_string(&stored.state).expect("a state is JSON");
             let states: Vec<String> = sessions.iter().map(state).collect();
             let lifetimes: Vec<f64> = sessions.iter().map(|stored| stored.lifetime.as_secs_f64()).collect();
             transaction.execute(&statement, &[&clients, &tenants, &states, &lifetimes]).await?;
