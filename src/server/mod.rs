@@ -42,6 +42,7 @@ pub struct Server {
     address: SocketAddr,
     drain: Duration,
     shutdown: Duration,
+    workers: usize,
     module_request_hosts: Vec<AllowedHost>,
     /// The watch of the database, which ends with the server.
     watching: JoinSet<()>,
@@ -105,8 +106,8 @@ impl Server {
             .run();
         warn_of_exposure(settings);
         let module_request_hosts = settings.module_request_hosts.clone();
-        let (drain, shutdown) = (settings.drain, settings.shutdown);
-        Ok(Self { components, http, tls, address, drain, shutdown, module_request_hosts, watching })
+        let (drain, shutdown, workers) = (settings.drain, settings.shutdown, settings.workers);
+        Ok(Self { components, http, tls, address, drain, shutdown, workers, module_request_hosts, watching })
     }
 
     /// Returns the address on which the server listens. For port 0 it contains the port that the system selected.
@@ -131,7 +132,7 @@ impl Server {
         let handle = self.http.handle();
         let upkeep = self.keep_up();
         let serving = spawn(self.http);
-        spawn(self.components.platform().spread_sessions());
+        spawn(self.components.platform().spread_sessions(self.workers));
         stop.await;
         // Load balancers see that this server is not ready before its connections end.
         let database = self.components.platform.database().clone();
@@ -214,6 +215,8 @@ async fn stop_gracefully(components: &Components, handle: &ServerHandle, shutdow
         loop {
             components.platform.release_sessions(RELEASE_SPREAD);
             tokio::time::sleep(RELEASE_AGAIN).await;
+            // A handshake may have come before the last connection ended.
+            components.platform.hand_sessions_over(shutdown).await;
         }
     };
     tokio::select! {

@@ -101,7 +101,8 @@ impl Platform {
         let end_sessions = move |tenant: &TenantId| {
             let Some(platform) = ending.upgrade() else { return };
             let tenant = tenant.clone();
-            tokio::spawn(async move { platform.end_sessions(&tenant, Holders::Everybody).await });
+            let transfers = platform.transfers.clone();
+            transfers.stay_until(async move { platform.end_sessions(&tenant, Holders::Everybody).await });
         };
         let publications = self.database.publications();
         publications.install(process, &self.database, Box::new(deliver), Box::new(end_sessions));

@@ -363,12 +363,17 @@ impl Platform {
         }
     }
 
-    /// Moves stored sessions that were taken to the threads of connections, which did not run then.
-    pub async fn spread_sessions(self: Arc<Self>) {
-        let threads = self.session_threads.lock().clone();
-        if !threads.is_empty() {
-            let sessions = self.all_sessions().await;
-            self.move_here(sessions, &threads);
+    /// Moves stored sessions that were taken to the threads of connections, which did not run then. `threads` is their
+    /// number.
+    pub async fn spread_sessions(self: Arc<Self>, threads: usize) {
+        let taken = self.all_sessions().await;
+        if taken.is_empty() {
+            return;
         }
+        while self.session_threads.lock().len() < threads {
+            sleep(LOOK_AGAIN).await;
+        }
+        let threads = self.session_threads.lock().clone();
+        self.move_here(taken, &threads);
     }
 }

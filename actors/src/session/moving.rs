@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::queue::Queue;
 use super::{ConnectResponse, EndSession, SessionActor, SessionContext, SessionTemplates};
 use crate::hub::RemoveSubscriptions;
-use crate::session_moves::{Awaited, Place, Source};
+use crate::session_moves::{Awaited, Departure, Place, Source};
 
 /// How long a session that is asked for may take to arrive, at most.
 const ARRIVAL: Duration = Duration::from_secs(40);
@@ -194,7 +194,7 @@ impl Handler<StartMove> for SessionActor {
     fn handle(&mut self, start: StartMove, ctx: &mut Self::Context) {
         let StartMove { user, request, to } = start;
         let transfers = self.environment.transfers.clone();
-        if self.is_leaving() {
+        if self.is_leaving() || !transfers.may_leave() {
             return transfers.messages().tell(to, ServerMessage::Moving { request });
         }
         if user.is_some_and(|user| !self.belongs_to(&user)) {
@@ -204,8 +204,10 @@ impl Handler<StartMove> for SessionActor {
         self.answer_parked(ConnectResponse::default());
         self.leave_socket();
         self.is_being_written = false;
+        let (slot, dispatcher) = (ctx.slot(), ctx.dispatcher().clone());
+        let hearing = transfers.database().publications().hearing();
+        transfers.leaving(self.client, Departure { hearing, request, slot, dispatcher });
         self.environment.sessions.remove(&self.client, &ctx.address());
-        transfers.leaving(self.client, request, (ctx.slot(), ctx.dispatcher().clone()));
         self.moving = Some(Box::new(Moving::Leaving(Destination { server: to, request })));
         self.due = Instant::now() + DEPARTURE;
         self.arm(ctx);

@@ -20,7 +20,7 @@ mod client_ids;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -31,6 +31,7 @@ use platform_model::id::TenantId;
 use platform_model::session_move::{ServerMessage, SessionMove, SessionState};
 use platform_model::units::SystemOfUnits;
 use platform_store::Database;
+use platform_store::publications::Hearing;
 use platform_store::session_moves::{Asked, SessionMoves, StoredSession};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -39,7 +40,7 @@ pub(crate) use client_ids::ClientIds;
 
 use crate::hub::{AddSubscriptions, NotificationHub, RemoveSubscriptions, Subscriptions};
 use crate::session::dispatcher::{DispatchToSessions, SessionDispatcher, SessionSlot};
-use crate::session::{ClientId, HandOver, SessionActor, StartMove};
+use crate::session::{ClientId, EndSession, HandOver, SessionActor, StartMove};
 
 /// How long a client waits for a session of another server. After that it counts as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -62,6 +63,8 @@ pub(crate) struct Transfers {
     next_request: AtomicU64,
     is_stopping: AtomicBool,
     is_closed: AtomicBool,
+    /// How many times sessions are being ended because they may have missed something.
+    endings: AtomicUsize,
 }
 
 /// The owner of a session at another server.
@@ -92,10 +95,13 @@ enum News {
 }
 
 /// A session that has been asked for and is still here.
-struct Departure {
-    request: u64,
-    slot: SessionSlot,
-    dispatcher: Addr<SessionDispatcher>,
+pub(crate) struct Departure {
+    /// The connection by which the session hears other servers.
+    pub(crate) hearing: Hearing,
+    /// The number of the taker's request.
+    pub(crate) request: u64,
+    pub(crate) slot: SessionSlot,
+    pub(crate) dispatcher: Addr<SessionDispatcher>,
 }
 
 /// Where an arriving session is to live.
@@ -200,6 +206,7 @@ impl Transfers {
             next_request: AtomicU64::new(1),
             is_stopping: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
+            endings: AtomicUsize::new(0),
         })
     }
 
@@ -231,6 +238,21 @@ impl Transfers {
 
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Lets no session leave until `end` has ended those that may have missed something.
+    pub(crate) fn stay_until(self: &Arc<Self>, end: impl Future<Output = ()> + Send + 'static) {
+        self.endings.fetch_add(1, Ordering::AcqRel);
+        let transfers = self.clone();
+        tokio::spawn(async move {
+            end.await;
+            transfers.endings.fetch_sub(1, Ordering::AcqRel);
+        });
+    }
+
+    /// Returns whether sessions may leave now.
+    pub(crate) fn may_leave(&self) -> bool {
+        self.endings.load(Ordering::Acquire) == 0
     }
 
     /// Returns whether no session is on its way.
@@ -373,9 +395,8 @@ impl Transfers {
     }
 
     /// Notes that a session is leaving.
-    pub(crate) fn leaving(&self, client: ClientId, request: u64, at: (SessionSlot, Addr<SessionDispatcher>)) {
-        let (slot, dispatcher) = at;
-        self.departures.lock().insert(client, Departure { request, slot, dispatcher });
+    pub(crate) fn leaving(&self, client: ClientId, departure: Departure) {
+        self.departures.lock().insert(client, departure);
     }
 
     /// Notes that a session does not leave any more, because it ended.
@@ -407,14 +428,19 @@ impl Transfers {
         }));
     }
 
-    /// Lets a session hand over what it has received until now.
+    /// Lets a session hand over what it has received until now. A session that may have missed something ends.
     fn hand_over(&self, client: ClientId, request: u64) {
         let mut departures = self.departures.lock();
         if departures.get(&client).is_some_and(|departure| departure.request == request)
-            && let Some(Departure { slot, dispatcher, .. }) = departures.remove(&client)
+            && let Some(Departure { slot, dispatcher, hearing, .. }) = departures.remove(&client)
         {
+            let to = vec![slot];
             // This has the same way as the notifications, so it comes after them.
-            dispatcher.do_send(DispatchToSessions { message: HandOver, to: vec![slot] });
+            if self.database.publications().has_heard_all_since(&hearing) {
+                dispatcher.do_send(DispatchToSessions { message: HandOver, to });
+            } else {
+                dispatcher.do_send(DispatchToSessions { message: EndSession, to });
+            }
         }
     }
 

@@ -45,6 +45,7 @@ use platform_model::publication::Publication;
 use tokio::sync::mpsc;
 use tokio_postgres::{Client, Statement};
 
+pub use interest::Hearing;
 pub(crate) use interest::Listening;
 use outbox::Outgoing;
 pub(crate) use payload::{Assembly, Unreadable, cut, encode};
