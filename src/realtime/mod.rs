@@ -17,8 +17,8 @@ use std::time::Duration;
 use actix::{Addr, Recipient};
 use actix_web::web;
 use platform_actors::session::{
-    AttachSocket, ClientId, ConnectResponse, Disconnect, FindOwner, FrameWriterKey, SessionActor,
-    SessionTemplates, SetSocketAside, SocketMessage, UseTemplates,
+    AttachSocket, ClientId, ConnectResponse, Disconnect, FrameWriterKey, SessionActor, SessionTemplates,
+    SetSocketAside, SocketMessage, UseTemplates,
 };
 use platform_actors::tenant::AcknowledgementExtension;
 use platform_actors::{NewSession, Platform, Tenant};
@@ -249,26 +249,6 @@ impl Exchange<'_> {
             return Ok(is_own.then_some((session, client)));
         }
         Ok(Some((session, client)))
-    }
-
-    /// Looks up the owner of the session that a message names. A browser cannot set headers on a WebSocket, so there
-    /// the clientId of a live session is the credential: nobody can guess it, and it is valid as long as its user's permissions
-    /// (B-18a).
-    async fn caller_of_session(&self, message: &RequestMessage<'_>) -> Result<Option<Caller>> {
-        let Some(client) = message.client_id().and_then(|client| ClientId::parse(&client)) else {
-            return Ok(None);
-        };
-        let (tenant, user, expires) = match self.realtime.platform.find_session(client) {
-            Some((tenant, session)) => {
-                let Ok(owner) = session.send(FindOwner).await else { return Ok(None) };
-                (tenant, owner.user, owner.expires)
-            }
-            None => match self.realtime.platform.find_owner_elsewhere(client).await? {
-                Some(owner) => (owner.tenant, owner.user, owner.expires),
-                None => return Ok(None),
-            },
-        };
-        self.realtime.authenticator.caller_of(&tenant, &user, expires).await
     }
 
     fn connecting(&self) -> Option<Connecting<'_>> {

@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use actix::Addr;
-use platform_actors::session::{ClientId, SessionActor, Verdict};
+use platform_actors::session::{ClientId, FindOwner, SessionActor, Verdict};
 use platform_model::bayeux::{Advice, Reply, RequestMessage};
 
 use super::{CONNECT, DISCONNECT, Exchange, Replies};
+use crate::auth::Caller;
 use crate::http::error::Result;
 
 /// How often a message is repeated whose session moves at this moment.
@@ -23,6 +24,26 @@ pub(super) enum Known {
 }
 
 impl Exchange<'_> {
+    /// Looks up the owner of the session that a message names. A browser cannot set headers on a WebSocket, so there
+    /// the clientId of a live session is the credential: nobody can guess it, and it is valid as long as its user's permissions
+    /// (B-18a).
+    pub(super) async fn caller_of_session(&self, message: &RequestMessage<'_>) -> Result<Option<Caller>> {
+        let Some(client) = message.client_id().and_then(|client| ClientId::parse(&client)) else {
+            return Ok(None);
+        };
+        let (tenant, user, expires) = match self.realtime.platform.find_session(client) {
+            Some((tenant, session)) => {
+                let Ok(owner) = session.send(FindOwner).await else { return Ok(None) };
+                (tenant, owner.user, owner.expires)
+            }
+            None => match self.realtime.platform.find_owner_elsewhere(client).await? {
+                Some(owner) => (owner.tenant, owner.user, owner.expires),
+                None => return Ok(None),
+            },
+        };
+        self.realtime.authenticator.caller_of(&tenant, &user, expires).await
+    }
+
     /// Takes the session over that a message names, if another server has it and it is the caller's. A session whose
     /// user lost the right to one of its channels meanwhile ends.
     ///

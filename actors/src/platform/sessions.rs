@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use super::{Holders, Platform, Tenant};
-use crate::session::dispatcher::{DispatchToSessions, SessionDispatcher};
+use crate::session::dispatcher::{DispatchToSessions, SessionDispatcher, SessionSlot};
 use crate::session::{
     ClientId, EndSession, FindOwner, HandOver, ListSubscriptions, Owner, SessionActor, StartMove,
 };
@@ -31,6 +31,13 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const LAST_SESSION: Duration = Duration::from_secs(5);
 /// How long a server that stops waits for others that stop too, so that the last one stores the sessions of all.
 const OTHERS_STOP: Duration = Duration::from_secs(10);
+
+/// A session of this server.
+struct SessionHere {
+    tenant: TenantId,
+    leaving: Leaving,
+    address: Addr<SessionActor>,
+}
 
 /// A thread that lives longer than all connections, for sessions that wait for their clients meanwhile.
 struct Keeper {
@@ -191,15 +198,16 @@ impl Platform {
     }
 
     /// Lists the sessions of all tenants with their users.
-    async fn all_sessions(&self) -> Vec<(TenantId, Leaving, Addr<SessionActor>)> {
+    async fn all_sessions(&self) -> Vec<SessionHere> {
         let mut all = Vec::new();
         for (id, tenant) in self.known_tenants() {
             let listed =
                 tenant.address.send(ListSessions { of: Holders::Everybody }).await.unwrap_or_default();
             all.extend(listed.into_iter().filter_map(|(user, client)| {
-                let session = Tenant::session(&tenant, client)?;
+                let address = Tenant::session(&tenant, client)?;
                 let (client, tenant, user) = (client.to_string(), id.to_string(), user.to_string());
-                Some((id.clone(), Leaving { client, tenant, user }, session))
+                let leaving = Leaving { client, tenant, user };
+                Some(SessionHere { tenant: id.clone(), leaving, address })
             }));
         }
         all
@@ -232,20 +240,20 @@ impl Platform {
             }
             let successors = self.database.find_successors().await?;
             if successors.is_empty() {
-                sessions.retain(|(tenant, leaving, _)| !self.is_kept(tenant, leaving, &keeper));
+                sessions.retain(|session| !self.is_kept(session, &keeper));
                 if sessions.is_empty() && self.transfers.are_over() {
                     return Ok(());
                 }
             }
             // Who did not take a session in time is asked once more, or another one is.
-            sessions.retain(|(_, leaving, _)| {
-                asked.get(&leaving.client).is_none_or(|at| at.elapsed() > LAST_SESSION)
+            sessions.retain(|session| {
+                asked.get(&session.leaving.client).is_none_or(|at| at.elapsed() > LAST_SESSION)
             });
-            asked.extend(sessions.iter().map(|(_, leaving, _)| (leaving.client.clone(), Instant::now())));
+            asked.extend(sessions.iter().map(|session| (session.leaving.client.clone(), Instant::now())));
             if successors.is_empty() {
                 self.move_here(sessions, &[keeper.dispatcher]);
             } else {
-                let leaving: Vec<Leaving> = sessions.into_iter().map(|(_, leaving, _)| leaving).collect();
+                let leaving: Vec<Leaving> = sessions.into_iter().map(|session| session.leaving).collect();
                 for (n, sessions) in leaving.chunks(AT_ONCE).enumerate() {
                     let adopt = ServerMessage::Adopt { sessions: sessions.to_vec() };
                     self.database.session_moves().tell(successors[n % successors.len()], adopt);
@@ -255,21 +263,21 @@ impl Platform {
         }
     }
 
-    fn is_kept(&self, tenant: &TenantId, leaving: &Leaving, keeper: &Keeper) -> bool {
-        let client = ClientId::parse(&leaving.client);
-        let slot = client.and_then(|client| self.tenant(tenant).sessions.slot_of(client));
-        slot.is_some_and(|slot| slot.dispatcher == keeper.number)
+    fn is_kept(&self, session: &SessionHere, keeper: &Keeper) -> bool {
+        self.slot_of(session).is_some_and(|slot| slot.dispatcher == keeper.number)
+    }
+
+    fn slot_of(&self, session: &SessionHere) -> Option<SessionSlot> {
+        let client = ClientId::parse(&session.leaving.client)?;
+        self.tenant(&session.tenant).sessions.slot_of(client)
     }
 
     /// Moves sessions to other threads of this server.
-    fn move_here(
-        &self,
-        sessions: Vec<(TenantId, Leaving, Addr<SessionActor>)>,
-        threads: &[Addr<SessionDispatcher>],
-    ) {
-        for (n, (tenant, Leaving { client, user, .. }, session)) in sessions.into_iter().enumerate() {
+    fn move_here(&self, sessions: Vec<SessionHere>, threads: &[Addr<SessionDispatcher>]) {
+        for (n, SessionHere { tenant, leaving, address }) in sessions.into_iter().enumerate() {
+            let Leaving { client, user, .. } = leaving;
             let Some(client) = ClientId::parse(&client) else { continue };
-            let (source, dispatcher) = (Source::Here(session), threads[n % threads.len()].clone());
+            let (source, dispatcher) = (Source::Here(address), threads[n % threads.len()].clone());
             let take = TakeSession { client, user: user.into(), source, dispatcher };
             self.tenant(&tenant).address.do_send(take);
         }
@@ -317,17 +325,14 @@ impl Platform {
             timeout(LAST_SESSION, reached).await.ok();
         }
         let sessions = self.all_sessions().await;
-        let slot = |(tenant, leaving, _): &(TenantId, Leaving, _)| {
-            let slot = self.tenant(tenant).sessions.slot_of(ClientId::parse(&leaving.client)?)?;
-            (slot.dispatcher == keeper.number).then_some(slot)
-        };
-        let to = sessions.iter().filter_map(slot).collect();
+        let of_keeper = |slot: &SessionSlot| slot.dispatcher == keeper.number;
+        let to = sessions.iter().filter_map(|session| self.slot_of(session)).filter(of_keeper).collect();
         if keeper.dispatcher.send(DispatchToSessions { message: HandOver, to }).await.is_err() {
             return Vec::new();
         }
         // A session that has handed over its state does not reply any more.
-        let ended =
-            sessions.iter().map(|(_, _, session)| timeout(LAST_SESSION, session.send(ListSubscriptions)));
+        let asked = |session: &SessionHere| timeout(LAST_SESSION, session.address.send(ListSubscriptions));
+        let ended = sessions.iter().map(asked);
         join_all(ended).await;
         self.transfers.take_captured()
     }

@@ -17,6 +17,8 @@
 //! If the holder does not respond, its client gets 402. A holder that was paused and responds later ends its session.
 
 mod client_ids;
+mod place;
+mod requests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,22 +27,21 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use parking_lot::Mutex;
-use platform_model::bayeux::Pattern;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::session_move::{ServerMessage, SessionMove, SessionState};
-use platform_model::units::SystemOfUnits;
 use platform_store::Database;
 use platform_store::publications::Hearing;
 use platform_store::session_moves::{Asked, SessionMoves, StoredSession};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::timeout;
 
 pub(crate) use client_ids::ClientIds;
+pub(crate) use place::Place;
 
-use crate::hub::{AddSubscriptions, NotificationHub, RemoveSubscriptions, Subscriptions};
+use crate::hub::{NotificationHub, Subscriptions};
 use crate::session::dispatcher::{DispatchToSessions, SessionDispatcher, SessionSlot};
-use crate::session::{ClientId, EndSession, HandOver, SessionActor, StartMove};
+use crate::session::{ClientId, EndSession, HandOver, SessionActor};
 
 /// How long a client waits for a session of another server. After that it counts as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -104,23 +105,6 @@ pub(crate) struct Departure {
     pub(crate) dispatcher: Addr<SessionDispatcher>,
 }
 
-/// Where an arriving session is to live.
-pub(crate) struct Place {
-    pub(crate) slot: SessionSlot,
-    pub(crate) dispatcher: Addr<SessionDispatcher>,
-    pub(crate) hub: NotificationHub,
-    reached: Mutex<Reached>,
-}
-
-/// How far an arriving session is.
-enum Reached {
-    Nothing,
-    /// Its subscriptions are in the hub.
-    Point(Vec<Pattern>),
-    /// The session ended before its point.
-    End,
-}
-
 /// Where an arriving session comes from.
 #[derive(Debug)]
 pub(crate) enum Source {
@@ -150,47 +134,6 @@ pub(crate) struct Awaited {
     pub(crate) tenant: TenantId,
     pub(crate) client: ClientId,
     pub(crate) user: Arc<str>,
-}
-
-impl Place {
-    pub(crate) fn new(
-        slot: SessionSlot,
-        dispatcher: Addr<SessionDispatcher>,
-        hub: NotificationHub,
-    ) -> Arc<Self> {
-        Arc::new(Self { slot, dispatcher, hub, reached: Mutex::new(Reached::Nothing) })
-    }
-
-    /// Subscribes the session, unless it has ended.
-    fn begin(&self, subscriptions: &mut Subscriptions, patterns: Vec<Pattern>, units: Option<SystemOfUnits>) {
-        let mut reached = self.reached.lock();
-        if matches!(*reached, Reached::Nothing) {
-            let (slot, dispatcher) = (self.slot, self.dispatcher.clone());
-            subscriptions.add(AddSubscriptions { slot, dispatcher, units, patterns: patterns.clone() });
-            *reached = Reached::Point(patterns);
-        }
-    }
-
-    /// Ends an arrival. Returns the patterns that are subscribed.
-    fn end(&self) -> Vec<Pattern> {
-        match std::mem::replace(&mut *self.reached.lock(), Reached::End) {
-            Reached::Point(patterns) => patterns,
-            Reached::Nothing | Reached::End => Vec::new(),
-        }
-    }
-
-    /// Ends an arrival that succeeded. Returns the patterns that are subscribed.
-    pub(crate) fn arrived(&self) -> Box<[Pattern]> {
-        self.end().into()
-    }
-
-    /// Ends an arrival whose session ends.
-    pub(crate) fn abandoned(&self) {
-        let patterns = self.end();
-        if !patterns.is_empty() {
-            self.hub.remove_subscriptions(RemoveSubscriptions { slot: self.slot, patterns });
-        }
-    }
 }
 
 impl Transfers {
@@ -270,74 +213,6 @@ impl Transfers {
         std::mem::take(&mut self.captured.lock())
     }
 
-    /// Waits for the state of an arriving session. Everything that is published for it later than its state is
-    /// delivered to its place already. Returns `None` when the session does not come.
-    pub(crate) async fn fetch(
-        self: Arc<Self>,
-        awaited: Awaited,
-        source: Source,
-        place: Arc<Place>,
-    ) -> Option<Box<SessionState>> {
-        if let Err(error) = self.database.hear(&awaited.tenant).await {
-            tracing::warn!(tenant.id = %awaited.tenant, %error, "a session cannot be taken over");
-            return None;
-        }
-        match source {
-            Source::Stored(state) => {
-                let (begun, patterns, units) = (place.clone(), state.patterns.clone(), state.units);
-                let begin =
-                    move |subscriptions: &mut Subscriptions| begun.begin(subscriptions, patterns, units);
-                place.hub.at_this_point(Box::new(begin));
-                Some(state)
-            }
-            Source::Here(session) => {
-                let request = self.expect(place);
-                session.do_send(StartMove {
-                    user: None,
-                    request: request.number,
-                    to: self.messages().server(),
-                });
-                match request.outcome(Instant::now() + PATIENCE_AT_STOP).await {
-                    Outcome::Arrived(state) => Some(state),
-                    Outcome::Moving | Outcome::Absent => None,
-                }
-            }
-            Source::Elsewhere(patience) => self.fetch_elsewhere(awaited, patience, place).await,
-        }
-    }
-
-    async fn fetch_elsewhere(
-        &self,
-        awaited: Awaited,
-        patience: Duration,
-        place: Arc<Place>,
-    ) -> Option<Box<SessionState>> {
-        let (deadline, birth) = (Instant::now() + patience, self.ids.birth(awaited.client)?);
-        while Instant::now() < deadline {
-            let request = self.expect(place.clone());
-            let wanted = ServerMessage::Wanted {
-                client: awaited.client.to_string(),
-                tenant: awaited.tenant.to_string(),
-                user: awaited.user.to_string(),
-                request: request.number,
-                by: self.messages().server(),
-            };
-            // A session that is leaving is noted at its taker before it is no longer leaving.
-            let was_leaving = self.departures.lock().contains_key(&awaited.client);
-            match self.messages().ask(awaited.client.to_string(), birth, wanted).await {
-                Ok(Asked::Sent) => match request.outcome(deadline).await {
-                    Outcome::Arrived(state) => return Some(state),
-                    Outcome::Moving => {}
-                    Outcome::Absent => return None,
-                },
-                Ok(Asked::Own) if was_leaving => {}
-                Ok(Asked::Own | Asked::Nobody) | Err(_) => return None,
-            }
-            sleep(AGAIN).await;
-        }
-        None
-    }
-
     /// Returns the owner of a session at another server.
     ///
     /// # Errors
@@ -356,13 +231,6 @@ impl Transfers {
         };
         self.owners.lock().remove(&request);
         asked.map(|_| owner)
-    }
-
-    fn expect(&self, place: Arc<Place>) -> Request<'_> {
-        let number = self.next_request.fetch_add(1, Ordering::Relaxed);
-        let (sender, news) = mpsc::unbounded_channel();
-        self.arrivals.lock().insert(number, Arrival { place, news: sender });
-        Request { transfers: self, number, news }
     }
 
     /// Takes a message that responds to a request of this server.
@@ -454,55 +322,6 @@ impl Transfers {
             // Its client was told that it is lost.
             None => self.messages().forget(point.client),
         }
-    }
-}
-
-/// A request for a session. News of it are received until this is dropped.
-struct Request<'t> {
-    transfers: &'t Transfers,
-    number: u64,
-    news: mpsc::UnboundedReceiver<News>,
-}
-
-/// What became of a request for a session.
-enum Outcome {
-    Arrived(Box<SessionState>),
-    /// Somebody else asked for it before.
-    Moving,
-    /// The session is not there, or its holder does not respond.
-    Absent,
-}
-
-impl Request<'_> {
-    /// Waits until the session is here: the holder has sent the state, and the point of the move is reached here. The
-    /// state may come first, because a point waits until everything that was published before is delivered.
-    async fn outcome(mut self, deadline: Instant) -> Outcome {
-        let (mut has_begun, mut arrived, mut deadline) = (false, None, deadline);
-        loop {
-            match timeout_at(deadline, self.news.recv()).await.ok().flatten() {
-                Some(News::Begun) => has_begun = true,
-                Some(News::State(state)) => arrived = Some(state),
-                Some(News::Moving) => return Outcome::Moving,
-                Some(News::Absent) | None => return Outcome::Absent,
-            }
-            match arrived.take() {
-                Some(state) if has_begun => return Outcome::Arrived(state),
-                waiting => arrived = waiting,
-            }
-            deadline = Instant::now() + REST_FOLLOWS;
-        }
-    }
-}
-
-impl Drop for Request<'_> {
-    fn drop(&mut self) {
-        self.transfers.arrivals.lock().remove(&self.number);
-    }
-}
-
-impl std::fmt::Debug for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Place").field("slot", &self.slot).finish_non_exhaustive()
     }
 }
 
