@@ -42,10 +42,12 @@ pub mod platform;
 pub mod registry;
 pub mod server_key_hasher;
 pub mod session;
+mod session_moves;
 mod small_map;
 mod tables;
 pub mod tenant;
 pub mod writes;
 
 pub use platform::{BulkProgress, Changed, Holders, Names, Platform, Tenant};
+pub use session_moves::OwnerElsewhere;
 pub use tenant::NewSession;

@@ -14,8 +14,9 @@ use platform_store::announcements::Holders;
 
 use crate::background::presence::{UserConnected, UserDisconnected};
 use crate::device::DeviceActor;
-use crate::session::dispatcher::{NewSessionActor, SessionDispatcher};
+use crate::session::dispatcher::{Beginning, NewSessionActor, SessionDispatcher};
 use crate::session::{ClientId, SessionActor, SessionEnvironment};
+use crate::session_moves::Source;
 use crate::small_map::SmallMap;
 use crate::writes;
 
@@ -33,6 +34,17 @@ pub(crate) struct StartDevice {
 pub(crate) struct StartSession {
     pub(crate) new: NewSession,
     /// The dispatcher of the connection's thread.
+    pub(crate) dispatcher: Addr<SessionDispatcher>,
+}
+
+/// Takes a session over from another server, from another thread or from the table of stored sessions, on the thread of
+/// the dispatcher. The reply is the session, also if it is here already; `None` if it has ended.
+#[derive(Debug, Message)]
+#[rtype(result = "Option<Addr<SessionActor>>")]
+pub(crate) struct TakeSession {
+    pub(crate) client: ClientId,
+    pub(crate) user: Arc<str>,
+    pub(crate) source: Source,
     pub(crate) dispatcher: Addr<SessionDispatcher>,
 }
 
@@ -136,11 +148,31 @@ impl Handler<StartSession> for TenantActor {
         if self.environment.limits.sessions_per_user.is_some_and(|most| of_user.len() >= most) {
             return MessageResult(None);
         }
-        let client = ClientId::draw();
+        let client = self.environment.transfers.ids().make();
         of_user.insert(client, ());
-        let session = NewSessionActor { environment: self.environment.clone(), client, new };
+        let beginning = Beginning::New(new);
+        let session = NewSessionActor { environment: self.environment.clone(), client, beginning };
         SessionDispatcher::start_session(&dispatcher, session);
         MessageResult(Some(client))
+    }
+}
+
+impl Handler<TakeSession> for TenantActor {
+    type Result = MessageResult<TakeSession>;
+
+    fn handle(&mut self, take: TakeSession, _: &mut Self::Context) -> Self::Result {
+        let TakeSession { client, user, source, dispatcher } = take;
+        let running = self.environment.sessions.find(&client);
+        match (&source, running) {
+            (Source::Here(session), Some(running)) if *session == running => {}
+            (Source::Here(_), _) => return MessageResult(None),
+            (Source::Elsewhere(_) | Source::Stored(_), Some(running)) => return MessageResult(Some(running)),
+            (Source::Elsewhere(_) | Source::Stored(_), None) => {}
+        }
+        self.sessions_of_user.entry(user.clone()).or_default().insert(client, ());
+        let beginning = Beginning::Arrival { user, source };
+        let session = NewSessionActor { environment: self.environment.clone(), client, beginning };
+        MessageResult(Some(SessionDispatcher::start_session(&dispatcher, session)))
     }
 }
 
@@ -159,6 +191,10 @@ impl Handler<SessionEnded> for TenantActor {
     type Result = ();
 
     fn handle(&mut self, ended: SessionEnded, _: &mut Self::Context) {
+        if self.environment.sessions.find(&ended.client).is_some() {
+            // It lives on at another place of this server.
+            return;
+        }
         if let Some(of_user) = self.sessions_of_user.get_mut(&ended.user) {
             of_user.remove(&ended.client);
             if of_user.is_empty() {

@@ -6,6 +6,7 @@
 
 mod connecting;
 mod held;
+mod moved;
 mod subscribing;
 pub mod websocket;
 
@@ -16,8 +17,8 @@ use std::time::Duration;
 use actix::{Addr, Recipient};
 use actix_web::web;
 use platform_actors::session::{
-    AttachSocket, ClientId, ConnectResponse, Disconnect, FindOwner, FrameWriterKey, SessionActor,
-    SessionTemplates, SetSocketAside, SocketMessage, UseTemplates,
+    AttachSocket, ClientId, ConnectResponse, Disconnect, FrameWriterKey, SessionActor, SessionTemplates,
+    SetSocketAside, SocketMessage, UseTemplates,
 };
 use platform_actors::tenant::AcknowledgementExtension;
 use platform_actors::{NewSession, Platform, Tenant};
@@ -33,6 +34,7 @@ use crate::http::error::{ApiError, Result};
 pub(crate) use connecting::Connecting;
 use held::REPLY_BYTES;
 pub use held::{Held, Text};
+use moved::Known;
 
 /// The channel on which a client waits for notifications (B-10).
 const CONNECT: &str = "/meta/connect";
@@ -131,14 +133,12 @@ impl Exchange<'_> {
             "/meta/handshake" => Box::pin(self.handshake(message, replies)).await?,
             "/meta/subscribe" | "/meta/unsubscribe" | CONNECT | DISCONNECT => {
                 let Some((session, client)) = self.session(message).await? else {
-                    replies.refuse(message, Some(&channel), error::UNKNOWN_CLIENT, Some(Advice::HANDSHAKE));
+                    self.refuse_unknown(message, &channel, replies);
                     return Ok(None);
                 };
                 match &*channel {
-                    "/meta/subscribe" => Box::pin(self.subscribe(message, &session, replies)).await?,
-                    "/meta/unsubscribe" => Box::pin(self.unsubscribe(message, &session, replies)).await,
-                    DISCONNECT => Box::pin(self.disconnect(message, &session, replies)).await,
-                    _ => return Ok(self.connect(message, (session, client), alone, replies).await),
+                    CONNECT => return Ok(self.connect(message, (session, client), alone, replies).await),
+                    _ => Box::pin(self.change((message, &channel), (session, client), replies)).await?,
                 }
             }
             _ => replies.refuse(message, Some(&channel), error::PUBLISH_DENIED, None),
@@ -223,10 +223,12 @@ impl Exchange<'_> {
         self.realtime.platform.tenant(&caller.tenant)
     }
 
-    /// Looks up the session that a message names. A socket is attached to that session (B-18).
+    /// Looks up the session that a message names, or takes it over from the server that has it. A socket is attached to
+    /// that session (B-18).
     ///
     /// # Errors
-    /// `Unavailable` or `Database` when the user of a session that a socket resumes cannot be looked up.
+    /// `Unavailable` or `Database` when the session of another server, or the user of a session that a socket resumes,
+    /// cannot be looked up.
     async fn session(
         &mut self,
         message: &RequestMessage<'_>,
@@ -236,25 +238,17 @@ impl Exchange<'_> {
             *self.caller = Box::pin(self.caller_of_session(message)).await?;
         }
         let Some(connecting) = self.connecting() else { return Ok(None) };
-        let Some((session, client)) = connecting.find_session(message) else { return Ok(None) };
+        let found = match connecting.find_session(message) {
+            Some(found) => Some(found),
+            None => Box::pin(self.pull_session(message)).await?,
+        };
+        let (Some((session, client)), Some(connecting)) = (found, self.connecting()) else { return Ok(None) };
         if of_socket {
             let user = connecting.caller.user.clone();
             let is_own = Box::pin(self.attach(&session, client, &user)).await;
             return Ok(is_own.then_some((session, client)));
         }
         Ok(Some((session, client)))
-    }
-
-    /// Looks up the owner of the session that a message names. A browser cannot set headers on a WebSocket, so there
-    /// the clientId of a live session is the credential: 128 random bits, valid as long as its user's permissions
-    /// (B-18a).
-    async fn caller_of_session(&self, message: &RequestMessage<'_>) -> Result<Option<Caller>> {
-        let Some(client) = message.client_id().and_then(|client| ClientId::parse(&client)) else {
-            return Ok(None);
-        };
-        let Some((tenant, session)) = self.realtime.platform.find_session(client) else { return Ok(None) };
-        let Ok(owner) = session.send(FindOwner).await else { return Ok(None) };
-        self.realtime.authenticator.caller_of(&tenant, &owner.user, owner.expires).await
     }
 
     fn connecting(&self) -> Option<Connecting<'_>> {
@@ -292,12 +286,13 @@ impl Exchange<'_> {
         message: &RequestMessage<'_>,
         session: &Addr<SessionActor>,
         replies: &mut Replies,
-    ) {
-        let Some(user) = self.caller.as_ref().map(|caller| caller.user.clone()) else { return };
+    ) -> Known {
+        let Some(user) = self.caller.as_ref().map(|caller| caller.user.clone()) else { return Known::No };
         match session.send(Disconnect { user }).await {
             Ok(true) => replies.accept(message, DISCONNECT),
-            _ => replies.unknown_client(message, DISCONNECT),
+            _ => return Known::No,
         }
+        Known::Yes
     }
 
     /// Processes a connect. Over long polling it waits if it came alone; among other messages it receives its reply

@@ -7,6 +7,7 @@ use platform_actors::session::{
 use platform_actors::{Holders, Names};
 use platform_model::bayeux::{Pattern, RequestMessage, error};
 
+use super::moved::Known;
 use super::{Exchange, Replies};
 use crate::auth::Caller;
 use crate::http::error::Result;
@@ -21,39 +22,37 @@ impl Exchange<'_> {
         message: &RequestMessage<'_>,
         session: &Addr<SessionActor>,
         replies: &mut Replies,
-    ) -> Result<()> {
+    ) -> Result<Known> {
         let channel = "/meta/subscribe";
-        let Some(caller) = self.caller.clone() else { return Ok(()) };
+        let Some(caller) = self.caller.clone() else { return Ok(Known::No) };
         if !session.send(IsOwnedBy { user: caller.user.clone() }).await.unwrap_or(false) {
-            replies.unknown_client(message, channel);
-            return Ok(());
+            return Ok(Known::No);
         }
         let patterns = match self.patterns(message) {
             Ok(patterns) => patterns,
             Err(error) => {
                 replies.refuse(message, Some(channel), error, None);
-                return Ok(());
+                return Ok(Known::Yes);
             }
         };
         if self.may_receive(&caller, &patterns).await? != Verdict::Allowed
             || !self.name_deployed_modules(&caller, &patterns).await?
         {
             replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None);
-            return Ok(());
+            return Ok(Known::Yes);
         }
         // Whatever another server writes from now on is heard here.
         let _hearing = Box::pin(self.realtime.platform.database().hear(&caller.tenant)).await?;
-        let (user, templates) = (caller.user.clone(), self.templates.take());
+        // The session may move at this moment, and be asked once more at its new place.
+        let (user, templates) = (caller.user.clone(), self.templates.clone());
         match session.send(Subscribe { user, patterns, templates }).await {
             Ok(Subscribed::Done) if self.may_still_receive(&caller, session).await => {
                 replies.accept(message, channel);
             }
             Ok(Subscribed::TooMany) => replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None),
-            Ok(Subscribed::Done | Subscribed::UnknownClient) | Err(_) => {
-                replies.unknown_client(message, channel);
-            }
+            Ok(Subscribed::Done | Subscribed::UnknownClient) | Err(_) => return Ok(Known::No),
         }
-        Ok(())
+        Ok(Known::Yes)
     }
 
     /// Unsubscribes. Unsubscribing from a channel without a subscription is no error (B-16).
@@ -62,17 +61,21 @@ impl Exchange<'_> {
         message: &RequestMessage<'_>,
         session: &Addr<SessionActor>,
         replies: &mut Replies,
-    ) {
+    ) -> Known {
         let channel = "/meta/unsubscribe";
         let patterns = match self.patterns(message) {
             Ok(patterns) => patterns,
-            Err(error) => return replies.refuse(message, Some(channel), error, None),
+            Err(error) => {
+                replies.refuse(message, Some(channel), error, None);
+                return Known::Yes;
+            }
         };
-        let Some(user) = self.caller.as_ref().map(|caller| caller.user.clone()) else { return };
+        let Some(user) = self.caller.as_ref().map(|caller| caller.user.clone()) else { return Known::No };
         match session.send(Unsubscribe { user, patterns }).await {
             Ok(Subscribed::Done) => replies.accept(message, channel),
-            _ => replies.unknown_client(message, channel),
+            _ => return Known::No,
         }
+        Known::Yes
     }
 
     fn patterns(&self, message: &RequestMessage<'_>) -> std::result::Result<Vec<Pattern>, &'static str> {
@@ -87,7 +90,7 @@ impl Exchange<'_> {
             .collect()
     }
 
-    async fn may_receive(&self, caller: &Caller, patterns: &[Pattern]) -> Result<Verdict> {
+    pub(super) async fn may_receive(&self, caller: &Caller, patterns: &[Pattern]) -> Result<Verdict> {
         let rights = Rights { user: &caller.user, roles: &caller.roles, permissions: &caller.permissions };
         let (database, asked) = (self.realtime.platform.database(), [(rights, patterns)]);
         let verdicts = Box::pin(session::may_receive(database, &caller.tenant, &asked)).await?;
@@ -96,7 +99,7 @@ impl Exchange<'_> {
 
     /// Returns whether the session is still valid after a subscription. A request that revoked permissions of the user
     /// meanwhile did not see this subscription, so the permissions are checked here again.
-    async fn may_still_receive(&self, caller: &Caller, session: &Addr<SessionActor>) -> bool {
+    pub(super) async fn may_still_receive(&self, caller: &Caller, session: &Addr<SessionActor>) -> bool {
         if self.realtime.authenticator.is_current(caller) {
             return true;
         }

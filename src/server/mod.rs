@@ -42,6 +42,7 @@ pub struct Server {
     address: SocketAddr,
     drain: Duration,
     shutdown: Duration,
+    workers: usize,
     module_request_hosts: Vec<AllowedHost>,
     /// The watch of the database, which ends with the server.
     watching: JoinSet<()>,
@@ -90,6 +91,8 @@ impl Server {
         let mut watching = JoinSet::new();
         watching.spawn(components.platform().watch());
         components.platform.database().wait_until_known().await?;
+        // Sessions that were stored go on before anything is written that they would miss.
+        components.platform.take_stored_sessions().await;
         // Modules start before clients can write data that the modules would miss.
         components.platform.start_modules(components.links()).await?;
         let transport = if settings.fast_lane { Transport::FastLane } else { Transport::Common };
@@ -103,8 +106,8 @@ impl Server {
             .run();
         warn_of_exposure(settings);
         let module_request_hosts = settings.module_request_hosts.clone();
-        let (drain, shutdown) = (settings.drain, settings.shutdown);
-        Ok(Self { components, http, tls, address, drain, shutdown, module_request_hosts, watching })
+        let (drain, shutdown, workers) = (settings.drain, settings.shutdown, settings.workers);
+        Ok(Self { components, http, tls, address, drain, shutdown, workers, module_request_hosts, watching })
     }
 
     /// Returns the address on which the server listens. For port 0 it contains the port that the system selected.
@@ -129,6 +132,7 @@ impl Server {
         let handle = self.http.handle();
         let upkeep = self.keep_up();
         let serving = spawn(self.http);
+        spawn(self.components.platform().spread_sessions(self.workers));
         stop.await;
         // Load balancers see that this server is not ready before its connections end.
         let database = self.components.platform.database().clone();
@@ -141,6 +145,8 @@ impl Server {
         upkeep.iter().for_each(JoinHandle::abort);
         self.components.platform.give_bulk_operations_back().await;
         self.components.platform.give_modules_back().await;
+        // Nothing is written any more.
+        self.components.platform.store_sessions().await;
         self.components.platform.leave_publications().await;
         database.leave().await;
         self.components.platform.stop();
@@ -195,6 +201,10 @@ fn warn_of_exposure(settings: &Settings) {
 async fn stop_gracefully(components: &Components, handle: &ServerHandle, shutdown: Duration) {
     // The stop begins before polls are released, so that their responses announce the end of the connection.
     components.stop.begin();
+    components.platform.begin_handing_over();
+    components.platform.release_sessions(RELEASE_SPREAD);
+    // The threads of connections end with the last connection, and with them the sessions that are still there.
+    components.platform.hand_sessions_over(shutdown / 2).await;
     let stopped = tokio::time::timeout(shutdown, handle.stop(true));
     let grace = async {
         tokio::time::sleep(stop::GRACE).await;
@@ -205,6 +215,8 @@ async fn stop_gracefully(components: &Components, handle: &ServerHandle, shutdow
         loop {
             components.platform.release_sessions(RELEASE_SPREAD);
             tokio::time::sleep(RELEASE_AGAIN).await;
+            // A handshake may have come before the last connection ended.
+            components.platform.hand_sessions_over(shutdown).await;
         }
     };
     tokio::select! {

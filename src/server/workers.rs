@@ -96,6 +96,7 @@ pub(super) fn listen(
                 let (stop, slowest) =
                     (components.stop.clone().into_inner(), components.platform.limits().unread_answer);
                 let clock = Clock::start(stop.clone());
+                components.platform.add_session_thread();
                 let lane = match transport {
                     Transport::FastLane => {
                         Some(Lane::new(components.of_lane(), routes::of_long_polls(), clock.clone()))

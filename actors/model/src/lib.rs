@@ -45,6 +45,7 @@ pub mod publication;
 pub mod reference;
 pub mod role;
 pub mod service_address;
+pub mod session_move;
 pub mod subscription;
 pub mod tenant;
 pub mod tenant_option;

@@ -9,6 +9,7 @@ use crate::id::ManagedObjectId;
 use crate::links::Links;
 use crate::operation::Operation;
 use crate::origin::{Depth, Origin, ProcessingMode};
+use crate::session_move::SessionMove;
 
 /// The origin of a publication: it decides who receives it, and carries the depth and the links that receivers see.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -86,4 +87,6 @@ pub enum Publication {
     },
     /// Links were added or removed, so that objects belong to other families (B-19b).
     LinksChanged,
+    /// A session moves at this point.
+    SessionMoves(SessionMove),
 }

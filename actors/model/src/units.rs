@@ -1,9 +1,11 @@
 //! Systems of units (docs/rules.md#measurements; G-10).
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 
 /// The units in which a client requests measurements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SystemOfUnits {
     /// Metre, kilogram, degree Celsius, Kelvin.
     Metric,

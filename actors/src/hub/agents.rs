@@ -8,6 +8,7 @@ use platform_model::id::ManagedObjectId;
 use platform_model::links::{Links, encode};
 use platform_model::operation::Operation;
 
+use super::points::Waiting;
 use super::{Notification, NotificationHub, Publish, Subscriptions};
 
 /// A new operation that is published to the subscriptions to its device and to the agents that execute it.
@@ -25,7 +26,10 @@ pub(crate) struct PublishQueued {
 impl NotificationHub {
     /// Publishes a new operation, after the commit and in the order of the device's queue.
     pub(crate) fn publish_queued(&self, queued: PublishQueued) {
-        let subscriptions = &mut self.subscriptions.lock();
+        self.publish_in_turn(Waiting::Queued(queued));
+    }
+
+    pub(super) fn publish_queued_in(&self, subscriptions: &mut Subscriptions, queued: PublishQueued) {
         for agent in &queued.agents {
             subscriptions.publish_to_agent(*agent, &queued.for_agents, &queued.links);
         }

@@ -136,6 +136,11 @@ impl Families {
         }
     }
 
+    /// Returns whether notifications wait for look-ups.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// Returns the next look-up if one is due and none is under way.
     pub(super) fn next(&mut self) -> Option<LookUp> {
         if self.under_way || self.pending_sources.is_empty() {

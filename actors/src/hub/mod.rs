@@ -12,6 +12,7 @@ mod agents;
 mod dispatchers;
 mod families;
 mod modules;
+mod points;
 mod subscription_counts;
 
 use std::collections::HashMap;
@@ -33,6 +34,7 @@ pub(crate) use agents::PublishQueued;
 use dispatchers::SessionDispatchers;
 use families::{Families, Found, Lineage, Placement};
 pub(crate) use modules::PublishRow;
+use points::{Waiting, WaitingLine};
 pub(crate) use subscription_counts::SubscriptionCounts;
 
 /// A notification as clients receive it: one Bayeux message, encoded once for long polls and WebSockets.
@@ -56,6 +58,11 @@ impl Notification {
         // The frame is final and contains text; a server does not mask its frames.
         let header = [&[0x81, code], extended, b"["].concat();
         Self { frame: [&header, json, b"]"].concat().into(), begin: header.len() }
+    }
+
+    /// Returns the notification of a message that another server encoded.
+    pub(crate) fn of_json(json: &[u8]) -> Self {
+        Self::new(json)
     }
 
     /// Returns the encoded Bayeux message.
@@ -136,11 +143,13 @@ pub struct NotificationHub {
 }
 
 /// The subscriptions of one tenant.
-struct Subscriptions {
+pub(crate) struct Subscriptions {
     listeners: HashMap<Pattern, Listeners>,
     dispatchers: SessionDispatchers,
     subscription_counts: SubscriptionCounts,
     families: Families,
+    /// What waits behind a point; usually nothing.
+    line: WaitingLine,
     last_id: u64,
 }
 
@@ -157,6 +166,7 @@ impl NotificationHub {
             dispatchers: SessionDispatchers::default(),
             subscription_counts,
             families: Families::new(tenant, database),
+            line: WaitingLine::new(),
             last_id: 0,
         };
         Self { subscriptions: Arc::new(Mutex::new(subscriptions)), arbiter }
@@ -164,7 +174,7 @@ impl NotificationHub {
 
     /// Publishes a change to all subscriptions to its channel, after the commit.
     pub(crate) fn publish(&self, publish: Publish) {
-        self.publish_in(&mut self.subscriptions.lock(), publish);
+        self.publish_in_turn(Waiting::Change(publish));
     }
 
     fn publish_in(&self, subscriptions: &mut Subscriptions, publish: Publish) {
@@ -183,6 +193,7 @@ impl NotificationHub {
             let found = look_up.run().await;
             let mut subscriptions = hub.subscriptions.lock();
             subscriptions.looked_up(found);
+            hub.advance_line(&mut subscriptions);
             hub.look_up(&mut subscriptions);
         });
     }
@@ -204,7 +215,7 @@ impl NotificationHub {
 
     /// Notes that links were added or removed, so that objects belong to other families (B-19b), after the commit.
     pub(crate) fn links_changed(&self) {
-        self.subscriptions.lock().families.links_changed();
+        self.publish_in_turn(Waiting::LinksChanged);
     }
 }
 
@@ -259,7 +270,8 @@ impl Subscriptions {
         self.dispatchers.end(each_once(&listeners).map(|(slot, _)| slot));
     }
 
-    fn add(&mut self, join: AddSubscriptions) {
+    /// Subscribes a session to patterns.
+    pub(crate) fn add(&mut self, join: AddSubscriptions) {
         self.dispatchers.remember(join.slot, join.dispatcher);
         for pattern in join.patterns {
             if !self.listeners.contains_key(&pattern) {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use platform_model::bayeux::Pattern;
 
-use super::{Notification, NotificationHub, each_once};
+use super::points::Waiting;
+use super::{Notification, NotificationHub, Subscriptions, each_once};
 
 /// One row of a module's statement that is published to the subscriptions to the statement or to the module. The order of their rows is the order of delivery; see [`Context::publish_row`].
 ///
@@ -21,7 +22,14 @@ pub(crate) struct PublishRow {
 impl NotificationHub {
     /// Publishes one row of a module's statement.
     pub(crate) fn publish_row(&self, row: PublishRow) {
-        let subscriptions = &mut *self.subscriptions.lock();
+        self.publish_in_turn(Waiting::Row(row));
+    }
+}
+
+impl Subscriptions {
+    /// Delivers one row of a module's statement.
+    pub(super) fn publish_row(&mut self, row: &PublishRow) {
+        let subscriptions = self;
         let of = |statement: Option<&str>| Pattern::Module {
             module: (*row.module).into(),
             statement: statement.map(Into::into),

@@ -90,12 +90,20 @@ impl Platform {
         let deliver = move |tenant: &TenantId, publications: Vec<Publication>| {
             let Some(platform) = delivering.upgrade() else { return };
             let tenant = platform.tenant(tenant);
-            publications.into_iter().for_each(|publication| tenant.context().deliver(publication));
+            for publication in publications {
+                match publication {
+                    Publication::SessionMoves(point) => {
+                        platform.transfers.reach(&tenant.context().hub, point);
+                    }
+                    other => tenant.context().deliver(other),
+                }
+            }
         };
         let end_sessions = move |tenant: &TenantId| {
             let Some(platform) = ending.upgrade() else { return };
             let tenant = tenant.clone();
-            tokio::spawn(async move { platform.end_sessions(&tenant, Holders::Everybody).await });
+            let transfers = platform.transfers.clone();
+            transfers.stay_until(async move { platform.end_sessions(&tenant, Holders::Everybody).await });
         };
         let using = Arc::downgrade(self);
         let is_used = move |tenant: &TenantId| {

@@ -3,6 +3,7 @@
 mod bulk_operations;
 mod changes;
 mod modules;
+mod sessions;
 mod tenant;
 
 use std::collections::HashMap;
@@ -10,8 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use platform_store::Pool;
+use ring::rand::{SecureRandom, SystemRandom};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
@@ -36,7 +38,9 @@ use crate::event_processing::feed::Feeds;
 use crate::event_processing::look_ups::LookUpPath;
 use crate::hub::{NotificationHub, SubscriptionCounts};
 use crate::registry::Registry;
+use crate::session::dispatcher::SessionDispatcher;
 use crate::session::{ClientId, Release, SessionActor, SessionEnvironment, Sessions};
+use crate::session_moves::Transfers;
 use crate::tenant::{TenantActor, place, place_of_tenant};
 use crate::writes;
 
@@ -54,6 +58,10 @@ pub struct Platform {
     /// The connections for bulk registrations, so that these take none from devices. There is one, because
     /// registrations wait for each other anyway.
     registrations: Pool,
+    /// The sessions on their way to or from this server.
+    transfers: Arc<Transfers>,
+    /// The threads of connections, on which sessions live.
+    session_threads: Mutex<Vec<Addr<SessionDispatcher>>>,
     /// The functions that remove outdated entries from the caches of the HTTP layer.
     forget: Forget,
 }
@@ -74,6 +82,19 @@ struct ActorThread {
     heartbeats: Addr<Heartbeats>,
 }
 
+/// The name of the secret by which servers recognize each other's clientIds.
+const SESSION_SECRET: &str = "session_secret";
+
+/// Draws a secret.
+///
+/// # Panics
+/// When the system's random source fails; the server can create no secrets then.
+fn new_secret() -> String {
+    let mut bytes = [0; 32];
+    SystemRandom::new().fill(&mut bytes).expect("the system's random source works");
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Returns the error for a process that has no number yet.
 fn not_joined() -> Error {
     Error::unavailable("this process is not among the servers of the deployment")
@@ -84,7 +105,7 @@ impl Platform {
     /// joined the servers of the deployment ([`Database::join`]).
     ///
     /// # Errors
-    /// `Unavailable` when the process has not joined.
+    /// `Unavailable` when the process has not joined or the database is away; `Database`.
     pub async fn start(database: Database, limits: Limits, actor_threads: usize) -> Result<Arc<Self>> {
         let process = database.membership().incarnation().ok_or_else(not_joined)?;
         let ids = database.membership().ids().clone();
@@ -102,6 +123,8 @@ impl Platform {
         let presence = Presence::start_in_arbiter(&writers[0].1, |_| presence);
         let bulk_operations = Arc::new(BulkOperations::new(&database)?);
         let look_ups = LookUpPath::new(&database)?;
+        let secret = database.agree(SESSION_SECRET, &new_secret()).await?;
+        let transfers = Transfers::new(database.clone(), secret.as_bytes(), process);
         let platform = Arc::new_cyclic(|platform| {
             let thread = |(writer, arbiter): (WriterHandle, ArbiterHandle)| {
                 let heartbeats = Heartbeats::new(background.clone(), limits.clone(), platform.clone());
@@ -128,11 +151,14 @@ impl Platform {
                 bulk_operations,
                 modules,
                 registrations,
+                transfers,
+                session_threads: Mutex::default(),
                 forget: Forget::default(),
             }
         });
         platform.install_change_handler();
         platform.install_publication_handler(process);
+        platform.install_session_handler(process);
         Ok(platform)
     }
 
@@ -203,8 +229,11 @@ impl Platform {
         let places: Vec<_> =
             self.threads.iter().map(|thread| thread.arbiter.clone()).zip(contexts.iter().cloned()).collect();
         let (shared, limits) = (sessions.clone(), self.limits.clone());
+        let (of_sessions, transfers) = (id.clone(), self.transfers.clone());
         let address = TenantActor::start_in_arbiter(arbiter, move |ctx| {
-            let environment = SessionEnvironment { hub, tenant: ctx.address(), sessions: shared, limits };
+            let tenant = ctx.address();
+            let environment =
+                SessionEnvironment { id: of_sessions, hub, tenant, sessions: shared, limits, transfers };
             TenantActor::new(Arc::new(environment), places)
         });
         Tenant { address, devices, sessions, contexts, ids: self.ids.clone() }

@@ -194,6 +194,10 @@ impl Handler<Connect> for SessionActor {
 impl SessionActor {
     /// Holds the connect, or answers it.
     pub(super) fn connect(&mut self, connect: Connect<ReplyTo>, ctx: &mut SessionContext) {
+        if self.is_leaving() && *self.user == *connect.user {
+            // The client has used another server meanwhile, and comes back to the session there (B-13).
+            return drop(connect.reply_to.send(ConnectResponse::default()));
+        }
         if !self.belongs_to(&connect.user) {
             return drop(connect.reply_to.send(ConnectResponse::unknown_client()));
         }
@@ -227,8 +231,8 @@ impl Handler<ResumeConnect> for SessionActor {
         ResumeConnect { connect, hold, advised, reply_to }: ResumeConnect,
         ctx: &mut Self::Context,
     ) {
-        if connect != self.connects || self.parked.is_some() {
-            // A newer connect is parked, or was and is closed already.
+        if connect != self.connects || self.parked.is_some() || self.is_leaving() {
+            // A newer connect is parked, or was and is closed already, or came to another server.
             return drop(reply_to.send(ConnectResponse::default()));
         }
         let (carries, advised) = (ResponseContent::Notifications, Some(advised));
@@ -242,6 +246,12 @@ impl Handler<Abandoned> for SessionActor {
 
     fn handle(&mut self, abandoned: Abandoned, ctx: &mut Self::Context) {
         if let Some(delivery) = abandoned.unwritten {
+            if self.has_left() {
+                if delivery.batch.is_none() && !delivery.notifications.is_empty() {
+                    self.lost_some();
+                }
+                return;
+            }
             self.queue.put_back(delivery);
         }
         // A newer connect may be parked by now. Only a connect whose receiver is gone is removed.

@@ -282,7 +282,8 @@ impl Future for SessionTask {
         if !running.task.as_ref().is_some_and(|task| task.will_wake(cx.waker())) {
             running.task = Some(cx.waker().clone());
         }
-        while running.poll_awaited(cx) {
+        // A session that waits can end, too.
+        while !running.context.stopping && running.poll_awaited(cx) {
             running.poll_mailbox(cx);
             running.poll_spawned(cx);
             if running.context.stopping {
@@ -292,7 +293,7 @@ impl Future for SessionTask {
                 return Poll::Pending;
             }
         }
-        Poll::Pending
+        if running.context.stopping { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 

@@ -21,6 +21,7 @@ use crate::server_key_hasher::ServerKeyHasher;
 use crate::session::{
     ClientId, EndSession, SessionActor, SessionEnvironment, SessionTask, SharedSession, WakeSession,
 };
+use crate::session_moves::Source;
 use crate::tables::shrink_if_sparse;
 use crate::tenant::NewSession;
 
@@ -59,7 +60,15 @@ pub(crate) struct SessionSlot {
 pub(crate) struct NewSessionActor {
     pub(crate) environment: Arc<SessionEnvironment>,
     pub(crate) client: ClientId,
-    pub(crate) new: NewSession,
+    pub(crate) beginning: Beginning,
+}
+
+/// How a session begins at its dispatcher.
+pub(crate) enum Beginning {
+    /// With a handshake.
+    New(NewSession),
+    /// With the state that it had elsewhere.
+    Arrival { user: Arc<str>, source: Source },
 }
 
 /// Starts a session on the dispatcher's thread. Sent by the tenant.
@@ -112,14 +121,20 @@ pub(crate) struct SessionDispatcher {
 impl SessionDispatcher {
     /// Returns the dispatcher of the calling thread, which starts with the thread's first session.
     pub(crate) fn here() -> Addr<Self> {
+        Self::numbered_here().0
+    }
+
+    /// Returns the dispatcher of the calling thread with its number, which the slots of its sessions contain.
+    pub(crate) fn numbered_here() -> (Addr<Self>, NonZeroU32) {
         HERE.with_borrow_mut(|here| match here {
-            Some(Here { dispatcher, .. }) if dispatcher.connected() => dispatcher.clone(),
+            Some(Here { dispatcher, number, .. }) if dispatcher.connected() => (dispatcher.clone(), *number),
             _ => {
                 let number = NonZeroU32::new(NEXT_NUMBER.fetch_add(1, Ordering::Relaxed));
                 let (number, sessions) = (number.unwrap_or(NonZeroU32::MAX), SessionTable::default());
                 let of_actor = sessions.clone();
                 let dispatcher = Self::create(|ctx| Self::new(number, ctx.address(), of_actor));
-                here.insert(Here { dispatcher, number, sessions }).dispatcher.clone()
+                let here = here.insert(Here { dispatcher, number, sessions });
+                (here.dispatcher.clone(), number)
             }
         })
     }
@@ -206,9 +221,12 @@ impl Handler<AddSession> for SessionDispatcher {
     type Result = ();
 
     fn handle(&mut self, AddSession { session, receiver }: AddSession, _: &mut Self::Context) {
-        let (slot, NewSessionActor { environment, client, new }) = (self.next_slot(), *session);
+        let (slot, NewSessionActor { environment, client, beginning }) = (self.next_slot(), *session);
         environment.sessions.update(&client, |entry| entry.slot = Some(slot));
-        let session = SessionActor::new(environment, client, new);
+        let session = match beginning {
+            Beginning::New(new) => SessionActor::new(environment, client, new),
+            Beginning::Arrival { user, source } => SessionActor::expected(environment, client, user, source),
+        };
         let task = SessionTask::new(session, receiver, (self.address.clone(), slot));
         self.sessions.borrow_mut().insert(slot.number, task.running());
         actix::spawn(task);

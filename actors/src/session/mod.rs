@@ -28,7 +28,9 @@
 //!    with the notifications of a response that it could not write.
 //! 6. *Any thread.* Everyone else sends messages to the session's address, for example [`Connect`], [`Subscribe`] and
 //!    [`Disconnect`]. The `SessionTask` takes them from the mailbox and handles them one after the other.
-//! 7. *HTTP thread of the session.* The session asks its dispatcher to wake it (`ScheduleWake`); all sessions of a
+//! 7. *Threads of two sessions.* A session that its client uses at another server hands over what it has, and lives on
+//!    there; see [`session_moves`](crate::session_moves).
+//! 8. *HTTP thread of the session.* The session asks its dispatcher to wake it (`ScheduleWake`); all sessions of a
 //!    thread share one timer. A session that ends removes itself from its dispatcher (`RemoveSession`), from the
 //!    hub and from the tenant.
 
@@ -36,6 +38,7 @@ mod connect;
 mod context;
 pub(crate) mod dispatcher;
 mod frame_writers;
+mod moving;
 mod presence;
 mod queue;
 mod registered;
@@ -60,7 +63,10 @@ pub use connect::{
 pub use context::SessionContext;
 pub(crate) use context::{SessionTask, SharedSession};
 pub use frame_writers::{FrameWriter, FrameWriterKey, FrameWriterRegistration};
+use moving::Moving;
+pub(crate) use moving::{HandOver, StartMove};
 use platform_model::bayeux::{Advice, Pattern, error};
+use platform_model::id::TenantId;
 use platform_model::limits::Limits;
 use platform_model::units::SystemOfUnits;
 pub use queue::Delivery;
@@ -73,25 +79,23 @@ pub use subscriptions::{IsOwnedBy, Subscribe, Subscribed, Unsubscribe};
 pub use templates::{SessionTemplates, UseTemplates};
 
 use crate::hub::{Notification, NotificationHub, RemoveSubscriptions};
-use crate::tenant::{NewSession, SessionEnded, TenantActor};
+use crate::session_moves::{Source, Transfers};
+use crate::tenant::{AcknowledgementExtension, NewSession, SessionEnded, TenantActor};
 use connect::{Parked, ReplyTo};
 use queue::Queue;
 use socket::{EndNotice, Socket};
 
-/// The clientId of a session: 128 random bits as 32 hexadecimal digits, never reused (B-08).
+/// The clientId of a session: 128 bits as 32 hexadecimal digits that nobody can guess, never reused (B-08).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientId(u128);
 
 impl ClientId {
-    /// Draws a new id from the system's random source.
-    ///
-    /// # Panics
-    /// When the system's random source fails; the server can create no secrets then.
-    pub(crate) fn draw() -> Self {
-        let mut bytes = [0; 16];
-        let random = ring::rand::SystemRandom::new();
-        ring::rand::SecureRandom::fill(&random, &mut bytes).expect("the system's random source works");
-        Self(u128::from_le_bytes(bytes))
+    pub(crate) fn from_bits(bits: u128) -> Self {
+        Self(bits)
+    }
+
+    pub(crate) fn bits(self) -> u128 {
+        self.0
     }
 
     /// Parses the 32 hexadecimal digits; returns `None` for text that this server never issued.
@@ -159,10 +163,14 @@ pub struct Owner {
 /// The addresses and limits that all sessions of a tenant share.
 #[derive(Debug)]
 pub(crate) struct SessionEnvironment {
+    /// The tenant.
+    pub(crate) id: TenantId,
     pub(crate) hub: NotificationHub,
     pub(crate) tenant: Addr<TenantActor>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) limits: Arc<Limits>,
+    /// The sessions on their way to or from this server.
+    pub(crate) transfers: Arc<Transfers>,
 }
 
 /// A Bayeux client session.
@@ -190,6 +198,10 @@ pub struct SessionActor {
     is_being_written: bool,
     /// Whether notifications were sent through a channel, which may still return them in a message.
     may_get_back: bool,
+    /// Whether the session was elsewhere before.
+    has_moved: bool,
+    /// The stage of a move; boxed, because most sessions stay.
+    moving: Option<Box<Moving>>,
     /// How long the session lives after a connect.
     interval: Duration,
     /// The time at which the parked connect gets an empty response; without a parked connect, the time at which the
@@ -218,16 +230,31 @@ impl SessionActor {
             appeared: false,
             is_being_written: false,
             may_get_back: false,
+            has_moved: false,
+            moving: None,
         }
     }
 
+    /// Creates a session that arrives from elsewhere.
+    pub(crate) fn expected(
+        environment: Arc<SessionEnvironment>,
+        client: ClientId,
+        user: Arc<str>,
+        source: Source,
+    ) -> Self {
+        let acknowledgement = AcknowledgementExtension::Absent;
+        let new = NewSession { user, expires: None, interval: None, acknowledgement, units: None };
+        let moving = Some(Box::new(Moving::Expected(source)));
+        Self { moving, ..Self::new(environment, client, new) }
+    }
+
     fn belongs_to(&self, user: &str) -> bool {
-        &*self.user == user
+        &*self.user == user && !self.is_leaving()
     }
 
     /// Restarts the session's interval after a request of its client, unless a connect is held.
     fn touch(&mut self, ctx: &mut SessionContext) {
-        if self.parked.is_none() {
+        if self.parked.is_none() && self.moving.is_none() {
             self.due = Instant::now() + self.interval;
             self.arm(ctx);
         }
@@ -258,6 +285,7 @@ impl Actor for SessionActor {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         crate::metrics::SESSIONS.increment(1);
+        self.begin_arrival(ctx);
         self.arm(ctx);
     }
 
@@ -267,6 +295,7 @@ impl Actor for SessionActor {
         let dropped = std::mem::take(&mut self.queue).len() as u64;
         crate::metrics::DROPPED.increment(dropped);
         crate::metrics::SESSIONS.decrement(1);
+        self.end_move();
         let responded = self.answer_parked(ConnectResponse::unknown_client());
         if let Some(socket) = socket {
             let notice = if responded { EndNotice::InResponse } else { EndNotice::Missing };
@@ -285,7 +314,7 @@ impl Handler<DeliverNotification> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, DeliverNotification(notification): DeliverNotification, ctx: &mut Self::Context) {
-        if self.write_at_once(&notification) {
+        if self.receives_no_more() || self.write_at_once(&notification) {
             return;
         }
         if self.queue.push(notification, &self.environment.limits).is_err() {

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use platform_model::limits::Limits;
+use platform_model::session_move::BatchState;
+use serde_json::value::RawValue;
 
 use crate::hub::Notification;
 use crate::tenant::AcknowledgementExtension;
@@ -127,6 +129,40 @@ impl Queue {
         }
         let newer = std::mem::replace(&mut self.waiting, delivery.notifications.into());
         self.waiting.extend(newer);
+    }
+
+    /// Returns the queue as it travels to another server; `None` if a notification is not JSON.
+    pub(super) fn into_state(self) -> Option<(Vec<Box<RawValue>>, Option<BatchState>)> {
+        let raw = |notification: &Arc<Notification>| {
+            RawValue::from_string(String::from_utf8(notification.json().to_vec()).ok()?).ok()
+        };
+        let waiting = self.waiting.iter().map(raw).collect::<Option<_>>()?;
+        let Some(batches) = self.batches else { return Some((waiting, None)) };
+        let numbered =
+            |(number, notification): &(i64, Arc<Notification>)| Some((*number, raw(notification)?));
+        let unacknowledged = batches.unacknowledged.iter().map(numbered).collect::<Option<_>>()?;
+        Some((waiting, Some(BatchState { last: batches.last, unacknowledged })))
+    }
+
+    /// Returns the queue that another server had.
+    pub(super) fn restore(waiting: Vec<Box<RawValue>>, batches: Option<BatchState>) -> Self {
+        let mut bytes = 0;
+        let mut notification = |raw: Box<RawValue>| {
+            bytes += raw.get().len();
+            Arc::new(Notification::of_json(raw.get().as_bytes()))
+        };
+        let waiting = waiting.into_iter().map(&mut notification).collect();
+        let batches = batches.map(|BatchState { last, unacknowledged }| {
+            let unacknowledged =
+                unacknowledged.into_iter().map(|(number, raw)| (number, notification(raw))).collect();
+            Box::new(Batches { last, unacknowledged })
+        });
+        Self { waiting, bytes, batches }
+    }
+
+    /// Returns the notifications that wait, oldest first.
+    pub(super) fn into_waiting(self) -> impl Iterator<Item = Arc<Notification>> {
+        self.waiting.into_iter()
     }
 
     /// Returns the allocated capacity in notifications.

@@ -29,6 +29,11 @@ impl StoredAddress<SessionActor> for SessionEntry {
 }
 
 impl Sessions {
+    /// Returns the slot of a session, if it has one yet.
+    pub(crate) fn slot_of(&self, client: ClientId) -> Option<SessionSlot> {
+        self.look(&client, |entry| entry.slot)?
+    }
+
     /// Returns a session that runs on the calling thread.
     pub fn find_here(&self, client: ClientId) -> Option<SessionHere> {
         let slot = self.look(&client, |entry| entry.slot)??;

@@ -140,6 +140,8 @@ impl WriteContext {
                 }
             }
             Publication::LinksChanged => self.hub.links_changed(),
+            // The platform handles it, because it concerns two servers and no subscription.
+            Publication::SessionMoves(_) => {}
         }
     }
 

@@ -27,6 +27,7 @@ pub mod query;
 pub mod recent_sources;
 mod room;
 pub mod servers;
+pub mod session_moves;
 mod shared_lookups;
 pub mod tenants;
 pub mod users;
@@ -86,6 +87,7 @@ pub struct Database {
     bus: Arc<announcements::Bus>,
     publications: Arc<publications::Publications>,
     membership: Arc<servers::Membership>,
+    session_moves: Arc<session_moves::SessionMoves>,
 }
 
 /// Planner settings of those that look rows up by key in batches of any size: writers, and the look-ups of connecting
@@ -135,6 +137,7 @@ impl Database {
             bus,
             publications,
             membership: Arc::default(),
+            session_moves: Arc::default(),
         })
     }
 

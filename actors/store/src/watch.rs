@@ -12,7 +12,7 @@ use tokio_postgres::{AsyncMessage, Client};
 
 use crate::Database;
 use crate::announcements::{CHANNEL, Change};
-use crate::publications::{Assemblies, Listening};
+use crate::publications::{Assemblies, Assembly, Listening};
 
 /// The pause between two pings, and before the next connection attempt.
 const PING: Duration = Duration::from_millis(500);
@@ -65,11 +65,13 @@ async fn listen(
     let (client, mut connection) =
         connecting.map_err(|_| Error::unavailable("connecting took too long"))??;
     let (told, bus, publications) = (seen.clone(), database.bus.clone(), database.publications.clone());
-    let mut assemblies = Assemblies::default();
+    let session_moves = database.session_moves.clone();
+    let (mut assemblies, mut messages) = (Assemblies::default(), Assembly::default());
     let driver = tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
             if let AsyncMessage::Notification(notification) = message
                 && !publications.receive(&mut assemblies, notification.channel(), notification.payload())
+                && !session_moves.receive(&mut messages, notification.channel(), notification.payload())
                 && let Some(change) = bus.read(notification.payload())
                 && told.send(change).is_err()
             {
@@ -80,6 +82,9 @@ async fn listen(
     let client = Arc::new(client);
     let outcome = async {
         client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
+        if let Some(listen) = database.session_moves.listen() {
+            client.batch_execute(&listen).await?;
+        }
         database.connector.note_primary(name_of(&client).await?);
         // Ids can be generated again before requests come back.
         renew_membership(database, &client).await?;

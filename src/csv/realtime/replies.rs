@@ -40,6 +40,10 @@ pub(super) fn write(row: &Row, line: usize, json: &[u8], csv: &Csv, lines: &mut 
                 }
             }
             (Message::Handshake, None) => lines.push([name_of(&reply.client_id.unwrap_or_default())]),
+            // The session is at another server, because this one stops.
+            (Message::Connect, None) => {
+                reply.advice.into_iter().for_each(|advice| advice.write(line, csv, lines));
+            }
             (_, None) => {}
         }
     }

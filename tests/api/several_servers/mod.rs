@@ -8,6 +8,8 @@ mod failures;
 mod interest;
 mod modules;
 mod notifications;
+mod sessions;
+mod stops;
 
 use serde_json::Value;
 

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::access::Api;
 use crate::id::ManagedObjectId;
 use crate::role;
 
 /// The kind of data on a resource channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Resource {
     /// Changes of managed objects.
     ManagedObjects,
@@ -81,7 +83,7 @@ impl Resource {
 }
 
 /// The channel of one managed object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Channel {
     /// The resource of the channel.
     pub resource: Resource,
@@ -115,7 +117,7 @@ pub enum Endpoint {
 }
 
 /// A channel or a set of channels to which a session subscribes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Pattern {
     /// `/alarms/208`.
     Exact(Channel),

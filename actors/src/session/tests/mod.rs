@@ -13,7 +13,7 @@ use tokio::time::{advance, pause};
 
 use super::*;
 use crate::hub::{Publish, SubscriptionCounts};
-use crate::session::dispatcher::{NewSessionActor, SessionDispatcher};
+use crate::session::dispatcher::{Beginning, NewSessionActor, SessionDispatcher};
 use crate::tenant::{AcknowledgementExtension, NewSession, TenantActor};
 use sockets::{Connection, SlowSocket};
 
@@ -75,21 +75,28 @@ fn start_with(limits: Limits, new: NewSession) -> Bench {
         Database::new("host=nowhere", Connections { reads: 1, devices: 1 }, &limits).expect("an address");
     let tenant = TenantId::parse("t1").expect("an id");
     let arbiter = Arbiter::current();
+    let (id, transfers) = (tenant.clone(), Transfers::new(nowhere.clone(), b"secret", 1));
     let hub = NotificationHub::new(tenant, nowhere, SubscriptionCounts::default(), arbiter);
     let limits = Arc::new(limits);
     let of_bench = hub.clone();
     let mut environment = None;
     TenantActor::create(|ctx| {
-        let shared =
-            Arc::new(SessionEnvironment { hub, tenant: ctx.address(), sessions: sessions.clone(), limits });
+        let shared = Arc::new(SessionEnvironment {
+            id,
+            hub,
+            tenant: ctx.address(),
+            sessions: sessions.clone(),
+            limits,
+            transfers,
+        });
         environment = Some(shared.clone());
         TenantActor::new(shared, Vec::new())
     });
-    let (environment, client) = (environment.expect("set above"), ClientId::draw());
+    let (environment, client) = (environment.expect("set above"), ClientId::from_bits(1));
     let tenant = environment.tenant.clone();
     let session = SessionDispatcher::start_session(
         &SessionDispatcher::here(),
-        NewSessionActor { environment, client, new },
+        NewSessionActor { environment, client, beginning: Beginning::New(new) },
     );
     Bench { hub: of_bench, tenant, session, sessions, client }
 }

@@ -1,7 +1,7 @@
 //! How a server begins to take part in a tenant, and how it learns that it may have missed something.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use platform_model::error::{Error, Result};
@@ -144,6 +144,23 @@ impl Database {
     pub async fn leave_publications(&self) -> Result<()> {
         self.loader().await?.execute(LEAVE, &[&self.publications.server()]).await?;
         Ok(())
+    }
+}
+
+/// A listening connection, by which it is known later whether everything was heard since.
+#[derive(Debug, Clone)]
+pub struct HeardBy(Weak<Client>);
+
+impl Publications {
+    /// Returns the current listening connection.
+    pub fn heard_by(&self) -> HeardBy {
+        HeardBy(self.listening.lock().as_ref().map(Arc::downgrade).unwrap_or_default())
+    }
+
+    /// Returns whether the listening connection has been the same since then.
+    pub fn has_heard_all_since(&self, then: &HeardBy) -> bool {
+        let now = self.listening.lock();
+        now.as_ref().is_some_and(|now| Weak::ptr_eq(&Arc::downgrade(now), &then.0))
     }
 }
 

@@ -48,9 +48,10 @@ use platform_model::publication::Publication;
 use tokio::sync::mpsc;
 use tokio_postgres::Client;
 
+pub use interest::HeardBy;
 pub(crate) use interest::Listening;
 use outbox::Outgoing;
-use payload::Assembly;
+pub(crate) use payload::{Assembly, Unreadable, cut, encode};
 pub use publishing::DeletionNotices;
 pub(crate) use publishing::{Ended, Write};
 pub use returning::Hearing;
@@ -194,7 +195,7 @@ impl Publications {
         let Some(tenant) = channel.strip_prefix(CHANNEL).and_then(|id| TenantId::parse(id).ok()) else {
             return false;
         };
-        match assemblies.0.entry(tenant.clone()).or_default().take(payload) {
+        match assemblies.0.entry(tenant.clone()).or_default().take_publications(payload) {
             Ok(None) => {}
             Ok(Some(publications)) => {
                 let state = self.tenants.get(&tenant);
@@ -203,7 +204,7 @@ impl Publications {
                 }
                 state.came(payload);
             }
-            Err(payload::Unreadable) => {
+            Err(Unreadable) => {
                 tracing::error!(%tenant, "a notification of another server cannot be read; sessions of the tenant end");
                 self.end_sessions(&tenant);
             }
@@ -234,6 +235,7 @@ pub(crate) fn add<T: PartialEq>(
     }
 }
 
-fn channel(tenant: &TenantId) -> String {
+/// Returns the channel of a tenant.
+pub(crate) fn channel(tenant: &TenantId) -> String {
     format!("{CHANNEL}{tenant}")
 }

@@ -1,6 +1,8 @@
 //! How publications travel from server to server: as JSON in the payloads of `NOTIFY`, cut into pieces, because one
 //! payload takes fewer than 8000 bytes.
 
+use std::fmt::Display;
+
 use platform_model::publication::Publication;
 
 /// The most bytes of text in one piece; the head of a piece needs a few more.
@@ -8,9 +10,18 @@ const PIECE_BYTES: usize = 7800;
 
 /// Returns the payloads of the publications of one transaction. `batch` is a number that this server uses once.
 pub(super) fn payloads(server: i64, batch: u64, publications: &[Publication]) -> Vec<String> {
-    let text = serde_json::to_string(publications).expect("publications are JSON");
+    cut(server, batch, &encode(publications))
+}
+
+/// Returns the text of publications.
+pub(crate) fn encode(publications: &[Publication]) -> String {
+    serde_json::to_string(publications).expect("publications are JSON")
+}
+
+/// Cuts a text into payloads. `batch` is a name that this server uses once on a channel.
+pub(crate) fn cut(server: i64, batch: impl Display, text: &str) -> Vec<String> {
     let mut pieces = Vec::with_capacity(text.len() / PIECE_BYTES + 1);
-    let mut rest = &*text;
+    let mut rest = text;
     while !rest.is_empty() {
         let (piece, left) = rest.split_at(rest.floor_char_boundary(PIECE_BYTES));
         let end = if left.is_empty() { '.' } else { '+' };
@@ -22,7 +33,7 @@ pub(super) fn payloads(server: i64, batch: u64, publications: &[Publication]) ->
 
 /// Puts pieces together. PostgreSQL delivers the pieces of one transaction in order and without others in between.
 #[derive(Debug, Default)]
-pub(super) struct Assembly {
+pub(crate) struct Assembly {
     /// The server and the batch of the pieces so far, their number and their text.
     begun: Option<Begun>,
 }
@@ -36,14 +47,14 @@ struct Begun {
 
 /// A payload that is not what a server of this version or the one before sends.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Unreadable;
+pub(crate) struct Unreadable;
 
 impl Assembly {
-    /// Takes the next payload of a channel. Returns the publications when the payload is the last one of its batch.
+    /// Takes the next payload of a channel. Returns the text when the payload is the last one of its batch.
     ///
     /// # Errors
-    /// `Unreadable` when pieces are missing or the text cannot be parsed: something was not received.
-    pub(super) fn take(&mut self, payload: &str) -> Result<Option<Vec<Publication>>, Unreadable> {
+    /// `Unreadable` when pieces are missing: something was not received.
+    pub(crate) fn take(&mut self, payload: &str) -> Result<Option<String>, Unreadable> {
         let at = payload.find(['+', '.']).ok_or(Unreadable)?;
         let (head, text) = payload.split_at(at);
         let (batch, number) = head.rsplit_once('-').ok_or(Unreadable)?;
@@ -60,7 +71,19 @@ impl Assembly {
             self.begun = Some(begun);
             return Ok(None);
         }
-        serde_json::from_str(&begun.text).map(Some).map_err(|_| Unreadable)
+        Ok(Some(begun.text))
+    }
+
+    /// Takes the next payload of a tenant. Returns the publications when the payload is the last one of its batch.
+    ///
+    /// # Errors
+    /// `Unreadable` when pieces are missing or the text cannot be parsed: something was not received.
+    pub(super) fn take_publications(
+        &mut self,
+        payload: &str,
+    ) -> Result<Option<Vec<Publication>>, Unreadable> {
+        let Some(text) = self.take(payload)? else { return Ok(None) };
+        serde_json::from_str(&text).map(Some).map_err(|_| Unreadable)
     }
 }
 
@@ -85,7 +108,7 @@ mod tests {
     fn small_batch_is_one_payload() {
         let payloads = payloads(7, 1, &[row("{}"), row("[1]")]);
         assert_eq!(payloads.len(), 1);
-        let read = Assembly::default().take(&payloads[0]).expect("readable").expect("complete");
+        let read = Assembly::default().take_publications(&payloads[0]).expect("readable").expect("complete");
         assert_eq!(rows(&read), ["{}", "[1]"]);
     }
 
@@ -99,7 +122,7 @@ mod tests {
         for payload in first {
             assert_eq!(assembly.take(payload).expect("readable").map(|_| ()), None);
         }
-        assert_eq!(rows(&assembly.take(last).expect("readable").expect("complete")), [json]);
+        assert_eq!(rows(&assembly.take_publications(last).expect("readable").expect("complete")), [json]);
     }
 
     #[test]

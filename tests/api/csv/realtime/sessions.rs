@@ -234,3 +234,24 @@ async fn client_that_vanishes_loses_nothing() {
         drop(kept);
     }
 }
+
+#[tokio::test]
+async fn client_that_uses_two_servers_in_turn_receives_each_row_once() {
+    let [a, b] = TestServer::start_two().await;
+    let (admin, device, client) = listening(&a).await;
+    let clients = [RowClient { caller: b.admin(), ..client.clone() }, client];
+    let mut expected = String::new();
+    for n in 0..20 {
+        admin.raise_alarm(&device, &format!("hot{n}")).await;
+        expected.push_str(&format!("200,1,hot{n}\n"));
+    }
+    let mut received = String::new();
+    for n in 0..20 {
+        admin.raise_alarm(&device, &format!("cold{n}")).await;
+        expected.push_str(&format!("200,1,cold{n}\n"));
+        received.push_str(&clients[n % 2].receive(1).await);
+    }
+    assert_eq!(received, expected);
+    assert_eq!(clients[0].send("84,<c>").await, "");
+    assert!(clients[1].connect().await.contains("402::"));
+}

@@ -1,0 +1,64 @@
+//! Points in the order of what is published: something happens after everything that was published before is on its way
+//! to its sessions, and before everything that is published later.
+//!
+//! Notifications to families wait for look-ups. While a point waits for them, everything that is published later waits
+//! behind it.
+
+use std::collections::VecDeque;
+
+use super::agents::PublishQueued;
+use super::modules::PublishRow;
+use super::{NotificationHub, Publish, Subscriptions};
+
+/// What happens at a point.
+pub(crate) type Act = Box<dyn FnOnce(&mut Subscriptions) + Send>;
+
+/// What waits until the look-ups have ended that a point waits for.
+pub(super) enum Waiting {
+    Point(Act),
+    Change(Publish),
+    Queued(PublishQueued),
+    Row(PublishRow),
+    LinksChanged,
+}
+
+/// A point, and what was published after it.
+pub(super) type WaitingLine = VecDeque<Waiting>;
+
+impl NotificationHub {
+    /// Calls a function at this point. It must not call the hub.
+    pub(crate) fn at_this_point(&self, act: Act) {
+        self.publish_in_turn(Waiting::Point(act));
+    }
+
+    /// Publishes in the order of the calls.
+    pub(super) fn publish_in_turn(&self, next: Waiting) {
+        let subscriptions = &mut self.subscriptions.lock();
+        let is_held_up = matches!(next, Waiting::Point(_)) && subscriptions.families.has_waiting();
+        if is_held_up || !subscriptions.line.is_empty() {
+            subscriptions.line.push_back(next);
+        } else {
+            self.carry_out(subscriptions, next);
+        }
+    }
+
+    /// Continues with what waited for look-ups, up to the next point that has to wait.
+    pub(super) fn advance_line(&self, subscriptions: &mut Subscriptions) {
+        while let Some(next) = subscriptions.line.pop_front() {
+            if matches!(next, Waiting::Point(_)) && subscriptions.families.has_waiting() {
+                return subscriptions.line.push_front(next);
+            }
+            self.carry_out(subscriptions, next);
+        }
+    }
+
+    fn carry_out(&self, subscriptions: &mut Subscriptions, next: Waiting) {
+        match next {
+            Waiting::Point(act) => act(subscriptions),
+            Waiting::Change(publish) => self.publish_in(subscriptions, publish),
+            Waiting::Queued(queued) => self.publish_queued_in(subscriptions, queued),
+            Waiting::Row(row) => subscriptions.publish_row(&row),
+            Waiting::LinksChanged => subscriptions.families.links_changed(),
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! Sessions that come from other servers and go there ([`session_moves`](crate::session_moves)).
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix::prelude::*;
+use futures_util::future::join_all;
+use platform_model::bayeux::Pattern;
+use platform_model::error::{Error, Result};
+use platform_model::id::TenantId;
+use platform_model::session_move::{Leaving, ServerMessage};
+use platform_store::session_moves::StoredSession;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+
+use super::{Holders, Platform, Tenant};
+use crate::session::dispatcher::{DispatchToSessions, SessionDispatcher, SessionSlot};
+use crate::session::{
+    ClientId, EndSession, FindOwner, HandOver, ListSubscriptions, Owner, SessionActor, StartMove,
+};
+use crate::session_moves::{OwnerElsewhere, Source};
+use crate::tenant::{ListSessions, TakeSession};
+
+/// How many sessions one message offers to another server.
+const AT_ONCE: usize = 200;
+/// The pause before it is looked again whether all sessions have left.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How long the last session before a stop may take to hand over what it has.
+const LAST_SESSION: Duration = Duration::from_secs(5);
+/// How long a server that stops waits for others that stop too, so that the last one stores the sessions of all.
+const OTHERS_STOP: Duration = Duration::from_secs(10);
+
+/// A session of this server.
+struct SessionHere {
+    tenant: TenantId,
+    leaving: Leaving,
+    address: Addr<SessionActor>,
+}
+
+/// A thread that lives longer than all connections, for sessions that wait for their clients meanwhile.
+struct Keeper {
+    dispatcher: Addr<SessionDispatcher>,
+    number: NonZeroU32,
+}
+
+impl Platform {
+    /// Registers the handling of messages of other servers about sessions.
+    pub(super) fn install_session_handler(self: &Arc<Self>, process: i64) {
+        let platform = Arc::downgrade(self);
+        let handle = move |message| {
+            if let Some(platform) = platform.upgrade() {
+                platform.handle_message(message);
+            }
+        };
+        self.database.session_moves().install(process, &self.database, Box::new(handle));
+    }
+
+    /// Makes the calling thread one on which sessions of other servers can live.
+    pub fn add_session_thread(&self) {
+        self.session_threads.lock().push(SessionDispatcher::here());
+    }
+
+    /// Takes a session over to the calling thread, and returns it with its subscriptions. `None` if there is no such
+    /// session, if it belongs to another user, or if the server that has it does not respond.
+    ///
+    /// # Errors
+    /// `Unavailable` while the database is not reachable.
+    pub async fn pull_session(
+        &self,
+        tenant: &TenantId,
+        client: ClientId,
+        user: &Arc<str>,
+    ) -> Result<Option<(Addr<SessionActor>, Box<[Pattern]>)>> {
+        if self.transfers.ids().birth(client).is_none() {
+            return Ok(None);
+        }
+        self.database.ensure_reachable()?;
+        let (source, dispatcher) = (Source::elsewhere(), SessionDispatcher::here());
+        let take = TakeSession { client, user: user.clone(), source, dispatcher };
+        let session = self.tenant(tenant).address.send(take).await.map_err(Error::unavailable)?;
+        let Some(session) = session else { return Ok(None) };
+        // The session replies when it has arrived.
+        let patterns = session.send(ListSubscriptions).await.ok();
+        Ok(patterns.map(|patterns| (session, patterns)))
+    }
+
+    /// Returns whether this server made the clientId, or another one of the deployment.
+    pub fn has_made(&self, client: ClientId) -> bool {
+        self.transfers.ids().birth(client).is_some()
+    }
+
+    /// Returns whether clients are to use other servers from now on.
+    pub fn is_handing_over(&self) -> bool {
+        self.transfers.is_stopping()
+    }
+
+    /// Ends a session, and waits until it has ended.
+    pub async fn end_session(&self, session: &Addr<SessionActor>) {
+        session.send(EndSession).await.ok();
+    }
+
+    /// Returns the owner of a session at another server (B-18a).
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn find_owner_elsewhere(&self, client: ClientId) -> Result<Option<OwnerElsewhere>> {
+        self.transfers.find_owner(client).await
+    }
+
+    /// Handles a message of another server. It is called by the listening connection, and does not wait.
+    fn handle_message(self: &Arc<Self>, message: ServerMessage) {
+        let messages = self.database.session_moves();
+        match message {
+            ServerMessage::Wanted { client, tenant, user, request, by } => {
+                let client = ClientId::parse(&client);
+                match client.and_then(|client| self.session_of(&tenant, client)) {
+                    Some(session) => session.do_send(StartMove { user: Some(user), request, to: by }),
+                    None if client.is_some_and(|client| self.transfers.is_leaving(client)) => {
+                        messages.tell(by, ServerMessage::Moving { request });
+                    }
+                    None => messages.tell(by, ServerMessage::Absent { request }),
+                }
+            }
+            ServerMessage::WhoOwns { client, request, by } => {
+                let platform = self.clone();
+                tokio::spawn(async move {
+                    let owner = platform.owner_of(&client, request).await;
+                    let owner = owner.unwrap_or(ServerMessage::Absent { request });
+                    platform.database.session_moves().tell(by, owner);
+                });
+            }
+            ServerMessage::End { client, tenant } => {
+                let session = ClientId::parse(&client).and_then(|client| self.session_of(&tenant, client));
+                session.into_iter().for_each(|session| session.do_send(EndSession));
+            }
+            ServerMessage::Adopt { sessions } => {
+                let platform = self.clone();
+                tokio::spawn(async move { platform.adopt(sessions).await });
+            }
+            response => self.transfers.receive(response),
+        }
+    }
+
+    fn session_of(&self, tenant: &str, client: ClientId) -> Option<Addr<SessionActor>> {
+        let tenant = TenantId::parse(tenant).ok()?;
+        self.tenants.read().get(&tenant)?.session(client)
+    }
+
+    async fn owner_of(&self, client: &str, request: u64) -> Option<ServerMessage> {
+        let (tenant, session) = self.find_session(ClientId::parse(client)?)?;
+        let Owner { user, expires } = session.send(FindOwner).await.ok()?;
+        let expires_in = expires.map(|expires| expires.saturating_duration_since(Instant::now()));
+        let (tenant, user) = (tenant.to_string(), user.to_string());
+        Some(ServerMessage::Owner { request, tenant, user, expires_in })
+    }
+
+    /// Takes over the sessions of a server that stops. Their clients come later.
+    async fn adopt(&self, sessions: Vec<Leaving>) {
+        if self.transfers.is_closed() {
+            return;
+        }
+        let Ok(threads) = self.threads_for_sessions().await else { return };
+        let mut users: HashMap<TenantId, Vec<Arc<str>>> = HashMap::new();
+        for (n, Leaving { client, tenant, user }) in sessions.into_iter().enumerate() {
+            let (Some(client), Ok(tenant)) = (ClientId::parse(&client), TenantId::parse(&tenant)) else {
+                continue;
+            };
+            let (user, dispatcher) = (Arc::<str>::from(user), threads[n % threads.len()].clone());
+            let take = TakeSession { client, user: user.clone(), source: Source::stopping(), dispatcher };
+            self.tenant(&tenant).address.do_send(take);
+            users.entry(tenant).or_default().push(user);
+        }
+        // Rights that were withdrawn on their way count here; this waits until the sessions have arrived.
+        for (tenant, users) in users {
+            let of = Holders::Users(users.iter().map(|user| (&**user).into()).collect());
+            self.end_sessions_without_rights(&tenant, of).await;
+        }
+    }
+
+    /// Returns the threads on which sessions of other servers can live: those of connections, or else one that also
+    /// lives when there are no connections.
+    async fn threads_for_sessions(&self) -> Result<Vec<Addr<SessionDispatcher>>> {
+        let threads = self.session_threads.lock().clone();
+        if threads.is_empty() || self.transfers.is_stopping() {
+            return Ok(vec![self.keeper().await?.dispatcher]);
+        }
+        Ok(threads)
+    }
+
+    /// Returns the dispatcher of an actor thread, which lives before and after connections.
+    async fn keeper(&self) -> Result<Keeper> {
+        let (sender, keeper) = oneshot::channel();
+        self.threads[0].arbiter.spawn(async move { drop(sender.send(SessionDispatcher::numbered_here())) });
+        let keeper = keeper.await.map_err(|_| Error::unavailable("the server is stopping"));
+        keeper.map(|(dispatcher, number)| Keeper { dispatcher, number })
+    }
+
+    /// Lists the sessions of all tenants with their users.
+    async fn all_sessions(&self) -> Vec<SessionHere> {
+        let mut all = Vec::new();
+        for (id, tenant) in self.known_tenants() {
+            let listed =
+                tenant.address.send(ListSessions { of: Holders::Everybody }).await.unwrap_or_default();
+            all.extend(listed.into_iter().filter_map(|(user, client)| {
+                let address = Tenant::session(&tenant, client)?;
+                let (client, tenant, user) = (client.to_string(), id.to_string(), user.to_string());
+                let leaving = Leaving { client, tenant, user };
+                Some(SessionHere { tenant: id.clone(), leaving, address })
+            }));
+        }
+        all
+    }
+
+    /// Notes that this server stops, so that clients do not bring their sessions back to it.
+    pub fn begin_handing_over(&self) {
+        self.transfers.begin_stop();
+    }
+
+    /// Hands all sessions to other servers, or to a thread that outlives all connections if there is no other server.
+    /// Returns when they have left, or after `longest`.
+    pub async fn hand_sessions_over(&self, longest: Duration) {
+        match timeout(longest, self.hand_over_until_none()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "sessions cannot be handed over; their clients handshake again")
+            }
+            Err(_) => tracing::warn!("some sessions could not be handed over; their clients handshake again"),
+        }
+    }
+
+    async fn hand_over_until_none(&self) -> Result<()> {
+        let mut asked: HashMap<String, Instant> = HashMap::new();
+        loop {
+            let keeper = self.keeper().await?;
+            let mut sessions = self.all_sessions().await;
+            if sessions.is_empty() && self.transfers.are_over() {
+                return Ok(());
+            }
+            let successors = self.database.find_successors().await?;
+            if successors.is_empty() {
+                sessions.retain(|session| !self.is_kept(session, &keeper));
+                if sessions.is_empty() && self.transfers.are_over() {
+                    return Ok(());
+                }
+            }
+            // Who did not take a session in time is asked once more, or another one is.
+            sessions.retain(|session| {
+                asked.get(&session.leaving.client).is_none_or(|at| at.elapsed() > LAST_SESSION)
+            });
+            asked.extend(sessions.iter().map(|session| (session.leaving.client.clone(), Instant::now())));
+            if successors.is_empty() {
+                self.move_here(sessions, &[keeper.dispatcher]);
+            } else {
+                let leaving: Vec<Leaving> = sessions.into_iter().map(|session| session.leaving).collect();
+                for (n, sessions) in leaving.chunks(AT_ONCE).enumerate() {
+                    let adopt = ServerMessage::Adopt { sessions: sessions.to_vec() };
+                    self.database.session_moves().tell(successors[n % successors.len()], adopt);
+                }
+            }
+            sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    fn is_kept(&self, session: &SessionHere, keeper: &Keeper) -> bool {
+        self.slot_of(session).is_some_and(|slot| slot.dispatcher == keeper.number)
+    }
+
+    fn slot_of(&self, session: &SessionHere) -> Option<SessionSlot> {
+        let client = ClientId::parse(&session.leaving.client)?;
+        self.tenant(&session.tenant).sessions.slot_of(client)
+    }
+
+    /// Moves sessions to other threads of this server.
+    fn move_here(&self, sessions: Vec<SessionHere>, threads: &[Addr<SessionDispatcher>]) {
+        for (n, SessionHere { tenant, leaving, address }) in sessions.into_iter().enumerate() {
+            let Leaving { client, user, .. } = leaving;
+            let Some(client) = ClientId::parse(&client) else { continue };
+            let (source, dispatcher) = (Source::Here(address), threads[n % threads.len()].clone());
+            let take = TakeSession { client, user: user.into(), source, dispatcher };
+            self.tenant(&tenant).address.do_send(take);
+        }
+    }
+
+    /// Stores the sessions of a server that was the last one, after its last write. The next start takes them.
+    pub async fn store_sessions(&self) {
+        let begun = Instant::now();
+        if !self.all_sessions().await.is_empty() {
+            // Others that stop too hand their sessions to this server first.
+            while begun.elapsed() < OTHERS_STOP && !self.database.is_last_server().await.unwrap_or(true) {
+                sleep(LOOK_AGAIN * 2).await;
+            }
+        }
+        self.transfers.close();
+        let captured = self.capture_sessions().await;
+        let count = captured.len();
+        if count == 0 {
+            return;
+        }
+        match self.database.store_sessions(&captured).await {
+            Ok(true) => tracing::info!(count, "the sessions are stored for the next start"),
+            Ok(false) => tracing::warn!(
+                count,
+                "sessions end, because other servers go on that did not take them; their clients handshake again"
+            ),
+            Err(error) => {
+                tracing::warn!(count, %error, "sessions cannot be stored; their clients handshake again");
+            }
+        }
+    }
+
+    async fn capture_sessions(&self) -> Vec<StoredSession> {
+        let Ok(keeper) = self.keeper().await else { return Vec::new() };
+        let begun = Instant::now();
+        while begun.elapsed() < LAST_SESSION && !self.transfers.are_over() {
+            sleep(LOOK_AGAIN).await;
+        }
+        for (_, tenant) in self.known_tenants() {
+            // Notifications to families may wait for look-ups.
+            let (sender, reached) = oneshot::channel();
+            tenant.context().hub.at_this_point(Box::new(move |_| {
+                sender.send(()).ok();
+            }));
+            timeout(LAST_SESSION, reached).await.ok();
+        }
+        let sessions = self.all_sessions().await;
+        let of_keeper = |slot: &SessionSlot| slot.dispatcher == keeper.number;
+        let to = sessions.iter().filter_map(|session| self.slot_of(session)).filter(of_keeper).collect();
+        if keeper.dispatcher.send(DispatchToSessions { message: HandOver, to }).await.is_err() {
+            return Vec::new();
+        }
+        // A session that has handed over its state does not reply any more.
+        let asked = |session: &SessionHere| timeout(LAST_SESSION, session.address.send(ListSubscriptions));
+        let ended = sessions.iter().map(asked);
+        join_all(ended).await;
+        self.transfers.take_captured()
+    }
+
+    /// Takes the sessions that the last server stored at its stop. It is called before this server or its modules write
+    /// anything.
+    pub async fn take_stored_sessions(&self) {
+        let taken = self.database.take_stored_sessions(async |stored| {
+            let Ok(keeper) = self.keeper().await else { return };
+            let mut taken = Vec::with_capacity(stored.len());
+            for StoredSession { client, tenant, state, .. } in stored {
+                let Some(client) = ClientId::parse(&client).filter(|client| self.has_made(*client)) else {
+                    continue;
+                };
+                let (user, dispatcher) = (state.user.as_str().into(), keeper.dispatcher.clone());
+                let take = TakeSession { client, user, source: Source::Stored(Box::new(state)), dispatcher };
+                let session = self.tenant(&tenant).address.send(take).await.ok().flatten();
+                taken.extend(session);
+            }
+            // They reply when they have arrived.
+            let count = taken.len();
+            join_all(taken.iter().map(|session| session.send(ListSubscriptions))).await;
+            if count > 0 {
+                tracing::info!(count, "the sessions of the last server go on");
+            }
+        });
+        if let Err(error) = taken.await {
+            tracing::warn!(%error, "stored sessions cannot be taken; their clients handshake again");
+        }
+        // Rights may have been withdrawn meanwhile.
+        for (tenant, _) in self.known_tenants() {
+            self.end_sessions_without_rights(&tenant, Holders::Everybody).await;
+        }
+    }
+
+    /// Moves stored sessions that were taken to the threads of connections, which did not run then. `threads` is their
+    /// number.
+    pub async fn spread_sessions(self: Arc<Self>, threads: usize) {
+        let taken = self.all_sessions().await;
+        if taken.is_empty() {
+            return;
+        }
+        while self.session_threads.lock().len() < threads {
+            sleep(LOOK_AGAIN).await;
+        }
+        let threads = self.session_threads.lock().clone();
+        self.move_here(taken, &threads);
+    }
+}

@@ -1,0 +1,282 @@
+//! A session that arrives from another server or thread, and one that leaves; [`session_moves`](crate::session_moves)
+//! describes the whole way.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use platform_model::error::Error;
+use platform_model::session_move::{ServerMessage, SessionMove, SessionState, TemplateNames};
+use platform_store::session_moves::{Asked, StoredSession};
+use tokio::time::Instant;
+
+use super::queue::Queue;
+use super::{ConnectResponse, EndSession, SessionActor, SessionContext, SessionTemplates};
+use crate::hub::RemoveSubscriptions;
+use crate::session_moves::{Awaited, Departure, Place, Source};
+
+/// How long a session that is asked for may take to arrive, at most.
+const ARRIVAL: Duration = Duration::from_secs(40);
+/// How long a session that is asked for waits for the point at which it moves.
+const DEPARTURE: Duration = Duration::from_secs(10);
+/// How long a session remains after it has left, so that notifications which a connection returns are not lost without
+/// a word, and so that its user is connected until the new place has reported it.
+const REMAINS: Duration = Duration::from_secs(3);
+
+/// The stages of a move, as the session sees them.
+#[derive(Debug)]
+pub(super) enum Moving {
+    /// It has no state yet, and will ask for it.
+    Expected(Source),
+    /// It has been asked for.
+    Arriving(Arc<Place>),
+    /// It has been asked for, and receives notifications until its point.
+    Leaving(Destination),
+    /// It is at its point. Messages that were sent before are still to be handled.
+    AtPoint(Option<Destination>),
+    /// It has left. What it had is at its new place.
+    Left,
+}
+
+/// Where a session moves to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Destination {
+    server: i64,
+    request: u64,
+}
+
+/// Asks for the session. `user` is the user who has to own it.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct StartMove {
+    pub(crate) user: Option<String>,
+    /// The number of the request at the taker.
+    pub(crate) request: u64,
+    /// The server that takes it.
+    pub(crate) to: i64,
+}
+
+/// Lets the session hand over what it has, or be stored. Sent through its dispatcher after the last notification.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub(crate) struct HandOver;
+
+/// Follows [`HandOver`] through the mailbox, behind notifications that connections return.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+struct Depart;
+
+impl SessionActor {
+    /// Returns whether the session has left or is leaving. It serves no messages of its client any more.
+    pub(super) fn is_leaving(&self) -> bool {
+        matches!(self.moving.as_deref(), Some(Moving::Leaving(_) | Moving::AtPoint(_) | Moving::Left))
+    }
+
+    /// Returns whether notifications are for the new place of the session.
+    pub(super) fn receives_no_more(&self) -> bool {
+        matches!(self.moving.as_deref(), Some(Moving::AtPoint(_) | Moving::Left))
+    }
+
+    pub(super) fn has_left(&self) -> bool {
+        matches!(self.moving.as_deref(), Some(Moving::Left))
+    }
+
+    /// Asks for the state of an arriving session. Until it has it, messages wait in the mailbox.
+    pub(super) fn begin_arrival(&mut self, ctx: &mut SessionContext) {
+        let source = match self.moving.take().map(|moving| *moving) {
+            Some(Moving::Expected(source)) => source,
+            other => {
+                self.moving = other.map(Box::new);
+                return;
+            }
+        };
+        self.due = Instant::now() + ARRIVAL;
+        let environment = self.environment.clone();
+        let place = Place::new(ctx.slot(), ctx.dispatcher().clone(), environment.hub.clone());
+        self.moving = Some(Box::new(Moving::Arriving(place.clone())));
+        let awaited =
+            Awaited { tenant: environment.id.clone(), client: self.client, user: self.user.clone() };
+        self.has_moved = true;
+        let state = environment.transfers.clone().fetch(awaited, source, place);
+        ctx.wait(state.into_actor(self).map(|state, session, ctx| match state {
+            Some(state) => session.arrive(*state, ctx),
+            None => ctx.stop(),
+        }));
+    }
+
+    /// Takes the state over, in front of the notifications that have arrived already.
+    fn arrive(&mut self, state: SessionState, ctx: &mut SessionContext) {
+        let Some(Moving::Arriving(place)) = self.moving.as_deref() else { return };
+        self.patterns = place.arrived();
+        self.moving = None;
+        let newer = std::mem::replace(&mut self.queue, Queue::restore(state.waiting, state.batches));
+        self.user = state.user.into();
+        self.expires = state.expires_in.map(|rest| Box::new(std::time::Instant::now() + rest));
+        self.interval = state.interval;
+        self.units = state.units;
+        self.connects = state.connects;
+        self.templates = state
+            .templates
+            .map(|TemplateNames { header, extra }| Arc::new(SessionTemplates { header, extra }));
+        for notification in newer.into_waiting() {
+            if self.queue.push(notification, &self.environment.limits).is_err() {
+                return self.overflow(ctx);
+            }
+        }
+        if state.appeared {
+            self.appear(ctx);
+        }
+        self.touch(ctx);
+    }
+
+    /// The state of the session at this moment. `None` if a notification is not JSON, which cannot be.
+    fn take_state(&mut self) -> Option<SessionState> {
+        let (waiting, batches) = std::mem::take(&mut self.queue).into_state()?;
+        let now = std::time::Instant::now();
+        let templates = self.templates.as_deref().cloned();
+        Some(SessionState {
+            user: self.user.to_string(),
+            expires_in: self.expires.as_deref().map(|expires| expires.saturating_duration_since(now)),
+            interval: self.interval,
+            patterns: self.patterns.to_vec(),
+            units: self.units,
+            connects: self.connects,
+            appeared: self.appeared,
+            templates: templates.map(|SessionTemplates { header, extra }| TemplateNames { header, extra }),
+            waiting,
+            batches,
+        })
+    }
+
+    /// Reports the end of a session that is on its way.
+    pub(super) fn end_move(&mut self) {
+        let transfers = &self.environment.transfers;
+        match self.moving.as_deref() {
+            Some(Moving::Arriving(place)) => place.abandoned(),
+            Some(Moving::Leaving(Destination { server, request })) => {
+                transfers.not_leaving(self.client, *request);
+                transfers.messages().tell(*server, ServerMessage::Absent { request: *request });
+            }
+            Some(Moving::AtPoint(Some(Destination { server, request }))) => {
+                transfers.messages().tell(*server, ServerMessage::Absent { request: *request });
+            }
+            Some(Moving::Expected(_) | Moving::AtPoint(None) | Moving::Left) | None => {}
+        }
+        if self.has_moved && !self.has_left() {
+            transfers.messages().forget(self.client.to_string());
+        }
+    }
+
+    /// Notes that a connection returned notifications after the session had left. With the acknowledgement extension the
+    /// new place has them too.
+    pub(super) fn lost_some(&self) {
+        let (transfers, client) = (self.environment.transfers.clone(), self.client);
+        let (tenant, sessions) = (self.environment.id.to_string(), self.environment.sessions.clone());
+        actix::spawn(async move {
+            let Some(birth) = transfers.ids().birth(client) else { return };
+            let end = ServerMessage::End { client: client.to_string(), tenant };
+            match transfers.messages().ask(client.to_string(), birth, end).await {
+                Ok(Asked::Own) => {
+                    sessions.find(&client).into_iter().for_each(|session| session.do_send(EndSession));
+                }
+                Ok(Asked::Sent | Asked::Nobody) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "a session that misses notifications could not be ended")
+                }
+            }
+        });
+    }
+}
+
+impl Handler<StartMove> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, start: StartMove, ctx: &mut Self::Context) {
+        let StartMove { user, request, to } = start;
+        let transfers = self.environment.transfers.clone();
+        if self.is_leaving() || !transfers.may_leave() {
+            return transfers.messages().tell(to, ServerMessage::Moving { request });
+        }
+        if user.is_some_and(|user| !self.belongs_to(&user)) {
+            return transfers.messages().tell(to, ServerMessage::Absent { request });
+        }
+        // Its client is elsewhere, as if a newer connect had come (B-13).
+        self.answer_parked(ConnectResponse::default());
+        self.leave_socket();
+        self.is_being_written = false;
+        let (slot, dispatcher) = (ctx.slot(), ctx.dispatcher().clone());
+        let heard_by = transfers.database().publications().heard_by();
+        transfers.leaving(self.client, Departure { heard_by, request, slot, dispatcher });
+        self.environment.sessions.remove(&self.client, &ctx.address());
+        self.moving = Some(Box::new(Moving::Leaving(Destination { server: to, request })));
+        self.due = Instant::now() + DEPARTURE;
+        self.arm(ctx);
+        let point = SessionMove {
+            client: self.client.to_string(),
+            from: transfers.messages().server(),
+            to,
+            request,
+            patterns: self.patterns.to_vec(),
+            units: self.units,
+        };
+        let (database, tenant) = (transfers.database().clone(), self.environment.id.clone());
+        let publish = async move {
+            // A session without subscriptions may be at a server that does not hear its tenant.
+            let _hearing = database.hear(&tenant).await?;
+            database.session_moves().publish_move(tenant, point).await
+        };
+        ctx.spawn(publish.into_actor(self).map(|published: Result<(), Error>, _, ctx| {
+            if let Err(error) = published {
+                // It is not certain who has the session now.
+                tracing::warn!(%error, "a session could not be handed over and ends");
+                ctx.stop();
+            }
+        }));
+    }
+}
+
+impl Handler<HandOver> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, _: HandOver, ctx: &mut Self::Context) {
+        let destination = match self.moving.as_deref() {
+            Some(Moving::Leaving(destination)) => Some(*destination),
+            None => None,
+            Some(_) => return,
+        };
+        self.moving = Some(Box::new(Moving::AtPoint(destination)));
+        ctx.address().do_send(Depart);
+    }
+}
+
+impl Handler<Depart> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Depart, ctx: &mut Self::Context) {
+        let Some(Moving::AtPoint(destination)) = self.moving.as_deref() else { return };
+        let destination = *destination;
+        self.answer_parked(ConnectResponse::default());
+        self.leave_socket();
+        let Some(state) = self.take_state() else { return ctx.stop() };
+        let transfers = self.environment.transfers.clone();
+        self.environment.sessions.remove(&self.client, &ctx.address());
+        let patterns = std::mem::take(&mut self.patterns).into_vec();
+        if !patterns.is_empty() {
+            self.environment.hub.remove_subscriptions(RemoveSubscriptions { slot: ctx.slot(), patterns });
+        }
+        self.moving = Some(Box::new(Moving::Left));
+        match destination {
+            Some(Destination { server, request }) => {
+                let arrives = ServerMessage::Arrives { request, state: Box::new(state) };
+                transfers.messages().tell(server, arrives);
+                self.due = Instant::now() + REMAINS;
+                self.arm(ctx);
+            }
+            None => {
+                let (client, tenant) = (self.client.to_string(), self.environment.id.clone());
+                transfers.keep(StoredSession { client, tenant, state, lifetime: self.interval });
+                ctx.stop();
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The making of clientIds, which tell where a session was born.
+//!
+//! A clientId contains the number of the server process that made it, 64 random bits, and the first 40 bits of an HMAC
+//! over both, whose key all servers of the deployment share. So a server recognizes the ids of the others, and asks
+//! nobody about ids that somebody made up. Without the key, 104 bits of an id cannot be guessed (B-08).
+
+use platform_store::session_moves::BIRTH_BITS;
+use ring::hmac;
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::session::ClientId;
+
+/// The bits of the check.
+const CHECK_BITS: u32 = 40;
+
+/// Makes clientIds and recognizes them.
+pub(crate) struct ClientIds {
+    key: hmac::Key,
+    /// The last bits of the number of this server process.
+    own: u128,
+}
+
+impl ClientIds {
+    /// `secret` is the same at all servers of a deployment, `server` is the number of this process.
+    pub(crate) fn new(secret: &[u8], server: i64) -> Self {
+        let own = u128::from(server as u64) & ((1 << BIRTH_BITS) - 1);
+        Self { key: hmac::Key::new(hmac::HMAC_SHA256, secret), own }
+    }
+
+    /// Makes a new id.
+    ///
+    /// # Panics
+    /// When the system's random source fails; the server can create no secrets then.
+    pub(crate) fn make(&self) -> ClientId {
+        let mut random = [0; 8];
+        SystemRandom::new().fill(&mut random).expect("the system's random source works");
+        let name = self.own << 64 | u128::from(u64::from_le_bytes(random));
+        ClientId::from_bits(name << CHECK_BITS | self.check(name))
+    }
+
+    /// Returns the last bits of the number of the server process that made an id, or `None` for an id that no server of
+    /// the deployment made.
+    pub(crate) fn birth(&self, client: ClientId) -> Option<i64> {
+        let name = client.bits() >> CHECK_BITS;
+        let check = client.bits() & ((1 << CHECK_BITS) - 1);
+        (self.check(name) == check).then_some((name >> 64) as i64)
+    }
+
+    fn check(&self, name: u128) -> u128 {
+        let tag = hmac::sign(&self.key, &name.to_be_bytes());
+        let tag = tag.as_ref().iter().take(CHECK_BITS as usize / 8);
+        tag.fold(0, |check, byte| check << 8 | u128::from(*byte))
+    }
+}
+
+impl std::fmt::Debug for ClientIds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClientIds").field("own", &self.own).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_with_one_secret_recognize_each_others_ids() {
+        let (first, second) = (ClientIds::new(b"secret", 5), ClientIds::new(b"secret", (1 << 24) + 7));
+        let ids = [first.make(), second.make()];
+        for servers in [&first, &second] {
+            assert_eq!(ids.map(|id| servers.birth(id)), [Some(5), Some(7)]);
+        }
+        assert_eq!(ClientIds::new(b"other", 5).birth(ids[0]), None);
+    }
+
+    #[test]
+    fn id_with_any_other_bit_is_made_up() {
+        let ids = ClientIds::new(b"secret", 5);
+        let id = ids.make();
+        for bit in 0..128 {
+            assert_eq!(ids.birth(ClientId::from_bits(id.bits() ^ 1 << bit)), None, "{bit}");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! How sessions move between servers, and between the threads of one server.
+//!
+//! A message of a client that reaches a server which does not have the session pulls it over. The clientId names the
+//! server of its birth ([`ClientIds`]), and a table where it has moved since.
+//!
+//! 1. *The taker* starts the session without a state ([`arriving`](crate::session)). It has its place in the registry
+//!    already, so further messages of the client wait in its mailbox, and changes of rights reach it. It makes sure that
+//!    it hears everything that is published for the tenant, and asks the holder.
+//! 2. *The holder* responds to the parked connect, as it does when a newer connect arrives, and publishes the point of the
+//!    move ([`SessionMove`]) through the database, like any publication of the tenant. The same transaction notes the
+//!    taker as the new holder.
+//! 3. *Both* find the point in the one order of everything that is published. At this point the holder's queue is
+//!    complete, and the subscriptions begin at the taker.
+//! 4. *The holder* sends the state with the queue. *The taker* puts it in front of what arrived since, and handles the
+//!    messages that waited. So each notification is in exactly one place, and nothing is numbered.
+//!
+//! If the holder does not respond, its client gets 402. A holder that was paused and responds later ends its session.
+
+mod client_ids;
+mod place;
+mod requests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use actix::prelude::*;
+use parking_lot::Mutex;
+use platform_model::error::Result;
+use platform_model::id::TenantId;
+use platform_model::session_move::{ServerMessage, SessionMove, SessionState};
+use platform_store::Database;
+use platform_store::publications::HeardBy;
+use platform_store::session_moves::{Asked, SessionMoves, StoredSession};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+pub(crate) use client_ids::ClientIds;
+pub(crate) use place::Place;
+
+use crate::hub::{NotificationHub, Subscriptions};
+use crate::session::dispatcher::{DispatchToSessions, SessionDispatcher, SessionSlot};
+use crate::session::{ClientId, EndSession, HandOver, SessionActor};
+
+/// How long a client waits for a session of another server. After that it counts as lost.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a session of a server that stops is waited for.
+const PATIENCE_AT_STOP: Duration = Duration::from_secs(20);
+/// How long the state may follow its point, however large it is, or the point the state.
+const REST_FOLLOWS: Duration = Duration::from_secs(10);
+/// The pause before a session that is on its way is asked for again.
+const AGAIN: Duration = Duration::from_millis(5);
+
+/// The sessions that are on their way to or from this server.
+pub(crate) struct Transfers {
+    database: Database,
+    ids: ClientIds,
+    arrivals: Mutex<HashMap<u64, Arrival>>,
+    departures: Mutex<HashMap<ClientId, Departure>>,
+    owners: Mutex<HashMap<u64, oneshot::Sender<OwnerElsewhere>>>,
+    /// The states of sessions that are to be stored.
+    captured: Mutex<Vec<StoredSession>>,
+    next_request: AtomicU64,
+    is_stopping: AtomicBool,
+    is_closed: AtomicBool,
+    /// How many times sessions are being ended because they may have missed something.
+    endings: AtomicUsize,
+}
+
+/// The owner of a session at another server.
+#[derive(Debug)]
+pub struct OwnerElsewhere {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The user.
+    pub user: Arc<str>,
+    /// The time at which the user's token expires; `None` for a password.
+    pub expires: Option<std::time::Instant>,
+}
+
+/// A session that is asked for.
+struct Arrival {
+    place: Arc<Place>,
+    news: mpsc::UnboundedSender<News>,
+}
+
+/// What becomes of a session that is asked for.
+enum News {
+    /// Its point is reached: its subscriptions are here.
+    Begun,
+    State(Box<SessionState>),
+    /// Somebody else asked for it before.
+    Moving,
+    Absent,
+}
+
+/// A session that has been asked for and is still here.
+pub(crate) struct Departure {
+    /// The connection by which the session hears other servers.
+    pub(crate) heard_by: HeardBy,
+    /// The number of the taker's request.
+    pub(crate) request: u64,
+    pub(crate) slot: SessionSlot,
+    pub(crate) dispatcher: Addr<SessionDispatcher>,
+}
+
+/// Where an arriving session comes from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// Another server, which the table or the clientId names. The duration is how long it is waited for.
+    Elsewhere(Duration),
+    /// Another thread of this server.
+    Here(Addr<SessionActor>),
+    /// The table of stored sessions.
+    Stored(Box<SessionState>),
+}
+
+impl Source {
+    /// The server that holds it, because a client asks for it.
+    pub(crate) fn elsewhere() -> Self {
+        Self::Elsewhere(PATIENCE)
+    }
+
+    /// A server that stops.
+    pub(crate) fn stopping() -> Self {
+        Self::Elsewhere(PATIENCE_AT_STOP)
+    }
+}
+
+/// A session that is to arrive.
+#[derive(Debug, Clone)]
+pub(crate) struct Awaited {
+    pub(crate) tenant: TenantId,
+    pub(crate) client: ClientId,
+    pub(crate) user: Arc<str>,
+}
+
+impl Transfers {
+    /// `secret` is the same at all servers of a deployment, `server` is the number of this process.
+    pub(crate) fn new(database: Database, secret: &[u8], server: i64) -> Arc<Self> {
+        Arc::new(Self {
+            database,
+            ids: ClientIds::new(secret, server),
+            arrivals: Mutex::default(),
+            departures: Mutex::default(),
+            owners: Mutex::default(),
+            captured: Mutex::default(),
+            next_request: AtomicU64::new(1),
+            is_stopping: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+            endings: AtomicUsize::new(0),
+        })
+    }
+
+    pub(crate) fn ids(&self) -> &ClientIds {
+        &self.ids
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    pub(crate) fn messages(&self) -> &SessionMoves {
+        self.database.session_moves()
+    }
+
+    /// From now on, no client pulls sessions to this server.
+    pub(crate) fn begin_stop(&self) {
+        self.is_stopping.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
+    }
+
+    /// From now on, this server takes no sessions of others that stop.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Lets no session leave until `end` has ended those that may have missed something.
+    pub(crate) fn stay_until(self: &Arc<Self>, end: impl Future<Output = ()> + Send + 'static) {
+        self.endings.fetch_add(1, Ordering::AcqRel);
+        let transfers = self.clone();
+        tokio::spawn(async move {
+            end.await;
+            transfers.endings.fetch_sub(1, Ordering::AcqRel);
+        });
+    }
+
+    /// Returns whether sessions may leave now.
+    pub(crate) fn may_leave(&self) -> bool {
+        self.endings.load(Ordering::Acquire) == 0
+    }
+
+    /// Returns whether no session is on its way.
+    pub(crate) fn are_over(&self) -> bool {
+        self.departures.lock().is_empty() && self.arrivals.lock().is_empty()
+    }
+
+    /// Keeps the state of a session that is to be stored.
+    pub(crate) fn keep(&self, stored: StoredSession) {
+        self.captured.lock().push(stored);
+    }
+
+    /// Returns the sessions that are to be stored.
+    pub(crate) fn take_captured(&self) -> Vec<StoredSession> {
+        std::mem::take(&mut self.captured.lock())
+    }
+
+    /// Returns the owner of a session at another server.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn find_owner(&self, client: ClientId) -> Result<Option<OwnerElsewhere>> {
+        let Some(birth) = self.ids.birth(client) else { return Ok(None) };
+        let request = self.next_request.fetch_add(1, Ordering::Relaxed);
+        let (told, owner) = oneshot::channel();
+        self.owners.lock().insert(request, told);
+        let (by, text) = (self.messages().server(), client.to_string());
+        let question = ServerMessage::WhoOwns { client: text.clone(), request, by };
+        let asked = self.messages().ask(text, birth, question).await;
+        let owner = match asked {
+            Ok(Asked::Sent) => timeout(PATIENCE, owner).await.ok().and_then(|owner| owner.ok()),
+            _ => None,
+        };
+        self.owners.lock().remove(&request);
+        asked.map(|_| owner)
+    }
+
+    /// Takes a message that responds to a request of this server.
+    pub(crate) fn receive(&self, message: ServerMessage) {
+        match message {
+            ServerMessage::Arrives { request, state } => self.tell(request, News::State(state)),
+            ServerMessage::Moving { request } => self.tell(request, News::Moving),
+            ServerMessage::Absent { request } => {
+                self.owners.lock().remove(&request);
+                self.tell(request, News::Absent);
+            }
+            ServerMessage::Owner { request, tenant, user, expires_in } => {
+                let (told, tenant) = (self.owners.lock().remove(&request), TenantId::parse(&tenant));
+                if let (Some(told), Ok(tenant)) = (told, tenant) {
+                    let expires = expires_in.map(|rest| std::time::Instant::now() + rest);
+                    drop(told.send(OwnerElsewhere { tenant, user: user.into(), expires }));
+                }
+            }
+            ServerMessage::Wanted { .. }
+            | ServerMessage::WhoOwns { .. }
+            | ServerMessage::End { .. }
+            | ServerMessage::Adopt { .. } => {}
+        }
+    }
+
+    fn tell(&self, request: u64, news: News) {
+        if let Some(arrival) = self.arrivals.lock().get(&request) {
+            drop(arrival.news.send(news));
+        }
+    }
+
+    /// Notes that a session is leaving.
+    pub(crate) fn leaving(&self, client: ClientId, departure: Departure) {
+        self.departures.lock().insert(client, departure);
+    }
+
+    /// Notes that a session does not leave any more, because it ended.
+    pub(crate) fn not_leaving(&self, client: ClientId, request: u64) {
+        let mut departures = self.departures.lock();
+        if departures.get(&client).is_some_and(|departure| departure.request == request) {
+            departures.remove(&client);
+        }
+    }
+
+    /// Returns whether a session is leaving.
+    pub(crate) fn is_leaving(&self, client: ClientId) -> bool {
+        self.departures.lock().contains_key(&client)
+    }
+
+    /// Carries out a move at its point in the order of the tenant's publications.
+    pub(crate) fn reach(self: &Arc<Self>, hub: &NotificationHub, point: SessionMove) {
+        let own = self.messages().server();
+        let (leaves, comes) = (point.from == own, point.to == own);
+        let Some(client) = ClientId::parse(&point.client).filter(|_| leaves || comes) else { return };
+        let transfers = self.clone();
+        hub.at_this_point(Box::new(move |subscriptions| {
+            if leaves {
+                transfers.hand_over(client, point.request);
+            }
+            if comes {
+                transfers.begin(point, subscriptions);
+            }
+        }));
+    }
+
+    /// Lets a session hand over what it has received until now. A session that may have missed something ends.
+    fn hand_over(&self, client: ClientId, request: u64) {
+        let mut departures = self.departures.lock();
+        if departures.get(&client).is_some_and(|departure| departure.request == request)
+            && let Some(Departure { slot, dispatcher, heard_by, .. }) = departures.remove(&client)
+        {
+            let to = vec![slot];
+            // This has the same way as the notifications, so it comes after them.
+            if self.database.publications().has_heard_all_since(&heard_by) {
+                dispatcher.do_send(DispatchToSessions { message: HandOver, to });
+            } else {
+                dispatcher.do_send(DispatchToSessions { message: EndSession, to });
+            }
+        }
+    }
+
+    /// Subscribes an arriving session.
+    fn begin(&self, point: SessionMove, subscriptions: &mut Subscriptions) {
+        match self.arrivals.lock().get(&point.request) {
+            Some(arrival) => {
+                arrival.place.begin(subscriptions, point.patterns, point.units);
+                drop(arrival.news.send(News::Begun));
+            }
+            // Its client was told that it is lost.
+            None => self.messages().forget(point.client),
+        }
+    }
+}
+
+impl std::fmt::Debug for Transfers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transfers").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,80 @@
+//! The place of an arriving session: its subscriptions begin there at the point of the move.
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+use parking_lot::Mutex;
+use platform_model::bayeux::Pattern;
+use platform_model::units::SystemOfUnits;
+
+use crate::hub::{AddSubscriptions, NotificationHub, RemoveSubscriptions, Subscriptions};
+use crate::session::dispatcher::{SessionDispatcher, SessionSlot};
+
+/// Where an arriving session is to live.
+pub(crate) struct Place {
+    pub(crate) slot: SessionSlot,
+    pub(crate) dispatcher: Addr<SessionDispatcher>,
+    pub(crate) hub: NotificationHub,
+    reached: Mutex<Reached>,
+}
+
+/// How far an arriving session is.
+enum Reached {
+    Nothing,
+    /// Its subscriptions are in the hub.
+    Point(Vec<Pattern>),
+    /// The session ended before its point.
+    End,
+}
+
+impl Place {
+    pub(crate) fn new(
+        slot: SessionSlot,
+        dispatcher: Addr<SessionDispatcher>,
+        hub: NotificationHub,
+    ) -> Arc<Self> {
+        Arc::new(Self { slot, dispatcher, hub, reached: Mutex::new(Reached::Nothing) })
+    }
+
+    /// Subscribes the session, unless it has ended.
+    pub(super) fn begin(
+        &self,
+        subscriptions: &mut Subscriptions,
+        patterns: Vec<Pattern>,
+        units: Option<SystemOfUnits>,
+    ) {
+        let mut reached = self.reached.lock();
+        if matches!(*reached, Reached::Nothing) {
+            let (slot, dispatcher) = (self.slot, self.dispatcher.clone());
+            subscriptions.add(AddSubscriptions { slot, dispatcher, units, patterns: patterns.clone() });
+            *reached = Reached::Point(patterns);
+        }
+    }
+
+    /// Ends an arrival. Returns the patterns that are subscribed.
+    fn end(&self) -> Vec<Pattern> {
+        match std::mem::replace(&mut *self.reached.lock(), Reached::End) {
+            Reached::Point(patterns) => patterns,
+            Reached::Nothing | Reached::End => Vec::new(),
+        }
+    }
+
+    /// Ends an arrival that succeeded. Returns the patterns that are subscribed.
+    pub(crate) fn arrived(&self) -> Box<[Pattern]> {
+        self.end().into()
+    }
+
+    /// Ends an arrival whose session ends.
+    pub(crate) fn abandoned(&self) {
+        let patterns = self.end();
+        if !patterns.is_empty() {
+            self.hub.remove_subscriptions(RemoveSubscriptions { slot: self.slot, patterns });
+        }
+    }
+}
+
+impl std::fmt::Debug for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Place").field("slot", &self.slot).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,138 @@
+//! How the taker of a session asks for it, and what it waits for.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use platform_model::session_move::{ServerMessage, SessionState};
+use platform_store::session_moves::Asked;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::{AGAIN, Arrival, Awaited, News, PATIENCE_AT_STOP, Place, REST_FOLLOWS, Source, Transfers};
+use crate::hub::Subscriptions;
+use crate::session::StartMove;
+
+impl Transfers {
+    /// Waits for the state of an arriving session. Everything that is published for it later than its state is
+    /// delivered to its place already. Returns `None` when the session does not come.
+    pub(crate) async fn fetch(
+        self: Arc<Self>,
+        awaited: Awaited,
+        source: Source,
+        place: Arc<Place>,
+    ) -> Option<Box<SessionState>> {
+        // It is held until the place of the session is known, so that what is published is heard.
+        let _hearing = match self.database.hear(&awaited.tenant).await {
+            Ok(hearing) => hearing,
+            Err(error) => {
+                tracing::warn!(tenant.id = %awaited.tenant, %error, "a session cannot be taken over");
+                return None;
+            }
+        };
+        match source {
+            Source::Stored(state) => {
+                let (begun, patterns, units) = (place.clone(), state.patterns.clone(), state.units);
+                let begin =
+                    move |subscriptions: &mut Subscriptions| begun.begin(subscriptions, patterns, units);
+                place.hub.at_this_point(Box::new(begin));
+                Some(state)
+            }
+            Source::Here(session) => {
+                let request = self.expect(place);
+                session.do_send(StartMove {
+                    user: None,
+                    request: request.number,
+                    to: self.messages().server(),
+                });
+                match request.outcome(Instant::now() + PATIENCE_AT_STOP).await {
+                    Outcome::Arrived(state) => Some(state),
+                    Outcome::Moving | Outcome::Absent => None,
+                }
+            }
+            Source::Elsewhere(patience) => self.fetch_elsewhere(awaited, patience, place).await,
+        }
+    }
+
+    async fn fetch_elsewhere(
+        &self,
+        awaited: Awaited,
+        patience: Duration,
+        place: Arc<Place>,
+    ) -> Option<Box<SessionState>> {
+        let (deadline, birth) = (Instant::now() + patience, self.ids.birth(awaited.client)?);
+        while Instant::now() < deadline {
+            let request = self.expect(place.clone());
+            let wanted = ServerMessage::Wanted {
+                client: awaited.client.to_string(),
+                tenant: awaited.tenant.to_string(),
+                user: awaited.user.to_string(),
+                request: request.number,
+                by: self.messages().server(),
+            };
+            // A session that is leaving is noted at its taker before it is no longer leaving.
+            let was_leaving = self.departures.lock().contains_key(&awaited.client);
+            match self.messages().ask(awaited.client.to_string(), birth, wanted).await {
+                Ok(Asked::Sent) => match request.outcome(deadline).await {
+                    Outcome::Arrived(state) => return Some(state),
+                    Outcome::Moving => {}
+                    Outcome::Absent => return None,
+                },
+                Ok(Asked::Own) if was_leaving => {}
+                Ok(Asked::Own | Asked::Nobody) | Err(_) => return None,
+            }
+            sleep(AGAIN).await;
+        }
+        None
+    }
+
+    fn expect(&self, place: Arc<Place>) -> Request<'_> {
+        let number = self.next_request.fetch_add(1, Ordering::Relaxed);
+        let (sender, news) = mpsc::unbounded_channel();
+        self.arrivals.lock().insert(number, Arrival { place, news: sender });
+        Request { transfers: self, number, news }
+    }
+}
+
+/// A request for a session. News of it are received until this is dropped.
+struct Request<'t> {
+    transfers: &'t Transfers,
+    number: u64,
+    news: mpsc::UnboundedReceiver<News>,
+}
+
+/// What became of a request for a session.
+enum Outcome {
+    Arrived(Box<SessionState>),
+    /// Somebody else asked for it before.
+    Moving,
+    /// The session is not there, or its holder does not respond.
+    Absent,
+}
+
+impl Request<'_> {
+    /// Waits until the session is here: the holder has sent the state, and the point of the move is reached here. The
+    /// state may come first, because a point waits until everything that was published before is delivered.
+    async fn outcome(mut self, deadline: Instant) -> Outcome {
+        let (mut has_begun, mut arrived, mut deadline) = (false, None, deadline);
+        loop {
+            match timeout_at(deadline, self.news.recv()).await.ok().flatten() {
+                Some(News::Begun) => has_begun = true,
+                Some(News::State(state)) => arrived = Some(state),
+                Some(News::Moving) => return Outcome::Moving,
+                Some(News::Absent) | None => return Outcome::Absent,
+            }
+            match arrived.take() {
+                Some(state) if has_begun => return Outcome::Arrived(state),
+                waiting => arrived = waiting,
+            }
+            deadline = Instant::now() + REST_FOLLOWS;
+        }
+    }
+}
+
+impl Drop for Request<'_> {
+    fn drop(&mut self) {
+        self.transfers.arrivals.lock().remove(&self.number);
+    }
+}

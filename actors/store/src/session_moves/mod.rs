@@ -1,0 +1,308 @@
+//! Sessions on their way from one server to another one: the messages between the servers, and where a session has
+//! moved to.
+//!
+//! Every server listens on a channel of its own. All messages of a server leave through one task in the order of the
+//! calls, many in one transaction. The point at which a session moves is a publication of its tenant
+//! ([`SessionMove`]), so that it has a place in the order of everything else that is published.
+
+mod stored;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use platform_model::error::{Error, Result};
+use platform_model::id::TenantId;
+use platform_model::publication::Publication;
+use platform_model::session_move::{ServerMessage, SessionMove};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::interval;
+
+use crate::Database;
+use crate::publications::{Assembly, NOTIFY, Unreadable, channel, cut, encode};
+pub use stored::StoredSession;
+
+const ASK: &str = include_str!("../../../../sql/queries/session_moves/ask.sql");
+const NOTE_HOLDERS: &str = include_str!("../../../../sql/queries/session_moves/note_holders.sql");
+const FORGET: &str = include_str!("../../../../sql/queries/session_moves/forget.sql");
+const SWEEP: &str = include_str!("../../../../sql/queries/session_moves/sweep.sql");
+const FIND_SUCCESSORS: &str = include_str!("../../../../sql/queries/session_moves/find_successors.sql");
+
+/// The beginning of the names of channels; the number of the server process follows.
+const CHANNEL: &str = "platform_server_";
+/// The most entries of one transaction.
+const AT_ONCE: usize = 500;
+/// The most bytes of a question, which is sent as one payload.
+const QUESTION_BYTES: usize = 7000;
+/// How often what is known about servers that are gone is forgotten.
+const SWEEPING: Duration = Duration::from_secs(3600);
+/// The bits of the number of a server process that a clientId contains.
+pub const BIRTH_BITS: u32 = 24;
+
+/// Handles a message of another server, or of this one.
+pub type HandleMessage = Box<dyn Fn(ServerMessage) + Send + Sync>;
+
+/// The messages about sessions from and to this server.
+#[derive(Default)]
+pub struct SessionMoves {
+    server: OnceLock<i64>,
+    handle: OnceLock<HandleMessage>,
+    sender: OnceLock<mpsc::UnboundedSender<Outgoing>>,
+    next_batch: AtomicU64,
+}
+
+/// What became of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// It was sent to the server that holds the session.
+    Sent,
+    /// This server holds the session.
+    Own,
+    /// The server that holds the session is gone.
+    Nobody,
+}
+
+enum Outgoing {
+    Tell(i64, ServerMessage),
+    Ask(Question),
+    Move { tenant: TenantId, point: SessionMove, sent: oneshot::Sender<Result<()>> },
+    Forget(String),
+}
+
+struct Question {
+    client: String,
+    birth: i64,
+    message: ServerMessage,
+    asked: oneshot::Sender<Result<Asked>>,
+}
+
+impl SessionMoves {
+    /// Sets the number of this server and what handles messages, and starts to send. It is called once; a process
+    /// without sessions does not call it.
+    pub fn install(&self, server: i64, database: &Database, handle: HandleMessage) {
+        self.server.set(server).ok();
+        self.handle.set(handle).ok();
+        let (sender, receiver) = mpsc::unbounded_channel();
+        if self.sender.set(sender).is_ok() {
+            tokio::spawn(run(database.clone(), receiver));
+        }
+    }
+
+    /// The number of this server process, once it is known.
+    pub fn server(&self) -> i64 {
+        self.server.get().copied().unwrap_or_default()
+    }
+
+    /// Returns the statement that listens to messages, if this process has sessions.
+    pub(crate) fn listen(&self) -> Option<String> {
+        self.server.get().map(|server| format!("LISTEN {CHANNEL}{server}"))
+    }
+
+    /// Takes a notification of the listening connection. Returns whether it was a message to this server.
+    pub(crate) fn receive(&self, assembly: &mut Assembly, channel: &str, payload: &str) -> bool {
+        if !channel.starts_with(CHANNEL) {
+            return false;
+        }
+        let message = match assembly.take(payload) {
+            Ok(None) => return true,
+            Ok(Some(text)) => serde_json::from_str(&text).map_err(|_| Unreadable),
+            Err(unreadable) => Err(unreadable),
+        };
+        match (message, self.handle.get()) {
+            (Ok(message), Some(handle)) => handle(message),
+            (Ok(_), None) => {}
+            // Who waits for it gives up in time, and the session ends.
+            (Err(Unreadable), _) => tracing::error!("a message of another server cannot be read"),
+        }
+        true
+    }
+
+    /// Tells a server something, after everything that was told before.
+    pub fn tell(&self, server: i64, message: ServerMessage) {
+        self.send(Outgoing::Tell(server, message));
+    }
+
+    /// Sends a message to the server that holds a session. `birth` is the number in its clientId.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn ask(&self, client: String, birth: i64, message: ServerMessage) -> Result<Asked> {
+        let (asked, outcome) = oneshot::channel();
+        self.send(Outgoing::Ask(Question { client, birth, message, asked }));
+        outcome.await.unwrap_or_else(|_| Err(not_installed()))
+    }
+
+    /// Publishes the point at which a session moves, and notes in the same transaction who holds it from then on.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`: it is not certain whether the session moves.
+    pub async fn publish_move(&self, tenant: TenantId, point: SessionMove) -> Result<()> {
+        let (sent, outcome) = oneshot::channel();
+        self.send(Outgoing::Move { tenant, point, sent });
+        outcome.await.unwrap_or_else(|_| Err(not_installed()))
+    }
+
+    /// Notes that a session has ended that had moved to this server.
+    pub fn forget(&self, client: String) {
+        self.send(Outgoing::Forget(client));
+    }
+
+    fn send(&self, outgoing: Outgoing) {
+        if let Some(sender) = self.sender.get() {
+            // The task that receives it ends only with the process.
+            drop(sender.send(outgoing));
+        }
+    }
+
+    fn pieces(&self, message: &ServerMessage) -> Vec<String> {
+        let text = serde_json::to_string(message).expect("messages are JSON");
+        cut(self.server(), self.next_batch.fetch_add(1, Ordering::Relaxed), &text)
+    }
+}
+
+fn not_installed() -> Error {
+    Error::unavailable("this process has no sessions")
+}
+
+/// Sends what is told until the server ends.
+async fn run(database: Database, mut outgoing: mpsc::UnboundedReceiver<Outgoing>) {
+    let (mut batch, mut sweeping) = (Vec::new(), interval(SWEEPING));
+    loop {
+        tokio::select! {
+            count = outgoing.recv_many(&mut batch, AT_ONCE) => if count == 0 {
+                return;
+            },
+            _ = sweeping.tick() => {
+                if let Err(error) = sweep(&database).await {
+                    tracing::debug!(%error, "sessions of servers that are gone cannot be forgotten now");
+                }
+                continue;
+            }
+        }
+        let mut batch = Batch::of(&database.session_moves, std::mem::take(&mut batch));
+        let outcome = batch.send(&database).await;
+        if let Err(error) = &outcome {
+            tracing::warn!(%error, "messages about sessions could not be sent; the sessions end");
+        }
+        batch.report(outcome);
+    }
+}
+
+async fn sweep(database: &Database) -> Result<()> {
+    database.loader().await?.execute(SWEEP, &[]).await?;
+    Ok(())
+}
+
+/// What is sent in one transaction.
+#[derive(Default)]
+struct Batch {
+    channels: Vec<String>,
+    payloads: Vec<String>,
+    moved: Vec<String>,
+    holders: Vec<i64>,
+    forgotten: Vec<String>,
+    clients: Vec<String>,
+    births: Vec<i64>,
+    questions: Vec<String>,
+    asked: Vec<oneshot::Sender<Result<Asked>>>,
+    sent: Vec<oneshot::Sender<Result<()>>>,
+}
+
+impl Batch {
+    fn of(moves: &SessionMoves, outgoing: Vec<Outgoing>) -> Self {
+        let mut batch = Self::default();
+        for outgoing in outgoing {
+            match outgoing {
+                Outgoing::Tell(server, message) => {
+                    batch.add(format!("{CHANNEL}{server}"), moves.pieces(&message));
+                }
+                Outgoing::Ask(Question { client, birth, message, asked }) => {
+                    match moves.pieces(&message).pop().filter(|text| text.len() < QUESTION_BYTES) {
+                        Some(question) => {
+                            batch.clients.push(client);
+                            batch.births.push(birth);
+                            batch.questions.push(question);
+                            batch.asked.push(asked);
+                        }
+                        None => drop(asked.send(Ok(Asked::Nobody))),
+                    }
+                }
+                Outgoing::Move { tenant, point, sent } => {
+                    if point.to != moves.server() && !batch.moved.contains(&point.client) {
+                        batch.moved.push(point.client.clone());
+                        batch.holders.push(point.to);
+                    }
+                    let number = moves.next_batch.fetch_add(1, Ordering::Relaxed);
+                    let text = encode(&[Publication::SessionMoves(point)]);
+                    // Publications have numbers of their own, so these begin with a letter.
+                    batch.add(channel(&tenant), cut(moves.server(), format!("s{number}"), &text));
+                    batch.sent.push(sent);
+                }
+                Outgoing::Forget(client) => batch.forgotten.push(client),
+            }
+        }
+        batch
+    }
+
+    fn add(&mut self, channel: String, payloads: Vec<String>) {
+        self.channels.extend(std::iter::repeat_n(channel, payloads.len()));
+        self.payloads.extend(payloads);
+    }
+
+    /// One transaction. Returns what became of the questions.
+    async fn send(&mut self, database: &Database) -> Result<Vec<Asked>> {
+        let own = database.session_moves.server();
+        let mut client = database.loader().await?;
+        let transaction = client.transaction().await?;
+        transaction.batch_execute("SET LOCAL synchronous_commit = off").await?;
+        let mut asked = vec![Asked::Nobody; self.asked.len()];
+        if !self.questions.is_empty() {
+            let statement = transaction.prepare_cached(ASK).await?;
+            let rows =
+                transaction.query(&statement, &[&self.clients, &self.births, &self.questions, &own]).await?;
+            for row in rows {
+                let (place, holder): (i64, i64) = (row.get(0), row.get(1));
+                asked[place as usize - 1] = if holder == own { Asked::Own } else { Asked::Sent };
+            }
+        }
+        if !self.moved.is_empty() {
+            let statement = transaction.prepare_cached(NOTE_HOLDERS).await?;
+            transaction.execute(&statement, &[&self.moved, &self.holders]).await?;
+        }
+        if !self.channels.is_empty() {
+            let statement = transaction.prepare_cached(NOTIFY).await?;
+            transaction.execute(&statement, &[&self.channels, &self.payloads]).await?;
+        }
+        if !self.forgotten.is_empty() {
+            let statement = transaction.prepare_cached(FORGET).await?;
+            transaction.execute(&statement, &[&self.forgotten, &own]).await?;
+        }
+        transaction.commit().await?;
+        Ok(asked)
+    }
+
+    fn report(self, outcome: Result<Vec<Asked>>) {
+        let sent = outcome.as_ref().map(|_| ()).map_err(Clone::clone);
+        self.sent.into_iter().for_each(|waiting| drop(waiting.send(sent.clone())));
+        for (n, waiting) in self.asked.into_iter().enumerate() {
+            drop(waiting.send(outcome.as_ref().map(|asked| asked[n]).map_err(Clone::clone)));
+        }
+    }
+}
+
+impl Database {
+    /// Returns the messages about sessions from and to this server.
+    pub fn session_moves(&self) -> &Arc<SessionMoves> {
+        &self.session_moves
+    }
+
+    /// Returns the servers that can take the sessions of this one, which stops. One statement.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn find_successors(&self) -> Result<Vec<i64>> {
+        let own = self.session_moves.server();
+        let rows = self.reader().await?.query(FIND_SUCCESSORS, &[&own]).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+}

@@ -1,0 +1,2 @@
+-- Forgets that these sessions ($1) have moved to this server ($2): they have ended.
+DELETE FROM moved_sessions WHERE client = ANY($1) AND holder = $2

@@ -1,0 +1,178 @@
+//! An orderly stop costs nobody a handshake: the sessions of the server go on at another one, or at its next start.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Caller, REALTIME, Session, TestDatabase, TestServer, notifications, reply};
+
+fn id(object: &Value) -> String {
+    object["id"].as_str().unwrap().to_owned()
+}
+
+/// The ids of the alarms in a response that has to be successful.
+fn told(answer: &[Value]) -> Vec<String> {
+    assert_eq!(reply(answer)["successful"], true, "{answer:?}");
+    notifications(answer).iter().map(|told| id(&told["data"]["data"])).collect()
+}
+
+/// A client behind a balancer: it uses the first of its servers that responds.
+struct Client {
+    client: String,
+    servers: Vec<Caller>,
+    received: Vec<String>,
+}
+
+impl Client {
+    async fn listening(servers: &[Caller]) -> Self {
+        let client = servers[0].listen("/alarms/*").await.client;
+        Self { client, servers: servers.to_vec(), received: Vec::new() }
+    }
+
+    /// Connects once. A server that does not respond is not used again.
+    async fn connect(&mut self) {
+        let message = json!([{"channel": "/meta/connect", "clientId": self.client, "connectionType": "long-polling",
+            "advice": {"timeout": 300}}]);
+        let request = self.servers[0].request("POST", REALTIME).accepting_json().json(&message);
+        match request.try_send().await {
+            Some(answer) => {
+                assert_eq!(answer.status, 200, "{}", answer.text);
+                let answer: Vec<Value> = serde_json::from_str(&answer.text).unwrap();
+                self.received.extend(told(&answer));
+                let wait = reply(&answer)["advice"]["interval"].as_u64().unwrap_or_default();
+                tokio::time::sleep(Duration::from_millis(wait.min(200))).await;
+            }
+            None => drop(self.servers.remove(0)),
+        }
+    }
+
+    async fn receive_until(&mut self, last: &str) {
+        while self.received.last().is_none_or(|id| id != last) {
+            self.connect().await;
+        }
+    }
+}
+
+/// Raises alarms until the future is over, and then one more. Returns their ids.
+async fn raise_during(
+    caller: &Caller,
+    device: &str,
+    name: &str,
+    during: impl Future<Output = ()>,
+) -> Vec<String> {
+    let (mut raised, mut during) = (Vec::new(), std::pin::pin!(during));
+    for n in 0.. {
+        let alarm = tokio::time::timeout(Duration::from_millis(5), &mut during).await;
+        raised.push(id(&caller.raise_alarm(device, &format!("{name}{n}")).await));
+        if alarm.is_ok() {
+            break;
+        }
+    }
+    raised
+}
+
+#[tokio::test]
+async fn sessions_of_a_server_that_stops_under_writes_go_on_at_the_other() {
+    let [a, b] = TestServer::start_two().await;
+    let servers = [a.admin(), b.admin()];
+    let device = servers[1].create_device("pump").await;
+    let mut clients = Vec::new();
+    for _ in 0..10 {
+        clients.push(Client::listening(&servers).await);
+    }
+    let (writer, own) = (servers[1].clone(), device.clone());
+    let writing = tokio::spawn(async move {
+        raise_during(&writer, &own, "t", async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            a.stop().await;
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        })
+        .await
+    });
+    let clients = clients.into_iter().map(|mut client| {
+        tokio::spawn(async move {
+            while client.servers.len() == 2 {
+                client.connect().await;
+            }
+            client
+        })
+    });
+    let clients: Vec<_> = clients.collect();
+    let raised = writing.await.unwrap();
+    for client in clients {
+        let mut client = client.await.unwrap();
+        client.receive_until(raised.last().unwrap()).await;
+        assert_eq!(client.received, raised);
+    }
+}
+
+#[tokio::test]
+async fn sessions_of_a_lone_server_go_on_after_its_restart() {
+    let database = TestDatabase::create().await;
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let device = server.admin().create_device("pump").await;
+    let acknowledging = server.admin().session_with(json!({"ext": {"ack": true}})).await;
+    acknowledging.subscribe(&format!("/alarms/{device}")).await;
+    let plain = server.admin().listen("/alarms/*").await;
+    let mut raised = vec![id(&server.admin().raise_alarm(&device, "hot").await)];
+    assert_eq!(told(&acknowledging.connect().await), raised);
+    raised.push(id(&server.admin().raise_alarm(&device, "cold").await));
+    server.stop().await;
+    assert_eq!(database.count("stored_sessions").await, 2);
+
+    let server = TestServer::start_on(&database, |_| {}).await;
+    assert_eq!(database.count("stored_sessions").await, 0);
+    let again = |session: &Session| server.admin().resume(&session.client);
+    raised.push(id(&server.admin().raise_alarm(&device, "warm").await));
+    assert_eq!(told(&again(&acknowledging).connect_with(json!({"ext": {"ack": -1}})).await), raised);
+    assert_eq!(told(&again(&plain).connect().await), raised);
+
+    // The server of their birth is gone, and another one finds them nevertheless.
+    let other = TestServer::start_on(&database, |_| {}).await;
+    let alarm = id(&other.admin().raise_alarm(&device, "wet").await);
+    assert_eq!(told(&other.admin().resume(&plain.client).connect().await), [alarm]);
+}
+
+#[tokio::test]
+async fn sessions_go_on_when_all_servers_stop_at_once() {
+    let [a, b] = TestServer::start_two().await;
+    let (database, device) = (a.shared_database(), a.admin().create_device("pump").await);
+    let sessions = [a.admin().listen("/alarms/*").await, b.admin().listen("/alarms/*").await];
+    let raised = vec![id(&a.admin().raise_alarm(&device, "hot").await)];
+    tokio::join!(a.stop(), b.stop());
+
+    let server = TestServer::start_on(&database, |_| {}).await;
+    for session in sessions {
+        assert_eq!(told(&server.admin().resume(&session.client).connect().await), raised);
+    }
+}
+
+#[tokio::test]
+async fn rolling_restart_of_three_servers_forces_no_handshake() {
+    let database = TestDatabase::create().await;
+    let mut servers = Vec::new();
+    for _ in 0..3 {
+        servers.push(TestServer::start_on(&database, |_| {}).await);
+    }
+    let device = servers[0].admin().create_device("pump").await;
+    let mut sessions = Vec::new();
+    for server in &servers {
+        sessions.push((server.admin().listen("/alarms/*").await.client, Vec::new()));
+    }
+    let mut raised = Vec::new();
+    for round in 0..3 {
+        let new = TestServer::start_on(&database, |_| {}).await;
+        let (old, writer) = (servers.remove(0), new.admin());
+        raised.extend(raise_during(&writer, &device, &format!("round{round}n"), old.stop()).await);
+        servers.push(new);
+        for (n, (client, received)) in sessions.iter_mut().enumerate() {
+            let session = servers[(n + round) % 3].admin().resume(client);
+            while received.last() != raised.last() {
+                received.extend(told(&session.connect_with(json!({"advice": {"timeout": 300}})).await));
+            }
+        }
+    }
+    for (_, received) in sessions {
+        assert_eq!(received, raised);
+    }
+}
