@@ -96,7 +96,6 @@ impl SessionActor {
         self.moving = Some(Box::new(Moving::Arriving(place.clone())));
         let awaited =
             Awaited { tenant: environment.id.clone(), client: self.client, user: self.user.clone() };
-        self.has_moved = true;
         let state = environment.transfers.clone().fetch(awaited, source, place);
         ctx.wait(state.into_actor(self).map(|state, session, ctx| match state {
             Some(state) => session.arrive(*state, ctx),
@@ -108,7 +107,7 @@ impl SessionActor {
     fn arrive(&mut self, state: SessionState, ctx: &mut SessionContext) {
         let Some(Moving::Arriving(place)) = self.moving.as_deref() else { return };
         self.patterns = place.arrived();
-        self.moving = None;
+        (self.moving, self.has_moved) = (None, true);
         let newer = std::mem::replace(&mut self.queue, Queue::restore(state.waiting, state.batches));
         self.user = state.user.into();
         self.expires = state.expires_in.map(|rest| Box::new(std::time::Instant::now() + rest));
@@ -151,8 +150,10 @@ impl SessionActor {
     /// Reports the end of a session that is on its way.
     pub(super) fn end_move(&mut self) {
         let transfers = &self.environment.transfers;
+        // Another session of this clientId may live at this server, in another tenant, while one in vain is asked for.
+        let mut is_noted = self.has_moved;
         match self.moving.as_deref() {
-            Some(Moving::Arriving(place)) => place.abandoned(),
+            Some(Moving::Arriving(place)) => is_noted |= place.abandoned(),
             Some(Moving::Leaving(Destination { server, request })) => {
                 transfers.not_leaving(self.client, *request);
                 transfers.messages().tell(*server, ServerMessage::Absent { request: *request });
@@ -162,7 +163,7 @@ impl SessionActor {
             }
             Some(Moving::Expected(_) | Moving::AtPoint(None) | Moving::Left) | None => {}
         }
-        if self.has_moved && !self.has_left() {
+        if is_noted && !self.has_left() {
             transfers.messages().forget(self.client.to_string());
         }
     }

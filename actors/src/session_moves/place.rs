@@ -51,25 +51,27 @@ impl Place {
         }
     }
 
-    /// Ends an arrival. Returns the patterns that are subscribed.
-    fn end(&self) -> Vec<Pattern> {
+    /// Ends an arrival. Returns the patterns that are subscribed; `None` if the point of the move was not reached.
+    fn end(&self) -> Option<Vec<Pattern>> {
         match std::mem::replace(&mut *self.reached.lock(), Reached::End) {
-            Reached::Point(patterns) => patterns,
-            Reached::Nothing | Reached::End => Vec::new(),
+            Reached::Point(patterns) => Some(patterns),
+            Reached::Nothing | Reached::End => None,
         }
     }
 
     /// Ends an arrival that succeeded. Returns the patterns that are subscribed.
     pub(crate) fn arrived(&self) -> Box<[Pattern]> {
-        self.end().into()
+        self.end().unwrap_or_default().into()
     }
 
-    /// Ends an arrival whose session ends.
-    pub(crate) fn abandoned(&self) {
-        let patterns = self.end();
+    /// Ends an arrival whose session ends. Returns whether the point of the move was reached, so that the session was
+    /// noted at this server.
+    pub(crate) fn abandoned(&self) -> bool {
+        let Some(patterns) = self.end() else { return false };
         if !patterns.is_empty() {
             self.hub.remove_subscriptions(RemoveSubscriptions { slot: self.slot, patterns });
         }
+        true
     }
 }
 
