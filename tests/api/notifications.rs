@@ -4,7 +4,7 @@
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
 #![allow(
     clippy::duplicate_mod,
-    reason = "what is about held polls runs on both transports, see `harness::server`"
+    reason = "what is about held polls runs on both transports, and at two servers, see `harness::server`"
 )]
 
 use platform_test_harness as harness;
@@ -13,7 +13,11 @@ mod csv;
 mod lane;
 mod realtime;
 #[path = "realtime/mod.rs"]
+mod realtime_at_two_servers;
+#[path = "realtime/mod.rs"]
 mod realtime_without_lane;
 mod several_servers;
 mod tls;
 mod websocket;
+#[path = "websocket/mod.rs"]
+mod websocket_at_two_servers;

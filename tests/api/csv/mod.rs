@@ -9,6 +9,8 @@ mod operation_races;
 mod profiles;
 mod realtime;
 #[path = "realtime/mod.rs"]
+mod realtime_at_two_servers;
+#[path = "realtime/mod.rs"]
 mod realtime_without_lane;
 mod registration;
 mod registration_flaws;

@@ -1,6 +1,7 @@
 //! A REST client: a caller with credentials, requests, responses.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use reqwest::header::{HeaderMap, HeaderName};
 use reqwest::{Client, Method, RequestBuilder};
@@ -18,17 +19,41 @@ pub const MEDIA: &str = "application/vnd.example.platform.";
 #[derive(Debug, Clone)]
 pub struct Caller {
     http: Client,
-    base: Arc<str>,
+    servers: Arc<RoundRobin>,
     authorization: Option<String>,
     forwarded: Option<String>,
+}
+
+/// Servers that are used in turn, as by a balancer that knows no sessions.
+#[derive(Debug)]
+pub(super) struct RoundRobin {
+    bases: Vec<String>,
+    next: AtomicUsize,
+}
+
+impl RoundRobin {
+    /// `bases` are scheme and authority of each server.
+    pub(super) fn over(bases: Vec<String>) -> Arc<Self> {
+        Arc::new(Self { bases, next: AtomicUsize::new(0) })
+    }
+
+    /// Returns scheme and authority of the next server.
+    pub(super) fn next(&self) -> &str {
+        &self.bases[self.next.fetch_add(1, Ordering::Relaxed) % self.bases.len()]
+    }
 }
 
 impl Caller {
     /// Creates a client; `base` is scheme and authority.
     pub fn new(base: &str, credentials: Option<(&str, &str)>) -> Self {
+        Self::of(RoundRobin::over(vec![base.to_owned()]), credentials)
+    }
+
+    /// Creates a client that uses servers in turn.
+    pub(super) fn of(servers: Arc<RoundRobin>, credentials: Option<(&str, &str)>) -> Self {
         let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
         let authorization = credentials.map(|(user, password)| format!("Basic {}", token(user, password)));
-        Self { http, base: base.into(), authorization, forwarded: None }
+        Self { http, servers, authorization, forwarded: None }
     }
 
     /// Returns the same client with a JWT.
@@ -41,9 +66,9 @@ impl Caller {
         Self { forwarded: Some(address.to_owned()), ..self.clone() }
     }
 
-    /// Returns scheme and authority of the server.
+    /// Returns scheme and authority of the server, or of the next one if there are several.
     pub fn base(&self) -> &str {
-        &self.base
+        self.servers.next()
     }
 
     /// Returns the value of this caller's header `Authorization`.
@@ -53,7 +78,7 @@ impl Caller {
 
     /// Returns a request with only the credentials. `path` starts with a slash, or is a complete link.
     pub fn request(&self, method: &str, path: &str) -> Request {
-        let url = if path.starts_with('/') { format!("{}{path}", self.base) } else { path.to_owned() };
+        let url = if path.starts_with('/') { format!("{}{path}", self.base()) } else { path.to_owned() };
         let mut request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), url);
         if let Some(address) = &self.forwarded {
             request = request.header("X-Forwarded-For", address);

@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, oneshot};
 
 use super::operations::create_agent;
 use super::postgres::TestDatabase;
-use super::rest::Caller;
+use super::rest::{Caller, RoundRobin};
 
 /// The password of every user of a test, except `devicebootstrap`.
 pub const ADMIN_PASSWORD: &str = "admin-secret";
@@ -23,9 +23,11 @@ pub const BOOTSTRAP_PASSWORD: &str = "bootstrap-secret";
 
 /// A running server; stopped when dropped, unless other tests use it.
 pub struct TestServer {
-    base: String,
+    servers: Arc<RoundRobin>,
     database: Arc<TestDatabase>,
     running: Arc<Running>,
+    /// The server besides, if the test runs at two servers in turn.
+    second: Option<Arc<Running>>,
     /// The tenant of the test.
     tenant: String,
 }
@@ -45,6 +47,7 @@ struct Shared {
     file: String,
     database: Arc<TestDatabase>,
     running: Arc<Running>,
+    second: Option<Arc<Running>>,
     /// The number of tenants that tests have received.
     given: usize,
 }
@@ -69,8 +72,8 @@ impl TestServer {
         }
         let shared = shared.as_mut().expect("it was started");
         shared.given += 1;
-        let (database, running) = (shared.database.clone(), shared.running.clone());
-        Self { base: running.base.clone(), database, running, tenant: format!("shared{}", shared.given) }
+        let tenant = format!("shared{}", shared.given);
+        Self::of(shared.database.clone(), shared.running.clone(), shared.second.clone(), tenant)
     }
 
     /// Starts a server with the defaults, on its own database.
@@ -110,18 +113,29 @@ impl TestServer {
     ) -> Result<Self, String> {
         let mut settings = settings(database);
         change(&mut settings);
-        let running = Arc::new(run(settings, database)?);
-        Ok(Self { base: running.base.clone(), database: database.clone(), running, tenant: "main".into() })
+        let (running, second) = run_as_the_test_needs(settings, database)?;
+        Ok(Self::of(database.clone(), running, second, "main".into()))
     }
 
-    /// Returns scheme and authority.
+    fn of(
+        database: Arc<TestDatabase>,
+        running: Arc<Running>,
+        second: Option<Arc<Running>>,
+        tenant: String,
+    ) -> Self {
+        let bases = std::iter::once(&running).chain(&second).map(|running| running.base.clone()).collect();
+        Self { servers: RoundRobin::over(bases), database, running, second, tenant }
+    }
+
+    /// Returns scheme and authority, or those of the next server if the test runs at two servers.
     pub fn base(&self) -> &str {
-        &self.base
+        self.servers.next()
     }
 
-    /// Returns `127.0.0.1` and the port.
+    /// Returns `127.0.0.1` and the port, or those of the next server if the test runs at two servers.
     pub fn address(&self) -> SocketAddr {
-        self.running.address
+        let (_, authority) = self.base().split_once("://").expect("a base has a scheme");
+        authority.parse().expect("the authority is an address")
     }
 
     /// Returns the database of the server, which no other test uses.
@@ -169,12 +183,12 @@ impl TestServer {
     pub fn caller(&self, user: &str, password: &str) -> Caller {
         let elsewhere = self.tenant != "main" && !user.contains('/');
         let user = if elsewhere { &format!("{}/{user}", self.tenant) } else { user };
-        Caller::new(&self.base, Some((user, password)))
+        Caller::of(self.servers.clone(), Some((user, password)))
     }
 
     /// Returns a client without credentials.
     pub fn stranger(&self) -> Caller {
-        Caller::new(&self.base, None)
+        Caller::of(self.servers.clone(), None)
     }
 
     /// Creates a user of the test's tenant with exactly these roles.
@@ -221,10 +235,12 @@ impl TestServer {
 
     /// Stops it in an orderly way and waits for its end.
     pub async fn stop(self) {
-        let running = Arc::into_inner(self.running).expect("nobody stops a shared server");
-        let Running { stop, ended, .. } = running;
-        drop(stop);
-        super::soon("the end of the server", ended).await.ok();
+        for running in std::iter::once(self.running).chain(self.second) {
+            let running = Arc::into_inner(running).expect("nobody stops a shared server");
+            let Running { stop, ended, .. } = running;
+            drop(stop);
+            super::soon("the end of the server", ended).await.ok();
+        }
     }
 }
 
@@ -234,8 +250,8 @@ impl Shared {
         let rows =
             format!("SELECT 'shared' || n, 'shared' || n || '.com' FROM generate_series(1, {SHARING}) n");
         database.insert_tenants(&rows).await;
-        let running = Arc::new(run(settings(&database), &database).unwrap());
-        Self { file: file.to_owned(), database, running, given: 0 }
+        let (running, second) = run_as_the_test_needs(settings(&database), &database).unwrap();
+        Self { file: file.to_owned(), database, running, second, given: 0 }
     }
 }
 
@@ -275,6 +291,24 @@ fn settings(database: &TestDatabase) -> Settings {
 /// are the module `realtime_without_lane`, and this name is part of the name of the test's thread.
 fn runs_without_lane() -> bool {
     thread::current().name().is_some_and(|test| test.contains("_without_lane::"))
+}
+
+/// Returns whether the test runs at two servers in turn. The tests of notifications run a second time as the modules
+/// `…_at_two_servers`: each request and each connection goes to the next server, as behind a balancer that knows no
+/// sessions.
+fn runs_at_two_servers() -> bool {
+    thread::current().name().is_some_and(|test| test.contains("_at_two_servers::"))
+}
+
+/// Starts the server of a test, or two.
+fn run_as_the_test_needs(
+    settings: Settings,
+    database: &Arc<TestDatabase>,
+) -> Result<(Arc<Running>, Option<Arc<Running>>), String> {
+    let second = settings.clone();
+    let running = Arc::new(run(settings, database)?);
+    let second = runs_at_two_servers().then(|| run(second, database).map(Arc::new)).transpose()?;
+    Ok((running, second))
 }
 
 /// Lets a server create schema, tenants and users, and waits for its end.
