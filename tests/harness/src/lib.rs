@@ -40,7 +40,7 @@ pub use private_postgres::PrivatePostgres;
 pub use program::{Program, run, scratch};
 pub use raw::RawConnection;
 pub use rest::{Caller, MEDIA, OBJECTS, Request, Response, alarm_of, event_of, measurement_of, token};
-pub use server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer};
+pub use server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer, runs_at_two_servers};
 pub use websocket::{Socket, connect, handshake, subscribe};
 
 /// The timeout of anything a test expects at once.

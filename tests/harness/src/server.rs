@@ -35,7 +35,6 @@ pub struct TestServer {
 /// The thread of a server.
 struct Running {
     base: String,
-    address: SocketAddr,
     store: Database,
     stop: oneshot::Sender<()>,
     ended: oneshot::Receiver<()>,
@@ -296,7 +295,7 @@ fn runs_without_lane() -> bool {
 /// Returns whether the test runs at two servers in turn. The tests of notifications run a second time as the modules
 /// `…_at_two_servers`: each request and each connection goes to the next server, as behind a balancer that knows no
 /// sessions.
-fn runs_at_two_servers() -> bool {
+pub fn runs_at_two_servers() -> bool {
     thread::current().name().is_some_and(|test| test.contains("_at_two_servers::"))
 }
 
@@ -333,7 +332,7 @@ fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, Stri
     };
     let serve = async move || match start().await {
         Ok(server) => {
-            report.send(Ok((server.base(), server.address(), server.database()))).unwrap();
+            report.send(Ok((server.base(), server.database()))).unwrap();
             server.run(async { drop(stopped.await) }).await;
         }
         Err(error) => report.send(Err(error.to_string())).unwrap(),
@@ -345,6 +344,6 @@ fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, Stri
         let _ = end.send(());
     };
     thread::Builder::new().name("server".into()).spawn(body).unwrap();
-    let (base, address, store) = started.recv().map_err(|_| "its thread panicked".to_owned())??;
-    Ok(Running { base, address, store, stop, ended })
+    let (base, store) = started.recv().map_err(|_| "its thread panicked".to_owned())??;
+    Ok(Running { base, store, stop, ended })
 }
