@@ -7,6 +7,8 @@ mod node;
 use std::path::Path;
 use std::process::Command;
 
+use platform_test_harness::other_programs_are_required;
+
 /// The names of the program on different systems.
 const CHROMIUM: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
@@ -15,7 +17,7 @@ fn hosted_application_works_under_its_domain_and_confined_on_a_shared_address() 
     let browser = match node::find_node().and_then(|()| find_chromium()) {
         Ok(browser) => browser,
         Err(missing) => {
-            assert!(!node::is_required(), "the test in a browser cannot run: {missing}");
+            assert!(!other_programs_are_required(), "the test in a browser cannot run: {missing}");
             eprintln!("SKIPPED the test in a browser: {missing}");
             return;
         }

@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
+use platform_test_harness::other_programs_are_required;
+
 #[test]
 fn unmodified_clients_lose_nothing_and_are_told_nothing_twice() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
     let npm = || node::output_of("npm", &["--version"]).map(drop);
     if let Err(missing) = node::find_node().and_then(|()| npm()).and_then(|()| install_packages(&suite)) {
-        assert!(!node::is_required(), "the client suite cannot run: {missing}");
+        assert!(!other_programs_are_required(), "the client suite cannot run: {missing}");
         eprintln!("SKIPPED the suite of third-party clients: {missing}");
         return;
     }

@@ -5,11 +5,6 @@ use std::process::Command;
 /// Oldest major version of Node that can run them.
 const OLDEST_NODE: u32 = 18;
 
-/// Whether a suite that cannot run fails, as in CI.
-pub(crate) fn is_required() -> bool {
-    std::env::var("PLATFORM_CLIENT_SUITE").is_ok_and(|value| value == "required")
-}
-
 /// Whether there is a Node that is new enough.
 pub(crate) fn find_node() -> Result<(), String> {
     let version = output_of("node", &["--version"])?;

@@ -6,7 +6,6 @@
 //! anything within a line. A block of `text` before all others is what the start prints. Blocks of `bash` are for people alone.
 
 use std::fs::File;
-use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,7 +13,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::harness::{Program, eventually_within, scratch};
+use crate::harness::{Program, eventually_within, free_port, scratch};
 
 /// The timeout of the blocks of one document, long enough for a busy machine.
 const DOCUMENT: Duration = Duration::from_secs(300);
@@ -219,7 +218,7 @@ async fn blocks_print_what_is_shown(path: &str) {
     // This is longer than a busy machine takes from one curl to the next.
     command.env("PLATFORM_SESSION_INTERVAL_MS", "120000");
     let program = Program::serve_with(command);
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let free = free_port();
     let here = |text: &str| filled_in(text, &program, free);
     if let Some(greeting) = &document.greeting {
         let (printed, shown) = (program.printed.join("\n"), here(greeting));

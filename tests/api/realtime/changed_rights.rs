@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::issuer::{RSA_2048, upload};
 use crate::harness::{
     Caller, REALTIME, Session, Socket, TestDatabase, TestServer, connect, eventually, handshake,
-    notifications, reply, runs_at_two_servers, soon, subscribe,
+    notifications, reply, soon, subscribe,
 };
 
 const USERS: &str = "/user/main/users";
@@ -125,10 +125,6 @@ async fn role_that_is_held_twice_is_lost_when_it_is_taken_twice() {
 
 #[tokio::test]
 async fn subscription_by_a_device_permission_ends_with_it_and_one_by_ownership_stays() {
-    if runs_at_two_servers() {
-        // The other server hears of the change a little later.
-        return;
-    }
     let (server, admin) = TestServer::start().await.with_admin();
     let joe = server.user_with("joe", &["ROLE_INVENTORY_CREATE"]).await;
     let (own, other) = (joe.create_device("own").await, admin.create_device("other").await);
@@ -215,10 +211,6 @@ async fn other_servers_end_what_rested_on_a_lost_right() {
 
 #[tokio::test]
 async fn right_that_was_taken_while_the_database_was_away_is_lost_afterwards() {
-    if runs_at_two_servers() {
-        // Sessions that may have missed notifications of the other server end.
-        return;
-    }
     let server = TestServer::start().await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ", "ROLE_EVENT_READ"]).await;
     let (alarms, events) = (joe.listen("/alarms/*").await, joe.listen("/events/*").await);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::{REALTIME, TestServer, eventually, runs_at_two_servers, without};
+use crate::harness::{REALTIME, TestServer, eventually, without};
 
 #[tokio::test]
 async fn handshake_is_answered_with_client_id_and_all_advice() {
@@ -147,10 +147,6 @@ async fn token_of_another_user_opens_a_session_of_that_user() {
 
 #[tokio::test]
 async fn sessions_of_a_user_are_capped_when_configured() {
-    if runs_at_two_servers() {
-        // Each server counts the sessions that it has.
-        return;
-    }
     let server = TestServer::start_with(|settings| settings.limits.sessions_per_user = Some(2)).await;
     let admin = server.admin();
     let joe = server.user_with("joe", &[]).await;

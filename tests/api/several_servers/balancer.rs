@@ -3,7 +3,6 @@
 //! Where HAProxy is missing these tests say so and pass, unless `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
 
 use std::collections::BTreeSet;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -12,7 +11,10 @@ use platform_store::servers::{State, list_servers, set_state};
 use serde_json::json;
 
 use super::id;
-use crate::harness::{ADMIN_PASSWORD, Caller, Socket, TestServer, eventually, eventually_within, scratch};
+use crate::harness::{
+    ADMIN_PASSWORD, Caller, Socket, TestServer, eventually, eventually_within, free_port,
+    other_programs_are_required, scratch,
+};
 
 /// Debian installs it where not everybody's PATH leads.
 const PROGRAMS: [&str; 2] = ["haproxy", "/usr/sbin/haproxy"];
@@ -22,8 +24,7 @@ const DRAINED: Duration = Duration::from_secs(30);
 fn find_haproxy() -> Option<&'static str> {
     let runs = |name: &&str| Command::new(name).arg("-v").output().is_ok();
     let found = PROGRAMS.into_iter().find(runs);
-    let is_required = std::env::var("PLATFORM_CLIENT_SUITE").is_ok_and(|value| value == "required");
-    assert!(found.is_some() || !is_required, "haproxy is not installed");
+    assert!(found.is_some() || !other_programs_are_required(), "haproxy is not installed");
     if found.is_none() {
         eprintln!("SKIPPED the test of the balancer: haproxy is not installed");
     }
@@ -32,10 +33,6 @@ fn find_haproxy() -> Option<&'static str> {
 
 fn documented(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// HAProxy with the documented configuration; ended with the test.

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::id;
 use crate::harness::{
     Caller, Program, Session, TestDatabase, TestServer, eventually, notifications, reply, scratch,
 };
@@ -34,10 +35,6 @@ async fn heard_until(session: &Session, last: &str) -> Option<Vec<String>> {
         heard.extend(notifications(&answer).iter().map(|told| id(&told["data"]["data"])));
     }
     Some(heard)
-}
-
-fn id(object: &Value) -> String {
-    object["id"].as_str().unwrap().to_owned()
 }
 
 async fn raise(caller: &Caller, device: &str, kinds: std::ops::Range<usize>) -> Vec<String> {

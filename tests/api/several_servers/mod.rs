@@ -13,7 +13,7 @@ mod stops;
 
 use serde_json::Value;
 
-use crate::harness::{Caller, Session, TestServer, notifications};
+use crate::harness::{Caller, Session, TestServer, notifications, reply};
 
 /// What a session has received: action and id, or the whole text where the data is only an id.
 pub(crate) async fn received(session: &Session, count: usize) -> Vec<String> {
@@ -51,4 +51,10 @@ impl Pair {
 
 pub(crate) fn id(object: &Value) -> String {
     object["id"].as_str().unwrap().to_owned()
+}
+
+/// The ids of the alarms in a response that has to be successful.
+pub(crate) fn told(answer: &[Value]) -> Vec<String> {
+    assert_eq!(reply(answer)["successful"], true, "{answer:?}");
+    notifications(answer).iter().map(|told| id(&told["data"]["data"])).collect()
 }

@@ -3,22 +3,13 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::{id, told};
 use crate::harness::{
-    ADMIN_PASSWORD, Caller, Program, REALTIME, Session, Socket, TestDatabase, TestServer, connect,
-    notifications, reply, scratch,
+    ADMIN_PASSWORD, Caller, Program, REALTIME, Session, Socket, TestDatabase, TestServer, connect, reply,
+    scratch,
 };
-
-fn id(object: &Value) -> String {
-    object["id"].as_str().unwrap().to_owned()
-}
-
-/// The ids of the alarms in a response that has to be successful.
-fn told(answer: &[Value]) -> Vec<String> {
-    assert_eq!(reply(answer)["successful"], true, "{answer:?}");
-    notifications(answer).iter().map(|told| id(&told["data"]["data"])).collect()
-}
 
 /// Connects through these servers in turn, until this many alarms are told.
 async fn receive_in_turn(sessions: &[Session], count: usize) -> Vec<String> {

@@ -4,17 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Caller, REALTIME, Session, TestDatabase, TestServer, notifications, reply};
-
-fn id(object: &Value) -> String {
-    object["id"].as_str().unwrap().to_owned()
-}
-
-/// The ids of the alarms in a response that has to be successful.
-fn told(answer: &[Value]) -> Vec<String> {
-    assert_eq!(reply(answer)["successful"], true, "{answer:?}");
-    notifications(answer).iter().map(|told| id(&told["data"]["data"])).collect()
-}
+use super::{id, told};
+use crate::harness::{Caller, REALTIME, Session, TestDatabase, TestServer, reply};
 
 /// A client behind a balancer: it uses the first of its servers that responds.
 struct Client {

@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 use super::postgres::sweeper;
-use super::program::scratch;
+use super::program::{free_port, scratch};
 
 /// Settings of every cluster: it need not survive the loss of its machine.
 const SETTINGS: &str = "fsync = off\nlisten_addresses = '127.0.0.1'\nmax_connections = 60\nwal_level = replica\n\
@@ -58,7 +57,7 @@ impl Cluster {
         if let Some((user, group)) = account() {
             chown(&directory, Some(user), Some(group)).unwrap();
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         Self { sweeper: sweeper(&directory), _scratch: scratch, directory, port }
     }
 

@@ -37,7 +37,7 @@ pub use cluster::Cluster;
 pub use json::{SERVER_MEMBERS, ids, member_texts, redacted, without};
 pub use postgres::TestDatabase;
 pub use private_postgres::PrivatePostgres;
-pub use program::{Program, run, scratch};
+pub use program::{Program, free_port, other_programs_are_required, run, scratch};
 pub use raw::RawConnection;
 pub use rest::{Caller, MEDIA, OBJECTS, Request, Response, alarm_of, event_of, measurement_of, token};
 pub use server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer, runs_at_two_servers};

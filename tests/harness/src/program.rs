@@ -2,6 +2,7 @@
 
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -25,6 +26,16 @@ pub fn scratch() -> TempDir {
     let directory = tempfile::Builder::new().prefix("platform-program-").tempdir().unwrap();
     std::fs::set_permissions(directory.path(), Permissions::from_mode(0o711)).unwrap();
     directory
+}
+
+/// Returns a port that nobody uses at this moment.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Returns whether a test fails, as in CI, if a program that others wrote is missing. Otherwise it says so and passes.
+pub fn other_programs_are_required() -> bool {
+    std::env::var("PLATFORM_CLIENT_SUITE").is_ok_and(|value| value == "required")
 }
 
 /// A running `platform`; killed when dropped, and its database with it.
