@@ -192,7 +192,7 @@ impl Handler<SessionEnded> for TenantActor {
 
     fn handle(&mut self, ended: SessionEnded, _: &mut Self::Context) {
         if self.environment.sessions.find(&ended.client).is_some() {
-            // It lives on at another place of this server.
+            // The session has moved to another thread of this server.
             return;
         }
         if let Some(of_user) = self.sessions_of_user.get_mut(&ended.user) {

@@ -25,8 +25,8 @@ pub(super) enum Known {
 
 impl Exchange<'_> {
     /// Looks up the owner of the session that a message names. A browser cannot set headers on a WebSocket, so there
-    /// the clientId of a live session is the credential: nobody can guess it, and it is valid as long as its user's permissions
-    /// (B-18a).
+    /// the clientId of a live session is the credential: nobody can guess it, and it is valid as long as its user's
+    /// permissions (B-18a).
     pub(super) async fn caller_of_session(&self, message: &RequestMessage<'_>) -> Result<Option<Caller>> {
         let Some(client) = message.client_id().and_then(|client| ClientId::parse(&client)) else {
             return Ok(None);

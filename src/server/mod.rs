@@ -145,7 +145,7 @@ impl Server {
         upkeep.iter().for_each(JoinHandle::abort);
         self.components.platform.give_bulk_operations_back().await;
         self.components.platform.give_modules_back().await;
-        // Nothing is written any more.
+        // This server writes nothing after this, so stored sessions miss nothing.
         self.components.platform.store_sessions().await;
         self.components.platform.leave_publications().await;
         database.leave().await;

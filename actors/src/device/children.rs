@@ -176,8 +176,8 @@ impl Device {
         }
     }
 
-    /// Delivers that the references of this object changed, unless the database has sent it, and if anyone would receive
-    /// it.
+    /// Delivers that the references of this object changed, unless the database has sent it, and if anyone would
+    /// receive it.
     async fn deliver_update(&mut self, route: &Route, origin: &Origin) -> Result<()> {
         let cause = Cause::of(origin);
         if route.is_by_caller() && self.context.has_receivers_here(&cause) {

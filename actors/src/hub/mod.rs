@@ -47,7 +47,7 @@ pub struct Notification {
 
 impl Notification {
     /// Encodes a Bayeux message.
-    fn new(json: &[u8]) -> Self {
+    pub(crate) fn new(json: &[u8]) -> Self {
         let length = json.len() + 2;
         let bytes = (length as u64).to_be_bytes();
         let (code, extended): (u8, &[u8]) = match length {
@@ -58,11 +58,6 @@ impl Notification {
         // The frame is final and contains text; a server does not mask its frames.
         let header = [&[0x81, code], extended, b"["].concat();
         Self { frame: [&header, json, b"]"].concat().into(), begin: header.len() }
-    }
-
-    /// Returns the notification of a message that another server encoded.
-    pub(crate) fn of_json(json: &[u8]) -> Self {
-        Self::new(json)
     }
 
     /// Returns the encoded Bayeux message.

@@ -29,22 +29,18 @@ impl NotificationHub {
 impl Subscriptions {
     /// Delivers one row of a module's statement.
     pub(super) fn publish_row(&mut self, row: &PublishRow) {
-        let subscriptions = self;
         let of = |statement: Option<&str>| Pattern::Module {
             module: (*row.module).into(),
             statement: statement.map(Into::into),
         };
         let patterns = [of(Some(&row.statement)), of(None)];
-        let listeners: Vec<_> =
-            patterns.iter().filter_map(|pattern| subscriptions.listeners.get(pattern)).collect();
+        let listeners: Vec<_> = patterns.iter().filter_map(|pattern| self.listeners.get(pattern)).collect();
         if listeners.is_empty() {
             return;
         }
-        subscriptions.last_id += 1;
-        let notification = Arc::new(row.encode(subscriptions.last_id));
-        subscriptions
-            .dispatchers
-            .deliver(each_once(&listeners).map(|(slot, _)| (slot, notification.clone())));
+        self.last_id += 1;
+        let notification = Arc::new(row.encode(self.last_id));
+        self.dispatchers.deliver(each_once(&listeners).map(|(slot, _)| (slot, notification.clone())));
     }
 }
 

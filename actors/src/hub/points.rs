@@ -34,8 +34,7 @@ impl NotificationHub {
     /// Publishes in the order of the calls.
     pub(super) fn publish_in_turn(&self, next: Waiting) {
         let subscriptions = &mut self.subscriptions.lock();
-        let is_held_up = matches!(next, Waiting::Point(_)) && subscriptions.families.has_waiting();
-        if is_held_up || !subscriptions.line.is_empty() {
+        if subscriptions.holds_up(&next) || !subscriptions.line.is_empty() {
             subscriptions.line.push_back(next);
         } else {
             self.carry_out(subscriptions, next);
@@ -45,7 +44,7 @@ impl NotificationHub {
     /// Continues with what waited for look-ups, up to the next point that has to wait.
     pub(super) fn advance_line(&self, subscriptions: &mut Subscriptions) {
         while let Some(next) = subscriptions.line.pop_front() {
-            if matches!(next, Waiting::Point(_)) && subscriptions.families.has_waiting() {
+            if subscriptions.holds_up(&next) {
                 return subscriptions.line.push_front(next);
             }
             self.carry_out(subscriptions, next);
@@ -60,5 +59,12 @@ impl NotificationHub {
             Waiting::Row(row) => subscriptions.publish_row(&row),
             Waiting::LinksChanged => subscriptions.families.links_changed(),
         }
+    }
+}
+
+impl Subscriptions {
+    /// Returns whether this is a point that has to wait for look-ups.
+    fn holds_up(&self, next: &Waiting) -> bool {
+        matches!(next, Waiting::Point(_)) && self.families.has_waiting()
     }
 }

@@ -25,7 +25,7 @@ use crate::tenant::{ListSessions, TakeSession};
 
 /// How many sessions one message offers to another server.
 const AT_ONCE: usize = 200;
-/// The pause before it is looked again whether all sessions have left.
+/// The pause between two checks whether all sessions have left.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// How long the last session before a stop may take to hand over what it has.
 const LAST_SESSION: Duration = Duration::from_secs(5);
@@ -35,8 +35,16 @@ const OTHERS_STOP: Duration = Duration::from_secs(10);
 /// A session of this server.
 struct SessionHere {
     tenant: TenantId,
-    leaving: Leaving,
+    client: ClientId,
+    user: Arc<str>,
     address: Addr<SessionActor>,
+}
+
+impl SessionHere {
+    fn leaving(&self) -> Leaving {
+        let Self { tenant, client, user, .. } = self;
+        Leaving { client: client.to_string(), tenant: tenant.to_string(), user: user.to_string() }
+    }
 }
 
 /// A thread that lives longer than all connections, for sessions that wait for their clients meanwhile.
@@ -73,7 +81,7 @@ impl Platform {
         client: ClientId,
         user: &Arc<str>,
     ) -> Result<Option<(Addr<SessionActor>, Box<[Pattern]>)>> {
-        if self.transfers.ids().birth(client).is_none() {
+        if !self.has_made(client) {
             return Ok(None);
         }
         self.database.ensure_reachable()?;
@@ -205,9 +213,7 @@ impl Platform {
                 tenant.address.send(ListSessions { of: Holders::Everybody }).await.unwrap_or_default();
             all.extend(listed.into_iter().filter_map(|(user, client)| {
                 let address = Tenant::session(&tenant, client)?;
-                let (client, tenant, user) = (client.to_string(), id.to_string(), user.to_string());
-                let leaving = Leaving { client, tenant, user };
-                Some(SessionHere { tenant: id.clone(), leaving, address })
+                Some(SessionHere { tenant: id.clone(), client, user, address })
             }));
         }
         all
@@ -231,7 +237,7 @@ impl Platform {
     }
 
     async fn hand_over_until_none(&self) -> Result<()> {
-        let mut asked: HashMap<String, Instant> = HashMap::new();
+        let mut asked: HashMap<ClientId, Instant> = HashMap::new();
         loop {
             let keeper = self.keeper().await?;
             let mut sessions = self.all_sessions().await;
@@ -245,17 +251,16 @@ impl Platform {
                     return Ok(());
                 }
             }
-            // Who did not take a session in time is asked once more, or another one is.
-            sessions.retain(|session| {
-                asked.get(&session.leaving.client).is_none_or(|at| at.elapsed() > LAST_SESSION)
-            });
-            asked.extend(sessions.iter().map(|session| (session.leaving.client.clone(), Instant::now())));
+            // A session that was not taken in time is offered again, maybe to another server.
+            sessions
+                .retain(|session| asked.get(&session.client).is_none_or(|at| at.elapsed() > LAST_SESSION));
+            asked.extend(sessions.iter().map(|session| (session.client, Instant::now())));
             if successors.is_empty() {
                 self.move_here(sessions, &[keeper.dispatcher]);
             } else {
-                let leaving: Vec<Leaving> = sessions.into_iter().map(|session| session.leaving).collect();
-                for (n, sessions) in leaving.chunks(AT_ONCE).enumerate() {
-                    let adopt = ServerMessage::Adopt { sessions: sessions.to_vec() };
+                for (n, sessions) in sessions.chunks(AT_ONCE).enumerate() {
+                    let sessions = sessions.iter().map(SessionHere::leaving).collect();
+                    let adopt = ServerMessage::Adopt { sessions };
                     self.database.session_moves().tell(successors[n % successors.len()], adopt);
                 }
             }
@@ -268,17 +273,14 @@ impl Platform {
     }
 
     fn slot_of(&self, session: &SessionHere) -> Option<SessionSlot> {
-        let client = ClientId::parse(&session.leaving.client)?;
-        self.tenant(&session.tenant).sessions.slot_of(client)
+        self.tenant(&session.tenant).sessions.slot_of(session.client)
     }
 
     /// Moves sessions to other threads of this server.
     fn move_here(&self, sessions: Vec<SessionHere>, threads: &[Addr<SessionDispatcher>]) {
-        for (n, SessionHere { tenant, leaving, address }) in sessions.into_iter().enumerate() {
-            let Leaving { client, user, .. } = leaving;
-            let Some(client) = ClientId::parse(&client) else { continue };
+        for (n, SessionHere { tenant, client, user, address }) in sessions.into_iter().enumerate() {
             let (source, dispatcher) = (Source::Here(address), threads[n % threads.len()].clone());
-            let take = TakeSession { client, user: user.into(), source, dispatcher };
+            let take = TakeSession { client, user, source, dispatcher };
             self.tenant(&tenant).address.do_send(take);
         }
     }
@@ -287,7 +289,7 @@ impl Platform {
     pub async fn store_sessions(&self) {
         let begun = Instant::now();
         if !self.all_sessions().await.is_empty() {
-            // Others that stop too hand their sessions to this server first.
+            // Other servers that stop at the same time hand their sessions to this server first.
             while begun.elapsed() < OTHERS_STOP && !self.database.is_last_server().await.unwrap_or(true) {
                 sleep(LOOK_AGAIN * 2).await;
             }

@@ -282,7 +282,7 @@ impl Future for SessionTask {
         if !running.task.as_ref().is_some_and(|task| task.will_wake(cx.waker())) {
             running.task = Some(cx.waker().clone());
         }
-        // A session that waits can end, too.
+        // A session can also end while it waits for a future.
         while !running.context.stopping && running.poll_awaited(cx) {
             running.poll_mailbox(cx);
             running.poll_spawned(cx);

@@ -198,7 +198,7 @@ pub struct SessionActor {
     is_being_written: bool,
     /// Whether notifications were sent through a channel, which may still return them in a message.
     may_get_back: bool,
-    /// Whether the session was elsewhere before.
+    /// Whether the session has arrived from another server or thread.
     has_moved: bool,
     /// The stage of a move; boxed, because most sessions stay.
     moving: Option<Box<Moving>>,

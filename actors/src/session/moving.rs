@@ -26,15 +26,15 @@ const REMAINS: Duration = Duration::from_secs(3);
 /// The stages of a move, as the session sees them.
 #[derive(Debug)]
 pub(super) enum Moving {
-    /// It has no state yet, and will ask for it.
+    /// The session has no state yet, and will ask for it.
     Expected(Source),
     /// It has been asked for.
     Arriving(Arc<Place>),
-    /// It has been asked for, and receives notifications until its point.
+    /// Another server has asked for the session, which receives notifications until the point of its move.
     Leaving(Destination),
-    /// It is at its point. Messages that were sent before are still to be handled.
+    /// The session has reached the point of its move. It still handles the messages that were sent before.
     AtPoint(Option<Destination>),
-    /// It has left. What it had is at its new place.
+    /// The session has left, and its state is sent to its new place.
     Left,
 }
 
@@ -72,7 +72,7 @@ impl SessionActor {
         matches!(self.moving.as_deref(), Some(Moving::Leaving(_) | Moving::AtPoint(_) | Moving::Left))
     }
 
-    /// Returns whether notifications are for the new place of the session.
+    /// Returns whether further notifications are received at the new place of the session.
     pub(super) fn receives_no_more(&self) -> bool {
         matches!(self.moving.as_deref(), Some(Moving::AtPoint(_) | Moving::Left))
     }
@@ -128,7 +128,7 @@ impl SessionActor {
         self.touch(ctx);
     }
 
-    /// The state of the session at this moment. `None` if a notification is not JSON, which cannot be.
+    /// Returns the state of the session, and leaves it empty. `None` if a notification is not JSON, which cannot be.
     fn take_state(&mut self) -> Option<SessionState> {
         let (waiting, batches) = std::mem::take(&mut self.queue).into_state()?;
         let now = std::time::Instant::now();
@@ -168,8 +168,8 @@ impl SessionActor {
         }
     }
 
-    /// Notes that a connection returned notifications after the session had left. With the acknowledgement extension the
-    /// new place has them too.
+    /// Notes that a connection returned notifications after the session had left. With the acknowledgement extension
+    /// the new place has them too.
     pub(super) fn lost_some(&self) {
         let (transfers, client) = (self.environment.transfers.clone(), self.client);
         let (tenant, sessions) = (self.environment.id.to_string(), self.environment.sessions.clone());
@@ -201,7 +201,7 @@ impl Handler<StartMove> for SessionActor {
         if user.is_some_and(|user| !self.belongs_to(&user)) {
             return transfers.messages().tell(to, ServerMessage::Absent { request });
         }
-        // Its client is elsewhere, as if a newer connect had come (B-13).
+        // Its client uses another server now, which has the same effect as a newer connect (B-13).
         self.answer_parked(ConnectResponse::default());
         self.leave_socket();
         self.is_being_written = false;

@@ -131,7 +131,7 @@ impl Queue {
         self.waiting.extend(newer);
     }
 
-    /// Returns the queue as it travels to another server; `None` if a notification is not JSON.
+    /// Returns the queue in the form in which it is sent to another server; `None` if a notification is not JSON.
     pub(super) fn into_state(self) -> Option<(Vec<Box<RawValue>>, Option<BatchState>)> {
         let raw = |notification: &Arc<Notification>| {
             RawValue::from_string(String::from_utf8(notification.json().to_vec()).ok()?).ok()
@@ -149,7 +149,7 @@ impl Queue {
         let mut bytes = 0;
         let mut notification = |raw: Box<RawValue>| {
             bytes += raw.get().len();
-            Arc::new(Notification::of_json(raw.get().as_bytes()))
+            Arc::new(Notification::new(raw.get().as_bytes()))
         };
         let waiting = waiting.into_iter().map(&mut notification).collect();
         let batches = batches.map(|BatchState { last, unacknowledged }| {

@@ -36,7 +36,7 @@ impl Sessions {
 
     /// Returns a session that runs on the calling thread.
     pub fn find_here(&self, client: ClientId) -> Option<SessionHere> {
-        let slot = self.look(&client, |entry| entry.slot)??;
+        let slot = self.slot_of(client)?;
         SessionDispatcher::session_here(slot).map(SessionHere)
     }
 }

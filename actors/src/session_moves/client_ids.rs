@@ -1,4 +1,4 @@
-//! The making of clientIds, which tell where a session was born.
+//! Creates clientIds, which contain the number of the server process that created the session.
 //!
 //! A clientId contains the number of the server process that made it, 64 random bits, and the first 40 bits of an HMAC
 //! over both, whose key all servers of the deployment share. So a server recognizes the ids of the others, and asks

@@ -4,11 +4,11 @@
 //! server of its birth ([`ClientIds`]), and a table where it has moved since.
 //!
 //! 1. *The taker* starts the session without a state ([`arriving`](crate::session)). It has its place in the registry
-//!    already, so further messages of the client wait in its mailbox, and changes of rights reach it. It makes sure that
-//!    it hears everything that is published for the tenant, and asks the holder.
-//! 2. *The holder* responds to the parked connect, as it does when a newer connect arrives, and publishes the point of the
-//!    move ([`SessionMove`]) through the database, like any publication of the tenant. The same transaction notes the
-//!    taker as the new holder.
+//!    already, so further messages of the client wait in its mailbox, and changes of rights reach it. It makes sure
+//!    that it hears everything that is published for the tenant, and asks the holder.
+//! 2. *The holder* responds to the parked connect, as it does when a newer connect arrives, and publishes the point of
+//!    the move ([`SessionMove`]) through the database, like any publication of the tenant. The same transaction notes
+//!    the taker as the new holder.
 //! 3. *Both* find the point in the one order of everything that is published. At this point the holder's queue is
 //!    complete, and the subscriptions begin at the taker.
 //! 4. *The holder* sends the state with the queue. *The taker* puts it in front of what arrived since, and handles the
@@ -47,7 +47,7 @@ use crate::session::{ClientId, EndSession, HandOver, SessionActor};
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a session of a server that stops is waited for.
 const PATIENCE_AT_STOP: Duration = Duration::from_secs(20);
-/// How long the state may follow its point, however large it is, or the point the state.
+/// How long the state of a session and the point of its move may be apart, however large the state is.
 const REST_FOLLOWS: Duration = Duration::from_secs(10);
 /// The pause before a session that is on its way is asked for again.
 const AGAIN: Duration = Duration::from_millis(5);
@@ -87,7 +87,7 @@ struct Arrival {
 
 /// What becomes of a session that is asked for.
 enum News {
-    /// Its point is reached: its subscriptions are here.
+    /// The point of its move is reached: its subscriptions are at this server.
     Begun,
     State(Box<SessionState>),
     /// Somebody else asked for it before.
@@ -183,7 +183,7 @@ impl Transfers {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Lets no session leave until `end` has ended those that may have missed something.
+    /// Prevents sessions from leaving until the future has ended those that may have missed notifications.
     pub(crate) fn stay_until(self: &Arc<Self>, end: impl Future<Output = ()> + Send + 'static) {
         self.endings.fetch_add(1, Ordering::AcqRel);
         let transfers = self.clone();
@@ -303,7 +303,7 @@ impl Transfers {
             && let Some(Departure { slot, dispatcher, heard_by, .. }) = departures.remove(&client)
         {
             let to = vec![slot];
-            // This has the same way as the notifications, so it comes after them.
+            // This message takes the same path as the notifications, so the session receives it after them.
             if self.database.publications().has_heard_all_since(&heard_by) {
                 dispatcher.do_send(DispatchToSessions { message: HandOver, to });
             } else {
@@ -319,7 +319,7 @@ impl Transfers {
                 arrival.place.begin(subscriptions, point.patterns, point.units);
                 drop(arrival.news.send(News::Begun));
             }
-            // Its client was told that it is lost.
+            // The request has timed out, and the client was told that the session is unknown.
             None => self.messages().forget(point.client),
         }
     }

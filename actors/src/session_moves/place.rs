@@ -18,7 +18,7 @@ pub(crate) struct Place {
     reached: Mutex<Reached>,
 }
 
-/// How far an arriving session is.
+/// The progress of an arriving session.
 enum Reached {
     Nothing,
     /// Its subscriptions are in the hub.

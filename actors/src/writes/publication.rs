@@ -86,7 +86,8 @@ impl WriteContext {
         }
     }
 
-    /// Publishes a change that no transaction stores. Modules receive it in every mode; sessions with matching subscriptions receive it if the mode sends notifications (M-04).
+    /// Publishes a change that no transaction stores. Modules receive it in every mode; sessions with matching
+    /// subscriptions receive it if the mode sends notifications (M-04).
     pub(crate) fn publish(&self, source: ManagedObjectId, change: PublishedChange, cause: Cause) {
         self.send(Publication::Change { source, change, cause });
     }

@@ -228,8 +228,8 @@ impl TenantRunner {
         }
     }
 
-    /// Writes the records of what was switched off or started anew, one after the other. A record that cannot be written now is
-    /// retried later.
+    /// Writes the records of what was switched off or started anew, one after the other. A record that cannot be
+    /// written now is retried later.
     fn write_off(&mut self, ctx: &mut Context<Self>) {
         let Some(off) = self.unwritten.front().filter(|_| !self.writing).cloned() else { return };
         self.writing = true;

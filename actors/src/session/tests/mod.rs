@@ -5,150 +5,22 @@ use std::time::Duration;
 use actix::prelude::*;
 use platform_model::bayeux::{Channel, Reconnect, Resource, error};
 use platform_model::change::PublishedChange;
-use platform_model::id::{AlarmId, ManagedObjectId, TenantId};
+use platform_model::id::{AlarmId, ManagedObjectId};
 use platform_model::links::Links;
-use platform_store::{Connections, Database};
 use tokio::sync::oneshot;
-use tokio::time::{advance, pause};
 
 use super::*;
-use crate::hub::{Publish, SubscriptionCounts};
-use crate::session::dispatcher::{Beginning, NewSessionActor, SessionDispatcher};
-use crate::tenant::{AcknowledgementExtension, NewSession, TenantActor};
-use sockets::{Connection, SlowSocket};
+use crate::hub::Publish;
+use crate::session::dispatcher::SessionDispatcher;
+use bench::*;
+use sockets::SlowSocket;
 
+mod bench;
 mod cost;
 mod dispatchers;
 mod module_channels;
 mod same_thread;
 mod sockets;
-
-const USER: &str = "joe";
-/// The hold time of a connect that requests no other.
-const HOLD: Duration = Duration::from_secs(5400);
-
-/// A session with the given limits, started as a tenant starts it.
-struct Bench {
-    hub: NotificationHub,
-    tenant: Addr<TenantActor>,
-    session: Addr<SessionActor>,
-    sessions: Arc<Sessions>,
-    client: ClientId,
-}
-
-/// The handshake of a client that requests nothing special.
-fn new_session() -> NewSession {
-    let acknowledgement = AcknowledgementExtension::Absent;
-    NewSession { user: USER.into(), expires: None, interval: None, acknowledgement, units: None }
-}
-
-/// A long poll without special requests, and the receiver of its response.
-fn new_connect() -> (Connect, oneshot::Receiver<ConnectResponse>) {
-    let (reply_to, answer) = oneshot::channel();
-    let connect = Connect {
-        user: USER.into(),
-        expires: None,
-        hold: HOLD,
-        advised: None,
-        interval: None,
-        acknowledged: None,
-        carries: ResponseContent::Notifications,
-        first: FirstConnect::Held,
-        reply_to,
-    };
-    (connect, answer)
-}
-
-fn start(limits: Limits) -> Bench {
-    start_with(limits, new_session())
-}
-
-fn start_acknowledging() -> Bench {
-    let acknowledgement = AcknowledgementExtension::Requested;
-    start_with(Limits::default(), NewSession { acknowledgement, ..new_session() })
-}
-
-fn start_with(limits: Limits, new: NewSession) -> Bench {
-    pause();
-    let sessions = Arc::<Sessions>::default();
-    let nowhere =
-        Database::new("host=nowhere", Connections { reads: 1, devices: 1 }, &limits).expect("an address");
-    let tenant = TenantId::parse("t1").expect("an id");
-    let arbiter = Arbiter::current();
-    let (id, transfers) = (tenant.clone(), Transfers::new(nowhere.clone(), b"secret", 1));
-    let hub = NotificationHub::new(tenant, nowhere, SubscriptionCounts::default(), arbiter);
-    let limits = Arc::new(limits);
-    let of_bench = hub.clone();
-    let mut environment = None;
-    TenantActor::create(|ctx| {
-        let shared = Arc::new(SessionEnvironment {
-            id,
-            hub,
-            tenant: ctx.address(),
-            sessions: sessions.clone(),
-            limits,
-            transfers,
-        });
-        environment = Some(shared.clone());
-        TenantActor::new(shared, Vec::new())
-    });
-    let (environment, client) = (environment.expect("set above"), ClientId::from_bits(1));
-    let tenant = environment.tenant.clone();
-    let session = SessionDispatcher::start_session(
-        &SessionDispatcher::here(),
-        NewSessionActor { environment, client, beginning: Beginning::New(new) },
-    );
-    Bench { hub: of_bench, tenant, session, sessions, client }
-}
-
-impl Bench {
-    fn connect(&self) -> oneshot::Receiver<ConnectResponse> {
-        self.connect_with(|_| {})
-    }
-
-    fn connect_with(&self, wish: impl FnOnce(&mut Connect)) -> oneshot::Receiver<ConnectResponse> {
-        let (mut connect, answer) = new_connect();
-        wish(&mut connect);
-        self.session.do_send(connect);
-        answer
-    }
-
-    async fn attach(&self, socket: &Addr<SlowSocket>) {
-        // The registration ends here, so the session finds no connection of its thread and uses the actor.
-        let elsewhere = FrameWriterRegistration::new(Connection::that_takes(0)).key();
-        self.attach_with(socket, elsewhere).await;
-    }
-
-    async fn attach_with(&self, socket: &Addr<SlowSocket>, writer: FrameWriterKey) {
-        let attach = AttachSocket { user: USER.into(), socket: socket.clone().recipient(), writer };
-        assert!(self.session.send(attach).await.expect("the session lives"));
-    }
-
-    fn notify(&self, text: &str) {
-        self.session.do_send(DeliverNotification(Arc::new(Notification::for_test(text))));
-    }
-
-    fn lives(&self) -> bool {
-        self.sessions.find(&self.client).is_some()
-    }
-}
-
-fn texts(answer: &ConnectResponse) -> Vec<&str> {
-    answer.delivery.notifications.iter().map(|n| std::str::from_utf8(n.json()).expect("UTF-8")).collect()
-}
-
-/// Lets every actor handle its messages.
-async fn settle() {
-    for _ in 0..20 {
-        tokio::task::yield_now().await;
-    }
-}
-
-async fn pass(time: Duration) {
-    settle().await;
-    advance(time).await;
-    settle().await;
-}
 
 #[actix::test]
 async fn notification_completes_a_parked_connect() {

@@ -27,7 +27,7 @@ use crate::alarms::collection::{AlarmRange, list_ids};
 use crate::alarms::from_row;
 use crate::leases::Hold;
 use crate::publications::{DeletionNotices, Ended};
-use crate::{Database, PATIENCE, until_uncontended};
+use crate::{Database, PATIENCE};
 
 const INSERT: &str = include_str!("../../../../sql/queries/bulk_alarm_updates/insert.sql");
 const TAKE_OVER: &str = include_str!("../../../../sql/queries/bulk_alarm_updates/take_over.sql");
@@ -174,7 +174,8 @@ async fn step(
 }
 
 /// Runs a step: changes the alarms that still match the request, with an audit record each, stores the position
-/// reached, and publishes the changes. An alarm is left out when reopening it would give its type a second open alarm. One transaction.
+/// reached, and publishes the changes. An alarm is left out when reopening it would give its type a second open alarm.
+/// One transaction.
 ///
 /// # Errors
 /// `Contended` when devices write the same alarms; a unique violation when one of them was just raised again. Nothing
@@ -202,7 +203,7 @@ pub async fn make_step(
         });
         database.commit_published(transaction, &of_holder.tenant, true, published.collect()).await
     };
-    if !database.until_joined(attempt).await? {
+    if !database.until_committed(attempt).await? {
         return Ok(Stepped::TakenOver);
     }
     held.place = step.next;
@@ -304,7 +305,7 @@ pub async fn delete_step(
         let publications = notices.describe(&gone, PublishedChange::AlarmDeleted);
         database.commit_published(transaction, tenant, gone.len(), publications).await
     };
-    let gone = until_uncontended(async || database.until_joined(attempt).await).await?;
+    let gone = database.until_uncontended(attempt).await?;
     notices.committed(gone);
     deletion.place = step.next;
     Ok(step.next.is_none())

@@ -21,8 +21,8 @@ use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::publication::Publication;
 
+use super::Database;
 use super::publications::Ended;
-use super::{Database, until_uncontended};
 pub(crate) use bus::Bus;
 use bus::CarriedOut;
 pub use changes::{Change, RightsChange};
@@ -78,7 +78,7 @@ pub(super) async fn change_over<T>(
         };
         Ok(ended.map(|outcome| (outcome, sent.committed())))
     };
-    let (outcome, carried_out) = until_uncontended(async || database.until_joined(attempt).await).await?;
+    let (outcome, carried_out) = database.until_uncontended(attempt).await?;
     // The connection is back in the pool by now: ending sessions needs connections too.
     carried_out.finished().await;
     Ok(outcome)

@@ -8,15 +8,15 @@ use platform_model::error::Result;
 use platform_model::id::{IdGenerator, TenantId};
 use platform_model::reference::LinkKind;
 
+use crate::Database;
 use crate::bulk::group_paths::{self, FoundGroups};
 use crate::bulk::registration::{Batch, Memory, Registered, Registrar, refusal_of_tenant};
 use crate::devices::new_requests;
 use crate::devices::users;
 use crate::inventory::links;
-use crate::{Database, until_uncontended};
 
-/// Creates registration requests, and publishes CREATE of every new group. One transaction, which takes the lock of link
-/// changes when a row names groups.
+/// Creates registration requests, and publishes CREATE of every new group. One transaction, which takes the lock of
+/// link changes when a row names groups.
 ///
 /// # Errors
 /// `Duplicate` when one of them is created concurrently, and nothing is stored then; `Unavailable` or `Database`.
@@ -37,7 +37,7 @@ pub async fn register_requests(
         let publications = done.0.publications(&registrar.cause);
         database.commit_published(transaction, tenant, done, publications).await
     };
-    let (batch, found) = until_uncontended(async || database.until_joined(attempt).await).await?;
+    let (batch, found) = database.until_uncontended(attempt).await?;
     memory.paths.learn(tenant, found);
     Ok(batch)
 }

@@ -177,12 +177,8 @@ pub async fn make_step(
     devices: &[ManagedObjectId],
     until_next: f64,
 ) -> Result<Stepped> {
-    loop {
-        match try_step(database, client, held, lease, devices, until_next).await? {
-            Ended::Committed(stepped) => return Ok(stepped),
-            Ended::HasToSwitch(tenant) => database.switch_order(&tenant).await?,
-        }
-    }
+    let attempt = async || try_step(database, client, held, lease, devices, until_next).await;
+    database.until_committed(attempt).await
 }
 
 async fn try_step(

@@ -142,8 +142,8 @@ pub async fn get_event_with_binary(
     Ok((from_row(&row)?, content))
 }
 
-/// Deletes events with their files, publishes it, and returns the number of deleted ones. One statement; with a fence it
-/// succeeds only while this process [holds](crate::modules::leases::hold) the modules.
+/// Deletes events with their files, publishes it, and returns the number of deleted ones. One statement; with a fence
+/// it succeeds only while this process [holds](crate::modules::leases::hold) the modules.
 ///
 /// # Errors
 /// `Timeout`, `Contended`, `Conflict`, `Unavailable` or `Database`.
@@ -162,7 +162,7 @@ pub async fn delete_events(
         let write = Write { tenant, fence, statement, parameters: &parameters };
         database.delete_published(&mut client, write, notices, change).await
     };
-    database.until_joined(delete).await
+    database.until_committed(delete).await
 }
 
 /// Deletes events of sources that are about to be deleted, when these have too many for one statement. Each step is a
@@ -182,8 +182,8 @@ pub(crate) async fn delete_ahead(database: &Database, tenant: &TenantId, sources
 }
 
 /// Attaches an upload to an event, as its file or as the next bytes of it, and updates the event. One transaction,
-/// which locks the event first and publishes its change. Returns `false` when the event was changed or deleted since it was read; nothing is
-/// changed then.
+/// which locks the event first and publishes its change. Returns `false` when the event was changed or deleted since it
+/// was read; nothing is changed then.
 ///
 /// # Errors
 /// `Unavailable`, also for an upload that was swept away; `Contended` or `Database`.
@@ -233,7 +233,7 @@ async fn change_binary(
         let published = Publication::Change { source: event.source, change, cause: cause.clone() };
         database.commit_published(transaction, tenant, true, vec![published]).await
     };
-    database.until_joined(transaction).await
+    database.until_committed(transaction).await
 }
 
 /// Updates an event within a transaction, if it still has the revision that was read.

@@ -17,12 +17,12 @@ use platform_model::publication::{Cause, Publication};
 use platform_model::reference::{LinkKind, Reference, References, WantedParents, WantedReferences};
 use tokio_postgres::Row;
 
+use crate::Database;
 use crate::inventory::managed_objects::{COLUMNS, INSERT, find_current, from_row, insert_managed_objects};
 use crate::inventory::server_fragments;
 use crate::modules::leases;
 use crate::publications::{Route, Write};
 use crate::query::filter::{Filtered, Order, page_of};
-use crate::{Database, until_uncontended};
 
 const LIST_CHILDREN: &str = include_str!("../../../../sql/queries/links/list_children.sql");
 const LIST_ANCESTORS: &str = include_str!("../../../../sql/queries/links/list_ancestors.sql");
@@ -49,9 +49,9 @@ pub(crate) async fn lock(transaction: &Transaction<'_>, tenant: &TenantId) -> Re
     Ok(())
 }
 
-/// Links existing objects below a parent; links that exist stay unchanged. It publishes that links changed, and UPDATE of
-/// the parent, as the returned [`Route`] says. One transaction; with a fence it succeeds
-/// only while this process [holds](leases::hold) the modules.
+/// Links existing objects below a parent; links that exist stay unchanged. It publishes that links changed, and UPDATE
+/// of the parent, as the returned [`Route`] says. One transaction; with a fence it succeeds only while this process
+/// [holds](leases::hold) the modules.
 ///
 /// # Errors
 /// `NotFound` for an unknown parent; `Invalid` for an unknown child, for the parent itself and for a cycle (I-04).
@@ -72,7 +72,7 @@ pub async fn add_children(
         let describe = async |transaction: &Transaction<'_>| links_changed(transaction, tenant, to, by).await;
         database.commit_described(transaction, tenant, describe).await
     };
-    until_uncontended(async || database.until_joined(attempt).await).await
+    database.until_uncontended(attempt).await
 }
 
 /// Returns what is published when the children of an object have changed.
@@ -87,8 +87,9 @@ async fn links_changed(
     Ok(vec![Publication::LinksChanged, Publication::Change { source: parent, change, cause: Cause::of(by) }])
 }
 
-/// Creates an object below a parent, and publishes it as [`add_children`] does, with CREATE of the object before (M-03).
-/// One transaction, so a child never exists without its link. The fence has the same meaning as in [`add_children`].
+/// Creates an object below a parent, and publishes it as [`add_children`] does, with CREATE of the object before
+/// (M-03). One transaction, so a child never exists without its link. The fence has the same meaning as in
+/// [`add_children`].
 ///
 /// # Errors
 /// `NotFound` for an unknown parent; `Unavailable` or `Database`.
@@ -122,7 +123,7 @@ pub async fn insert_child(
         };
         database.commit_described(transaction, tenant, describe).await
     };
-    until_uncontended(async || database.until_joined(attempt).await).await
+    database.until_uncontended(attempt).await
 }
 
 async fn check(
@@ -212,7 +213,7 @@ pub async fn remove_child(
         };
         database.run_published(&mut client, write, describe).await
     };
-    let (removed, route) = database.until_joined(attempt).await?;
+    let (removed, route) = database.until_committed(attempt).await?;
     Ok((!removed.is_empty()).then_some(route))
 }
 

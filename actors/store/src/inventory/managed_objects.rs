@@ -161,7 +161,8 @@ pub(crate) async fn update_managed_objects(
 const DELETED_AT_ONCE: usize = 1000;
 
 /// Deletes managed objects in this order, publishes it, and returns those that existed. Notices are sent for the last
-/// thousand at most, the last one first. Objects that are linked below them meanwhile stay. With a fence it succeeds only while this process [holds](leases::hold) the modules.
+/// thousand at most, the last one first. Objects that are linked below them meanwhile stay. With a fence it succeeds
+/// only while this process [holds](leases::hold) the modules.
 ///
 /// # Errors
 /// `Contended`, `Conflict`, `Unavailable` or `Database`.
@@ -184,13 +185,8 @@ pub async fn delete_managed_objects(
         measurements::delete_of_sources(database, tenant, chunk).await?;
         let ids: Vec<i64> = chunk.iter().map(|id| id.0).collect();
         until_uncontended(async || events::delete_ahead(database, tenant, &ids).await).await?;
-        let deleted: HashSet<i64> = until_uncontended(async || {
-            let delete = async || Box::pin(delete_chunk(database, tenant, &ids, fence, notices)).await;
-            database.until_joined(delete).await
-        })
-        .await?
-        .into_iter()
-        .collect();
+        let delete = async || Box::pin(delete_chunk(database, tenant, &ids, fence, notices)).await;
+        let deleted: HashSet<i64> = database.until_uncontended(delete).await?.into_iter().collect();
         database.names_changed(tenant);
         gone.extend(chunk.iter().filter(|id| deleted.contains(&id.0)));
     }

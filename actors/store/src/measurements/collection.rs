@@ -116,8 +116,8 @@ pub async fn delete_next(
     Ok(true)
 }
 
-/// Deletes a measurement, publishes it, and returns whether it existed. With a fence it succeeds only while this process
-/// [holds](leases::hold) the modules.
+/// Deletes a measurement, publishes it, and returns whether it existed. With a fence it succeeds only while this
+/// process [holds](leases::hold) the modules.
 ///
 /// # Errors
 /// `Conflict`, `Unavailable` or `Database`.
@@ -143,7 +143,7 @@ async fn delete_measurements(
         return Ok(0);
     }
     let delete = async || delete_many(database, tenant, ids, fence, notices).await;
-    let gone = database.until_joined(delete).await?;
+    let gone = database.until_committed(delete).await?;
     notices.committed(gone);
     Ok(gone)
 }

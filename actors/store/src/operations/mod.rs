@@ -162,7 +162,7 @@ pub(crate) async fn delete_operations(
         let write = Write { tenant, fence: None, statement, parameters: &parameters };
         database.delete_published(&mut client, write, notices, change).await
     };
-    database.until_joined(delete).await
+    database.until_committed(delete).await
 }
 
 /// Returns whether a device is an agent or a descendant of one by childDevices links (O-01).

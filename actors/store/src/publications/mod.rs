@@ -26,8 +26,8 @@
 //! A server whose listening connection breaks may have missed something. It ends its sessions of the tenants that others
 //! take part in; their clients handshake again, so no gap is silent.
 //!
-//! So do the transactions outside of the group commit ([`publishing`]). What no transaction stores (TRANSIENT writes, rows
-//! of modules) is sent in the order of the calls by [`outbox`].
+//! So do the transactions outside of the group commit ([`publishing`]). What no transaction stores (TRANSIENT writes,
+//! rows of modules) is sent in the order of the calls by [`outbox`].
 
 mod interest;
 mod outbox;

@@ -14,14 +14,14 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::{Checked, NOTIFY, Route, TransactionPublications};
-use crate::Database;
 use crate::modules::leases;
+use crate::{Database, until_uncontended};
 
 /// How a transaction ended.
 pub(crate) enum Ended<T> {
     /// It is committed and published.
     Committed(T),
-    /// Nothing is written: this server has to join the tenant first, which other servers take part in.
+    /// Nothing is written: this server has to [change](Database::switch_order) how it publishes the tenant first.
     HasToSwitch(TenantId),
 }
 
@@ -35,15 +35,31 @@ impl<T> Ended<T> {
 }
 
 impl Database {
-    /// Runs a transaction, and once more after this server has joined the tenant. The transaction gives its connection
-    /// back before it returns.
-    pub(crate) async fn until_joined<T>(&self, transaction: impl AsyncFn() -> Result<Ended<T>>) -> Result<T> {
+    /// Runs a transaction, and repeats it after this server has changed how it publishes the tenant. A connection of
+    /// [`Database::reader`] or [`Database::loader`] is given back before the transaction returns, because that change
+    /// needs one too.
+    pub(crate) async fn until_committed<T>(
+        &self,
+        mut transaction: impl AsyncFnMut() -> Result<Ended<T>>,
+    ) -> Result<T> {
         loop {
             match transaction().await? {
                 Ended::Committed(written) => return Ok(written),
                 Ended::HasToSwitch(tenant) => Box::pin(self.switch_order(&tenant)).await?,
             }
         }
+    }
+
+    /// Does the same as [`until_committed`](Self::until_committed), and retries the transaction when it conflicts with
+    /// concurrent ones.
+    ///
+    /// # Errors
+    /// The error of the transaction; `Contended` when every attempt conflicted.
+    pub(crate) async fn until_uncontended<T>(
+        &self,
+        transaction: impl AsyncFn() -> Result<Ended<T>>,
+    ) -> Result<T> {
+        until_uncontended(async || self.until_committed(&transaction).await).await
     }
 
     /// Commits what was written, and publishes it at all servers.
@@ -68,8 +84,8 @@ impl Database {
         }))
     }
 
-    /// Commits what was written. `describe` reads what it publishes, which is asked for only when the database sends it.
-    /// Otherwise the caller publishes, until it drops the route.
+    /// Commits what was written. `describe` reads what it publishes, which is asked for only when the database sends
+    /// it. Otherwise the caller publishes, until it drops the route.
     ///
     /// # Errors
     /// `Contended`, `Unavailable` or `Database`.
@@ -192,7 +208,7 @@ impl DeletionNotices {
         deleted.iter().take(self.left.load(Ordering::Relaxed)).map(publication).collect()
     }
 
-    /// Notes that the deletion of so many is committed.
+    /// Notes that a transaction is committed that deleted `count` objects.
     pub(crate) fn committed(&self, count: usize) {
         let left = self.left.load(Ordering::Relaxed);
         self.left.store(left.saturating_sub(count), Ordering::Relaxed);

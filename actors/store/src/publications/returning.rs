@@ -26,8 +26,8 @@ const ARRIVAL: Duration = Duration::from_secs(5);
 /// The longest pause between two searches for tenants that nobody uses.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// A use of a tenant that has begun and that [`is_used`](super::IsUsed) does not know yet. What is published is heard as
-/// long as it is held.
+/// A use of a tenant that has begun and that [`is_used`](super::IsUsed) does not know yet. What is published is heard
+/// as long as it is held.
 #[must_use = "the use is to be known before this is dropped"]
 pub struct Hearing(Arc<SharedTenant>);
 

@@ -98,14 +98,16 @@ impl Tenants {
 
     /// Returns the tenants that this server hears.
     pub(super) fn heard(&self) -> Vec<Arc<SharedTenant>> {
-        let hears = |tenant: &&Arc<SharedTenant>| tenant.hears.load(Ordering::Acquire);
-        self.0.read().values().filter(hears).cloned().collect()
+        self.those(|tenant| tenant.hears.load(Ordering::Acquire))
     }
 
     /// Returns the tenants that this server takes part in.
     pub(super) fn taking_part(&self) -> Vec<Arc<SharedTenant>> {
-        let takes_part = |tenant: &&Arc<SharedTenant>| tenant.takes_part.load(Ordering::Acquire);
-        self.0.read().values().filter(takes_part).cloned().collect()
+        self.those(|tenant| tenant.takes_part.load(Ordering::Acquire))
+    }
+
+    fn those(&self, are_meant: impl Fn(&SharedTenant) -> bool) -> Vec<Arc<SharedTenant>> {
+        self.0.read().values().filter(|tenant| are_meant(tenant)).cloned().collect()
     }
 }
 

@@ -74,8 +74,8 @@ pub(crate) enum Checked {
 
 impl Publications {
     /// Returns the permission for a transaction that does not assert, if this server is alone. A new server starts only
-    /// when no such transaction is running; if this one is paused with it, the new server ends its connections. So it is
-    /// to be asked for when the transaction has its connection.
+    /// when no such transaction is running; if this one is paused with it, the new server ends its connections. So it
+    /// is to be asked for when the transaction has its connection.
     fn unasserted(&self) -> Option<Unasserted> {
         self.unasserted.fetch_add(1, Ordering::AcqRel);
         // The count comes first: who ends the belief looks at the count afterwards.

@@ -164,7 +164,7 @@ fn not_installed() -> Error {
     Error::unavailable("this process has no sessions")
 }
 
-/// Sends what is told until the server ends.
+/// Sends the messages of this server until the server ends.
 async fn run(database: Database, mut outgoing: mpsc::UnboundedReceiver<Outgoing>) {
     let (mut batch, mut sweeping) = (Vec::new(), interval(SWEEPING));
     loop {
