@@ -15,7 +15,7 @@ use crate::api::{
     bulk_registration, current_application, current_user, device_credentials, entry, error_page,
     event_binaries, events, groups, hosted_applications, identity, inventory, inventory_binaries,
     inventory_children, measurement_series, measurements, modules, new_device_requests, operation_diagnosis,
-    operations, options, roles, subscriptions, tenants, token_clients, users,
+    operations, options, retention, roles, subscriptions, tenants, token_clients, users,
 };
 use crate::auth::{AnyCaller, Caller, cors};
 use crate::csv;
@@ -185,6 +185,12 @@ fn paths() -> Vec<Path> {
     paths.push(at("/tenant/options/{category}/{key}/editable").put(options::update_editable));
     paths.push(at("/tenant/system/options").get(options::list_system));
     paths.push(at("/tenant/system/options/{category}/{key}").get(options::get_system));
+
+    paths.push(at("/retention/retentions").get(retention::list).post(retention::create));
+    paths.push(at("/retention/retentions/{id}").get(retention::get).put(retention::update).delete(retention::remove));
+    paths.push(at("/retention/retentions/{id}/preview").get(retention::preview));
+    paths.push(at("/retention/preview").without_room_too().post(retention::preview_of_body));
+    paths.push(at("/retention/runs").get(retention::list_runs));
 
     paths.push(at("/application/tokenClients").get(token_clients::list).post(token_clients::create));
     paths.push(at("/application/tokenClients/{id}").get(token_clients::get).delete(token_clients::remove));

@@ -28,6 +28,7 @@ pub mod new_device_requests;
 pub mod operation_diagnosis;
 pub mod operations;
 pub mod options;
+pub mod retention;
 pub mod roles;
 pub mod subscriptions;
 pub mod tenants;

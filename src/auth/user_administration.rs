@@ -99,6 +99,15 @@ impl Caller {
         self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
     }
 
+    /// Returns the authorization to change the retention rules of the caller's own tenant (Z-08).
+    ///
+    /// # Errors
+    /// `Forbidden` without ROLE_RETENTION_RULE_ADMIN.
+    pub fn administers_retention(&self, platform: &Platform) -> Result<Administration> {
+        self.require(role::RETENTION_RULE_ADMIN)?;
+        self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
+    }
+
     fn administration(
         &self,
         platform: &Platform,

@@ -12,7 +12,7 @@ use std::time::Duration;
 use actix_web::dev::ServerHandle;
 use actix_web::rt::spawn;
 use platform_actors::Platform;
-use platform_actors::background::abandoned_uploads;
+use platform_actors::background::{abandoned_uploads, retention};
 use platform_store::servers::Introduction;
 use platform_store::{self, Connections, Database};
 use tokio::task::{JoinHandle, JoinSet};
@@ -153,7 +153,7 @@ impl Server {
     }
 
     /// Starts the background tasks that run as long as the server.
-    fn keep_up(&self) -> [JoinHandle<()>; 14] {
+    fn keep_up(&self) -> [JoinHandle<()>; 15] {
         let platform = || self.components.platform();
         let database = || self.components.platform.database().clone();
         let links = || self.components.links();
@@ -173,6 +173,7 @@ impl Server {
             spawn(platform().keep_modules_going()),
             spawn(outbound_requests::keep_sending(platform(), self.module_request_hosts.clone())),
             spawn(abandoned_uploads::remove_hourly(platform(), links())),
+            spawn(retention::run_daily(platform())),
             spawn(platform().watch_silence(links())),
             spawn(probes::keep_probing(self.components.services.clone())),
         ]

@@ -38,4 +38,5 @@ mod operations;
 mod options;
 mod own_tree;
 mod process;
+mod retention;
 mod servers;

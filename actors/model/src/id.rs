@@ -150,6 +150,12 @@ server_id!(
     crate::error::Noun::Module
 );
 
+server_id!(
+    /// The id of a retention rule (Z-08).
+    RetentionRuleId,
+    crate::error::Noun::RetentionRule
+);
+
 impl ApplicationId {
     /// Returns the id of a new application; see [`IdGenerator`].
     pub fn numbered(number: i64) -> Self {

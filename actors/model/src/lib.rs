@@ -43,6 +43,7 @@ pub mod origin;
 pub mod page;
 pub mod publication;
 pub mod reference;
+pub mod retention;
 pub mod role;
 pub mod service_address;
 pub mod session_move;

@@ -5,7 +5,7 @@
 //! - Bulk work consists of small steps and survives a restart: [`bulk_alarm_update`] and [`bulk_operation`]. [`leases`]
 //!   ensure that one of several servers runs it. [`bulk_registration`] runs within its request and also in steps, but a
 //!   restart ends it.
-//! - [`abandoned_uploads`] deletes files of events whose upload was not completed.
+//! - [`abandoned_uploads`] deletes files of events whose upload was not completed, [`retention`] data that is too old.
 
 pub mod abandoned_uploads;
 pub(crate) mod bulk_alarm_update;
@@ -14,4 +14,5 @@ pub mod bulk_registration;
 pub(crate) mod heartbeats;
 mod leases;
 pub(crate) mod presence;
+pub mod retention;
 pub(crate) mod silence;

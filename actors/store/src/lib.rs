@@ -25,6 +25,7 @@ pub mod operations;
 pub mod publications;
 pub mod query;
 pub mod recent_sources;
+pub mod retention;
 mod room;
 pub mod servers;
 pub mod session_moves;

@@ -21,6 +21,7 @@ impl ApiError {
             Noun::Tenant | Noun::Option | Noun::Subscription => "tenants",
             Noun::Application | Noun::TokenClient => "application",
             Noun::Module => "cep-server",
+            Noun::RetentionRule => "retention",
             Noun::Operation | Noun::BulkOperation | Noun::NewDeviceRequest | Noun::DeviceCredentials => {
                 "devicecontrol"
             }

@@ -122,6 +122,10 @@ impl Fixture {
                 let client = admin.create("/application/tokenClients", &client).await;
                 client["clientId"].as_str().unwrap().to_owned()
             }
+            "retention rule" => {
+                let rule = json!({"maximumAge": 36_500, "type": format!("{SECRET} {number}")});
+                id(admin.create("/retention/retentions", &rule).await)
+            }
             "object" | "free" => {
                 let body = json!({"name": format!("{SECRET} {number}"), "plat_IsDevice": {}});
                 id(owner.create("/inventory/managedObjects", &body).await)

@@ -57,6 +57,8 @@ pub enum Noun {
     TokenClient,
     /// An event-processing module.
     Module,
+    /// A retention rule.
+    RetentionRule,
 }
 
 impl fmt::Display for Noun {
@@ -84,6 +86,7 @@ impl fmt::Display for Noun {
             Self::Subscription => "subscription",
             Self::TokenClient => "token client",
             Self::Module => "module",
+            Self::RetentionRule => "retention rule",
         })
     }
 }

@@ -87,6 +87,9 @@ limits! {
     /// A device can continue after days offline.
     incomplete_upload: Duration = 7 * DAY, MINUTE..=365 * DAY, "incomplete-upload-seconds";
 
+    /// Hour of the day in UTC at which retention rules begin to delete data that is too old
+    retention_hour: u32 = 2, 0..=23, "retention-hour", "Z-08";
+
     /// Maximum bytes of a Bayeux request body or WebSocket message
     bayeux_bytes: usize = 256 * KIB, KIB..=16 * MIB, "bayeux-bytes";
 
@@ -250,4 +253,7 @@ limits! {
     /// The age of measurements that are rolled up. An id is assigned before its row is committed, by the clock of one
     /// of several servers, so this must be well above `write_timeout`.
     rollup_lag: Duration = Duration::from_secs(300);
+
+    /// The pause before a server looks again whether a run of retention is due.
+    retention_check: Duration = Duration::from_secs(60);
 }

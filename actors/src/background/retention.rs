@@ -1,0 +1,71 @@
+//! The daily deletion of data by age (Z-08).
+//!
+//! One server runs the retention of a tenant, by a lease that it renews with every step; another one continues if it
+//! dies. A step is a transaction of some thousand rows, and after each the run pauses for twice its duration, so that
+//! it takes at most a third of one connection's time from others. What was deleted is gone, so a run that is continued
+//! repeats nothing.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use platform_model::error::{Error, Result};
+use platform_store::retention::matching::Sweep;
+use platform_store::retention::runs::{self, HeldRun};
+use platform_store::retention::{list_rules_in_force, partitions};
+use tokio::time::sleep;
+
+use crate::metrics::RETENTION_DELETED;
+use crate::platform::Platform;
+
+/// Makes the runs of all tenants, each when it is due, until the future is dropped.
+pub async fn run_daily(platform: Arc<Platform>) {
+    loop {
+        sleep(platform.limits().retention_check).await;
+        if let Err(error) = run_all(&platform).await {
+            tracing::warn!(%error, "data that is too old could not be deleted; the run is continued later");
+        }
+    }
+}
+
+async fn run_all(platform: &Platform) -> Result<()> {
+    while let Some(mut run) = runs::take(platform.database(), platform.limits().retention_hour).await? {
+        let begun = Instant::now();
+        if !carry_out(platform, &mut run).await? {
+            continue;
+        }
+        let deleted: i64 = run.deleted.values().sum();
+        tracing::info!(tenant = %run.tenant, deleted, seconds = begun.elapsed().as_secs(), "data that was too old is deleted");
+    }
+    Ok(())
+}
+
+/// Deletes what the rules of a tenant match. Returns `false` if another server has taken the run over.
+async fn carry_out(platform: &Platform, run: &mut HeldRun) -> Result<bool> {
+    let database = platform.database();
+    let dropped = partitions::drop_covered(database, run.due).await?;
+    if !dropped.is_empty() {
+        tracing::info!(partitions = dropped.join(", "), "old partitions of measurements are dropped");
+    }
+    for rule in list_rules_in_force(database, &run.tenant, run.due).await? {
+        for kind in rule.retention.data_types() {
+            let mut sweep = Sweep::new(database, &run.tenant, kind, &rule.retention).await?;
+            loop {
+                let begun = Instant::now();
+                let deleted = match sweep.step(database, &run.tenant).await {
+                    Ok(Some(deleted)) => deleted,
+                    Ok(None) => break,
+                    // The next attempt is smaller.
+                    Err(Error::Timeout) if sweep.shrink() => continue,
+                    Err(error) => return Err(error),
+                };
+                *run.deleted.entry(kind).or_default() += deleted;
+                RETENTION_DELETED.increment(deleted.unsigned_abs());
+                if !run.report(database, false).await? {
+                    return Ok(false);
+                }
+                sleep(begun.elapsed() * 2).await;
+            }
+        }
+    }
+    run.report(database, true).await
+}
