@@ -12,8 +12,8 @@ use platform_model::error::Error;
 
 use crate::api::{
     access_tokens, account_limits, alarms, application_binaries, applications, audit, bulk_operations,
-    bulk_registration, current_application, current_user, device_credentials, entry, error_page,
-    event_binaries, events, groups, hosted_applications, identity, inventory, inventory_binaries,
+    bulk_registration, current_application, current_user, device_credentials, documentation, entry,
+    error_page, event_binaries, events, groups, hosted_applications, identity, inventory, inventory_binaries,
     inventory_children, measurement_series, measurements, modules, new_device_requests, operation_diagnosis,
     operations, options, retention, roles, subscriptions, tenants, token_clients, users,
 };
@@ -208,7 +208,12 @@ fn paths() -> Vec<Path> {
     paths.push(at("/apps/{contextPath}").get(hosted_applications::get_root).announcing_head().reserved());
     paths.push(at("/apps/{contextPath}/{path:.*}").get(hosted_applications::get).announcing_head().reserved());
 
+    // What is documented is the same for everyone.
+    paths.push(at("/openapi.json").get(documentation::get_reference).announcing_head());
+    paths.push(at("/docs").get(documentation::get_index).announcing_head());
     paths.push(at("/docs/errors").get(error_page::get).announcing_head());
+    paths.push(at("/docs/{page}").get(documentation::get_page).announcing_head());
+    paths.push(at("/docs/{folder}/{page}").get(documentation::get_page_of_folder).announcing_head());
     // Load balancers and uptime monitors send HEAD requests.
     paths.push(at("/health/live").get(health::live).announcing_head());
     paths.push(at("/health/ready").get(health::ready).announcing_head());

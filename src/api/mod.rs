@@ -11,6 +11,7 @@ pub mod bulk_registration;
 pub mod current_application;
 pub mod current_user;
 pub mod device_credentials;
+pub mod documentation;
 pub mod entry;
 pub mod error_page;
 pub mod event_binaries;

@@ -24,6 +24,13 @@ pub(super) fn choose<'p>(
     (best.1, best.2)
 }
 
+/// Returns whether the client takes a text that is compressed with gzip at least as gladly as the text itself.
+pub(in crate::api) fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let accepted = Accepted::of(headers);
+    let weight = accepted.weight_of("gzip");
+    weight > 0 && weight >= accepted.identity()
+}
+
 /// The encodings that the client accepts, with their weights in thousandths.
 struct Accepted(Vec<(String, u16)>);
 

@@ -4,6 +4,7 @@
 mod fixture;
 mod full_disk;
 mod hostile;
+mod reference;
 mod row;
 
 use std::collections::BTreeSet;

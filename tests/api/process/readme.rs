@@ -50,6 +50,7 @@ documents! {
     blocks_about_modules_print_what_is_shown: "docs/guide/modules.md",
     blocks_about_operation_print_what_is_shown: "docs/guide/operation.md",
     blocks_about_compatibility_print_what_is_shown: "docs/guide/compatibility.md",
+    blocks_about_the_reference_print_what_is_shown: "docs/guide/reference.md",
 }
 
 /// A document with blocks.

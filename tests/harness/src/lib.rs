@@ -25,6 +25,7 @@ mod postgres;
 mod private_postgres;
 mod program;
 mod raw;
+pub mod reference;
 mod rest;
 mod server;
 mod websocket;

@@ -8,6 +8,7 @@ use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 
 use super::PATIENCE;
+use super::reference::Exchange;
 
 /// The collection of managed objects.
 pub const OBJECTS: &str = "/inventory/managedObjects";
@@ -205,23 +206,62 @@ impl Request {
 
     /// Sends the request and waits for the complete response; `None` when the server disconnects meanwhile.
     pub async fn try_send(self) -> Option<Response> {
-        let (request, response) = self.exchange().await;
+        let (sent, response) = self.exchange().await;
         let response = response.ok()?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Some(Response { request, status, headers, text: response.text().await.ok()? })
+        let response =
+            Response { request: sent.shown.clone(), status, headers, text: response.text().await.ok()? };
+        sent.compare(&response);
+        Some(response)
     }
 
     /// Sends the request and waits for the complete response.
     pub async fn send(self) -> Response {
-        let (request, response) = self.exchange().await;
-        Response { request, ..Response::of(response.unwrap()).await }
+        let (sent, response) = self.exchange().await;
+        let response = Response { request: sent.shown.clone(), ..Response::of(response.unwrap()).await };
+        sent.compare(&response);
+        response
     }
 
-    /// Sends the request; returns what a failed test shows of it, and the head of the response.
-    async fn exchange(self) -> (String, reqwest::Result<reqwest::Response>) {
+    /// Sends the request; returns what was sent, and the head of the response.
+    async fn exchange(self) -> (Sent, reqwest::Result<reqwest::Response>) {
         let (client, request) = self.0.timeout(2 * PATIENCE).build_split();
         let request = request.unwrap();
-        (shown(&request), client.execute(request).await)
+        (Sent::of(&request), client.execute(request).await)
+    }
+}
+
+/// A request that was sent.
+struct Sent {
+    /// What a failed test shows of it.
+    shown: String,
+    method: String,
+    path: String,
+}
+
+impl Sent {
+    fn of(request: &reqwest::Request) -> Self {
+        let emulated = request.headers().get("X-HTTP-METHOD").filter(|_| request.method() == Method::POST);
+        let method = emulated.and_then(|name| name.to_str().ok()).unwrap_or(request.method().as_str());
+        Self {
+            shown: shown(request),
+            method: method.to_ascii_uppercase(),
+            path: request.url().path().to_owned(),
+        }
+    }
+
+    /// Compares the response with the API reference; the test fails if it differs.
+    fn compare(&self, response: &Response) {
+        let exchange = Exchange {
+            method: &self.method,
+            path: &self.path,
+            status: response.status,
+            content_type: response.headers.get("Content-Type").and_then(|value| value.to_str().ok()),
+            body: &response.text,
+        };
+        if let Err(fault) = exchange.check() {
+            panic!("the response differs from docs/openapi: {fault}\n{}: {}", self.shown, response.status);
+        }
     }
 }
 

@@ -1,0 +1,47 @@
+//! Makes what the server serves below `/docs` and at `/openapi.json`: the document of all routes from the files in
+//! docs/openapi, and pages from that document and from the guides. Each is compressed and becomes part of the binary.
+
+mod document;
+mod markdown;
+mod pages;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::{env, fs};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build");
+    println!("cargo::rerun-if-changed=docs");
+    let (root, out) = (variable("CARGO_MANIFEST_DIR"), variable("OUT_DIR"));
+    let (docs, out) = (Path::new(&root).join("docs"), Path::new(&out));
+
+    let document = document::assemble(&docs.join("openapi"), &variable("CARGO_PKG_VERSION"));
+    save(&out.join("openapi.json.gz"), &document.to_string());
+
+    let mut table = String::from("/// The pages below `/docs` by their paths, compressed with gzip.\n");
+    table.push_str("static PAGES: &[(&str, &[u8])] = &[\n");
+    for (path, html) in pages::all(&docs, &document) {
+        let file = format!("page-{}.html.gz", path.replace('/', "-"));
+        save(&out.join(&file), &html);
+        writeln!(table, "    ({path:?}, include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}\"))),")
+            .expect("writing to memory does not fail");
+    }
+    table.push_str("];\n");
+    fs::write(out.join("pages.rs"), table).expect("the output directory can be written");
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
+}
+
+/// Compresses a text into a file. The same text always gives the same bytes.
+fn save(path: &Path, text: &str) {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(text.as_bytes()).expect("writing to memory does not fail");
+    let bytes = encoder.finish().expect("writing to memory does not fail");
+    fs::write(path, bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}

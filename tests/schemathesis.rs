@@ -1,0 +1,109 @@
+//! Requests that schemathesis makes from the API reference, against the real server: none gets a 5xx, a status or a media
+//! type that the reference does not name, or a body that violates its schema.
+//!
+//! The suite is a program for Python. Where Python or its module `venv` is missing this test says so and passes, unless
+//! `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use platform_test_harness::{Program, other_programs_are_required, scratch};
+
+const REQUIREMENTS: &str = include_str!("schemathesis/requirements.txt");
+const PASSWORD: &str = "admin-secret";
+
+/// What a response is checked for.
+const CHECKS: &str =
+    "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance";
+
+/// A run over some operations.
+struct Run {
+    user: &'static str,
+    /// Which operations, as arguments.
+    operations: &'static [&'static str],
+    seconds: u32,
+}
+
+const RUNS: [Run; 3] = [
+    Run { user: "main/admin", operations: &["--exclude-operation-id", "updateCurrentUser"], seconds: 75 },
+    // Only this tenant may create, change and delete tenants.
+    Run { user: "management/admin", operations: &["--include-tag", "Tenants"], seconds: 15 },
+    // This comes last, because it changes the password of the user.
+    Run { user: "main/admin", operations: &["--include-operation-id", "updateCurrentUser"], seconds: 5 },
+];
+
+#[test]
+fn requests_made_from_the_reference_get_what_it_says() {
+    let suite = match install() {
+        Ok(suite) => suite,
+        Err(missing) => {
+            assert!(!other_programs_are_required(), "schemathesis cannot run: {missing}");
+            eprintln!("SKIPPED schemathesis: {missing}");
+            return;
+        }
+    };
+    let directory = scratch();
+    let mut command = Program::command(directory.path(), &[]);
+    command.env("PLATFORM_ADMIN_PASSWORD", PASSWORD);
+    let server = Program::serve_with(command);
+
+    for run in RUNS {
+        run.go(&suite, &server, directory.path());
+    }
+
+    let log = server.log();
+    assert!(!log.contains("panicked"), "the server panicked:\n{log}");
+}
+
+impl Run {
+    fn go(&self, suite: &Path, server: &Program, directory: &Path) {
+        let mut command = Command::new(suite);
+        command.arg("run").arg(format!("{}/openapi.json", server.base()));
+        command.args(["--auth", &format!("{}:{PASSWORD}", self.user), "--checks", CHECKS]);
+        command.args(["--max-time", &self.seconds.to_string(), "--max-examples", "15", "--workers", "1"]);
+        command.args([
+            "--request-timeout",
+            "30",
+            "--continue-on-failure",
+            "--no-shrink",
+            "--warnings",
+            "off",
+        ]);
+        // It prints to where this test prints, without being captured, because it runs for a minute.
+        let status = command.args(self.operations).current_dir(directory).status();
+        let status = status.expect("it was installed a moment ago");
+        assert!(
+            status.success(),
+            "schemathesis failed ({status}) as {}; what it found stands above",
+            self.user
+        );
+    }
+}
+
+/// Installs what requirements.txt names, unless that was done since it changed. Returns the program.
+fn install() -> Result<PathBuf, String> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("schemathesis");
+    let (program, installed) = (directory.join("bin/schemathesis"), directory.join("requirements.txt"));
+    if fs::read_to_string(&installed).is_ok_and(|text| text == REQUIREMENTS) {
+        return Ok(program);
+    }
+    output_of(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&directory))?;
+    let wanted = directory.join("wanted.txt");
+    fs::write(&wanted, REQUIREMENTS).map_err(|error| error.to_string())?;
+    let mut pip = Command::new(directory.join("bin/pip"));
+    output_of(pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]).arg(&wanted))?;
+    fs::rename(wanted, installed).map_err(|error| error.to_string())?;
+    Ok(program)
+}
+
+fn output_of(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_owned();
+    match command.output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            Err(format!("{name:?} ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr)))
+        }
+        Err(error) => Err(format!("{name:?} is not installed ({error})")),
+    }
+}
