@@ -110,7 +110,8 @@ fn build(workshop: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     if !node.status.success() {
         return Err(format!("the console cannot be built:\n{}", String::from_utf8_lossy(&node.stderr)).into());
     }
-    let files: Result<Vec<_>, _> = fs::read_dir(&dist)?.map(|entry| entry.map(|entry| entry.path())).collect();
+    let files: Result<Vec<_>, _> =
+        fs::read_dir(&dist)?.map(|entry| entry.map(|entry| entry.path())).collect();
     let mut files = files?;
     files.retain(|file| file.extension().is_none_or(|end| end != "gz"));
     files.sort();
