@@ -182,8 +182,9 @@ export function connect(): void {
     backoffIncrement: 500,
     maxBackoff: 5000,
   });
-  bayeux.addListener("/meta/handshake", onHandshake);
-  bayeux.addListener("/meta/connect", onConnect);
+  // An earlier client may still get replies after its end.
+  bayeux.addListener("/meta/handshake", (reply) => client === bayeux && onHandshake(reply));
+  bayeux.addListener("/meta/connect", (reply) => client === bayeux && onConnect(reply));
   connection.value = { state: "connecting", transport: "" };
   bayeux.handshake({ ext: { "com.platform.authn": { token: user.token } } });
 }

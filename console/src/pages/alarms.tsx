@@ -118,14 +118,14 @@ const COLUMNS: Column<Alarm>[] = [
   { title: "Type", width: "minmax(0, 1fr)", wide: true, cell: (alarm) => <code class="clip">{alarm.type}</code> },
   { title: "Status", width: "7.5rem", wide: true, cell: (alarm) => <StatusMark of={alarm.status} /> },
   { title: "Time", width: "6.5rem", wide: true, cell: (alarm) => <Time at={alarm.time} /> },
-  { title: "Actions", width: "7.5rem", cell: (alarm) => <AlarmActions of={alarm} /> },
+  { title: "Actions", width: "7.5rem", cell: (alarm) => <AlarmActions of={alarm} />, narrow: { width: "4rem", cell: (alarm) => <AlarmActions of={alarm} /> } },
 ];
 
 export function AlarmActions({ of: alarm }: { of: Alarm }) {
   if (!can("ROLE_ALARM_ADMIN") || alarm.status === "CLEARED") return null;
   return (
     <span class="row-actions">
-      {alarm.status === "ACTIVE" && <Action class="small" label={`Acknowledge ${alarm.text}`} run={() => setStatus(alarm, "ACKNOWLEDGED")}>Ack</Action>}
+      {alarm.status === "ACTIVE" && <Action class="small" label={`Ack: acknowledge ${alarm.text}`} run={() => setStatus(alarm, "ACKNOWLEDGED")}>Ack</Action>}
       <Action class="small" label={`Clear ${alarm.text}`} run={() => setStatus(alarm, "CLEARED")}>Clear</Action>
     </span>
   );

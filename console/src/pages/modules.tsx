@@ -117,8 +117,10 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
         <States of={loaded}>
           {() => (
             <div class="editor">
-              <div class="numbers" ref={numbers} aria-hidden="true">
+              <div class="numbers" aria-hidden="true">
+                <div ref={numbers}>
                 {Array.from({ length: lines }, (_, index) => <div key={index} class={place?.line === index + 1 ? "wrong" : ""}>{index + 1}</div>)}
+                </div>
               </div>
               <textarea
                 ref={area}
@@ -131,7 +133,7 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
                 rows={Math.min(30, Math.max(12, lines + 1))}
                 value={text.value}
                 onInput={(event) => (text.value = event.currentTarget.value)}
-                onScroll={(event) => (numbers.current!.scrollTop = event.currentTarget.scrollTop)}
+                onScroll={(event) => (numbers.current!.style.transform = `translateY(${-event.currentTarget.scrollTop}px)`)}
                 onKeyDown={(event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && deploy()}
               />
             </div>

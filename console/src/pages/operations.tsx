@@ -184,7 +184,7 @@ export function NewOperation({ device, onClose }: { device?: ManagedObject; onCl
         )}
         <Content value={content.value} onChange={(value) => (content.value = value)} />
         {error.value && <p class="problem" role="alert">{error.value}</p>}
-        <button type="submit" class="primary">Create</button>
+        <button type="submit" class="primary" disabled={!agents.data.value}>Create</button>
       </form>
     </Dialog>
   );

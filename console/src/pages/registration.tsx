@@ -98,7 +98,7 @@ interface Result {
   numberOfCreated: number;
   numberOfFailed: number;
   numberOfSuccessful: number;
-  failedCreationList: { deviceId?: string; failureReason: string; line: string | number }[];
+  failedCreationList: { deviceId?: string; failureReason: string }[];
 }
 
 function Many({ onDone }: { onDone: () => void }) {
@@ -135,7 +135,7 @@ function Many({ onDone }: { onDone: () => void }) {
           <div role="status">
             <p><b>{result.value.numberOfSuccessful}</b> of {result.value.numberOfAll} rows succeeded{result.value.numberOfFailed > 0 && <>, <b class="problem">{result.value.numberOfFailed} failed</b></>}. <a href={link(["devices"])}>Show the devices</a></p>
             <ul class="rows">
-              {result.value.failedCreationList?.slice(0, 50).map((row) => <li key={row.line}><span class="mark">line {row.line}</span><span class="grow">{row.deviceId} {row.failureReason}</span></li>)}
+              {result.value.failedCreationList?.slice(0, 50).map((row) => <li key={row.failureReason}><code>{row.deviceId}</code><span class="grow">{row.failureReason}</span></li>)}
             </ul>
           </div>
         )}

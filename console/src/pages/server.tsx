@@ -2,10 +2,10 @@
 // port; a proxy may keep them back.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../api";
 import { useLoad } from "../load";
-import { Chart, type ChartHandle, type Data, format } from "../ui/chart";
+import { Chart, type Data, format } from "../ui/chart";
 import { Card, Page, States, StatusMark } from "../ui/kit";
 
 const ASK_EVERY = 2000;
@@ -44,7 +44,6 @@ const FIGURES: [string, string][] = [
 
 export function ServerPage() {
   const samples = useSignal<Sample[]>([]);
-  const chart = useRef<ChartHandle | null>(null);
   const health = useLoad(() => get<{ status: string; writes?: string; reason?: string }>("/health/ready"), []);
   const metrics = useLoad(() => get<string>("/metrics", { accept: "*/*" }), []);
   useEffect(() => {
@@ -59,8 +58,8 @@ export function ServerPage() {
     const text = metrics.data.value;
     if (!text) return;
     samples.value = [...samples.value, { at: Date.now() / 1000, sums: parse(text) }].slice(-KEPT);
-    chart.current?.set(ratesOf(samples.value));
   }, [metrics.data.value]);
+  const rates = useMemo(() => ratesOf(samples.value), [samples.value]);
   const newest = samples.value.at(-1)?.sums;
   const mean = meanBetween(samples.value, "platform_writer_commit_seconds");
   return (
@@ -76,7 +75,7 @@ export function ServerPage() {
             )}
           </States>
         </Card>
-        <Figure label="mean commit, lately" text={mean === null ? "–" : `${format(mean * 1000)} ms`} />
+        <Figure label="mean commit, lately" text={mean === null ? "–" : `${Number((mean * 1000).toPrecision(3))} ms`} />
         <Figure label="free disk" text={bytes(newest?.get("platform_disk_free_bytes"))} />
         {FIGURES.filter(([name]) => newest?.has(name)).map(([name, label]) => <Figure key={name} label={label} text={newest!.get(name)!.toLocaleString()} />)}
       </div>
@@ -84,8 +83,8 @@ export function ServerPage() {
         <States of={metrics}>
           {() => (
             <>
-              <Chart lines={RATES} data={[[Date.now() / 1000], [null], [null], [null]]} height={200} span={300} fill label="Requests, rows and notifications a second during the last five minutes" handle={(made) => (chart.current = made)} />
-              <ul class="legend">{RATES.map((rate, index) => <li key={rate.name}><span class={`dot line${rate.color.slice(6)}`} />{rate.label} <b>{lastOf(ratesOf(samples.value)[index + 1])}</b></li>)}</ul>
+              <Chart lines={RATES} data={rates} height={200} span={300} fill label="Requests, rows and notifications a second during the last five minutes" />
+              <ul class="legend">{RATES.map((rate, index) => <li key={rate.name}><span class={`dot line${rate.color.slice(6)}`} />{rate.label} <b>{lastOf(rates[index + 1])}</b></li>)}</ul>
             </>
           )}
         </States>

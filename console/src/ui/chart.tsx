@@ -55,13 +55,14 @@ export function Chart(props: {
   useEffect(() => {
     const dark = matchMedia("(prefers-color-scheme: dark)");
     let last = props.data;
+    const element = box.current!;
     const make = () => {
       plot.current?.destroy();
       const grid = { stroke: colorOf("--grid"), width: 1 };
       const axis = { stroke: colorOf("--faint"), grid, ticks: { show: false }, font: "12px system-ui", size: 34 };
       plot.current = new uPlot(
         {
-          width: box.current!.clientWidth,
+          width: element.clientWidth,
           height: props.height,
           legend: { show: false },
           cursor: { drag: { x: true, y: false }, points: { size: 7 } },
@@ -84,7 +85,7 @@ export function Chart(props: {
           },
         },
         last,
-        box.current!,
+        element,
       );
       plot.current.over.addEventListener("dblclick", () => (zoomed.current = false));
     };
@@ -95,7 +96,7 @@ export function Chart(props: {
       }
       return min === max ? [min - 60, max + 60] : [min, max];
     };
-    const readout = box.current!.querySelector<HTMLElement>(".readout")!;
+    const readout = element.querySelector<HTMLElement>(".readout")!;
     const showValues = ({ cursor, data }: uPlot) => {
       const at = cursor.idx;
       if (at == null || (cursor.left ?? -1) < 0) {
@@ -109,8 +110,8 @@ export function Chart(props: {
       readout.textContent = [new Date(data[0][at] * 1000).toLocaleString(), ...parts.filter(Boolean)].join("  ·  ");
     };
     make();
-    const observer = new ResizeObserver(() => plot.current?.setSize({ width: box.current!.clientWidth, height: props.height }));
-    observer.observe(box.current!);
+    const observer = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: props.height }));
+    observer.observe(element);
     dark.addEventListener("change", make);
     props.handle?.({
       set(data) {

@@ -33,7 +33,9 @@ export function VirtualTable<T>(props: {
   const box = useRef<HTMLDivElement>(null);
   const view = useSignal({ top: 0, height: 600, narrow: false });
   const measure = () => {
-    const { scrollTop, clientHeight, clientWidth } = box.current!;
+    // An observer may still report when the table has left the page.
+    if (!box.current) return;
+    const { scrollTop, clientHeight, clientWidth } = box.current;
     const narrow = clientWidth < 620;
     const next = { top: Math.floor(scrollTop / (narrow ? NARROW_ROW : ROW)), height: clientHeight, narrow };
     const last = view.peek();
