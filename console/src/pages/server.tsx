@@ -90,7 +90,7 @@ export function ServerPage() {
         </States>
       </Card>
       <Card title="All metrics">
-        <div class="scroll metrics" tabIndex={0} role="region" aria-label="All metrics">
+        <div class="scroll metrics" tabIndex={0} role="region" aria-label="Names and sums">
           <table>
             <thead><tr><th scope="col">Metric</th><th scope="col">Sum</th></tr></thead>
             <tbody>{[...(newest ?? [])].sort(([a], [b]) => a.localeCompare(b)).map(([name, value]) => <tr key={name}><td><code>{name}</code></td><td class="number">{format(value)}</td></tr>)}</tbody>

@@ -59,7 +59,7 @@ export async function a_request_during_a_cut_says_so_and_can_be_repeated(stage) 
   const visitor = await at(stage, "overview");
   stage.relay.refusing = true;
   stage.relay.cut("rst");
-  await visitor.page.getByRole("link", { name: "Audit" }).click();
+  await visitor.page.getByRole("link", { name: "Audit", exact: true }).click();
   await visitor.sees("The server cannot be reached.");
   stage.relay.refusing = false;
   await visitor.button("Try again").click();

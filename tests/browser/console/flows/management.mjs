@@ -59,7 +59,7 @@ export async function a_whole_group_gets_an_operation_with_progress(stage) {
   await visitor.page.getByRole("dialog").locator("select").selectOption({ label: "Meters" });
   await visitor.page.getByLabel(/Seconds from one device/).fill("0");
   await visitor.isAccessible("the window for a bulk operation");
-  await visitor.page.getByRole("dialog").getByRole("button", { name: "Start" }).click();
+  await visitor.page.getByRole("dialog").getByRole("button", { name: "Start", exact: true }).click();
   await visitor.sees("0 of 20");
   const operations = await eventually("all operations exist", async () => {
     const { operations } = await stage.fleet.call("GET", "/devicecontrol/operations?pageSize=100&status=PENDING");

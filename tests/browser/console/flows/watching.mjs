@@ -115,7 +115,7 @@ export async function a_device_shows_what_it_is_and_measures_live(stage) {
   // A drag over the chart zooms, which must not end when a value arrives.
   await visitor.button("15 min").click();
   const over = visitor.page.locator(".panel .u-over").first();
-  const box = await over.boundingBox();
+  const box = await eventually("the chart is drawn again", () => over.boundingBox().catch(() => null));
   await visitor.page.mouse.move(box.x + 20, box.y + 30);
   await visitor.page.mouse.down();
   await visitor.page.mouse.move(box.x + 160, box.y + 30, { steps: 4 });
