@@ -1,10 +1,13 @@
-//! Makes what the server serves below `/docs` and at `/openapi.json`: the document of all routes from the files in
-//! docs/openapi, and pages from that document and from the guides. Each is compressed and becomes part of the binary.
+//! Makes what the server serves besides its API: below `/docs` and at `/openapi.json` the document of all routes from the
+//! files in docs/openapi, and pages from that document and from the guides; at `/` the [console]. Each is compressed and
+//! becomes part of the binary.
 
+mod console;
 mod document;
 mod markdown;
 mod pages;
 
+use std::error::Error;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -13,7 +16,7 @@ use std::{env, fs};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-fn main() {
+fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=docs");
     let (root, out) = (variable("CARGO_MANIFEST_DIR"), variable("OUT_DIR"));
@@ -31,7 +34,8 @@ fn main() {
             .expect("writing to memory does not fail");
     }
     table.push_str("];\n");
-    fs::write(out.join("pages.rs"), table).expect("the output directory can be written");
+    fs::write(out.join("pages.rs"), table)?;
+    console::make(&Path::new(&root).join("console"), out)
 }
 
 fn variable(name: &str) -> String {

@@ -15,6 +15,7 @@ pub mod auth;
 pub mod cli;
 pub mod config;
 pub mod connection;
+pub mod console;
 pub mod csv;
 pub mod embedded_postgres;
 #[cfg(test)]

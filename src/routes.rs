@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use actix_web::guard::{GuardContext, fn_guard};
 use actix_web::http::Method;
-use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
+use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, Route, web};
 use platform_actors::Platform;
 use platform_model::bayeux::channel::Endpoint;
 use platform_model::error::Error;
@@ -18,6 +18,7 @@ use crate::api::{
     operations, options, retention, roles, subscriptions, tenants, token_clients, users,
 };
 use crate::auth::{AnyCaller, Caller, cors};
+use crate::console;
 use crate::csv;
 use crate::health;
 use crate::http::error::{ApiError, Result, Shape};
@@ -28,7 +29,16 @@ use crate::telemetry::RouteDurations;
 
 /// Registers every path of the server.
 pub fn table(app: &mut web::ServiceConfig) {
+    app.service(root());
     enter(app, paths().into_iter().map(Path::into_resource));
+}
+
+/// Creates the resource of `/`: browsers get the console, and clients of the API get what any unknown path returns.
+fn root() -> Resource {
+    let of_browsers = |route: Route| route.guard(fn_guard(console::wants_page)).to(console::page);
+    let resource = web::resource("/").app_data(RouteDurations::new("/"));
+    let resource = resource.route(of_browsers(web::get())).route(of_browsers(web::head()));
+    resource.default_service(web::to(no_such_path))
 }
 
 /// Registers every path that rows of the CSV protocol may call. Paths that hold a connection, and `/s` itself, are
@@ -208,6 +218,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/apps/{contextPath}").get(hosted_applications::get_root).announcing_head().reserved());
     paths.push(at("/apps/{contextPath}/{path:.*}").get(hosted_applications::get).announcing_head().reserved());
 
+    paths.push(at("/console/{file}").get(console::file).announcing_head().reserved());
     // What is documented is the same for everyone.
     paths.push(at("/openapi.json").get(documentation::get_reference).announcing_head());
     paths.push(at("/docs").get(documentation::get_index).announcing_head());

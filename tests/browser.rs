@@ -1,10 +1,10 @@
-//! A hosted web application in the system's Chromium (W-17); tests/browser/README.md explains the test.
+//! A hosted web application (W-17) and the console in the system's Chromium; tests/browser/README.md explains the tests.
 //!
-//! Where Node or Chromium is missing this test says so and passes, unless `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
+//! Where Node or Chromium is missing these tests say so and pass, unless `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
 
 mod node;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use platform_test_harness::other_programs_are_required;
@@ -14,7 +14,22 @@ const CHROMIUM: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 #[test]
 fn hosted_application_works_under_its_domain_and_confined_on_a_shared_address() {
-    let browser = match node::find_node().and_then(|()| find_chromium()) {
+    play("run.mjs", || Ok(()));
+}
+
+#[test]
+fn console_shows_and_changes_what_happens_live() {
+    play("console/run.mjs", || node::install_packages(&suite()));
+}
+
+fn suite() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser")
+}
+
+/// Runs a program of the suite for Node, after its preparation.
+fn play(program: &str, prepare: impl FnOnce() -> Result<(), String>) {
+    let browser = node::find_node().and_then(|()| prepare()).and_then(|()| find_chromium());
+    let browser = match browser {
         Ok(browser) => browser,
         Err(missing) => {
             assert!(!other_programs_are_required(), "the test in a browser cannot run: {missing}");
@@ -23,7 +38,7 @@ fn hosted_application_works_under_its_domain_and_confined_on_a_shared_address() 
         }
     };
     let status = Command::new("node")
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/run.mjs"))
+        .arg(suite().join(program))
         .args(["--server", env!("CARGO_BIN_EXE_platform"), "--browser", browser])
         .status()
         .expect("node was found a moment ago");

@@ -5,17 +5,15 @@
 
 mod node;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::time::SystemTime;
 
 use platform_test_harness::other_programs_are_required;
 
 #[test]
 fn unmodified_clients_lose_nothing_and_are_told_nothing_twice() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
-    let npm = || node::output_of("npm", &["--version"]).map(drop);
-    if let Err(missing) = node::find_node().and_then(|()| npm()).and_then(|()| install_packages(&suite)) {
+    if let Err(missing) = node::find_node().and_then(|()| node::install_packages(&suite)) {
         assert!(!other_programs_are_required(), "the client suite cannot run: {missing}");
         eprintln!("SKIPPED the suite of third-party clients: {missing}");
         return;
@@ -27,24 +25,4 @@ fn unmodified_clients_lose_nothing_and_are_told_nothing_twice() {
         .status()
         .expect("node was found a moment ago");
     assert!(status.success(), "the client suite failed ({status}); its table stands above");
-}
-
-/// Installs what the lock file names, unless that was done since it changed.
-fn install_packages(suite: &Path) -> Result<(), String> {
-    let lock = modified(suite.join("package-lock.json"));
-    // npm writes this file at the end of an installation.
-    let installed = modified(suite.join("node_modules/.package-lock.json"));
-    if installed.is_some_and(|installed| Some(installed) >= lock) {
-        return Ok(());
-    }
-    let status = Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(suite).status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("npm could not install its packages ({status})")),
-        Err(error) => Err(format!("npm is not installed ({error})")),
-    }
-}
-
-fn modified(file: PathBuf) -> Option<SystemTime> {
-    file.metadata().and_then(|metadata| metadata.modified()).ok()
 }

@@ -1,6 +1,8 @@
 //! Helpers for test suites that are Node programs.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 /// Oldest major version of Node that can run them.
 const OLDEST_NODE: u32 = 18;
@@ -23,4 +25,24 @@ pub(crate) fn output_of(program: &str, arguments: &[&str]) -> Result<String, Str
         Ok(output) => Err(format!("{program} ended with {}", output.status)),
         Err(error) => Err(format!("{program} is not installed ({error})")),
     }
+}
+
+/// Installs what the lock file of a suite names, unless that was done since it changed.
+pub(crate) fn install_packages(suite: &Path) -> Result<(), String> {
+    let lock = modified(suite.join("package-lock.json"));
+    // npm writes this file at the end of an installation.
+    let installed = modified(suite.join("node_modules/.package-lock.json"));
+    if installed.is_some_and(|installed| Some(installed) >= lock) {
+        return Ok(());
+    }
+    let status = Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(suite).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("npm could not install its packages ({status})")),
+        Err(error) => Err(format!("npm is not installed ({error})")),
+    }
+}
+
+fn modified(file: PathBuf) -> Option<SystemTime> {
+    file.metadata().and_then(|metadata| metadata.modified()).ok()
 }

@@ -1,0 +1,116 @@
+// Requests to the server. Errors carry the server's own words.
+
+import { keep, logOut, session, tokenOf } from "./session";
+import type { CurrentUser, Tenant } from "./types";
+
+export class ApiError extends Error {
+  constructor(
+    /** The status of the response; 0 when there was none. */
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export interface Options {
+  body?: unknown;
+  /** The media type of a text body. */
+  type?: string;
+  accept?: string;
+  token?: string;
+  signal?: AbortSignal;
+}
+
+async function send(method: string, path: string, options: Options): Promise<Response> {
+  const token = options.token ?? session.value?.token;
+  const headers: Record<string, string> = { Accept: options.accept ?? "application/json" };
+  if (token) headers.Authorization = `Basic ${token}`;
+  let body: BodyInit | undefined;
+  if (options.body instanceof FormData || options.body instanceof Blob) body = options.body;
+  else if (options.type) [body, headers["Content-Type"]] = [String(options.body), options.type];
+  else if (options.body !== undefined) [body, headers["Content-Type"]] = [JSON.stringify(options.body), "application/json"];
+  try {
+    // Without stored credentials, or the browser would ask for a password in a window of its own.
+    return await fetch(path, { method, headers, body, credentials: "omit", signal: options.signal });
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw new ApiError(0, "The server cannot be reached. Check that it is running and that the network is up.");
+  }
+}
+
+async function failure(response: Response): Promise<ApiError> {
+  const text = await response.text().catch(() => "");
+  let message = `${response.status} ${response.statusText}`;
+  try {
+    message = JSON.parse(text).message ?? message;
+  } catch {
+    // A proxy responded, not the server.
+  }
+  return new ApiError(response.status, message);
+}
+
+/** Sends a request and returns the JSON of the response. */
+export async function call<T = unknown>(method: string, path: string, options: Options = {}): Promise<T> {
+  const response = await send(method, path, options);
+  if (response.status === 401 && !options.token && session.value) {
+    logOut("The server no longer accepts your password. Log in again.");
+  }
+  if (!response.ok) throw await failure(response);
+  const text = await response.text();
+  const isJson = response.headers.get("Content-Type")?.includes("json");
+  return (text && isJson ? JSON.parse(text) : text) as T;
+}
+
+export const get = <T>(path: string, options?: Options) => call<T>("GET", path, options);
+
+/** Writes a path with parameters; those without a value are left out. */
+export function withQuery(path: string, params: Record<string, string | number | boolean | undefined>): string {
+  const given = Object.entries(params).filter(([, value]) => value !== undefined && value !== "");
+  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return query ? `${path}?${query}` : path;
+}
+
+/** The number of members of a collection, without its members. */
+export async function count(path: string, params: Record<string, string | undefined>): Promise<number> {
+  const page = await get<{ statistics: { totalPages: number | null } }>(
+    withQuery(path, { ...params, pageSize: 1, withTotalPages: true }),
+  );
+  return page.statistics.totalPages ?? 0;
+}
+
+/** Saves the content of a response as a file. */
+export async function download(path: string, name: string): Promise<void> {
+  const response = await send("GET", path, { accept: "*/*" });
+  if (!response.ok) throw await failure(response);
+  const address = URL.createObjectURL(await response.blob());
+  const anchor = Object.assign(document.createElement("a"), { href: address, download: name });
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+/** Logs in with `tenant/user` or `user`. */
+export async function logIn(user: string, password: string, stay: boolean): Promise<void> {
+  const token = tokenOf(user, password);
+  await resume(token);
+  keep(stay ? token : null);
+}
+
+/** Logs in with credentials of an earlier page of this tab. */
+export async function resume(token: string): Promise<void> {
+  const tenant = await get<Tenant>("/tenant/currentTenant", { token });
+  let me: CurrentUser | undefined;
+  try {
+    me = await get<CurrentUser>("/user/currentUser", { token });
+  } catch (error) {
+    // A user without the right to read its own record can log in nevertheless.
+    if (!(error instanceof ApiError) || error.status !== 403) throw error;
+  }
+  session.value = {
+    token,
+    tenant: tenant.name ?? tenant.id ?? "",
+    user: me?.userName ?? "unknown user",
+    roles: new Set(me?.effectiveRoles?.map((role) => role.name)),
+    hasDevicePermissions: Object.keys(me?.devicePermissions ?? {}).length > 0,
+  };
+}

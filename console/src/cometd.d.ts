@@ -1,0 +1,19 @@
+// What the package exports and its own types leave out.
+import type { Transport } from "cometd";
+
+declare module "cometd" {
+  export class LongPollingTransport implements Transport {
+    readonly type: string;
+    url: string;
+    accept(version: string, crossDomain: boolean, url: string): boolean;
+    abort(): void;
+    xhrSend(packet: PollingPacket): { status: number; abort(): void };
+  }
+  export interface PollingPacket {
+    url: string;
+    headers: Record<string, string>;
+    body: string;
+    onSuccess(text: string): void;
+    onError(reason: string): void;
+  }
+}

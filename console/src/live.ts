@@ -1,0 +1,227 @@
+// The one Bayeux connection of the page: WebSocket first, long polling where that fails. Messages are handed on once for
+// each frame of the screen, and whoever shows a list is told when it has to be loaded again.
+
+import { signal } from "@preact/signals";
+import { AckExtension, CometD, LongPollingTransport } from "cometd";
+import type { Message, PollingPacket, SubscriptionHandle } from "cometd";
+import { session } from "./session";
+
+export type ConnectionState = "connecting" | "live" | "interrupted" | "resting" | "refused" | "off";
+
+/** The state of the connection, which every page shows. */
+export const connection = signal<{ state: ConnectionState; transport: string }>({ state: "off", transport: "" });
+/** Rises whenever notifications may have been missed: lists that depend on them load again. */
+export const generation = signal(0);
+/** What happened at the last gap, for people. */
+export const gap = signal<{ at: Date; text: string } | null>(null);
+/** Notifications since the page was loaded. */
+export const received = { count: 0 };
+/** Whether the user wants long polling although WebSocket works. */
+export const onlyLongPolling = signal(false);
+
+/** The path of the endpoint, which is the whole public real-time API. */
+const ENDPOINT = "/notification/realtime";
+/** A tab that is hidden for this long ends its session. */
+const REST_AFTER = 30_000;
+/** More notifications than this between two frames are not worth handing on: lists load again instead. */
+const MOST_QUEUED = 20_000;
+
+export interface Subscription {
+  /** Resolves when the server has accepted or denied it, or when there is no connection. */
+  settled: Promise<void>;
+  end(): void;
+}
+
+interface Listener {
+  channel: string;
+  take: (messages: Message[]) => void;
+  denied?: (reason: string) => void;
+  settle: () => void;
+  handle?: SubscriptionHandle;
+}
+
+/** Long polling without the browser's stored credentials: a 401 must not open the browser's own window. */
+class Polling extends LongPollingTransport {
+  override xhrSend(packet: PollingPacket) {
+    const abort = new AbortController();
+    const request = { status: 0, abort: () => abort.abort() };
+    const headers = { ...packet.headers, "Content-Type": "application/json", Accept: "application/json" };
+    fetch(packet.url, { method: "POST", headers, body: packet.body, credentials: "omit", signal: abort.signal })
+      .then(async (response) => {
+        request.status = response.status;
+        const text = await response.text();
+        if (response.ok) packet.onSuccess(text);
+        else packet.onError(response.statusText);
+      })
+      .catch((error) => packet.onError(String(error)));
+    return request;
+  }
+}
+
+let client: CometD | null = null;
+const listeners = new Set<Listener>();
+let handshakes = 0;
+let queue: [Listener, Message][] = [];
+let framed = 0;
+let overflowed = false;
+
+function flush(): void {
+  framed = 0;
+  const messages = queue;
+  queue = [];
+  if (overflowed) {
+    overflowed = false;
+    missed("There were more changes than can be shown one by one");
+  }
+  const batches = new Map<Listener, Message[]>();
+  for (const [listener, message] of messages) {
+    const batch = batches.get(listener);
+    if (batch) batch.push(message);
+    else batches.set(listener, [message]);
+  }
+  for (const [listener, batch] of batches) if (listeners.has(listener)) listener.take(batch);
+}
+
+function enqueue(listener: Listener, message: Message): void {
+  received.count += 1;
+  if (queue.length >= MOST_QUEUED) [queue, overflowed] = [[], true];
+  queue.push([listener, message]);
+  // A hidden tab draws no frames, so nothing is worked on there.
+  framed ||= requestAnimationFrame(flush);
+}
+
+function missed(why: string): void {
+  gap.value = { at: new Date(), text: `${why}. The lists were loaded again.` };
+  generation.value += 1;
+}
+
+function attach(listener: Listener): void {
+  if (!client || client.isDisconnected() || connection.peek().state !== "live") return;
+  listener.handle = client.subscribe(
+    listener.channel,
+    (message) => enqueue(listener, message),
+    {},
+    (reply) => {
+      if (!reply.successful) listener.denied?.(reply.error ?? "the server gave no reason");
+      listener.settle();
+    },
+  );
+}
+
+/** Subscribes to a channel until `end`. `take` gets the notifications of a frame together. */
+export function subscribe(
+  channel: string,
+  take: (messages: Message[]) => void,
+  denied?: (reason: string) => void,
+): Subscription {
+  let settle = () => {};
+  // A server that cannot be reached must not keep a list from showing what REST gives.
+  const settled = new Promise<void>((resolve) => {
+    settle = resolve;
+    setTimeout(resolve, 1000);
+  });
+  const listener: Listener = { channel, take, denied, settle };
+  listeners.add(listener);
+  attach(listener);
+  return {
+    settled,
+    end() {
+      listeners.delete(listener);
+      if (listener.handle && client && !client.isDisconnected()) client.unsubscribe(listener.handle);
+    },
+  };
+}
+
+function attachAll(these: Listener[]): void {
+  if (these.length > 0) client?.batch(() => these.forEach(attach));
+}
+
+function onHandshake(reply: Message): void {
+  if (!reply.successful) {
+    const denied = reply.error?.startsWith("403") || reply.error?.startsWith("401");
+    connection.value = { state: denied ? "refused" : "interrupted", transport: "" };
+    return;
+  }
+  const again = handshakes > 0;
+  handshakes += 1;
+  connection.value = { state: "live", transport: client?.getTransport()?.type ?? "" };
+  attachAll([...listeners]);
+  if (again) missed(restingReason ?? "The connection was interrupted");
+  restingReason = null;
+}
+
+function onConnect(reply: Message): void {
+  if (client?.isDisconnected()) return;
+  const state = reply.successful ? "live" : "interrupted";
+  const transport = client?.getTransport()?.type ?? "";
+  const shown = connection.peek();
+  if (shown.state !== state || shown.transport !== transport) connection.value = { state, transport };
+  // What was subscribed to during an interruption that needed no new session.
+  if (reply.successful) attachAll([...listeners].filter((listener) => !listener.handle));
+}
+
+/** Opens the connection for the user who is logged in. */
+export function connect(): void {
+  const user = session.peek();
+  if (!user) return;
+  close();
+  const bayeux = (client = new CometD("console"));
+  bayeux.unregisterTransport("callback-polling");
+  bayeux.unregisterTransport("long-polling");
+  if (onlyLongPolling.peek()) bayeux.unregisterTransport("websocket");
+  bayeux.registerTransport("long-polling", new Polling());
+  bayeux.registerExtension("ack", new AckExtension());
+  bayeux.configure({
+    url: new URL(ENDPOINT, location.href).href,
+    logLevel: "warn",
+    // Its worker would be made of text, which the policy of the page forbids.
+    useWorkerScheduler: false,
+    appendMessageTypeToURL: false,
+    requestHeaders: { Authorization: `Basic ${user.token}` },
+    connectTimeout: 5000,
+    backoffIncrement: 500,
+    maxBackoff: 5000,
+  });
+  // An earlier client may still get replies after its end.
+  bayeux.addListener("/meta/handshake", (reply) => client === bayeux && onHandshake(reply));
+  bayeux.addListener("/meta/connect", (reply) => client === bayeux && onConnect(reply));
+  connection.value = { state: "connecting", transport: "" };
+  bayeux.handshake({ ext: { "com.platform.authn": { token: user.token } } });
+}
+
+/** Ends the session; the server forgets it at once. */
+export function close(): void {
+  for (const listener of listeners) listener.handle = undefined;
+  if (client && !client.isDisconnected()) client.disconnect();
+  client = null;
+  queue = [];
+  connection.value = { state: "off", transport: "" };
+}
+
+/** Forgets that there was an earlier session, so that the next one is no gap. */
+export function forget(): void {
+  handshakes = 0;
+  gap.value = null;
+}
+
+export function setOnlyLongPolling(wanted: boolean): void {
+  onlyLongPolling.value = wanted;
+  restingReason = "The transport was changed";
+  connect();
+}
+
+let restingReason: string | null = null;
+let rest = 0;
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(rest);
+  if (!session.peek()) return;
+  if (document.hidden) {
+    rest = window.setTimeout(() => {
+      close();
+      connection.value = { state: "resting", transport: "" };
+    }, REST_AFTER);
+  } else if (connection.peek().state === "resting") {
+    restingReason = "This tab rested while it was hidden";
+    connect();
+  }
+});

@@ -1,0 +1,132 @@
+// Alarms, live. The filters are in the address, so a view can be kept and sent to others.
+
+import { useSignal } from "@preact/signals";
+import type { Message } from "cometd";
+import { call, get, withQuery } from "../api";
+import { apply, useLoad } from "../load";
+import { link, route, setParams } from "../router";
+import { can } from "../session";
+import { Time } from "../time";
+import type { Alarm } from "../types";
+import { Action, Choice, Page, SeverityMark, States, StatusMark } from "../ui/kit";
+import { type Column, VirtualTable } from "../ui/table";
+import { SEVERITIES } from "./overview";
+
+const PAGE_SIZE = 500;
+const OPEN = "ACTIVE,ACKNOWLEDGED";
+
+/** Gives an alarm another status. What changed comes back as a notification, for every page that shows it. */
+export const setStatus = (alarm: Alarm, status: Alarm["status"]) => call<Alarm>("PUT", `/alarm/alarms/${alarm.id}`, { body: { status } });
+
+export const byTime = (a: Alarm, b: Alarm) => Date.parse(b.time) - Date.parse(a.time) || Number(b.id) - Number(a.id);
+
+export function Alarms() {
+  const params = route.value.params;
+  const severity = params.get("severity") ?? "";
+  const status = params.get("status") ?? OPEN;
+  const type = params.get("type") ?? "";
+  const typed = useSignal(type);
+  const fresh = useSignal(new Set<string>());
+  const more = useSignal({ page: 1, end: true, busy: false });
+  const query = { status: status === "ALL" ? undefined : status, severity, type };
+  const matches = (alarm: Alarm) =>
+    (status === "ALL" || status.split(",").includes(alarm.status)) && (!severity || severity === alarm.severity) && (!type || type.split(",").includes(alarm.type));
+  const page = (currentPage: number, signal?: AbortSignal) =>
+    get<{ alarms: Alarm[]; next?: string }>(withQuery("/alarm/alarms", { ...query, pageSize: PAGE_SIZE, currentPage }), { signal });
+  const alarms = useLoad(
+    async (abort) => {
+      const first = await page(1, abort);
+      more.value = { page: 1, end: !first.next, busy: false };
+      return first.alarms;
+    },
+    [severity, status, type],
+    can("ROLE_ALARM_READ") ? { channels: ["/alarms/*"], take: (messages) => update(messages) } : undefined,
+  );
+  const update = (messages: Message[]) => {
+    const before = new Set(alarms.data.value?.map((alarm) => alarm.id));
+    const after = apply(alarms.data.value ?? [], messages, matches).sort(byTime);
+    fresh.value = new Set(after.filter((alarm) => !before.has(alarm.id)).map((alarm) => alarm.id));
+    alarms.data.value = after;
+  };
+  const loadMore = async () => {
+    const { page: last, end, busy } = more.value;
+    if (end || busy || !alarms.data.value) return;
+    more.value = { page: last, end, busy: true };
+    const next = await page(last + 1).catch(() => null);
+    const known = new Set(alarms.data.value.map((alarm) => alarm.id));
+    alarms.data.value = [...alarms.data.value, ...(next?.alarms ?? []).filter((alarm) => !known.has(alarm.id))];
+    more.value = { page: last + 1, end: !next?.next, busy: false };
+  };
+  const list = alarms.data.value ?? [];
+  const all = (to: Alarm["status"], from: string) =>
+    call("PUT", withQuery("/alarm/alarms", { status: from, severity }), { body: { status: to } });
+  const offersAll = can("ROLE_ALARM_ADMIN") && list.length > 0 && !type;
+  return (
+    <Page
+      title="Alarms"
+      sub={<span aria-live="polite">{list.length.toLocaleString()}{more.value.end ? "" : " or more"} shown</span>}
+      actions={
+        offersAll && (
+          <>
+            <Action run={() => all("ACKNOWLEDGED", "ACTIVE")} confirm="Acknowledge all of them?" done="All active alarms of this view are acknowledged.">Acknowledge all</Action>
+            <Action run={() => all("CLEARED", OPEN)} confirm="Clear all of them?" done="All open alarms of this view are cleared.">Clear all</Action>
+          </>
+        )
+      }
+    >
+      <div class="filters">
+        <Choice label="Status" value={status} onChange={(value) => setParams({ status: value === OPEN ? "" : value })}
+          options={[[OPEN, "Open"], ["ACTIVE", "Active"], ["ACKNOWLEDGED", "Acknowledged"], ["CLEARED", "Cleared"], ["ALL", "All"]]} />
+        <Choice label="Severity" value={severity} onChange={(value) => setParams({ severity: value })}
+          options={[["", "All"], ...SEVERITIES.map((one): [string, string] => [one, one[0] + one.slice(1).toLowerCase()])]} />
+        <label class="search small">
+          <span class="hidden">Type</span>
+          <input placeholder="Type" value={typed.value} spellcheck={false} onInput={(event) => (typed.value = event.currentTarget.value)} onChange={() => setParams({ type: typed.value.trim() })} />
+        </label>
+      </div>
+      <div class="fill">
+        <States of={alarms} isEmpty={(shown) => shown.length === 0} empty={
+          status === OPEN && !severity && !type ? <p>No alarm is open. New ones appear here by themselves.</p> : (
+            <>
+              <p>No alarm matches these filters.</p>
+              <button type="button" onClick={() => {
+                typed.value = "";
+                setParams({ severity: "", status: "", type: "" });
+              }}>Show all open alarms</button>
+            </>
+          )
+        }>
+          {(shown) => <VirtualTable label="Alarms" columns={COLUMNS} items={shown} keyOf={(alarm) => alarm.id} rowClass={(alarm) => (fresh.value.has(alarm.id) ? "arrives" : "")} onEnd={loadMore} />}
+        </States>
+      </div>
+    </Page>
+  );
+}
+
+const COLUMNS: Column<Alarm>[] = [
+  { title: "Severity", width: "6rem", cell: (alarm) => <SeverityMark of={alarm.severity} />, narrow: { width: "5rem", cell: (alarm) => <SeverityMark of={alarm.severity} /> } },
+  {
+    title: "Alarm",
+    width: "minmax(0, 2.5fr)",
+    cell: (alarm) => <span class="clip" title={`${alarm.text}\n${alarm.type}`}>{alarm.text}{alarm.count > 1 && <span class="times" title={`Sent ${alarm.count} times`}> ×{alarm.count}</span>}</span>,
+    narrow: {
+      width: "minmax(0, 1fr)",
+      cell: (alarm) => <><span class="clip">{alarm.text}{alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}</span><span class="clip"><a href={link(["devices", alarm.source.id])}>{alarm.source.name ?? alarm.source.id}</a> <span class="faint"><Time at={alarm.time} as="ago" /></span></span></>,
+    },
+  },
+  { title: "Device", width: "minmax(0, 1fr)", wide: true, cell: (alarm) => <a class="clip" href={link(["devices", alarm.source.id])}>{alarm.source.name ?? alarm.source.id}</a> },
+  { title: "Type", width: "minmax(0, 1fr)", wide: true, cell: (alarm) => <code class="clip">{alarm.type}</code> },
+  { title: "Status", width: "7.5rem", wide: true, cell: (alarm) => <StatusMark of={alarm.status} /> },
+  { title: "Time", width: "6.5rem", wide: true, cell: (alarm) => <Time at={alarm.time} /> },
+  { title: "Actions", width: "7.5rem", cell: (alarm) => <AlarmActions of={alarm} />, narrow: { width: "4rem", cell: (alarm) => <AlarmActions of={alarm} /> } },
+];
+
+export function AlarmActions({ of: alarm }: { of: Alarm }) {
+  if (!can("ROLE_ALARM_ADMIN") || alarm.status === "CLEARED") return null;
+  return (
+    <span class="row-actions">
+      {alarm.status === "ACTIVE" && <Action class="small" label={`Ack: acknowledge ${alarm.text}`} run={() => setStatus(alarm, "ACKNOWLEDGED")}>Ack</Action>}
+      <Action class="small" label={`Clear ${alarm.text}`} run={() => setStatus(alarm, "CLEARED")}>Clear</Action>
+    </span>
+  );
+}

@@ -1,0 +1,50 @@
+// Logging in.
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { logIn } from "../api";
+import { asError } from "../load";
+import { loggedOutBecause } from "../session";
+import { Field } from "../ui/kit";
+
+export function LogIn() {
+  const error = useSignal("");
+  const busy = useSignal(false);
+  const first = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    document.title = "Log in · platform";
+    first.current?.focus();
+  }, []);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.target as HTMLFormElement);
+    [busy.value, error.value] = [true, ""];
+    try {
+      await logIn(String(form.get("user")).trim(), String(form.get("password")), form.get("stay") === "on");
+      loggedOutBecause.value = "";
+    } catch (failed) {
+      const { status, message } = asError(failed);
+      error.value = status === 401 ? "User or password is wrong." : message;
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <main class="login">
+      <form class="card" onSubmit={submit}>
+        <svg viewBox="0 0 120 32" class="wave" aria-hidden="true"><path d="M2 18h22l10-13 14 24 11-16 6 5h53" /></svg>
+        <h1>platform</h1>
+        {loggedOutBecause.value && <p class="notice warn" role="alert">{loggedOutBecause.value}</p>}
+        <Field label="User" hint="tenant/user, such as main/admin. Without a tenant, the address decides.">
+          <input ref={first} name="user" autocomplete="username" autocapitalize="none" spellcheck={false} required />
+        </Field>
+        <Field label="Password">
+          <input name="password" type="password" autocomplete="current-password" required />
+        </Field>
+        <label class="check"><input type="checkbox" name="stay" /> Stay logged in in this tab</label>
+        {error.value && <p class="problem" role="alert">{error.value}</p>}
+        <button type="submit" class="primary" disabled={busy.value}>{busy.value ? "Logging in" : "Log in"}</button>
+      </form>
+    </main>
+  );
+}

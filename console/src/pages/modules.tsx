@@ -1,0 +1,182 @@
+// Event-processing modules: their text, their mistakes, their rows.
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { Message } from "cometd";
+import { call, get } from "../api";
+import { subscribe } from "../live";
+import { asError, useLoad } from "../load";
+import { link, open, route } from "../router";
+import { can } from "../session";
+import { Time, timeOfDay } from "../time";
+import { Action, Card, Page, States, StatusMark, tell } from "../ui/kit";
+
+interface Module {
+  id: string;
+  name: string;
+  status: string;
+  lastModified: string;
+  warnings?: string[];
+}
+
+const NEW = `module hot;
+
+@Name('too_hot') insert into CreateAlarm
+select m.measurement.source as source, m.measurement.time as time, 'too_hot' as type,
+       'ACTIVE' as status, 'MAJOR' as severity,
+       'It has ' || getNumber(m, 'plat_TemperatureMeasurement.T.value') || ' degrees' as text
+from MeasurementCreated m where getNumber(m, 'plat_TemperatureMeasurement.T.value') > 80;
+`;
+
+export function Modules() {
+  const chosen = route.value.words[1];
+  const modules = useLoad(() => get<{ modules: Module[] }>("/cep/modules?pageSize=2000").then((page) => page.modules), []);
+  const one = modules.data.value?.find((module) => module.id === chosen);
+  const mayChange = can("ROLE_CEP_MANAGEMENT_ADMIN");
+  return (
+    <Page title="Modules" actions={mayChange && <a class="button primary" href={link(["modules", "new"])}>New module</a>}>
+      <div class="with-side">
+        <nav class="groups" aria-label="Modules">
+          <h2>Deployed here</h2>
+          <States of={modules} isEmpty={(list) => list.length === 0} empty={<p>There is no module yet.</p>}>
+            {(list) => (
+              <ul>
+                {list.map((module) => (
+                  <li key={module.id}>
+                    <a href={link(["modules", module.id])} aria-current={module.id === chosen ? "true" : undefined}>
+                      <span class={`dot ${module.status === "DEPLOYED" ? "available" : "unwatched"}`} />{module.name}
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </States>
+        </nav>
+        <div class="fill column">
+          {chosen ? (
+            (one || chosen === "new") && <Editor key={chosen} module={one} onChanged={modules.reload} />
+          ) : (
+            <div class="state">
+              <p>A module watches what devices send: it raises alarms, computes averages, calls other servers.</p>
+              {mayChange && <a class="button" href={link(["modules", "new"])}>Write one</a>}
+            </div>
+          )}
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+/** Where a mistake is, as the server's message says. */
+function placeOf(message: string): { line: number; column: number } | null {
+  const [, line, column] = message.match(/line (\d+), column (\d+)/) ?? [];
+  return line ? { line: Number(line), column: Number(column) } : null;
+}
+
+function Editor({ module, onChanged }: { module?: Module; onChanged: () => void }) {
+  const text = useSignal("");
+  const mistake = useSignal("");
+  const warnings = useSignal<string[]>(module?.warnings ?? []);
+  const area = useRef<HTMLTextAreaElement>(null);
+  const numbers = useRef<HTMLDivElement>(null);
+  const loaded = useLoad(() => (module ? get<string>(`/cep/modules/${module.id}`, { accept: "text/plain" }) : Promise.resolve(NEW)), [module?.id]);
+  useEffect(() => {
+    if (loaded.data.value !== undefined) text.value = loaded.data.value;
+  }, [loaded.data.value]);
+  const mayChange = can("ROLE_CEP_MANAGEMENT_ADMIN");
+  const place = placeOf(mistake.value);
+  const deploy = async () => {
+    const options = { body: text.value, type: "text/plain" };
+    try {
+      const deployed = await (module ? call<Module>("PUT", `/cep/modules/${module.id}`, options) : call<Module>("POST", "/cep/modules", options));
+      [mistake.value, warnings.value] = ["", deployed.warnings ?? []];
+      tell(`The module ${deployed.name} runs.`);
+      onChanged();
+      // Another text is another module with another id.
+      if (deployed.id !== module?.id) open(link(["modules", deployed.id]));
+    } catch (error) {
+      mistake.value = asError(error).message;
+      const at = placeOf(mistake.value);
+      if (at && area.current) {
+        const start = text.value.split("\n").slice(0, at.line - 1).reduce((sum, line) => sum + line.length + 1, at.column - 1);
+        area.current.focus();
+        area.current.setSelectionRange(start, start + 1);
+      }
+    }
+  };
+  const setStatus = (status: string) => call("PUT", `/cep/modules/${module!.id}`, { body: { status } }).then(onChanged);
+  const remove = () =>
+    call("DELETE", `/cep/modules/${module!.id}`).then(() => {
+      onChanged();
+      open(link(["modules"]));
+    });
+  const lines = text.value.split("\n").length;
+  return (
+    <>
+      <Card title={module ? <>{module.name} <StatusMark of={module.status} /></> : "New module"} aside={module && <span class="faint">changed <Time at={module.lastModified} as="ago" /></span>}>
+        <States of={loaded}>
+          {() => (
+            <div class="editor">
+              <div class="numbers" aria-hidden="true">
+                <div ref={numbers}>
+                {Array.from({ length: lines }, (_, index) => <div key={index} class={place?.line === index + 1 ? "wrong" : ""}>{index + 1}</div>)}
+                </div>
+              </div>
+              <textarea
+                ref={area}
+                aria-label="Text of the module"
+                aria-invalid={!!mistake.value}
+                class="code"
+                spellcheck={false}
+                wrap="off"
+                readOnly={!mayChange}
+                rows={Math.min(30, Math.max(12, lines + 1))}
+                value={text.value}
+                onInput={(event) => (text.value = event.currentTarget.value)}
+                onScroll={(event) => (numbers.current!.style.transform = `translateY(${-event.currentTarget.scrollTop}px)`)}
+                onKeyDown={(event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && deploy()}
+              />
+            </div>
+          )}
+        </States>
+        {mistake.value && <pre class="mistake" role="alert" tabIndex={0}>{mistake.value}</pre>}
+        {warnings.value.map((warning) => <p key={warning} class="notice warn">{warning}</p>)}
+        {mayChange && (
+          <div class="between">
+            <span class="row-actions">
+              <Action class="primary" run={deploy}>{module ? "Replace" : "Deploy"}</Action>
+              {module && (module.status === "DEPLOYED" ? <Action run={() => setStatus("NOT_DEPLOYED")} done="It no longer runs.">Undeploy</Action> : <Action run={() => setStatus("DEPLOYED")} done="It runs.">Deploy</Action>)}
+            </span>
+            {module && <Action run={remove} confirm="Delete it?" done="The module was deleted.">Delete</Action>}
+          </div>
+        )}
+      </Card>
+      {module?.status === "DEPLOYED" && can("ROLE_NOTIFICATION_READ") && <Rows module={module} />}
+    </>
+  );
+}
+
+/** The rows of all statements, as notifications carry them. */
+function Rows({ module }: { module: Module }) {
+  const rows = useSignal<{ number: number; at: Date; statement: string; text: string }[]>([]);
+  const denied = useSignal("");
+  const counter = useRef(0);
+  useEffect(() => {
+    const take = (messages: Message[]) => {
+      const newest = messages.map((message) => ({ number: ++counter.current, at: new Date(), statement: message.channel.split("/").at(-1)!, text: JSON.stringify(message.data) }));
+      rows.value = [...newest.reverse(), ...rows.value].slice(0, 50);
+    };
+    const subscription = subscribe(`/${module.name}/*`, take, (reason) => (denied.value = reason));
+    return () => subscription.end();
+  }, [module.name]);
+  return (
+    <Card title="Rows, live">
+      {denied.value && <p class="problem">{denied.value}</p>}
+      {rows.value.length === 0 ? <div class="state"><p>No statement gave a row since this page was opened.</p></div> : (
+        <ul class="rows">
+          {rows.value.map((row) => <li key={row.number} class="arrives"><span class="faint">{timeOfDay(row.at)}</span><b>{row.statement}</b><code class="grow clip" title={row.text}>{row.text}</code></li>)}
+        </ul>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,290 @@
+// Operations: one for a device, or one for each device of a group, and what became of them.
+
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { call, get, withQuery } from "../api";
+import { asError, apply, useLoad } from "../load";
+import { link, route, setParams } from "../router";
+import { can } from "../session";
+import { Time } from "../time";
+import type { BulkOperation, Diagnosis, ManagedObject, Operation, OperationState } from "../types";
+import { Action, Card, Choice, Dialog, Field, Page, States, StatusMark, tell } from "../ui/kit";
+import { type Column, VirtualTable } from "../ui/table";
+
+const STATES: OperationState[] = ["PENDING", "EXECUTING", "SUCCESSFUL", "FAILED"];
+/** Members of an operation that say nothing about what is to be done. */
+const COMMON = new Set(["id", "self", "creationTime", "deviceId", "deviceName", "status", "failureReason", "bulkOperationId", "description", "deviceExternalIDs", "delivery"]);
+
+/** What an operation is about, in a few words. */
+export const titleOf = (operation: Record<string, unknown>) =>
+  (operation.description as string) || Object.keys(operation).filter((name) => !COMMON.has(name)).map((name) => name.replace(/^plat_/, "")).join(", ") || "Operation";
+
+/** The newest operations, newest first. The collection is in the order of creation, so they are on its last pages. */
+async function newest(status: string): Promise<Operation[]> {
+  const page = (currentPage: number) =>
+    get<{ operations: Operation[]; statistics: { totalPages: number | null } }>(withQuery("/devicecontrol/operations", { status, pageSize: 1000, currentPage, withTotalPages: true }));
+  const first = await page(1);
+  const last = first.statistics.totalPages ?? 1;
+  const pages = last > 1 ? await Promise.all([last - 1, last].map(page)) : [first];
+  return pages.flatMap((one) => one.operations).reverse();
+}
+
+export function Operations() {
+  const params = route.value.params;
+  const status = params.get("status") ?? "";
+  const creating = useSignal<"" | "one" | "bulk">("");
+  const watched = useSignal<string | null>(null);
+  const operations = useLoad(
+    () => newest(status),
+    [status],
+    can("ROLE_DEVICE_CONTROL_READ")
+      ? {
+          channels: ["/operations/*"],
+          take: (messages) => {
+            const names = new Map(operations.data.value?.map((one) => [one.id, one.deviceName]));
+            const next = apply(operations.data.value ?? [], messages, (one) => !status || one.status === status);
+            operations.data.value = next.map((one) => (one.deviceName ? one : { ...one, deviceName: names.get(one.id) })).sort((a, b) => Number(b.id) - Number(a.id));
+          },
+        }
+      : undefined,
+  );
+  const chosen = operations.data.value?.find((one) => one.id === watched.value);
+  const columns: Column<Operation>[] = [
+    { title: "Status", width: "7.5rem", cell: (one) => <StatusMark of={one.status} /> },
+    { title: "Operation", width: "minmax(0, 2fr)", cell: (one) => <button type="button" class="plain clip as-link" onClick={() => (watched.value = one.id)}>{titleOf(one)}</button> },
+    { title: "Device", width: "minmax(0, 1.5fr)", cell: (one) => <a class="clip" href={link(["devices", one.deviceId])}>{one.deviceName ?? one.deviceId}</a> },
+    { title: "Created", width: "7rem", wide: true, cell: (one) => <Time at={one.creationTime} /> },
+    { title: "Reason", width: "minmax(0, 1.5fr)", wide: true, cell: (one) => <span class="clip faint" title={one.failureReason}>{one.failureReason}</span> },
+  ];
+  return (
+    <Page
+      title="Operations"
+      actions={
+        <>
+          {can("ROLE_DEVICE_CONTROL_ADMIN") && <button type="button" class="primary" onClick={() => (creating.value = "one")}>New operation</button>}
+          {can("ROLE_BULK_OPERATION_ADMIN") && <button type="button" onClick={() => (creating.value = "bulk")}>For a whole group</button>}
+        </>
+      }
+    >
+      {can("ROLE_BULK_OPERATION_READ") && <BulkOperations />}
+      <div class="filters">
+        <Choice label="Status" value={status} onChange={(value) => setParams({ status: value })} options={[["", "All"], ...STATES.map((one): [string, string] => [one, one[0] + one.slice(1).toLowerCase()])]} />
+      </div>
+      <div class="fill">
+        <States of={operations} isEmpty={(list) => list.length === 0} empty={<p>{status ? "No operation has this status." : "No operation was created yet. An operation asks a device to do something, such as to restart."}</p>}>
+          {(list) => <VirtualTable label="Operations" columns={columns} items={list} keyOf={(one) => one.id} />}
+        </States>
+      </div>
+      {chosen && <Details of={chosen} onClose={() => (watched.value = null)} />}
+      {creating.value === "one" && <NewOperation onClose={() => (creating.value = "")} />}
+      {creating.value === "bulk" && <NewBulkOperation onClose={() => (creating.value = "")} />}
+    </Page>
+  );
+}
+
+function Details({ of: operation, onClose }: { of: Operation; onClose: () => void }) {
+  const content = Object.fromEntries(Object.entries(operation).filter(([name]) => !COMMON.has(name)));
+  return (
+    <Dialog title={titleOf(operation)} onClose={onClose}>
+      <p><StatusMark of={operation.status} /> {operation.failureReason}</p>
+      <Why of={operation} />
+      <dl class="facts">
+        <dt>Device</dt><dd><a href={link(["devices", operation.deviceId])}>{operation.deviceName ?? operation.deviceId}</a></dd>
+        <dt>Created</dt><dd><Time at={operation.creationTime} /></dd>
+        <dt>Id</dt><dd><code>{operation.id}</code></dd>
+      </dl>
+      <pre tabIndex={0}>{JSON.stringify(content, null, 2)}</pre>
+    </Dialog>
+  );
+}
+
+/** Why an operation is still pending, in the server's words; asked again while it is. */
+export function Why({ of: operation }: { of: Operation }) {
+  const diagnosis = useSignal<Diagnosis | null>(null);
+  const error = useSignal("");
+  const isPending = operation.status === "PENDING";
+  useEffect(() => {
+    if (!isPending) return;
+    const ask = () => {
+      if (document.hidden) return;
+      get<Diagnosis>(`/devicecontrol/operations/${operation.id}/diagnosis`)
+        .then((found) => ([diagnosis.value, error.value] = [found, ""]))
+        .catch((failed) => (error.value = asError(failed).message));
+    };
+    ask();
+    const timer = setInterval(ask, 5000);
+    return () => clearInterval(timer);
+  }, [operation.id, isPending]);
+  if (!isPending) return null;
+  return (
+    <div class="why">
+      <b>Why is it still pending?</b>
+      {error.value && <p class="problem">{error.value}</p>}
+      <ul>{diagnosis.value?.causes.map((cause) => <li key={cause.cause + cause.message}>{cause.message}.</li>)}</ul>
+    </div>
+  );
+}
+
+const TEMPLATES: [string, object][] = [
+  ["Restart", { plat_Restart: {} }],
+  ["Command", { plat_Command: { text: "status" } }],
+  ["Firmware", { plat_Firmware: { name: "", version: "", url: "" } }],
+  ["Configuration", { plat_Configuration: { config: "" } }],
+  ["Logs", { plat_LogfileRequest: { logFile: "", dateFrom: "", dateTo: "", searchText: "", maximumLines: 1000 } }],
+];
+
+function Content({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  return (
+    <>
+      <div class="templates" role="group" aria-label="Templates">
+        {TEMPLATES.map(([name, content]) => <button key={name} type="button" class="small" onClick={() => onChange(JSON.stringify({ description: name, ...content }, null, 2))}>{name}</button>)}
+      </div>
+      <Field label="What the device is to do" hint="JSON, as the device understands it">
+        <textarea name="content" rows={7} spellcheck={false} class="code" value={value} onInput={(event) => onChange(event.currentTarget.value)} />
+      </Field>
+    </>
+  );
+}
+
+function parsed(text: string): Record<string, unknown> {
+  const value = JSON.parse(text);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("This is not a JSON object.");
+  return value;
+}
+
+const FIRST_CONTENT = JSON.stringify({ description: "Restart", plat_Restart: {} }, null, 2);
+
+export function NewOperation({ device, onClose }: { device?: ManagedObject; onClose: () => void }) {
+  const content = useSignal(FIRST_CONTENT);
+  const error = useSignal("");
+  const agents = useLoad(
+    () => (device ? Promise.resolve([device]) : get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", { query: "$filter=has(plat_IsDevice) $orderby=name", pageSize: 2000, withChildren: false })).then((page) => page.managedObjects)),
+    [],
+  );
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const deviceId = device?.id ?? String(new FormData(event.target as HTMLFormElement).get("device"));
+    try {
+      await call("POST", "/devicecontrol/operations", { body: { deviceId, ...parsed(content.value) } });
+      tell("The operation was created.");
+      onClose();
+    } catch (failed) {
+      error.value = asError(failed).message;
+    }
+  };
+  return (
+    <Dialog title={device ? `New operation for ${device.name ?? device.id}` : "New operation"} onClose={onClose}>
+      <form onSubmit={submit} class="stacked">
+        {!device && (
+          <Field label="Device">
+            <select name="device" required>
+              {agents.data.value?.map((one) => <option key={one.id} value={one.id}>{one.name ?? one.id} ({one.id})</option>)}
+            </select>
+          </Field>
+        )}
+        <Content value={content.value} onChange={(value) => (content.value = value)} />
+        {error.value && <p class="problem" role="alert">{error.value}</p>}
+        <button type="submit" class="primary" disabled={!agents.data.value}>Create</button>
+      </form>
+    </Dialog>
+  );
+}
+
+function NewBulkOperation({ onClose }: { onClose: () => void }) {
+  const content = useSignal(FIRST_CONTENT);
+  const error = useSignal("");
+  const groups = useLoad(() => get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", { fragmentType: "plat_IsDeviceGroup", pageSize: 2000, withChildren: false })).then((page) => page.managedObjects), []);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.target as HTMLFormElement);
+    try {
+      await call("POST", "/devicecontrol/bulkoperations", {
+        body: { groupId: form.get("group"), startDate: new Date().toISOString(), creationRamp: Number(form.get("ramp")), operationPrototype: parsed(content.value) },
+      });
+      tell("The bulk operation has started.");
+      onClose();
+    } catch (failed) {
+      error.value = asError(failed).message;
+    }
+  };
+  return (
+    <Dialog title="An operation for a whole group" onClose={onClose}>
+      <form onSubmit={submit} class="stacked">
+        <States of={groups} isEmpty={(list) => list.length === 0} empty={<p>There is no group yet. A registration file with a column PATH creates groups.</p>}>
+          {(list) => (
+            <Field label="Group">
+              <select name="group" required>{list.map((one) => <option key={one.id} value={one.id}>{one.name ?? one.id}</option>)}</select>
+            </Field>
+          )}
+        </States>
+        <Field label="Seconds from one device to the next" hint="A slow ramp gives time to stop when the first ones fail.">
+          <input name="ramp" type="number" min="0" step="0.1" value="2" required />
+        </Field>
+        <Content value={content.value} onChange={(value) => (content.value = value)} />
+        {error.value && <p class="problem" role="alert">{error.value}</p>}
+        <button type="submit" class="primary" disabled={!groups.data.value?.length}>Start</button>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Bulk operations with their progress, which is counted from the operations as these change. */
+function BulkOperations() {
+  const bulk = useLoad(
+    () => get<{ bulkOperations: BulkOperation[] }>("/devicecontrol/bulkoperations?pageSize=2000").then((page) => page.bulkOperations.reverse()),
+    [],
+    can("ROLE_DEVICE_CONTROL_READ") ? { channels: ["/operations/*"], take: (messages) => messages.some((one) => one.data?.data?.bulkOperationId) && (stale.value = true) } : undefined,
+  );
+  const stale = useSignal(false);
+  const isRunning = bulk.data.value?.some((one) => one.status === "ACTIVE");
+  useEffect(() => {
+    // Its own status is not notified, so it is asked for as long as one is running or operations change.
+    const timer = setInterval(() => {
+      if (document.hidden || !(stale.value || isRunning)) return;
+      stale.value = false;
+      bulk.reload();
+    }, 1000);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  if (!bulk.data.value?.length) return null;
+  const retry = (one: BulkOperation) =>
+    call("POST", "/devicecontrol/bulkoperations", { body: { failedParentId: one.id, startDate: new Date().toISOString(), creationRamp: one.creationRamp, operationPrototype: one.operationPrototype } }).then(bulk.reload);
+  return (
+    <Card title="For whole groups">
+      <ul class="rows">
+        {bulk.data.value.slice(0, 10).map((one) => (
+          <li key={one.id} class="bulk">
+            <b class="clip">{titleOf(one.operationPrototype)}</b>
+            <Progress of={one} />
+            <StatusMark of={stateOf(one)} />
+            {can("ROLE_BULK_OPERATION_ADMIN") && (
+              <span class="row-actions">
+                {one.status === "ACTIVE" && <Action class="small" label="Stop the bulk operation" run={() => call("DELETE", `/devicecontrol/bulkoperations/${one.id}`).then(bulk.reload)} confirm="Stop it?">Stop</Action>}
+                {one.progress.failed > 0 && <Action class="small" run={() => retry(one)} done="It runs again for the devices that failed.">Retry failed</Action>}
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+/** The server's COMPLETED means that every operation was created; people want to know whether they are done. */
+function stateOf({ status, progress }: BulkOperation): string {
+  if (status !== "COMPLETED") return status;
+  return progress.successful + progress.failed >= progress.all ? "COMPLETED" : "EXECUTING";
+}
+
+function Progress({ of: { progress } }: { of: BulkOperation }) {
+  const done = progress.successful + progress.failed;
+  return (
+    <div class="progress" role="img" aria-label={`${done} of ${progress.all} are done, ${progress.failed} failed`}>
+      <div class="stack">
+        {(["successful", "failed", "executing", "pending"] as const).map((word) => <span key={word} class={`part ${word}`} style={{ flexGrow: progress[word] }} />)}
+        <span class="part unwatched" style={{ flexGrow: Math.max(0, progress.all - done - progress.executing - progress.pending) }} />
+      </div>
+      <span class="faint">{done} of {progress.all}{progress.failed > 0 && `, ${progress.failed} failed`}</span>
+    </div>
+  );
+}

@@ -1,0 +1,153 @@
+// Devices on their way in: one that asks for its password, or a file of many.
+
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { call, get } from "../api";
+import { asError, useLoad } from "../load";
+import { link } from "../router";
+import { can } from "../session";
+import { Action, Card, Field, Page, States, StatusMark } from "../ui/kit";
+
+interface Request {
+  id: string;
+  status: "WAITING_FOR_CONNECTION" | "PENDING_ACCEPTANCE" | "ACCEPTED";
+}
+
+/** Registration requests are not notified, so this page asks for them while it is visible. */
+const ASK_EVERY = 2000;
+
+export function Registration() {
+  const requests = useLoad(() => get<{ newDeviceRequests: Request[] }>("/devicecontrol/newDeviceRequests?pageSize=2000").then((page) => page.newDeviceRequests.reverse()), []);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || requests.reload(), ASK_EVERY);
+    return () => clearInterval(timer);
+  }, []);
+  const path = (one: Request) => `/devicecontrol/newDeviceRequests/${encodeURIComponent(one.id)}`;
+  return (
+    <Page title="Registration">
+      <div class="two">
+        {can("ROLE_DEVICE_CONTROL_ADMIN") && <One onCreated={requests.reload} />}
+        {can("ROLE_DEVICE_CONTROL_ADMIN") && <Many onDone={requests.reload} />}
+      </div>
+      <Card title="Waiting">
+        <States of={requests} isEmpty={(list) => list.length === 0} empty={<p>No device is waiting. Register one, and switch it on.</p>}>
+          {(list) => (
+            <ul class="rows">
+              {list.map((one) => (
+                <li key={one.id} class="arrives">
+                  <span class={`dot ${one.status === "WAITING_FOR_CONNECTION" ? "waiting" : one.status === "ACCEPTED" ? "available" : "maintenance"}`} />
+                  <code class="grow clip">{one.id}</code>
+                  <span class="faint">{EXPLAINED[one.status]}</span>
+                  <StatusMark of={one.status} />
+                  <span class="row-actions">
+                    {one.status !== "ACCEPTED" && <Action class="small" label={`Accept ${one.id}`} run={() => call("PUT", path(one), { body: { status: "ACCEPTED" } }).then(requests.reload)} done={`${one.id} is accepted. It gets its password when it asks next.`}>Accept</Action>}
+                    {can("ROLE_DEVICE_CONTROL_ADMIN") && <Action class="small" label={`Remove ${one.id}`} confirm="Remove?" run={() => call("DELETE", path(one)).then(requests.reload)}>Remove</Action>}
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )}
+        </States>
+      </Card>
+    </Page>
+  );
+}
+
+const EXPLAINED: Record<Request["status"], string> = {
+  WAITING_FOR_CONNECTION: "It has not asked yet.",
+  PENDING_ACCEPTANCE: "It asks for access. Accept it if it is yours.",
+  ACCEPTED: "It gets its password when it asks next.",
+};
+
+function One({ onCreated }: { onCreated: () => void }) {
+  const error = useSignal("");
+  const waiting = useSignal("");
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.target as HTMLFormElement;
+    const id = String(new FormData(form).get("id")).trim();
+    try {
+      await call("POST", "/devicecontrol/newDeviceRequests", { body: { id } });
+      [waiting.value, error.value] = [id, ""];
+      form.reset();
+      onCreated();
+    } catch (failed) {
+      error.value = asError(failed).message;
+    }
+  };
+  const address = `${location.origin}/devicecontrol/deviceCredentials`;
+  return (
+    <Card title="One device">
+      <form class="stacked" onSubmit={submit}>
+        <Field label="Identifier" hint="What the device knows about itself, such as its serial number. No colon."><input name="id" required spellcheck={false} autocapitalize="none" /></Field>
+        {error.value && <p class="problem" role="alert">{error.value}</p>}
+        <button type="submit" class="primary">Register</button>
+      </form>
+      {waiting.value && (
+        <div class="why">
+          <p><b>{waiting.value}</b> may ask for its password now, as this does:</p>
+          <pre tabIndex={0}>{`curl -u management/devicebootstrap -H 'Content-Type: application/json' \\\n  ${address} -d '{"id":"${waiting.value}"}'`}</pre>
+        </div>
+      )}
+    </Card>
+  );
+}
+
+interface Result {
+  numberOfAll: number;
+  numberOfCreated: number;
+  numberOfFailed: number;
+  numberOfSuccessful: number;
+  failedCreationList: { deviceId?: string; failureReason: string }[];
+}
+
+function Many({ onDone }: { onDone: () => void }) {
+  const preview = useSignal<string[][] | null>(null);
+  const file = useSignal<File | null>(null);
+  const result = useSignal<Result | null>(null);
+  const choose = async (event: Event) => {
+    const chosen = (event.target as HTMLInputElement).files?.[0] ?? null;
+    [file.value, result.value] = [chosen, null];
+    preview.value = chosen && firstRows(await chosen.slice(0, 20_000).text());
+  };
+  const upload = async () => {
+    const form = new FormData();
+    form.append("file", file.value!);
+    result.value = await call<Result>("POST", "/devicecontrol/bulkNewDeviceRequests", { body: form });
+    onDone();
+  };
+  return (
+    <Card title="A file of many">
+      <div class="stacked">
+        <Field label="CSV file" hint={<>The first row names the columns: <code>ID</code>, <code>CREDENTIALS</code>, <code>TYPE</code>, <code>NAME</code>, <code>PATH</code> and others.</>}>
+          <input type="file" accept=".csv,.txt,text/csv" onChange={choose} />
+        </Field>
+        {preview.value && (
+          <div class="scroll" tabIndex={0} role="region" aria-label="First rows of the file">
+            <table>
+              <thead><tr>{preview.value[0]?.map((cell, index) => <th key={index} scope="col">{cell}</th>)}</tr></thead>
+              <tbody>{preview.value.slice(1).map((row, line) => <tr key={line}>{row.map((cell, index) => <td key={index}>{/CREDENTIALS/i.test(preview.value![0][index] ?? "") ? "••••••" : cell}</td>)}</tr>)}</tbody>
+            </table>
+          </div>
+        )}
+        <Action class="primary" disabled={!file.value} run={upload}>Register all</Action>
+        {result.value && (
+          <div role="status">
+            <p><b>{result.value.numberOfSuccessful}</b> of {result.value.numberOfAll} rows succeeded{result.value.numberOfFailed > 0 && <>, <b class="problem">{result.value.numberOfFailed} failed</b></>}. <a href={link(["devices"])}>Show the devices</a></p>
+            <ul class="rows">
+              {result.value.failedCreationList?.slice(0, 50).map((row) => <li key={row.failureReason}><code>{row.deviceId}</code><span class="grow">{row.failureReason}</span></li>)}
+            </ul>
+          </div>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+/** The first rows of a file, for a look at them; the server reads the file itself. */
+function firstRows(text: string): string[][] {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim()).slice(0, 6);
+  const separators = ["\t", ";", ","];
+  const separator = separators.reduce((best, one) => ((lines[0] ?? "").split(one).length > (lines[0] ?? "").split(best).length ? one : best));
+  return lines.map((line) => line.split(separator).map((cell) => cell.trim().replace(/^"|"$/g, "")));
+}

@@ -1,0 +1,141 @@
+// The server itself: its health, and its metrics as an operator's tools read them. Both are open to whoever reaches the
+// port; a proxy may keep them back.
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { get } from "../api";
+import { useLoad } from "../load";
+import { Chart, type Data, format } from "../ui/chart";
+import { Card, Page, States, StatusMark } from "../ui/kit";
+
+const ASK_EVERY = 2000;
+/** Measured points that the charts keep: five minutes. */
+const KEPT = 150;
+
+interface Sample {
+  at: number;
+  /** The sum over all labels. */
+  sums: Map<string, number>;
+}
+
+/** Reads Prometheus' text format; buckets of histograms are left out. */
+function parse(text: string): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const line of text.split("\n")) {
+    const [, name, value] = line.match(/^([a-zA-Z_:]+)(?:\{.*\})? (\S+)$/) ?? [];
+    if (name && !name.endsWith("_bucket")) sums.set(name, (sums.get(name) ?? 0) + Number(value));
+  }
+  return sums;
+}
+
+const RATES = [
+  { name: "platform_http_request_seconds_count", label: "requests", color: "--line-1" },
+  { name: "platform_writer_batch_rows_sum", label: "rows written", color: "--line-2" },
+  { name: "platform_notifications_delivered_total", label: "notifications delivered", color: "--line-4" },
+];
+const FIGURES: [string, string][] = [
+  ["platform_sessions_open", "real-time sessions"],
+  ["platform_long_polls_parked", "held polls"],
+  ["platform_device_actors", "devices in memory"],
+  ["platform_modules_deployed", "modules"],
+  ["platform_session_overflows_total", "overflown sessions"],
+  ["platform_authentication_throttled_total", "throttled log-ins"],
+];
+
+export function ServerPage() {
+  const samples = useSignal<Sample[]>([]);
+  const health = useLoad(() => get<{ status: string; writes?: string; reason?: string }>("/health/ready"), []);
+  const metrics = useLoad(() => get<string>("/metrics", { accept: "*/*" }), []);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.hidden) return;
+      metrics.reload();
+      health.reload();
+    }, ASK_EVERY);
+    return () => clearInterval(timer);
+  }, []);
+  useEffect(() => {
+    const text = metrics.data.value;
+    if (!text) return;
+    samples.value = [...samples.value, { at: Date.now() / 1000, sums: parse(text) }].slice(-KEPT);
+  }, [metrics.data.value]);
+  const rates = useMemo(() => ratesOf(samples.value), [samples.value]);
+  const newest = samples.value.at(-1)?.sums;
+  const mean = meanBetween(samples.value, "platform_writer_commit_seconds");
+  return (
+    <Page title="Server">
+      <div class="tiles">
+        <Card title="Health" class="tile">
+          <States of={health}>
+            {(state) => (
+              <>
+                <p class="figure"><StatusMark of={state.status} /></p>
+                {state.writes === "REFUSED" && <p class="notice warn">Writes are refused. {state.reason}</p>}
+              </>
+            )}
+          </States>
+        </Card>
+        <Figure label="mean commit, lately" text={mean === null ? "–" : `${Number((mean * 1000).toPrecision(3))} ms`} />
+        <Figure label="free disk" text={bytes(newest?.get("platform_disk_free_bytes"))} />
+        {FIGURES.filter(([name]) => newest?.has(name)).map(([name, label]) => <Figure key={name} label={label} text={newest!.get(name)!.toLocaleString()} />)}
+      </div>
+      <Card title="A second">
+        <States of={metrics}>
+          {() => (
+            <>
+              <Chart lines={RATES} data={rates} height={200} span={300} fill label="Requests, rows and notifications a second during the last five minutes" />
+              <ul class="legend">{RATES.map((rate, index) => <li key={rate.name}><span class={`dot line${rate.color.slice(6)}`} />{rate.label} <b>{lastOf(rates[index + 1])}</b></li>)}</ul>
+            </>
+          )}
+        </States>
+      </Card>
+      <Card title="All metrics">
+        <div class="scroll metrics" tabIndex={0} role="region" aria-label="Names and sums">
+          <table>
+            <thead><tr><th scope="col">Metric</th><th scope="col">Sum</th></tr></thead>
+            <tbody>{[...(newest ?? [])].sort(([a], [b]) => a.localeCompare(b)).map(([name, value]) => <tr key={name}><td><code>{name}</code></td><td class="number">{format(value)}</td></tr>)}</tbody>
+          </table>
+        </div>
+      </Card>
+    </Page>
+  );
+}
+
+function Figure({ label, text }: { label: string; text: string }) {
+  return (
+    <section class="card tile">
+      <p class="figure">{text}</p>
+      <p class="faint">{label}</p>
+    </section>
+  );
+}
+
+function ratesOf(samples: Sample[]): Data {
+  const later = samples.slice(1);
+  const rate = (name: string) =>
+    later.map((sample, index) => {
+      const before = samples[index];
+      const difference = (sample.sums.get(name) ?? 0) - (before.sums.get(name) ?? 0);
+      // A counter that fell was set back by a restart.
+      return difference < 0 ? null : difference / Math.max(0.001, sample.at - before.at);
+    });
+  return [later.map((sample) => sample.at), ...RATES.map(({ name }) => rate(name))];
+}
+
+const lastOf = (values: (number | null)[]) => {
+  const value = values.at(-1);
+  return value == null ? "–" : format(Math.round(value * 10) / 10);
+};
+
+/** The mean of a histogram over the samples that are kept. */
+function meanBetween(samples: Sample[], name: string): number | null {
+  const [first, newest] = [samples[0]?.sums, samples.at(-1)?.sums];
+  const difference = (end: string) => (newest?.get(name + end) ?? 0) - (first?.get(name + end) ?? 0);
+  const number = difference("_count");
+  return number > 0 ? difference("_sum") / number : null;
+}
+
+function bytes(value?: number): string {
+  if (value === undefined) return "–";
+  return value >= 1e9 ? `${format(Math.round(value / 1e8) / 10)} GB` : `${Math.round(value / 1e6)} MB`;
+}

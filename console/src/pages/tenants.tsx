@@ -1,0 +1,76 @@
+// The tenants that this one manages.
+
+import { useSignal } from "@preact/signals";
+import { call, get } from "../api";
+import { asError, useLoad } from "../load";
+import { can, session } from "../session";
+import { Time } from "../time";
+import type { Tenant } from "../types";
+import { Action, Card, Dialog, Field, Page, States, StatusMark, tell } from "../ui/kit";
+
+export function Tenants() {
+  const tenants = useLoad(() => get<{ tenants: Tenant[] }>("/tenant/tenants?pageSize=2000").then((page) => page.tenants), []);
+  const creating = useSignal(false);
+  const mayChange = can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_UPDATE");
+  const setStatus = (tenant: Tenant, status: string) => call("PUT", `/tenant/tenants/${tenant.id}`, { body: { status } }).then(tenants.reload);
+  return (
+    <Page title="Tenants" actions={can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_CREATE") && <button type="button" class="primary" onClick={() => (creating.value = true)}>New tenant</button>}>
+      <Card>
+        <States of={tenants} isEmpty={(list) => list.length === 0} empty={<p>This tenant manages no other.</p>}>
+          {(list) => (
+            <div class="scroll" tabIndex={0} role="region" aria-label="Tenants">
+              <table>
+                <thead><tr><th scope="col">Tenant</th><th scope="col">Company</th><th scope="col">Domain</th><th scope="col">Status</th><th scope="col">Created</th><th scope="col"><span class="hidden">Actions</span></th></tr></thead>
+                <tbody>
+                  {list.map((one) => (
+                    <tr key={one.id}>
+                      <td><b>{one.id}</b></td><td>{one.company}</td><td>{one.domain}</td>
+                      <td><StatusMark of={one.status ?? ""} /></td>
+                      <td><Time at={one.creationTime} /></td>
+                      <td>
+                        {mayChange && one.id !== session.value?.tenant && (one.status === "SUSPENDED"
+                          ? <Action class="small" label={`Activate ${one.id}`} run={() => setStatus(one, "ACTIVE")}>Activate</Action>
+                          : <Action class="small" label={`Suspend ${one.id}`} confirm="Suspend it? All its connections end." run={() => setStatus(one, "SUSPENDED")}>Suspend</Action>)}
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
+        </States>
+      </Card>
+      {creating.value && <NewTenant onClose={() => (creating.value = false)} onCreated={tenants.reload} />}
+    </Page>
+  );
+}
+
+function NewTenant({ onClose, onCreated }: { onClose: () => void; onCreated: () => void }) {
+  const error = useSignal("");
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const body = Object.fromEntries(new FormData(event.target as HTMLFormElement));
+    try {
+      await call("POST", "/tenant/tenants", { body });
+      tell(`The tenant ${body.id} exists. Log in as ${body.id}/${body.adminName}.`);
+      onCreated();
+      onClose();
+    } catch (failed) {
+      error.value = asError(failed).message;
+    }
+  };
+  return (
+    <Dialog title="New tenant" onClose={onClose}>
+      <form class="stacked" onSubmit={submit}>
+        <Field label="Id" hint="It never changes, and users log in with it."><input name="id" required autocapitalize="none" /></Field>
+        <Field label="Domain"><input name="domain" required placeholder="acme.example.com" /></Field>
+        <Field label="Company"><input name="company" required /></Field>
+        <Field label="Administrator"><input name="adminName" required value="admin" autocomplete="off" /></Field>
+        <Field label="Password" hint="6 to 32 characters"><input name="adminPass" type="password" required minLength={6} autocomplete="new-password" /></Field>
+        <Field label="E-mail"><input name="adminEmail" type="email" required autocomplete="off" /></Field>
+        {error.value && <p class="problem" role="alert">{error.value}</p>}
+        <button type="submit" class="primary">Create</button>
+      </form>
+    </Dialog>
+  );
+}

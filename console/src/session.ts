@@ -1,0 +1,55 @@
+// Who is logged in. Credentials are kept in memory, or until the tab is closed if the user wishes so.
+
+import { computed, signal } from "@preact/signals";
+
+/** The key in sessionStorage, which belongs to one tab and one origin. */
+const KEPT = "platform-console";
+
+export interface Session {
+  /** As it follows `Basic` in `Authorization`. */
+  token: string;
+  tenant: string;
+  user: string;
+  roles: Set<string>;
+  /** Whether rights for single devices exist in addition to the roles. */
+  hasDevicePermissions: boolean;
+}
+
+export const session = signal<Session | null>(null);
+/** Why the log-in page is shown again. */
+export const loggedOutBecause = signal("");
+
+/** Whether one of the roles is held. The server decides in any case; this only avoids offers that it would reject. */
+export const can = (...roles: string[]) => roles.some((role) => session.value?.roles.has(role));
+/** Like `can`, and for users who see single devices: lists are filtered for them. */
+export const canSee = (...roles: string[]) => can(...roles) || !!session.value?.hasDevicePermissions;
+export const isManagement = computed(() => session.value?.tenant === "management");
+
+/** Writes `tenant/user:password` as Basic credentials, in UTF-8. */
+export function tokenOf(user: string, password: string): string {
+  const bytes = new TextEncoder().encode(`${user}:${password}`);
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+}
+
+export function kept(): string | null {
+  try {
+    return sessionStorage.getItem(KEPT);
+  } catch {
+    return null;
+  }
+}
+
+export function keep(token: string | null): void {
+  try {
+    if (token) sessionStorage.setItem(KEPT, token);
+    else sessionStorage.removeItem(KEPT);
+  } catch {
+    // Without storage the session lasts as long as the page.
+  }
+}
+
+export function logOut(because = ""): void {
+  keep(null);
+  loggedOutBecause.value = because;
+  session.value = null;
+}

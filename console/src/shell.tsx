@@ -1,0 +1,139 @@
+// What surrounds every page: the navigation, the state of the connection, the user.
+
+import { useSignal, useSignalEffect } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { connect, connection, gap } from "./live";
+import { Alarms } from "./pages/alarms";
+import { Applications } from "./pages/applications";
+import { Audit } from "./pages/audit";
+import { DevicePage } from "./pages/device";
+import { Devices } from "./pages/devices";
+import { LivePage } from "./pages/live";
+import { Modules } from "./pages/modules";
+import { Operations } from "./pages/operations";
+import { Overview } from "./pages/overview";
+import { Registration } from "./pages/registration";
+import { ServerPage } from "./pages/server";
+import { Tenants } from "./pages/tenants";
+import { Users } from "./pages/users";
+import { link, route } from "./router";
+import { can, canSee, logOut, session } from "./session";
+import { timeOfDay } from "./time";
+import { Icon, type IconName } from "./ui/kit";
+
+interface Entry {
+  word: IconName;
+  title: string;
+  page: () => ComponentChildren;
+  /** Whether the user may use it. */
+  offered: () => boolean;
+}
+
+const ENTRIES: Entry[] = [
+  { word: "overview", title: "Overview", page: () => <Overview />, offered: () => true },
+  { word: "devices", title: "Devices", page: () => <DevicesOrOne />, offered: () => true },
+  { word: "alarms", title: "Alarms", page: () => <Alarms />, offered: () => canSee("ROLE_ALARM_READ") },
+  { word: "operations", title: "Operations", page: () => <Operations />, offered: () => canSee("ROLE_DEVICE_CONTROL_READ") },
+  { word: "registration", title: "Registration", page: () => <Registration />, offered: () => can("ROLE_DEVICE_CONTROL_READ", "ROLE_DEVICE_CONTROL_ADMIN") },
+  { word: "live", title: "Live", page: () => <LivePage />, offered: () => true },
+  { word: "modules", title: "Modules", page: () => <Modules />, offered: () => can("ROLE_CEP_MANAGEMENT_READ") },
+  { word: "users", title: "Users", page: () => <Users />, offered: () => can("ROLE_USER_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN") },
+  { word: "applications", title: "Applications", page: () => <Applications />, offered: () => can("ROLE_APPLICATION_MANAGEMENT_READ") },
+  { word: "tenants", title: "Tenants", page: () => <Tenants />, offered: () => can("ROLE_TENANT_MANAGEMENT_READ") },
+  { word: "audit", title: "Audit", page: () => <Audit />, offered: () => can("ROLE_AUDIT_READ") },
+  { word: "server", title: "Server", page: () => <ServerPage />, offered: () => true },
+];
+
+function DevicesOrOne() {
+  const id = route.value.words[1];
+  return id ? <DevicePage key={id} id={id} /> : <Devices />;
+}
+
+export function Shell() {
+  const menu = useSignal(false);
+  const word = route.value.words[0] ?? "overview";
+  const offered = ENTRIES.filter((entry) => entry.offered());
+  const entry = offered.find((one) => one.word === word) ?? offered[0];
+  useSignalEffect(() => {
+    // Another page closes the menu of narrow windows.
+    route.value;
+    menu.value = false;
+  });
+  const skip = (event: Event) => {
+    event.preventDefault();
+    document.querySelector<HTMLElement>("main h1")?.focus();
+  };
+  return (
+    <div class="shell">
+      <a class="skip" href="#main" onClick={skip}>Skip to the page</a>
+      <header class="top">
+        <button type="button" class="plain menu" aria-expanded={menu.value} aria-controls="navigation" aria-label="Menu" onClick={() => (menu.value = !menu.value)}>
+          <Icon name="menu" />
+        </button>
+        <span class="brand">platform</span>
+        <Connection />
+      </header>
+      <nav id="navigation" class={menu.value ? "open" : ""} aria-label="Pages">
+        <ul>
+          {offered.map((one) => (
+            <li key={one.word}>
+              <a href={link([one.word])} aria-current={one === entry ? "page" : undefined}>
+                <Icon name={one.word} />
+                {one.title}
+              </a>
+            </li>
+          ))}
+        </ul>
+        <div class="who">
+          <span title="tenant/user">{session.value?.tenant}/<b>{session.value?.user}</b></span>
+          <button type="button" class="plain" onClick={() => logOut()}>Log out</button>
+        </div>
+      </nav>
+      <main id="main">
+        <Gap />
+        <div class="page" key={entry.word}>{entry.page()}</div>
+      </main>
+    </div>
+  );
+}
+
+const WORDS = {
+  connecting: ["Connecting", "The connection for live changes is being opened."],
+  live: ["Live", "Changes appear as they happen"],
+  interrupted: ["Interrupted", "The server cannot be reached. What you see may be outdated. It is tried again by itself."],
+  resting: ["Resting", "This tab was hidden and receives no changes."],
+  refused: ["Refused", "The server refused the connection for live changes."],
+  off: ["Off", "There is no connection for live changes."],
+} as const;
+
+/** The state of the connection, always visible. */
+function Connection() {
+  const { state, transport } = connection.value;
+  const [word, explanation] = WORDS[state];
+  const way = transport === "websocket" ? "WebSocket" : transport === "long-polling" ? "long polling" : "";
+  return (
+    <div class={`connection ${state}`} role="status" title={state === "live" ? `${explanation}, over ${way}.` : explanation}>
+      <span class="pulse" aria-hidden="true" />
+      {word}
+      {way && <span class="way"> · {way}</span>}
+      {(state === "refused" || state === "off") && <button type="button" class="plain" onClick={connect}>Connect</button>}
+    </div>
+  );
+}
+
+/** Says that changes may have been missed, and that the lists are complete again. */
+function Gap() {
+  const last = gap.value;
+  const interrupted = connection.value.state === "interrupted";
+  return (
+    <div role="status">
+      {interrupted && <p class="notice warn">The connection is interrupted. What you see is the last known state; it is loaded again as soon as the server responds.</p>}
+      {!interrupted && last && (
+        <p class="notice">
+          <span>{last.text} <span class="faint">{timeOfDay(last.at)}</span></span>
+          <button type="button" class="plain" aria-label="Dismiss" onClick={() => (gap.value = null)}><Icon name="cross" /></button>
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+// A long list of which only the visible rows exist, as a table for screen readers.
+
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+export interface Column<T> {
+  title: string;
+  /** A size of a CSS grid. */
+  width: string;
+  /** Left out in narrow windows. */
+  wide?: boolean;
+  cell: (item: T) => ComponentChildren;
+  /** What narrow windows show instead, on two lines. */
+  narrow?: { width: string; cell: (item: T) => ComponentChildren };
+}
+
+/** Heights of a row in pixels. */
+const [ROW, NARROW_ROW] = [44, 60];
+/** Rows above and below the window that exist already. */
+const MARGIN = 8;
+
+export function VirtualTable<T>(props: {
+  label: string;
+  columns: Column<T>[];
+  items: T[];
+  keyOf: (item: T) => string;
+  rowClass?: (item: T) => string;
+  /** Called when the end comes into sight and there is more. */
+  onEnd?: () => void;
+  total?: number;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const view = useSignal({ top: 0, height: 600, narrow: false });
+  const measure = () => {
+    // An observer may still report when the table has left the page.
+    if (!box.current) return;
+    const { scrollTop, clientHeight, clientWidth } = box.current;
+    const narrow = clientWidth < 620;
+    const next = { top: Math.floor(scrollTop / (narrow ? NARROW_ROW : ROW)), height: clientHeight, narrow };
+    const last = view.peek();
+    if (next.top !== last.top || next.height !== last.height || next.narrow !== last.narrow) view.value = next;
+  };
+  useEffect(() => {
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(box.current!);
+    return () => observer.disconnect();
+  }, []);
+  const { top, height, narrow } = view.value;
+  const row = narrow ? NARROW_ROW : ROW;
+  const from = Math.max(0, Math.min(top, props.items.length) - MARGIN);
+  const until = Math.min(props.items.length, top + Math.ceil(height / row) + MARGIN);
+  useEffect(() => {
+    if (until >= props.items.length) props.onEnd?.();
+  }, [until, props.items.length]);
+  const columns = props.columns.filter((column) => !narrow || !column.wide);
+  const grid = { gridTemplateColumns: columns.map((column) => (narrow && column.narrow?.width) || column.width).join(" ") };
+  return (
+    <div class={narrow ? "virtual narrow" : "virtual"} ref={box} onScroll={measure} role="table" aria-label={props.label} aria-rowcount={props.total ?? props.items.length} tabIndex={0}>
+      <div class="virtual-head" role="rowgroup">
+        <div role="row" class="virtual-row" style={grid}>
+          {columns.map((column) => <div key={column.title} role="columnheader">{column.title}</div>)}
+        </div>
+      </div>
+      <div role="rowgroup" class="virtual-body" style={{ height: `${props.items.length * row}px` }}>
+        {props.items.slice(from, until).map((item, index) => (
+          <div
+            key={props.keyOf(item)}
+            role="row"
+            aria-rowindex={from + index + 1}
+            class={`virtual-row ${props.rowClass?.(item) ?? ""}`}
+            style={{ ...grid, transform: `translateY(${(from + index) * row}px)` }}
+          >
+            {columns.map((column) => <div key={column.title} role="cell">{narrow && column.narrow ? column.narrow.cell(item) : column.cell(item)}</div>)}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,105 @@
+//! The console: a web page that this server hosts at `/` for browsers. build/console.rs builds and embeds it; console/README.md
+//! describes it. It uses the public API and the public channels only, so it needs no rights of its own.
+
+use actix_web::guard::GuardContext;
+use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use crate::http::error::{ApiError, Result};
+
+/// A file of the console.
+struct File {
+    /// The name contains a hash of the content, except that of the page itself.
+    name: &'static str,
+    media_type: &'static str,
+    plain: &'static [u8],
+    /// The same content, compressed.
+    gzip: &'static [u8],
+}
+
+/// The files of the console; none if the server was built without Node.
+const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/console_files.rs"));
+/// The page that loads all other files.
+const PAGE: &str = "index.html";
+/// What `/` serves without the console.
+const NO_CONSOLE: &str = include_str!("../docs/no-console.html");
+
+/// All content comes from this server, and no script or style is inline.
+const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \
+                      form-action 'none'; frame-ancestors 'none'";
+/// The replacement page has no scripts, and its only style is inline.
+const POLICY_OF_NO_CONSOLE: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+/// A name with a hash never gets other content.
+const FOREVER: &str = "public, max-age=31536000, immutable";
+
+/// Returns whether a client wants the page at `/`: a browser names `text/html` in `Accept`, and a client of the API does
+/// not.
+pub fn wants_page(request: &GuardContext<'_>) -> bool {
+    let accepted = request.head().headers().get_all(header::ACCEPT);
+    accepted.filter_map(|value| value.to_str().ok()).any(|types| {
+        let mut types = types.split(',').filter_map(|range| range.split(';').next());
+        types.any(|media_type| media_type.trim().eq_ignore_ascii_case("text/html"))
+    })
+}
+
+/// `GET` and `HEAD /` of a browser: returns the page of the console, to everyone.
+pub async fn page(request: HttpRequest) -> HttpResponse {
+    let response = match find(PAGE) {
+        // The page names the other files, so it is requested again after every update.
+        Some(page) => respond(&request, page, "no-cache", POLICY),
+        None => HttpResponse::Ok()
+            .insert_header((header::CONTENT_TYPE, "text/html;charset=UTF-8"))
+            .insert_header((header::CACHE_CONTROL, "no-cache"))
+            .insert_header((header::CONTENT_SECURITY_POLICY, POLICY_OF_NO_CONSOLE))
+            .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+            .body(NO_CONSOLE),
+    };
+    // Other clients of the same address get another response.
+    varying(response, "accept, accept-encoding")
+}
+
+/// `GET` and `HEAD /console/<file>`: returns a file of the console, to everyone.
+///
+/// # Errors
+/// 404 for an unknown file.
+pub async fn file(request: HttpRequest, name: web::Path<String>) -> Result<HttpResponse> {
+    let file = find(&name).filter(|file| file.name != PAGE);
+    let file = file.ok_or_else(|| ApiError::NoSuchPath(request.path().to_owned()))?;
+    Ok(varying(respond(&request, file, FOREVER, POLICY), "accept-encoding"))
+}
+
+fn find(name: &str) -> Option<&'static File> {
+    FILES.iter().find(|file| file.name == name)
+}
+
+fn respond(request: &HttpRequest, file: &File, caching: &'static str, policy: &'static str) -> HttpResponse {
+    let mut response = HttpResponse::Ok();
+    response
+        .insert_header((header::CONTENT_TYPE, file.media_type))
+        .insert_header((header::CACHE_CONTROL, caching))
+        .insert_header((header::CONTENT_SECURITY_POLICY, policy))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .insert_header((header::REFERRER_POLICY, "no-referrer"))
+        .insert_header((HeaderName::from_static("cross-origin-opener-policy"), "same-origin"));
+    if accepts_gzip(request) {
+        response.insert_header((header::CONTENT_ENCODING, "gzip")).body(file.gzip)
+    } else {
+        response.body(file.plain)
+    }
+}
+
+fn varying(mut response: HttpResponse, headers: &'static str) -> HttpResponse {
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static(headers));
+    response
+}
+
+/// Returns whether `Accept-Encoding` names gzip without rejecting it (RFC 9110, 12.5.3).
+fn accepts_gzip(request: &HttpRequest) -> bool {
+    let accepted = request.headers().get_all(header::ACCEPT_ENCODING);
+    accepted.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(|coding| {
+        let mut parts = coding.split(';').map(str::trim);
+        let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
+        let refused = |weight: &str| weight.strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
+        named && !parts.any(refused)
+    })
+}

@@ -1,0 +1,104 @@
+// What happens to the connection: cut, refused, ended by the server, out of sight.
+
+import assert from "node:assert/strict";
+import { PASSWORD } from "../../../clients/platform.mjs";
+import { sleep } from "../../../clients/wait.mjs";
+
+async function at(stage, page) {
+  const visitor = await stage.visitor();
+  visitor.expectsCuts = true;
+  await visitor.logIn("main/admin", PASSWORD, { page });
+  await visitor.isLive();
+  return visitor;
+}
+
+const alarm = (stage, number, text) => stage.fleet.alarm(stage.fleet.devices[30 + number].id, "MAJOR", `acme_Cut${number}`, text);
+
+export async function long_polling_serves_where_websockets_fail(stage) {
+  const visitor = await stage.visitor();
+  visitor.expectsCuts = true;
+  await visitor.page.routeWebSocket(/./, (socket) => socket.close());
+  await visitor.logIn("main/admin", PASSWORD, { page: "alarms" });
+  await visitor.isLive("long polling");
+  await alarm(stage, 0, "Seen over polls");
+  await visitor.sees("Seen over polls");
+  await visitor.leave();
+}
+
+export async function a_short_cut_loses_nothing(stage) {
+  const visitor = await at(stage, "alarms");
+  await visitor.page.locator(".virtual").waitFor();
+  stage.relay.cut("rst");
+  await alarm(stage, 1, "Raised during the cut");
+  await visitor.sees("Raised during the cut");
+  await visitor.isLive("Live");
+  await visitor.leave();
+}
+
+export async function a_long_cut_is_shown_and_the_lists_load_again(stage) {
+  const visitor = await at(stage, "alarms");
+  await visitor.page.locator(".virtual").waitFor();
+  stage.relay.refusing = true;
+  stage.relay.cut("rst");
+  await visitor.page.locator(".connection.interrupted").waitFor();
+  await visitor.sees("What you see is the last known state");
+  await visitor.isAccessible("a page without connection");
+  // Beyond the ten seconds that the server keeps a session without a connection.
+  await sleep(14_000);
+  stage.relay.refusing = false;
+  await alarm(stage, 2, "Raised during the long cut");
+  await visitor.isLive("Live");
+  await visitor.sees("The lists were loaded again.");
+  await visitor.sees("Raised during the long cut");
+  await alarm(stage, 3, "Raised after the long cut");
+  await visitor.sees("Raised after the long cut");
+  await visitor.leave();
+}
+
+export async function a_request_during_a_cut_says_so_and_can_be_repeated(stage) {
+  const visitor = await at(stage, "overview");
+  stage.relay.refusing = true;
+  stage.relay.cut("rst");
+  await visitor.page.getByRole("link", { name: "Audit", exact: true }).click();
+  await visitor.sees("The server cannot be reached.");
+  stage.relay.refusing = false;
+  await visitor.button("Try again").click();
+  await visitor.page.getByText("The server cannot be reached.").waitFor({ state: "detached" });
+  await visitor.leave();
+}
+
+export async function a_restart_of_the_server_is_survived(stage) {
+  const visitor = await at(stage, "alarms");
+  await visitor.page.locator(".virtual").waitFor();
+  await stage.platform.terminate();
+  await visitor.page.locator(".connection.interrupted").waitFor();
+  await stage.platform.launch();
+  await visitor.isLive("Live");
+  await alarm(stage, 4, "Raised after the restart");
+  await visitor.sees("Raised after the restart");
+  await visitor.leave();
+}
+
+export async function a_hidden_tab_rests_and_catches_up(stage) {
+  const visitor = await stage.visitor();
+  visitor.expectsCuts = true;
+  await visitor.page.clock.install();
+  await visitor.logIn("main/admin", PASSWORD, { page: "alarms" });
+  await visitor.isLive();
+  await visitor.page.locator(".virtual").waitFor();
+  const hide = (hidden) =>
+    visitor.page.evaluate((wanted) => {
+      Object.defineProperty(document, "hidden", { configurable: true, get: () => wanted });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, hidden);
+  await hide(true);
+  await visitor.page.clock.fastForward(31_000);
+  await visitor.page.locator(".connection.resting").waitFor();
+  await alarm(stage, 5, "Raised while it rested");
+  assert.equal(await visitor.page.getByText("Raised while it rested").count(), 0);
+  await hide(false);
+  await visitor.isLive();
+  await visitor.sees("This tab rested while it was hidden");
+  await visitor.sees("Raised while it rested");
+  await visitor.leave();
+}

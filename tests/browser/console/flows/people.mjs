@@ -1,0 +1,175 @@
+// Who is before the console: logging in, rights, windows, keyboards.
+
+import assert from "node:assert/strict";
+import { PASSWORD } from "../../../clients/platform.mjs";
+import { eventually } from "../stage.mjs";
+
+const VIEWER = "viewer-secret";
+
+export async function the_page_paints_within_a_second_and_is_small(stage) {
+  const visitor = await stage.visitor();
+  let bytes = 0;
+  visitor.page.on("response", async (response) => (bytes += Number(response.headers()["content-length"] ?? 0)));
+  await visitor.page.goto(stage.base);
+  await visitor.page.getByLabel("Password").waitFor();
+  const paint = await eventually("it has painted", () => visitor.page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime));
+  assert.ok(stage.files || (bytes > 10_000 && bytes < 150_000), `${bytes} bytes were transferred`);
+  assert.ok(paint < 1000, `the first paint took ${Math.round(paint)} ms`);
+  await visitor.isAccessible("the log-in page");
+  await visitor.leave();
+}
+
+export async function the_policy_forbids_everything_foreign_and_inline(stage) {
+  const page = await fetch(stage.base, { headers: { Accept: "text/html,*/*;q=0.8" } });
+  const policy = page.headers.get("content-security-policy");
+  assert.match(policy, /default-src 'self'/);
+  assert.match(policy, /frame-ancestors 'none'/);
+  assert.doesNotMatch(policy, /unsafe/);
+  assert.equal(page.headers.get("x-content-type-options"), "nosniff");
+  const [script] = (await page.text()).match(/\/console\/console-[0-9a-f]+\.js/);
+  const file = await fetch(`${stage.base}${script}`);
+  assert.match(file.headers.get("cache-control"), /immutable/);
+  assert.equal(file.headers.get("content-encoding"), "gzip");
+  // A client of the API gets what it always got.
+  assert.equal((await fetch(stage.base, { headers: { Accept: "application/json" } })).status, 401);
+  const known = { Accept: "application/json", Authorization: stage.fleet.authorization };
+  assert.equal((await fetch(stage.base, { headers: known })).status, 404);
+}
+
+export async function a_wrong_password_is_said_and_the_right_one_opens_the_overview(stage) {
+  const visitor = await stage.visitor();
+  visitor.expectsCuts = true;
+  await visitor.logIn("main/admin", "wrong-password");
+  await visitor.sees("User or password is wrong.");
+  await visitor.page.getByLabel("Password").fill(PASSWORD);
+  await visitor.button("Log in").click();
+  await visitor.page.getByRole("heading", { name: "Overview" }).waitFor();
+  await visitor.isLive();
+  await visitor.leave();
+}
+
+export async function credentials_are_forgotten_on_reload_unless_the_user_stays(stage) {
+  const visitor = await stage.visitor();
+  await visitor.logIn();
+  await visitor.isLive();
+  await visitor.page.reload();
+  await visitor.page.getByLabel("Password").waitFor();
+  await visitor.logIn("main/admin", PASSWORD, { stay: true });
+  await visitor.isLive();
+  await visitor.page.reload();
+  await visitor.page.getByRole("heading", { name: "Overview" }).waitFor();
+  await visitor.isLive();
+  await visitor.button("Log out").click();
+  await visitor.page.getByLabel("Password").waitFor();
+  assert.equal(await visitor.page.evaluate(() => sessionStorage.length + localStorage.length + document.cookie.length), 0);
+  await visitor.leave();
+}
+
+export async function a_limited_user_is_offered_only_what_it_may_do(stage) {
+  await stage.fleet.user("viewer", VIEWER, ["ROLE_INVENTORY_READ", "ROLE_ALARM_READ"]);
+  const visitor = await stage.visitor();
+  await visitor.logIn("main/viewer", VIEWER);
+  await visitor.isLive();
+  const offered = await visitor.page.getByRole("navigation", { name: "Pages" }).getByRole("link").allTextContents();
+  assert.deepEqual(offered, ["Overview", "Devices", "Alarms", "Live", "Server"]);
+  await visitor.go("alarms", "Alarms");
+  await visitor.sees("Pressure is too high");
+  assert.equal(await visitor.page.getByRole("button", { name: /Acknowledge|Clear/ }).filter({ hasNotText: "Cleared" }).filter({ hasNotText: /^Acknowledged$/ }).count(), 0);
+  await visitor.go("live?channels=/measurements/*", "Live");
+  await visitor.sees("403::subscribe_denied");
+  await visitor.isAccessible("the live page of a limited user");
+  await visitor.leave();
+}
+
+export async function a_withdrawn_password_leads_back_to_the_log_in_page(stage) {
+  await stage.fleet.user("leaver", VIEWER, ["ROLE_INVENTORY_READ"]);
+  const visitor = await stage.visitor();
+  visitor.expectsCuts = true;
+  await visitor.logIn("main/leaver", VIEWER);
+  await visitor.isLive();
+  await stage.fleet.call("PUT", "/user/main/users/leaver", { password: "another-secret" });
+  await visitor.page.evaluate(() => (location.hash = "#/devices"));
+  await visitor.sees("The server no longer accepts your password");
+  await visitor.leave();
+}
+
+/** Every page, by its address and its heading. */
+const pages = (stage) => [
+  ["overview", "Overview"],
+  ["devices", "Devices"],
+  [`devices/${stage.fleet.devices[0].id}`, stage.fleet.devices[0].name],
+  ["alarms", "Alarms"],
+  ["operations", "Operations"],
+  ["registration", "Registration"],
+  ["live?channels=/alarms/*", "Live"],
+  ["modules/new", "Modules"],
+  ["users", "Users"],
+  ["applications", "Applications"],
+  ["tenants", "Tenants"],
+  ["audit", "Audit"],
+  ["server", "Server"],
+];
+
+async function visit_all(stage, window, what) {
+  const visitor = await stage.visitor(window);
+  await visitor.logIn();
+  await visitor.isLive();
+  for (const [address, heading] of pages(stage)) {
+    await visitor.go(address, heading);
+    await visitor.page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+    await visitor.isAccessible(`${heading} ${what}`);
+    await visitor.fits(`${heading} ${what}`);
+  }
+  await visitor.leave();
+}
+
+export const every_page_is_without_barriers_in_light = (stage) => visit_all(stage, {}, "in light");
+export const every_page_is_without_barriers_in_dark = (stage) => visit_all(stage, { scheme: "dark" }, "in dark");
+export const every_page_fits_a_window_of_360_pixels = (stage) => visit_all(stage, { width: 360, height: 740 }, "at 360 pixels");
+
+export async function a_narrow_window_has_a_menu(stage) {
+  const visitor = await stage.visitor({ width: 360, height: 740 });
+  await visitor.logIn();
+  await visitor.isLive("Live");
+  await visitor.button("Menu").click();
+  await visitor.page.getByRole("link", { name: "Alarms", exact: true }).click();
+  await visitor.page.getByRole("heading", { level: 1, name: "Alarms" }).waitFor();
+  assert.equal(await visitor.page.getByRole("link", { name: "Registration" }).isVisible(), false, "the menu is closed again");
+  await visitor.leave();
+}
+
+export async function the_keyboard_is_enough(stage) {
+  const visitor = await stage.visitor();
+  const { page } = visitor;
+  await page.goto(stage.base);
+  await page.getByLabel("Password").waitFor();
+  await page.keyboard.type("main/admin");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(PASSWORD);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Overview", "the heading has the focus");
+  await page.getByRole("link", { name: "Devices", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: "Devices" }).waitFor();
+  await page.getByRole("link", { name: stage.fleet.devices[1].name }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: stage.fleet.devices[1].name }).waitFor();
+  await page.getByRole("button", { name: "New operation" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await visitor.leave();
+}
+
+export async function times_are_in_the_zone_of_the_viewer(stage) {
+  const device = stage.fleet.devices[20];
+  await stage.fleet.call("POST", "/event/events", { type: "acme_Dated", text: "Long ago", time: "2024-07-01T23:30:00.000Z", source: { id: device.id } });
+  const visitor = await stage.visitor({ zone: "Asia/Tokyo" });
+  await visitor.logIn("main/admin", PASSWORD, { page: `devices/${device.id}` });
+  const time = visitor.page.locator("time[datetime^='2024-07-01']");
+  assert.match(await time.textContent(), /2 Jul 2024, 08:30/);
+  assert.match(await time.getAttribute("title"), /2024-07-01T23:30:00\.000Z/);
+  await visitor.leave();
+}

@@ -1,0 +1,72 @@
+// The console in a real browser against a real server; ../README.md tells more.
+// `--only` plays some flows, `--files` takes the console from a directory instead of the server.
+//
+//   node run.mjs --server <program> [--browser <program>] [--only <part of a name>] [--files <directory>]
+
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { Platform } from "../../clients/platform.mjs";
+import * as connection from "./flows/connection.mjs";
+import * as management from "./flows/management.mjs";
+import * as people from "./flows/people.mjs";
+import * as watching from "./flows/watching.mjs";
+import { Stage } from "./stage.mjs";
+
+const USAGE = "usage: node run.mjs --server <program> [--browser <program>] [--only <part of a flow's name>] [--files <directory>]";
+const FLOWS = Object.assign({}, people, watching, management, connection);
+
+/** `an_alarm_appears` as a sentence. */
+const sentence = (name) => name.replaceAll("_", " ");
+
+async function play({ server, only, files }, program) {
+  const stage = await Stage.open(path.resolve(server), program, files);
+  const failed = [];
+  try {
+    const response = await stage.fetch("/", { headers: { Accept: "text/html" } });
+    if (!(await response.text()).includes('id="app"')) throw new Error("this server was built without its console");
+    for (const [name, flow] of Object.entries(FLOWS)) {
+      if (only && !sentence(name).includes(only)) continue;
+      const begun = Date.now();
+      try {
+        await flow(stage);
+        console.log(`ok      ${String(Date.now() - begun).padStart(6)} ms  ${sentence(name)}`);
+      } catch (error) {
+        failed.push(name);
+        console.error(`FAILED  ${String(Date.now() - begun).padStart(6)} ms  ${sentence(name)}\n${error.stack}`);
+        // What a failed flow left open must not disturb the next one.
+        for (const context of stage.browser.contexts()) await context.close();
+        stage.relay.refusing = false;
+      }
+    }
+  } finally {
+    await stage.close();
+  }
+  if (failed.length > 0) throw new Error(`${failed.length} of ${Object.keys(FLOWS).length} flows failed: ${failed.map(sentence).join("; ")}`);
+}
+
+/** Whatever ends this process, nothing stays behind. */
+process.on("exit", () => Platform.all.forEach((one) => one.kill()));
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+
+try {
+  const options = { server: { type: "string" }, browser: { type: "string", default: "chromium" }, only: { type: "string" }, files: { type: "string" } };
+  const { values } = parseArgs({ options });
+  if (!values.server) throw new Error(USAGE);
+  const begun = Date.now();
+  await play(values, await located(values.browser));
+  console.log(`the console works, tried for ${Math.round((Date.now() - begun) / 1000)} s`);
+} catch (error) {
+  console.error(error.stack);
+  process.exitCode = 1;
+}
+
+/** Playwright takes a path, not a name. */
+async function located(program) {
+  if (program.includes("/")) return program;
+  const { access, constants } = await import("node:fs/promises");
+  for (const directory of process.env.PATH.split(":")) {
+    const candidate = path.join(directory, program);
+    if (await access(candidate, constants.X_OK).then(() => true, () => false)) return candidate;
+  }
+  throw new Error(`${program} is not on the PATH`);
+}

@@ -1,0 +1,151 @@
+// What the flows have in common: a server with data, a relay before it, a browser, and pages that are watched for errors,
+// for requests to anybody else and for barriers to people.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { chromium } from "playwright-core";
+import { PASSWORD, Platform } from "../../clients/platform.mjs";
+import { Relay } from "../../clients/relay.mjs";
+import { Fleet } from "./fleet.mjs";
+
+const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+/** How long something may take that happens at once, on a busy machine. */
+const SOON = 15_000;
+/** What a browser says of a connection that a test cut or a request that the server refused on purpose. */
+const EXPECTED_WHEN_CUT = /net::ERR_|WebSocket connection|Failed to load resource/;
+/** A page that a test substitutes has no address, so the browser would not let it reach this machine. */
+const SUBSTITUTED = "--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets";
+
+export class Stage {
+  /** `files` is a directory with another build of the console, to try it without building the server. */
+  static async open(server, program, files) {
+    const stage = new Stage();
+    stage.files = files;
+    try {
+      stage.platform = await Platform.start(server);
+      stage.relay = await Relay.open(() => stage.platform.port);
+      stage.base = `http://127.0.0.1:${stage.relay.port}`;
+      stage.fleet = new Fleet(() => `http://127.0.0.1:${stage.platform.port}`, PASSWORD);
+      await stage.fleet.create(40);
+      const isRoot = process.getuid?.() === 0;
+      // Chromium's own sandbox is nothing for root, who runs tests in containers. What is opened here is the test's own.
+      stage.browser = await chromium.launch({ executablePath: program, args: ["--disable-gpu", "--disable-dev-shm-usage", ...(isRoot ? ["--no-sandbox"] : []), ...(files ? [SUBSTITUTED] : [])] });
+    } catch (error) {
+      await stage.close();
+      throw error;
+    }
+    return stage;
+  }
+
+  async close() {
+    await this.browser?.close();
+    this.relay?.close();
+    await this.platform?.remove();
+  }
+
+  async #serve(route) {
+    const name = path.basename(new URL(route.request().url()).pathname) || "index.html";
+    await route.fulfill({ path: path.join(this.files, name), headers: { "Content-Security-Policy": "default-src 'self'; img-src 'self' data:" } });
+  }
+
+  /** Requests that do not pass the relay, which flows cut. */
+  fetch(path, options) {
+    return fetch(`http://127.0.0.1:${this.platform.port}${path}`, options);
+  }
+
+  /** A window of its own, as another person at another machine has. */
+  async visitor({ width = 1280, height = 800, scheme = "light", zone } = {}) {
+    const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: scheme, timezoneId: zone, locale: "en-GB", acceptDownloads: true });
+    context.setDefaultTimeout(SOON);
+    if (this.files) await context.route(({ pathname }) => pathname === "/" || pathname.startsWith("/console/"), (route) => this.#serve(route));
+    return new Visitor(this, context, await context.newPage());
+  }
+}
+
+/** A person before the console. */
+export class Visitor {
+  complaints = [];
+  foreign = [];
+  expectsCuts = false;
+
+  constructor(stage, context, page) {
+    Object.assign(this, { stage, context, page });
+    page.on("console", (message) => message.type() === "error" && this.#complain(message.text()));
+    page.on("pageerror", (error) => this.#complain(error.stack));
+    page.on("request", (request) => {
+      if (!request.url().startsWith(stage.base) && !/^(blob|data):/.test(request.url())) this.foreign.push(request.url());
+    });
+    page.on("websocket", (socket) => {
+      if (!socket.url().startsWith(stage.base.replace("http", "ws"))) this.foreign.push(socket.url());
+    });
+  }
+
+  #complain(text) {
+    if (!(this.expectsCuts && EXPECTED_WHEN_CUT.test(text))) this.complaints.push(text);
+  }
+
+  async logIn(user = "main/admin", password = PASSWORD, { stay = false, page = "overview" } = {}) {
+    await this.page.goto(`${this.stage.base}/#/${page}`);
+    await this.page.getByLabel("User", { exact: false }).first().fill(user);
+    await this.page.getByLabel("Password").fill(password);
+    if (stay) await this.page.getByLabel("Stay logged in in this tab").check();
+    await this.page.getByRole("button", { name: "Log in" }).click();
+    return this;
+  }
+
+  async isLive(way = "WebSocket") {
+    await this.page.locator(".connection.live", { hasText: way }).waitFor();
+  }
+
+  /** Opens a page by its address and waits for its heading. */
+  async go(address, heading) {
+    await this.page.evaluate((hash) => (location.hash = hash), `#/${address}`);
+    await this.page.getByRole("heading", { level: 1, name: heading }).waitFor();
+  }
+
+  sees(text) {
+    return this.page.getByText(text).first().waitFor();
+  }
+
+  button(name) {
+    return this.page.getByRole("button", { name, exact: false });
+  }
+
+  /** Asserts that axe finds no violation on the page as it is. */
+  async isAccessible(where) {
+    // Fading colours have less contrast for a moment.
+    await this.page.evaluate(() => Promise.all(document.getAnimations().filter((one) => one.effect.getTiming().iterations !== Infinity).map((one) => one.finished.catch(() => {}))));
+    if (!(await this.page.evaluate("!!window.axe"))) await this.page.evaluate(AXE);
+    const violations = await this.page.evaluate(async () => {
+      const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+      return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} (${node.any[0]?.message ?? node.failureSummary})`).join(" | ")}`);
+    });
+    assert.deepEqual(violations, [], `${where} has barriers`);
+  }
+
+  /** Asserts that nothing sticks out of the window to the right. */
+  async fits(where) {
+    const excess = await this.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(excess <= 0, `${where} is ${excess} pixels wider than the window`);
+  }
+
+  /** Closes the window, and asserts that nothing went wrong in it. */
+  async leave() {
+    await this.context.close();
+    assert.deepEqual(this.foreign, [], "requests left the server");
+    assert.deepEqual(this.complaints, [], "the browser complained");
+  }
+}
+
+/** Waits until an asynchronous question is answered with something true. */
+export async function eventually(what, ask) {
+  const deadline = Date.now() + SOON;
+  for (;;) {
+    const answer = await ask();
+    if (answer) return answer;
+    if (Date.now() > deadline) throw new Error(`it did not come true: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
