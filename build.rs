@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let console = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("console");
     let out = PathBuf::from(env::var("OUT_DIR")?);
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-env-changed=PLATFORM_CONSOLE");
+    println!("cargo::rerun-if-env-changed=BUILD_CONSOLE");
     for source in SOURCES {
         println!("cargo::rerun-if-changed={}", console.join(source).display());
     }
@@ -48,8 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// # Errors
 /// The reason why there is no console.
 fn prepare(console: &Path, workshop: &Path) -> Result<PathBuf, String> {
-    if env::var("PLATFORM_CONSOLE").is_ok_and(|wanted| wanted == "none") {
-        return Err("PLATFORM_CONSOLE is none".into());
+    if env::var("BUILD_CONSOLE").is_ok_and(|wanted| wanted == "no") {
+        return Err("BUILD_CONSOLE is no".into());
     }
     let version = output_of("node", "--version")?;
     let major = version.trim().trim_start_matches('v').split('.').next().and_then(|text| text.parse().ok());
