@@ -27,7 +27,7 @@ const MEDIA_TYPES: [(&str, &str); 4] = [
 /// # Errors
 /// A mistake in the console, or an output directory that cannot be written.
 pub(crate) fn make(console: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
-    println!("cargo::rerun-if-env-changed=PLATFORM_CONSOLE");
+    println!("cargo::rerun-if-env-changed=BUILD_CONSOLE");
     for source in SOURCES {
         println!("cargo::rerun-if-changed={}", console.join(source).display());
     }
@@ -49,8 +49,8 @@ pub(crate) fn make(console: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
 /// # Errors
 /// The reason why there is no console.
 fn prepare(console: &Path, workshop: &Path) -> Result<PathBuf, String> {
-    if env::var("PLATFORM_CONSOLE").is_ok_and(|wanted| wanted == "none") {
-        return Err("PLATFORM_CONSOLE is none".into());
+    if env::var("BUILD_CONSOLE").is_ok_and(|wanted| wanted == "no") {
+        return Err("BUILD_CONSOLE is no".into());
     }
     let version = output_of("node", "--version")?;
     let major = version.trim().trim_start_matches('v').split('.').next().and_then(|text| text.parse().ok());
