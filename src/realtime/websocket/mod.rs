@@ -3,16 +3,18 @@
 //! `actix-web-actors`.
 
 mod frames;
+mod received;
 
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
 use actix::prelude::*;
-use actix_http::ws::Item;
-use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, web};
+use actix_http::ws::{Frame, Item};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, ResponseError, web};
 use actix_web_actors::ws::{self, CloseCode, Message, ProtocolError, WebsocketContext};
 use bytes::{Bytes, BytesMut};
+use futures_util::stream;
 use platform_actors::hub::Notification;
 use platform_actors::session::{
     ClientId, FrameWriterRegistration, LARGE, SessionActor, SocketClosed, SocketMessage,
@@ -30,6 +32,7 @@ use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::{authority, client_address};
 use frames::{Frames, array_of, close_reason, into_text};
+use received::ReceivedFrames;
 
 /// `GET /notification/realtime` with `Upgrade: websocket`. The request may come without credentials; the Bayeux
 /// handshake then carries them.
@@ -48,7 +51,7 @@ pub async fn operations(request: HttpRequest, stream: web::Payload) -> Result<Ht
     upgrade(Endpoint::Operations, request, stream).await
 }
 
-async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload) -> Result<HttpResponse> {
+async fn upgrade(endpoint: Endpoint, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse> {
     let upgrades = request.headers().contains_key("upgrade");
     // A browser adds stored credentials to requests of another site's page. Such a page must send credentials of its
     // own.
@@ -91,9 +94,13 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
         expires,
         realtime,
     };
-    ws::WsResponseBuilder::new(socket, &request, stream).frame_size(frame).start().map_err(|error| {
-        ApiError::Http(error.as_response_error().status_code(), format!("No WebSocket: {error}"))
-    })
+    let mut response = ws::handshake(&request)
+        .map_err(|error| ApiError::Http(error.status_code(), format!("No WebSocket: {error}")))?;
+    // The context gets an empty stream, because it would keep the bytes of the last message for as long as it reads.
+    Ok(response.streaming(WebsocketContext::with_factory(stream::empty(), move |ctx| {
+        ctx.add_stream(ReceivedFrames::new(payload, frame));
+        socket
+    })))
 }
 
 /// One WebSocket. It may serve several sessions, and a session may move to another socket later.
@@ -142,16 +149,24 @@ impl Actor for WebSocket {
     }
 }
 
+/// The empty stream of the context. Its end does not stop the socket.
 impl StreamHandler<Result<Message, ProtocolError>> for WebSocket {
-    fn handle(&mut self, frame: Result<Message, ProtocolError>, ctx: &mut Self::Context) {
+    fn handle(&mut self, _: Result<Message, ProtocolError>, _: &mut Self::Context) {}
+
+    fn finished(&mut self, _: &mut Self::Context) {}
+}
+
+impl StreamHandler<Result<Frame, ProtocolError>> for WebSocket {
+    fn handle(&mut self, frame: Result<Frame, ProtocolError>, ctx: &mut Self::Context) {
         self.heard = Instant::now();
         match frame {
-            Ok(Message::Text(text)) => self.process(text.into_bytes(), ctx),
-            Ok(Message::Continuation(item)) => self.join(item, ctx),
-            Ok(Message::Ping(payload)) => ctx.pong(&payload),
-            Ok(Message::Pong(_) | Message::Nop) => {}
-            Ok(Message::Binary(_)) => close(ctx, CloseCode::Unsupported, "text frames only"),
-            Ok(Message::Close(reason)) => {
+            Ok(Frame::Text(text)) if str::from_utf8(&text).is_ok() => self.process(text, ctx),
+            Ok(Frame::Text(_)) => close(ctx, CloseCode::Protocol, "protocol error"),
+            Ok(Frame::Continuation(item)) => self.join(item, ctx),
+            Ok(Frame::Ping(payload)) => ctx.pong(&payload),
+            Ok(Frame::Pong(_)) => {}
+            Ok(Frame::Binary(_)) => close(ctx, CloseCode::Unsupported, "text frames only"),
+            Ok(Frame::Close(reason)) => {
                 ctx.close(reason);
                 ctx.stop();
             }
