@@ -10,6 +10,8 @@ use crate::ledger::Watch;
 use crate::report::{Delay, Latency};
 use crate::run::latency_histogram;
 
+/// The number of servers that the description of a fault names, with the times since when they were used.
+const PLACES: usize = 4;
 /// An alarm that was posted so long after the response to another one is told after it, whatever their devices.
 const CERTAINLY_LATER: u64 = 1_000_000;
 /// How long after a disturbance sessions may end for it: a client may notice it late.
@@ -290,11 +292,14 @@ impl SessionAudit {
     fn describe(&mut self, fault: &str, client: usize, row: &Row, session: &Session) {
         if self.examples.len() < EXAMPLES {
             let seconds = |micros: u64| micros as f64 / 1e6;
+            let places = session.places.iter().rev().take(PLACES).rev();
+            let places: Vec<String> =
+                places.map(|place| format!("{} ({:.3})", place.server, seconds(place.since))).collect();
             let time = |at: Option<u64>| at.map_or("never".to_owned(), |at| format!("{:.3}", seconds(at)));
             self.examples.push(format!(
-                "{fault}: client {client} at server {}, confirmed {:.3}, ended {}; device {} row {} by server {}, \
+                "{fault}: client {client} at servers {}, confirmed {:.3}, ended {}; device {} row {} by server {}, \
                  sent {:.3}, acknowledged {}",
-                session.server(),
+                places.join(", "),
                 seconds(session.confirmed),
                 time(session.ended),
                 row.device,

@@ -37,6 +37,8 @@ use crate::target::Target;
 const OPENING_LIMIT: Duration = Duration::from_secs(60);
 /// When nothing has arrived for so long after the last post, nothing more is expected.
 const QUIET: Duration = Duration::from_secs(2);
+/// The same after disturbances: sessions may still be on their way between servers.
+const QUIET_AFTER_DISTURBANCES: Duration = Duration::from_secs(12);
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// The longest time until all sessions are back after a disturbance.
 const RETURN_LIMIT: Duration = Duration::from_secs(10);
@@ -92,11 +94,11 @@ impl Shared {
         Ok(())
     }
 
-    /// Waits until nothing arrives any more, at most `limit`.
-    async fn drain(&self, limit: Duration) {
+    /// Waits until nothing has arrived for a time, at most `limit`.
+    async fn drain(&self, quiet: Duration, limit: Duration) {
         let started = Instant::now();
         let (mut count, mut since) = (self.ledger().deliveries(), started);
-        while since.elapsed() < QUIET && started.elapsed() < limit {
+        while since.elapsed() < quiet && started.elapsed() < limit {
             sleep(CHECK_INTERVAL).await;
             let now = self.ledger().deliveries();
             if now != count {
@@ -182,7 +184,8 @@ async fn measure(
     );
     // A client without a session at the end is a fact of the report.
     shared.all_have_sessions(OPENING_LIMIT).await.ok();
-    shared.drain(Duration::from_secs(bench.common.drain)).await;
+    let quiet = if disturbances.is_empty() { QUIET } else { QUIET_AFTER_DISTURBANCES };
+    shared.drain(quiet, Duration::from_secs(bench.common.drain)).await;
     let cpu = cpu.per_delivery(shared.ledger().deliveries());
 
     // They are not closed before the audit: what they are told now is counted.
