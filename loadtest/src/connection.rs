@@ -87,6 +87,12 @@ impl Connection {
         self.parser.validators()
     }
 
+    /// Returns whether the server has closed the connection, or sent something unasked, since the last response.
+    pub(crate) fn is_stale(&self) -> bool {
+        let read = self.stream.try_read(&mut [0]);
+        !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+
     /// Sends a complete request (head and body).
     ///
     /// # Errors
@@ -176,6 +182,17 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
+
+    #[tokio::test]
+    async fn connection_that_the_server_has_closed_is_stale() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let connection = Connection::new(TcpStream::connect(listener.local_addr().unwrap()).await.unwrap());
+        let (accepted, _) = listener.accept().await.unwrap();
+        assert!(!connection.is_stale());
+        drop(accepted);
+        connection.stream.readable().await.unwrap();
+        assert!(connection.is_stale());
+    }
 
     #[tokio::test]
     async fn bytes_of_requests_and_answers_are_counted_heads_and_bodies() {

@@ -35,8 +35,12 @@ impl LongPolling {
         let client_id = bayeux::client_id(call(&mut connection, bayeux::HANDSHAKE, &request).await?)?;
         let request = target.post(endpoint, &bayeux::subscribe(&client_id, channel));
         bayeux::expect_success(bayeux::SUBSCRIBE, call(&mut connection, bayeux::SUBSCRIBE, &request).await?)?;
-        let poll = target.post(endpoint, &connect(&client_id)).into_boxed_slice();
-        Ok(Self { connection, poll })
+        Ok(Self::of(connection, target.post(endpoint, &connect(&client_id))))
+    }
+
+    /// Returns the session that a connection has opened, given the request that is its poll.
+    pub(crate) fn of(connection: Connection, poll: Vec<u8>) -> Self {
+        Self { connection, poll: poll.into_boxed_slice() }
     }
 
     /// Continues the session on a new connection, after the old one broke.

@@ -11,6 +11,10 @@ mod audit;
 pub(crate) use self::audit::{Disturbed, SessionAudit};
 use crate::ledger::Watch;
 
+/// The longest time until a session has followed its client, in microseconds: a server that has it and is silent
+/// counts as lost after two seconds.
+const LONGEST_MOVE: u64 = 3_000_000;
+
 /// The index of a client.
 pub(crate) type ClientId = usize;
 
@@ -27,10 +31,11 @@ struct Row {
     acknowledged: Option<u64>,
 }
 
-/// A session of a client at a server.
+/// A session of a client.
 #[derive(Debug)]
 struct Session {
-    server: usize,
+    /// The servers that its client used, at least that of the handshake.
+    places: Vec<Place>,
     /// The time when the client began to open it.
     asked: u64,
     /// The time when its subscription was confirmed.
@@ -40,11 +45,35 @@ struct Session {
     received: Vec<Delivery>,
 }
 
+/// A server that the client of a session uses from a time on.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    server: usize,
+    since: u64,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Delivery {
     /// The index of the row.
     row: usize,
     at: u64,
+    /// Whether the alarm was posted to the server that the client used at that time.
+    is_same_server: bool,
+}
+
+impl Session {
+    /// Returns the server that its client used last.
+    fn server(&self) -> usize {
+        self.places.last().expect("a session begins at a server").server
+    }
+
+    /// Returns whether its client used a server at this time or later, or had left it so recently that the session
+    /// may not have followed yet.
+    fn was_at(&self, server: usize, from: u64) -> bool {
+        let lefts = self.places.iter().skip(1).map(|next| next.since).chain([u64::MAX]);
+        let mut stays = self.places.iter().zip(lefts);
+        stays.any(|(place, left)| place.server == server && left.saturating_add(LONGEST_MOVE) >= from)
+    }
 }
 
 #[derive(Debug)]
@@ -99,8 +128,16 @@ impl SessionLedger {
 
     /// Records that a client has a session at a server, which it began to open at `asked`.
     pub(crate) fn open(&mut self, client: ClientId, server: usize, asked: u64, confirmed: u64) {
-        let session = Session { server, asked, confirmed, ended: None, received: Vec::new() };
+        let places = vec![Place { server, since: asked }];
+        let session = Session { places, asked, confirmed, ended: None, received: Vec::new() };
         self.clients[client].sessions.push(session);
+    }
+
+    /// Records that a client continues its session at a server.
+    pub(crate) fn move_to(&mut self, client: ClientId, server: usize, since: u64) {
+        if let Some(session) = self.clients[client].sessions.last_mut() {
+            session.places.push(Place { server, since });
+        }
     }
 
     /// Records that a client learned of the end of its session.
@@ -120,7 +157,8 @@ impl SessionLedger {
         };
         match (row.filter(|_| watches), self.clients[client].sessions.last_mut()) {
             (Some(row), Some(session)) => {
-                session.received.push(Delivery { row: *row, at });
+                let is_same_server = session.server() == self.rows[*row].server;
+                session.received.push(Delivery { row: *row, at, is_same_server });
                 self.deliveries += 1;
             }
             _ => self.unknown += 1,

@@ -165,6 +165,26 @@ fn ends_are_compared_with_what_was_done() {
 }
 
 #[test]
+fn session_that_moves_is_at_the_server_that_its_client_uses() {
+    let mut ledger = ledger();
+    let sequence = post(&mut ledger, 0, 2);
+    ledger.deliver(0, 0, sequence, 3 * SECOND);
+    ledger.move_to(0, 1, 3 * SECOND);
+    let sequence = post(&mut ledger, 0, 4);
+    ledger.deliver(0, 0, sequence, 4 * SECOND);
+    ledger.end(0, 9 * SECOND);
+    let ends_without_need = |server, from: u64| {
+        let disturbed = Disturbed { server: Some(server), from, until: from };
+        let audit = ledger.audit(0, &[disturbed], |_, _| true);
+        assert_eq!((audit.moves, audit.delays().len()), (1, 2));
+        audit.ended_elsewhere
+    };
+    // The session may take three seconds to follow its client.
+    assert_eq!([ends_without_need(0, 6 * SECOND), ends_without_need(0, 7 * SECOND)], [0, 1]);
+    assert_eq!([ends_without_need(1, 7 * SECOND), ends_without_need(2, 7 * SECOND)], [0, 1]);
+}
+
+#[test]
 fn latency_is_split_by_the_server_of_the_post() {
     let mut ledger = ledger();
     for (server, micros) in [(0, 1000), (1, 5000)] {

@@ -1,5 +1,7 @@
 //! A Bayeux session over WebSocket: notifications arrive as separate frames.
 
+use std::time::Duration;
+
 use futures_util::{SinkExt as _, StreamExt as _};
 use memchr::memmem;
 use tokio::net::TcpStream;
@@ -13,6 +15,8 @@ use crate::error::Error;
 use crate::target::Target;
 
 const CONNECTION_TYPE: &str = "websocket";
+/// The longest time until the server closes a socket that the client has closed.
+const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 
 /// A subscribed session.
 #[derive(Debug)]
@@ -48,6 +52,32 @@ impl WebSocket {
             self.heartbeat().await?;
         }
         Ok(frame)
+    }
+
+    /// Closes the socket; returns the frames that the server sent before it closed it, too.
+    ///
+    /// # Errors
+    /// The connection broke, or the server did not close it within five seconds.
+    pub(crate) async fn close(&mut self) -> Result<Vec<Utf8Bytes>, Error> {
+        self.socket.close(None).await.map_err(Box::new)?;
+        let until_closed = async {
+            let mut frames = Vec::new();
+            while let Some(message) = self.socket.next().await {
+                frames.extend(message.map_err(Box::new)?.into_text().ok());
+            }
+            Ok(frames)
+        };
+        let closed = tokio::time::timeout(CLOSE_LIMIT, until_closed).await;
+        closed.map_err(|_| Error::Timeout("closing a socket"))?
+    }
+
+    /// Continues the session on a new socket.
+    ///
+    /// # Errors
+    /// The server is not reachable, or rejects the upgrade.
+    pub(crate) async fn reopen(&mut self, target: &Target) -> Result<(), Error> {
+        self.socket = upgrade(target).await?;
+        self.heartbeat().await
     }
 
     async fn heartbeat(&mut self) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 /// Settings of `cluster`.
@@ -19,15 +19,18 @@ pub(crate) struct Cluster {
     #[arg(long, default_value_t = 18_100, value_parser = clap::value_parser!(u16).range(1024..=65_000))]
     pub(crate) port: u16,
     /// PostgreSQL of the servers [default: the private one of one more server, which clients do not use]
-    #[arg(long)]
+    #[arg(long, conflicts_with = "immediate")]
     #[serde(skip)]
     pub(crate) database_url: Option<String>,
     /// Directory of the secret key, the logs of the servers, and the private PostgreSQL
     #[arg(long, default_value = "cluster-data")]
     pub(crate) directory: PathBuf,
-    /// Devices; each holds a long poll on its own alarms, at the servers in turn
+    /// Devices; each has a session on its own alarms, at the servers in turn
     #[arg(long, default_value_t = 3000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) polls: u32,
+    /// Transports of the devices' sessions, which use them in turn
+    #[arg(long, value_delimiter = ',', default_value = "long-polling")]
+    pub(crate) transports: Vec<ClusterTransport>,
     /// Sessions on the alarms of all devices at the servers in turn, half by long polling, half by WebSocket
     #[arg(long, default_value_t = 30)]
     pub(crate) dashboards: u32,
@@ -43,10 +46,13 @@ pub(crate) struct Cluster {
     /// Connections that post
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) posters: u32,
-    /// Send each long poll to the next server over a new connection, as a balancer does that knows no sessions; latencies
-    /// are those of the server of the handshake
+    /// After each response, or frame of a WebSocket, go on at the next server over a new connection, as a client does
+    /// behind a balancer that knows no sessions
     #[arg(long)]
     pub(crate) round_robin: bool,
+    /// Falsify every thousandth notification before it is recorded, as a control: the run must not be clean
+    #[arg(long)]
+    pub(crate) falsify: Option<Falsification>,
     /// Kill a server with SIGKILL every few seconds, in turn, and restart it
     #[arg(long, group = "disturbance")]
     pub(crate) kill: bool,
@@ -56,9 +62,39 @@ pub(crate) struct Cluster {
     /// Terminate the listening database connections of all servers every few seconds
     #[arg(long, group = "disturbance")]
     pub(crate) cut: bool,
+    /// Stop a server with SIGTERM every few seconds, in turn, and start another one in its place
+    #[arg(long, group = "disturbance")]
+    pub(crate) restart: bool,
+    /// Stop the private PostgreSQL every few seconds, like `pg_ctl stop -m immediate`, and start it again
+    #[arg(long, group = "disturbance")]
+    pub(crate) immediate: bool,
     /// Seconds before the first disturbance, and from the end of one to the next
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) every: u64,
+}
+
+/// The transport of a device's session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ClusterTransport {
+    /// HTTP long polling
+    LongPolling,
+    /// Frames over an upgraded connection
+    WebSocket,
+    /// Long polling with rows of CSV
+    Csv,
+}
+
+/// What is done to received notifications before they are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Falsification {
+    /// It is not recorded
+    Drop,
+    /// It is recorded twice
+    Double,
+    /// It is recorded after the next one of its device
+    Swap,
 }
 
 /// What is done to the servers while they are used.
@@ -70,17 +106,22 @@ pub(crate) enum Disturbance {
     Pause(u64),
     /// The listening database connections of all servers are terminated.
     Cut,
+    /// SIGTERM to a server, and another one in its place when it has ended.
+    Restart,
+    /// The private PostgreSQL is stopped immediately, and started again.
+    Immediate,
 }
 
 impl Cluster {
     /// Returns the disturbance, if there is to be one.
     pub(crate) fn disturbance(&self) -> Option<Disturbance> {
-        match (self.kill, self.pause, self.cut) {
-            (true, _, _) => Some(Disturbance::Kill),
-            (_, Some(seconds), _) => Some(Disturbance::Pause(seconds)),
-            (_, _, true) => Some(Disturbance::Cut),
-            _ => None,
-        }
+        let pause = self.pause.map(Disturbance::Pause);
+        let chosen = |flag: bool, disturbance| flag.then_some(disturbance);
+        pause
+            .or(chosen(self.kill, Disturbance::Kill))
+            .or(chosen(self.cut, Disturbance::Cut))
+            .or(chosen(self.restart, Disturbance::Restart))
+            .or(chosen(self.immediate, Disturbance::Immediate))
     }
 }
 
@@ -106,6 +147,17 @@ mod tests {
         assert_eq!(disturbance(&["--kill"]), Some(Disturbance::Kill));
         assert_eq!(disturbance(&["--pause", "40"]), Some(Disturbance::Pause(40)));
         assert_eq!(disturbance(&["--cut"]), Some(Disturbance::Cut));
+        assert_eq!(disturbance(&["--restart"]), Some(Disturbance::Restart));
+        assert_eq!(disturbance(&["--immediate", "--round-robin"]), Some(Disturbance::Immediate));
         assert!(parse(&["--kill", "--cut"]).is_none());
+        assert!(parse(&["--immediate", "--database-url", "host=/tmp"]).is_none());
+    }
+
+    #[test]
+    fn transports_are_a_list() {
+        let transports = |flags: &[&str]| parse(flags).unwrap().transports;
+        assert_eq!(transports(&[]), [ClusterTransport::LongPolling]);
+        let all = [ClusterTransport::LongPolling, ClusterTransport::WebSocket, ClusterTransport::Csv];
+        assert_eq!(transports(&["--transports", "long-polling,web-socket,csv"]), all);
     }
 }

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
-pub(crate) use self::cluster::{Cluster, Disturbance};
+pub(crate) use self::cluster::{Cluster, ClusterTransport, Disturbance, Falsification};
 pub(crate) use self::credentials::Credentials;
 pub(crate) use self::csv::{Csv, CsvRows, RowLimits, SentBy};
 pub(crate) use self::device_control::{Agents, Bulk, Reconnect, Registration};

@@ -10,8 +10,12 @@ use crate::ledger::Watch;
 use crate::report::{Delay, Latency};
 use crate::run::latency_histogram;
 
+/// The number of servers that the description of a fault names, with the times since when they were used.
+const PLACES: usize = 4;
 /// An alarm that was posted so long after the response to another one is told after it, whatever their devices.
 const CERTAINLY_LATER: u64 = 1_000_000;
+/// How long after a disturbance sessions may end for it: a client may notice it late.
+const LATEST_END: u64 = 30_000_000;
 /// The number of faults that are described in words.
 const EXAMPLES: usize = 20;
 
@@ -24,6 +28,14 @@ pub(crate) struct Disturbed {
     pub(crate) from: u64,
     /// When it was over, so that clients could notice it.
     pub(crate) until: u64,
+}
+
+impl Disturbed {
+    /// Returns whether a session ended because of it.
+    fn explains(&self, session: &Session, ended: u64) -> bool {
+        let is_in_time = self.from <= ended && ended <= self.until + LATEST_END;
+        is_in_time && self.server.is_none_or(|server| session.was_at(server, self.from))
+    }
 }
 
 /// The verdict. Notifications are counted per client.
@@ -53,6 +65,8 @@ pub(crate) struct SessionAudit {
     pub(crate) lost_unacknowledged: u64,
     /// The sessions that were opened.
     pub(crate) sessions: u64,
+    /// How often a client continued its session at another server.
+    pub(crate) moves: u64,
     /// The sessions that ended.
     pub(crate) ended: u64,
     /// The sessions that ended although nothing was done to their server.
@@ -149,8 +163,8 @@ impl SessionLedger {
             }
             *highest = sequence.max(*highest);
             if row.due >= measured_from {
-                let is_same = row.server == session.server;
-                let latency = if is_same { &mut audit.same_server } else { &mut audit.other_server };
+                let latency =
+                    if delivery.is_same_server { &mut audit.same_server } else { &mut audit.other_server };
                 latency.saturating_record(delivery.at.saturating_sub(row.due));
             }
         }
@@ -221,6 +235,7 @@ impl SessionAudit {
             stored_unacknowledged: 0,
             lost_unacknowledged: 0,
             sessions: 0,
+            moves: 0,
             ended: 0,
             ended_elsewhere: 0,
             away,
@@ -261,12 +276,11 @@ impl SessionAudit {
     fn note_ends(&mut self, client: &Client, disturbances: &[Disturbed]) {
         self.sessions += client.sessions.len() as u64;
         for (number, session) in client.sessions.iter().enumerate() {
+            self.moves += session.places.len() as u64 - 1;
             let Some(ended) = session.ended else { continue };
             self.ended += 1;
-            let cause = disturbances.iter().rev().find(|disturbed| disturbed.from <= ended);
-            let is_due =
-                cause.is_some_and(|cause| cause.server.is_none_or(|server| server == session.server));
-            self.ended_elsewhere += u64::from(!is_due);
+            let cause = disturbances.iter().rev().find(|disturbed| disturbed.explains(session, ended));
+            self.ended_elsewhere += u64::from(cause.is_none());
             if let Some((cause, next)) = cause.zip(client.sessions.get(number + 1)) {
                 let back = next.confirmed.saturating_sub(cause.until);
                 self.returns.saturating_record(back);
@@ -278,11 +292,14 @@ impl SessionAudit {
     fn describe(&mut self, fault: &str, client: usize, row: &Row, session: &Session) {
         if self.examples.len() < EXAMPLES {
             let seconds = |micros: u64| micros as f64 / 1e6;
+            let places = session.places.iter().rev().take(PLACES).rev();
+            let places: Vec<String> =
+                places.map(|place| format!("{} ({:.3})", place.server, seconds(place.since))).collect();
             let time = |at: Option<u64>| at.map_or("never".to_owned(), |at| format!("{:.3}", seconds(at)));
             self.examples.push(format!(
-                "{fault}: client {client} at server {}, confirmed {:.3}, ended {}; device {} row {} by server {}, \
+                "{fault}: client {client} at servers {}, confirmed {:.3}, ended {}; device {} row {} by server {}, \
                  sent {:.3}, acknowledged {}",
-                session.server,
+                places.join(", "),
                 seconds(session.confirmed),
                 time(session.ended),
                 row.device,
@@ -322,8 +339,8 @@ impl SessionAudit {
             (
                 "sessions",
                 format!(
-                    "opened {}  ended {}  of which at servers that were left alone {}",
-                    self.sessions, self.ended, self.ended_elsewhere
+                    "opened {}  moved {} times  ended {}  of which at servers that were left alone {}",
+                    self.sessions, self.moves, self.ended, self.ended_elsewhere
                 ),
             ),
         ];

@@ -1,59 +1,34 @@
-//! The clients: each keeps a session at one server, and opens another one when that ends. A client stays with its
-//! server as long as that responds, and goes to the next one otherwise. With `--round-robin` each of its polls goes to
-//! the next server.
+//! The clients: each keeps a session, and opens another one when that ends. A client stays with its server as long as
+//! that responds, and goes on with its session at the next one otherwise. With `--round-robin` it always does.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use memchr::memmem;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::Shared;
-use crate::audience::Transport;
-use crate::bayeux;
-use crate::cli::Cluster;
+use super::open_session::{OpenSession, is_broken};
+use crate::cli::{Cluster, ClusterTransport as Transport};
 use crate::error::Error;
 use crate::ledger::Watch;
-use crate::long_polling::LongPolling;
 use crate::random;
 use crate::session_ledger::ClientId;
-use crate::websocket::WebSocket;
 
 /// The longest time until a session is open, before the next server is tried.
 const OPENING_LIMIT: Duration = Duration::from_secs(5);
 /// The longest pause before the next server is tried, in milliseconds.
 const LONGEST_PAUSE: u64 = 200;
-/// The pause after a response without notifications, so that a server that holds nothing is not polled in a tight
-/// loop.
-const EMPTY_RESPONSE_PAUSE: Duration = Duration::from_millis(50);
-const UNSUCCESSFUL: &[u8] = br#""successful":false"#;
 
 /// A client.
 #[derive(Debug)]
-struct ClientSpec {
-    id: ClientId,
-    channel: String,
-    transport: Transport,
+pub(super) struct ClientSpec {
+    pub(super) id: ClientId,
+    pub(super) channel: String,
+    pub(super) transport: Transport,
     /// The number of its first server.
     home: usize,
-}
-
-/// A session that is open.
-#[derive(Debug)]
-enum OpenSession {
-    LongPolling(HeldPoll),
-    WebSocket(Box<WebSocket>),
-}
-
-/// A session by long polling.
-#[derive(Debug)]
-struct HeldPoll {
-    session: LongPolling,
-    /// The number of the server that has the poll.
-    server: usize,
 }
 
 /// Starts all clients; dropping the set ends them. At most `connecting` open a session at a time.
@@ -69,8 +44,9 @@ pub(super) fn open(shared: &Arc<Shared>, settings: &Cluster, connecting: usize) 
 fn client_specs(shared: &Shared, settings: &Cluster) -> Vec<ClientSpec> {
     let mut ledger = shared.ledger();
     let servers = shared.targets.len();
-    let of_devices = (0..).zip(&shared.ids).map(|(device, id)| {
-        (Watch::Device(device), format!("/alarms/{id}"), Transport::LongPolling, device as usize)
+    let transports = settings.transports.iter().copied().cycle();
+    let of_devices = (0..).zip(&shared.ids).zip(transports).map(|((device, id), transport)| {
+        (Watch::Device(device), format!("/alarms/{id}"), transport, device as usize)
     });
     let of_dashboards = (0..settings.dashboards as usize).map(|number| {
         // Both transports are used at each server.
@@ -91,8 +67,9 @@ fn client_specs(shared: &Shared, settings: &Cluster) -> Vec<ClientSpec> {
 
 /// Keeps a session open until the run ends.
 async fn keep_session(shared: Arc<Shared>, permits: Arc<Semaphore>, spec: ClientSpec) {
-    let mut server = spec.home;
+    let mut turn = spec.home;
     loop {
+        let server = shared.balancer.server_from(turn);
         let opened = {
             let _permit = permits.acquire().await;
             let asked = shared.run.now();
@@ -105,7 +82,7 @@ async fn keep_session(shared: Arc<Shared>, permits: Arc<Semaphore>, spec: Client
         };
         let error = match opened {
             Ok(mut session) => {
-                let error = match session.listen(&shared, spec.id).await {
+                let error = match session.listen(&shared).await {
                     Ok(never) => match never {},
                     Err(error) => error,
                 };
@@ -119,61 +96,10 @@ async fn keep_session(shared: Arc<Shared>, permits: Arc<Semaphore>, spec: Client
                 error
             }
         };
-        // A server that says that the session is unknown responds.
-        if !matches!(error, Error::Bayeux { .. }) {
-            server = (server + 1) % shared.targets.len();
+        if is_broken(&error) {
+            shared.balancer.leave_out(server);
         }
-    }
-}
-
-impl OpenSession {
-    async fn open(shared: &Shared, server: usize, spec: &ClientSpec) -> Result<Self, Error> {
-        let target = &shared.targets[server];
-        Ok(match spec.transport {
-            Transport::LongPolling => {
-                let session = LongPolling::subscribe(target, bayeux::REALTIME, &spec.channel).await?;
-                let mut poll = HeldPoll { session, server };
-                poll.poll_again(shared).await?;
-                Self::LongPolling(poll)
-            }
-            Transport::WebSocket => Self::WebSocket(Box::new(WebSocket::open(target, &spec.channel).await?)),
-        })
-    }
-
-    /// Receives until the session ends.
-    async fn listen(&mut self, shared: &Shared, client: ClientId) -> Result<Infallible, Error> {
-        match self {
-            Self::LongPolling(poll) => poll.listen(shared, client).await,
-            Self::WebSocket(session) => loop {
-                let frame = session.frame().await?;
-                shared.deliver(client, frame.as_bytes());
-            },
-        }
-    }
-}
-
-impl HeldPoll {
-    async fn listen(&mut self, shared: &Shared, client: ClientId) -> Result<Infallible, Error> {
-        loop {
-            let batch = self.session.batch().await?;
-            let count = shared.deliver(client, batch);
-            if count == 0 || memmem::find(batch, UNSUCCESSFUL).is_some() {
-                bayeux::expect_success(bayeux::CONNECT, batch)?;
-            }
-            if count == 0 {
-                sleep(EMPTY_RESPONSE_PAUSE).await;
-            }
-            self.poll_again(shared).await?;
-        }
-    }
-
-    /// Sends the next poll on the same connection, or to the next server on a new one.
-    async fn poll_again(&mut self, shared: &Shared) -> Result<(), Error> {
-        if !shared.is_round_robin {
-            return self.session.poll_again().await;
-        }
-        self.server = (self.server + 1) % shared.targets.len();
-        self.session.reopen(&shared.targets[self.server]).await
+        turn = server;
     }
 }
 
@@ -190,6 +116,7 @@ fn gist(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bayeux;
 
     #[test]
     fn errors_are_counted_by_kind() {

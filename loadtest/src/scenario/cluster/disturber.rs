@@ -23,7 +23,6 @@ pub(super) async fn disturb(
 ) -> Result<Vec<Disturbed>, Error> {
     let mut disturbances = Vec::new();
     let Some(disturbance) = settings.disturbance() else { return Ok(disturbances) };
-    let database = servers.database().await?;
     let every = Duration::from_secs(settings.every);
     let lasting = match disturbance {
         Disturbance::Pause(seconds) => Duration::from_secs(seconds),
@@ -52,11 +51,22 @@ pub(super) async fn disturb(
                 (Some(number), "paused")
             }
             Disturbance::Cut => {
-                if cut_listening_connections(&database).await? == 0 {
+                if cut_listening_connections(&servers.database().await?).await? == 0 {
                     return Err(Error::Refused("no listening connection was found".to_owned()));
                 }
                 disturbances.push(Disturbed { server: None, from, until: run.now() });
                 (None, "all listening connections cut")
+            }
+            Disturbance::Restart => {
+                servers.stop_one(number).await?;
+                servers.restart(number).await?;
+                disturbances.push(Disturbed { server: Some(number), from, until: run.now() });
+                (Some(number), "stopped and replaced")
+            }
+            Disturbance::Immediate => {
+                disturbances.push(Disturbed { server: None, from, until: from });
+                servers.stop_postgres().await?;
+                (None, "PostgreSQL stopped immediately and started")
             }
         };
         let seconds = |micros: u64| micros as f64 / 1e6;

@@ -1,22 +1,26 @@
 //! `cluster`: several servers on one database are used like one, and disturbed. Each session must receive every
 //! notification that is due to it once, whichever server the alarm was posted to, or it must be ended.
 
+mod balancer;
 mod clients;
 mod disturber;
+mod falsifier;
+mod open_session;
 mod posters;
 mod servers;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use self::balancer::Balancer;
+use self::falsifier::Falsifier;
 use self::servers::Servers;
 use super::Bench;
 use crate::body::Kind;
-use crate::cli::Cluster;
+use crate::cli::{Cluster, ClusterTransport, Disturbance};
 use crate::devices;
 use crate::error::Error;
 use crate::ledger::Watch;
@@ -33,6 +37,8 @@ use crate::target::Target;
 const OPENING_LIMIT: Duration = Duration::from_secs(60);
 /// When nothing has arrived for so long after the last post, nothing more is expected.
 const QUIET: Duration = Duration::from_secs(2);
+/// The same after disturbances: sessions may still be on their way between servers.
+const QUIET_AFTER_DISTURBANCES: Duration = Duration::from_secs(12);
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// The longest time until all sessions are back after a disturbance.
 const RETURN_LIMIT: Duration = Duration::from_secs(10);
@@ -43,14 +49,13 @@ struct Shared {
     run: Arc<Run>,
     targets: Vec<Arc<Target>>,
     ids: Vec<String>,
-    /// Whether each poll goes to the next server.
+    /// Whether each session goes to the next server after each response or frame.
     is_round_robin: bool,
+    balancer: Arc<Balancer>,
     ledger: Mutex<SessionLedger>,
+    falsifier: Mutex<Falsifier>,
     /// Why sessions ended or could not be opened, and how often.
     causes: Mutex<BTreeMap<String, u64>>,
-    /// Per server the time (of the run) before which it is not posted to, as a balancer does with one that did not
-    /// respond; 0 for one that responds.
-    avoided_until: Vec<AtomicU64>,
 }
 
 impl Shared {
@@ -58,12 +63,19 @@ impl Shared {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the notifications in a batch; returns how many there were.
-    fn deliver(&self, client: ClientId, batch: &[u8]) -> usize {
+    /// Records notifications; returns how many of this run there were.
+    fn deliver(&self, client: ClientId, marks: impl Iterator<Item = Mark>) -> usize {
         let now = self.run.now();
         let mut ledger = self.ledger();
-        let own = Mark::scan(batch).filter(|mark| self.run.is_own(*mark));
-        own.map(|mark| ledger.deliver(client, mark.device, mark.sequence, now)).count()
+        let mut falsifier = self.falsifier.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut count = 0;
+        for mark in marks.filter(|mark| self.run.is_own(*mark)) {
+            count += 1;
+            for mark in falsifier.apply(client, mark) {
+                ledger.deliver(client, mark.device, mark.sequence, now);
+            }
+        }
+        count
     }
 
     fn note(&self, cause: String) {
@@ -82,11 +94,11 @@ impl Shared {
         Ok(())
     }
 
-    /// Waits until nothing arrives any more, at most `limit`.
-    async fn drain(&self, limit: Duration) {
+    /// Waits until nothing has arrived for a time, at most `limit`.
+    async fn drain(&self, quiet: Duration, limit: Duration) {
         let started = Instant::now();
         let (mut count, mut since) = (self.ledger().deliveries(), started);
-        while since.elapsed() < QUIET && started.elapsed() < limit {
+        while since.elapsed() < quiet && started.elapsed() < limit {
             sleep(CHECK_INTERVAL).await;
             let now = self.ledger().deliveries();
             if now != count {
@@ -111,6 +123,9 @@ struct Measured {
 pub(super) async fn run(bench: &Bench, settings: &Cluster) -> Result<Report, Error> {
     let mut servers = Servers::start(&bench.common, settings).await?;
     let ids = devices::create(&servers.targets[0], settings.polls as usize).await?;
+    if settings.transports.contains(&ClusterTransport::Csv) {
+        open_session::register_templates(&servers.targets[0]).await?;
+    }
     let measured = measure(bench, settings, &mut servers, ids.clone()).await?;
     let is_private = settings.database_url.is_none();
     // The devices of a private database are left to its directory.
@@ -149,9 +164,11 @@ async fn measure(
         ledger: Mutex::new(SessionLedger::new(ids.len())),
         ids,
         is_round_robin: settings.round_robin,
+        balancer: Arc::new(Balancer::new(servers.targets.len())),
+        falsifier: Mutex::new(Falsifier::new(settings.falsify)),
         causes: Mutex::default(),
-        avoided_until: servers.targets.iter().map(|_| AtomicU64::new(0)).collect(),
     });
+    let checks = shared.balancer.check(&shared.targets);
     let clients = clients::open(&shared, settings, bench.common.connecting);
     shared.all_have_sessions(OPENING_LIMIT).await?;
 
@@ -167,7 +184,8 @@ async fn measure(
     );
     // A client without a session at the end is a fact of the report.
     shared.all_have_sessions(OPENING_LIMIT).await.ok();
-    shared.drain(Duration::from_secs(bench.common.drain)).await;
+    let quiet = if disturbances.is_empty() { QUIET } else { QUIET_AFTER_DISTURBANCES };
+    shared.drain(quiet, Duration::from_secs(bench.common.drain)).await;
     let cpu = cpu.per_delivery(shared.ledger().deliveries());
 
     // They are not closed before the audit: what they are told now is counted.
@@ -175,7 +193,7 @@ async fn measure(
     read_back(&servers.targets[0], &run, database, &[Kind::Alarm], &ids).await?;
     let is_stored = |device, sequence| run.has_received(database, device, sequence);
     let audit = shared.ledger().audit(load.measured_from, &disturbances, is_stored);
-    drop(clients);
+    drop((clients, checks));
     let stored = run.audit();
     let causes = std::mem::take(&mut *shared.causes.lock().unwrap_or_else(PoisonError::into_inner));
     let (acknowledged, not_stored) = (stored.acknowledged, stored.lost);
@@ -189,14 +207,25 @@ fn own_cpu() -> f64 {
 fn facts(settings: &Cluster, measured: &Measured) -> Vec<Fact> {
     let Measured { responses, audit, causes, .. } = measured;
     let limit = RETURN_LIMIT.as_millis() as u64;
+    // A post to a server that is killed or paused has no response, and while the database is down it is 503.
+    let failures =
+        responses.by_status.iter().filter(|(status, _)| !["201", "503"].contains(&status.as_str()));
     let failed = match settings.disturbance() {
-        // A post to a server that is killed or paused has no response; none is to be rejected.
+        None | Some(Disturbance::Restart) => {
+            Fact::number("posts failed, not 503", failures.map(|(_, count)| *count as usize).sum(), 0)
+        }
         Some(_) => Fact::number("posts rejected", responses.refused() as usize, 0),
-        None => Fact::number("posts without a 201", responses.failures() as usize, 0),
+    };
+    let ended = audit.ended as usize;
+    let forced = match settings.disturbance() {
+        Some(Disturbance::Restart) => Fact::number("handshakes forced", ended, 0),
+        _ => Fact::any("handshakes forced", ended.to_string()),
     };
     let added = |quantile| audit.added_ms(quantile).map_or("unknown".to_owned(), |ms| format!("{ms:.2} ms"));
     vec![
         failed,
+        Fact::number("5xx that do not say when to retry", posters::server_errors(responses) as usize, 0),
+        forced,
         Fact::at_least("acknowledged writes", measured.acknowledged as usize, 1),
         Fact::number("of them not stored", measured.not_stored as usize, 0),
         Fact::any("disturbances", measured.disturbances.len().to_string()),

@@ -1,8 +1,7 @@
 //! Posts on a fixed schedule at the servers in turn. The posts for a device are made one after the other, so that
-//! their order is defined. A server that did not respond is left out for a while, as a balancer would do.
+//! their order is defined.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -25,8 +24,8 @@ use crate::schedule::Schedule;
 const LEAD: u64 = 100_000;
 /// The longest time until a response.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(5);
-/// How long a server that did not respond is left out, in microseconds; then a single post tries it again.
-const AVOIDANCE: u64 = 1_000_000;
+/// The key under which 503 without Retry-After is counted.
+const UNANNOUNCED: &str = "503 without Retry-After";
 /// The pause after a response that is no success.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
 
@@ -114,8 +113,9 @@ impl Poster {
 
     /// Posts the next alarm of a device to the next server, and records it and its response.
     async fn post(&mut self, device: usize, due: u64) {
-        let server = self.next_server();
         let shared = Arc::clone(&self.shared);
+        self.turn += 1;
+        let server = shared.balancer.server_from(self.turn);
         let mark = shared.run.post(device as u32, 1, due);
         let body = Kind::Alarm.body(&shared.ids[device], mark);
         let request = shared.targets[server].post(Kind::Alarm.path(), &body);
@@ -123,12 +123,10 @@ impl Poster {
         let exchanged = timeout(RESPONSE_LIMIT, self.exchange(server, &request)).await;
         let now = shared.run.now();
         let verdict = match exchanged {
-            Ok(Ok(status)) => {
-                shared.avoided_until[server].store(0, Ordering::Relaxed);
-                Verdict::of_status(status)
-            }
+            Ok(Ok((503, None))) => Verdict { counted_as: UNANNOUNCED.to_owned(), ..Verdict::of_status(503) },
+            Ok(Ok((status, _))) => Verdict::of_status(status),
             Ok(Err(_)) | Err(_) => {
-                shared.avoided_until[server].store(now + AVOIDANCE, Ordering::Relaxed);
+                shared.balancer.leave_out(server);
                 self.connections[server] = None;
                 Verdict::none()
             }
@@ -145,72 +143,34 @@ impl Poster {
         }
     }
 
-    /// Returns the next server in turn, except those that did not respond. When the time of such a one is over, one
-    /// poster tries it.
-    fn next_server(&mut self) -> usize {
-        let (now, servers) = (self.shared.run.now(), self.shared.targets.len());
-        self.turn += 1;
-        let is_open = |server: &usize| {
-            let avoided = &self.shared.avoided_until[*server];
-            let until = avoided.load(Ordering::Relaxed);
-            let tries_again = || {
-                let next = now + RESPONSE_LIMIT.as_micros() as u64;
-                avoided.compare_exchange(until, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-            };
-            until == 0 || (until <= now && tries_again())
-        };
-        let mut in_turn = (0..servers).map(|offset| (self.turn + offset) % servers);
-        in_turn.find(is_open).unwrap_or(self.turn % servers)
-    }
-
-    async fn exchange(&mut self, server: usize, request: &[u8]) -> Result<u16, Error> {
-        let connection = match &mut self.connections[server] {
+    /// Returns the status and `Retry-After` of the response.
+    async fn exchange(&mut self, server: usize, request: &[u8]) -> Result<(u16, Option<u16>), Error> {
+        let kept = &mut self.connections[server];
+        // A balancer uses no connection that the server has closed meanwhile.
+        kept.take_if(|connection| connection.is_stale());
+        let connection = match kept {
             Some(connection) => connection,
             missing => missing.insert(self.shared.targets[server].connect().await?),
         };
-        Ok(connection.call("posting", request).await?.status)
+        let response = connection.call("posting", request).await?;
+        Ok((response.status, response.retry_after))
     }
+}
+
+/// Returns how many posts had a response 5xx, except 503 with Retry-After.
+pub(super) fn server_errors(responses: &Responses) -> u64 {
+    let errors = responses.by_status.iter().filter(|(status, _)| status.starts_with('5') && *status != "503");
+    errors.map(|(_, count)| count).sum()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-    use std::sync::atomic::AtomicU64;
-
     use super::*;
-    use crate::session_ledger::SessionLedger;
-    use crate::target::{Reach, Target};
-
-    /// Returns a poster for three servers, of which the second is avoided until a time of the run.
-    fn poster(avoided_until: u64) -> Poster {
-        let target = || Target::resolve("http://127.0.0.1:1", Reach::Loopback, "a", "b").map(Arc::new);
-        let shared = Shared {
-            run: Arc::new(Run::new(0)),
-            targets: (0..3).map(|_| target().unwrap()).collect(),
-            ids: Vec::new(),
-            is_round_robin: false,
-            ledger: Mutex::new(SessionLedger::new(0)),
-            causes: Mutex::default(),
-            avoided_until: [0, avoided_until, 0].map(AtomicU64::new).into(),
-        };
-        let responses = Responses::new();
-        Poster { shared: Arc::new(shared), connections: Vec::new(), turn: 2, measured_from: 0, responses }
-    }
-
-    fn next_servers(poster: &mut Poster) -> Vec<usize> {
-        (0..6).map(|_| poster.next_server()).collect()
-    }
 
     #[test]
-    fn servers_take_turns() {
-        assert_eq!(next_servers(&mut poster(0)), [0, 1, 2, 0, 1, 2]);
-    }
-
-    #[test]
-    fn server_that_did_not_respond_is_left_out_and_tried_again_by_a_single_post() {
-        assert_eq!(next_servers(&mut poster(u64::MAX)), [0, 2, 2, 0, 2, 2]);
-        let mut poster = poster(1);
-        std::thread::sleep(Duration::from_millis(1));
-        assert_eq!(next_servers(&mut poster), [0, 1, 2, 0, 2, 2]);
+    fn only_503_with_retry_after_is_no_error_of_the_server() {
+        let counts = [("201", 5), ("503", 7), (UNANNOUNCED, 2), ("500", 1), ("no response", 3)];
+        let by_status = counts.map(|(status, count)| (status.to_owned(), count)).into();
+        assert_eq!(server_errors(&Responses { by_status, ..Responses::new() }), 3);
     }
 }

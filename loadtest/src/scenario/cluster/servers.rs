@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::sleep;
 use tokio_postgres::{Client, NoTls};
 
 use crate::cli::{Cluster, Common};
@@ -13,8 +15,12 @@ use crate::target::{Reach, Target};
 
 /// The connections for reads of each server: PostgreSQL accepts a hundred in all by default.
 const READ_CONNECTIONS: &str = "8";
+/// For how long a server drains before it stops: longer than the generator's balancer needs to notice it.
+const DRAIN_SECONDS: u64 = 2;
 /// What the listening connection of a server asks all the time.
 const LISTENING: &str = "%SELECT EXISTS (SELECT FROM publication_servers%";
+/// The time after PostgreSQL was stopped before it is checked whether its server ended, too.
+const AFTERMATH: Duration = Duration::from_millis(500);
 const CUT: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                    WHERE datname = current_database() AND query LIKE $1 AND pid <> pg_backend_pid()";
 
@@ -26,10 +32,14 @@ pub(super) struct Servers {
     children: Vec<Option<ServerChild>>,
     /// The server that runs the private PostgreSQL, so that each of the others can be killed.
     keeper: Option<ServerChild>,
+    /// Its address.
+    keeper_target: Arc<Target>,
     directory: PathBuf,
     command: String,
     database_url: String,
     password: String,
+    /// For how long a server that stops in an orderly way drains before.
+    drain_seconds: u64,
     /// The CPU seconds of those that were killed.
     ended_cpu: f64,
 }
@@ -54,14 +64,16 @@ impl Servers {
             children: targets.iter().map(|_| None).collect(),
             targets,
             keeper: None,
+            keeper_target: target(settings.servers)?,
             command: settings.server_command.clone(),
             database_url: settings.database_url.clone().unwrap_or_default(),
             password: common.password.clone(),
             directory,
+            drain_seconds: if settings.restart { DRAIN_SECONDS } else { 0 },
             ended_cpu: 0.0,
         };
         if settings.database_url.is_none() {
-            servers.start_keeper(&*target(settings.servers)?).await?;
+            servers.start_keeper().await?;
         }
         for number in 0..servers.targets.len() {
             servers.restart(number).await?;
@@ -70,17 +82,22 @@ impl Servers {
     }
 
     /// Starts a server with a private PostgreSQL, which clients do not use.
-    async fn start_keeper(&mut self, target: &Target) -> Result<(), Error> {
-        let data_dir = self.directory.join("keeper");
-        let mut variables = self.variables(target, &data_dir);
+    async fn start_keeper(&mut self) -> Result<(), Error> {
+        let data_dir = self.keeper_directory();
+        let target = Arc::clone(&self.keeper_target);
+        let mut variables = self.variables(&target, &data_dir);
         let few = ["PLATFORM_WORKERS", "PLATFORM_ACTOR_THREADS", "PLATFORM_JOB_CONNECTIONS"];
         variables.extend(few.map(|name| (name, "1".to_owned())));
         variables.push(("PLATFORM_READ_CONNECTIONS", "1".to_owned()));
         let command = format!("env -u PLATFORM_DATABASE_URL {}", self.command);
         let log = self.directory.join("keeper.log");
-        self.keeper = Some(ServerChild::start_with(target, &command, &log, &variables).await?);
+        self.keeper = Some(ServerChild::start_with(&target, &command, &log, &variables).await?);
         self.database_url = format!("host={} user=platform dbname=platform", data_dir.join("run").display());
         Ok(())
+    }
+
+    fn keeper_directory(&self) -> PathBuf {
+        self.directory.join("keeper")
     }
 
     fn variables(&self, target: &Target, data_dir: &Path) -> Vec<(&'static str, String)> {
@@ -90,6 +107,7 @@ impl Servers {
             ("PLATFORM_DATA_DIR", path(data_dir.to_owned())),
             ("PLATFORM_SECRET_KEY_FILE", path(self.directory.join("secret.key"))),
             ("PLATFORM_ADMIN_PASSWORD", self.password.clone()),
+            ("PLATFORM_DRAIN_SECONDS", self.drain_seconds.to_string()),
         ]
     }
 
@@ -116,6 +134,38 @@ impl Servers {
         let child = self.children[number].take().ok_or_else(ended)?;
         self.ended_cpu += child.cpu_seconds().unwrap_or_default();
         child.kill().await
+    }
+
+    /// Stops a server in an orderly way.
+    ///
+    /// # Errors
+    /// It had ended already, or does not stop within a minute.
+    pub(super) async fn stop_one(&mut self, number: usize) -> Result<(), Error> {
+        let child = self.children[number].take().ok_or_else(ended)?;
+        self.ended_cpu += child.cpu_seconds().unwrap_or_default();
+        child.stop().await
+    }
+
+    /// Stops the private PostgreSQL immediately, and waits until it runs again and all servers are ready.
+    ///
+    /// # Errors
+    /// A server ended, or is not ready within two minutes.
+    pub(super) async fn stop_postgres(&mut self) -> Result<(), Error> {
+        let keeper = self.keeper.take().ok_or_else(ended)?;
+        keeper.stop_private_postgres(&self.keeper_directory())?;
+        sleep(AFTERMATH).await;
+        // A server may end with its database.
+        match keeper.running() {
+            Some(mut keeper) => {
+                keeper.wait_until_ready(&self.keeper_target).await?;
+                self.keeper = Some(keeper);
+            }
+            None => self.start_keeper().await?,
+        }
+        for (child, target) in self.children.iter_mut().zip(&self.targets) {
+            child.as_mut().ok_or_else(ended)?.wait_until_ready(target).await?;
+        }
+        Ok(())
     }
 
     /// Returns a server.
