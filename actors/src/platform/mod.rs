@@ -2,6 +2,7 @@
 
 mod bulk_operations;
 mod changes;
+mod draining;
 mod modules;
 mod sessions;
 mod tenant;

@@ -11,6 +11,7 @@ mod notifications;
 mod sessions;
 mod stops;
 
+use platform_store::servers::{State, list_servers, set_state};
 use serde_json::Value;
 
 use crate::harness::{Caller, Session, TestServer, notifications, reply};
@@ -57,4 +58,18 @@ pub(crate) fn id(object: &Value) -> String {
 pub(crate) fn told(answer: &[Value]) -> Vec<String> {
     assert_eq!(reply(answer)["successful"], true, "{answer:?}");
     notifications(answer).iter().map(|told| id(&told["data"]["data"])).collect()
+}
+
+/// Lets a server drain, or take new clients again, as an operator does.
+pub(crate) async fn set_state_of(server: &TestServer, state: State) {
+    let database = platform_store::Database::new(
+        server.database().url(),
+        platform_store::Connections { reads: 1, devices: 1 },
+        &platform_model::limits::Limits::default(),
+    )
+    .unwrap();
+    let port = server.address().port().to_string();
+    let listed = list_servers(&database).await.unwrap();
+    let slot = listed.into_iter().find_map(|server| server.address.ends_with(&port).then_some(server.slot));
+    set_state(&database, slot.expect("the server holds a slot"), state).await.unwrap();
 }
