@@ -152,7 +152,7 @@ impl Server {
     }
 
     /// Starts the background tasks that run as long as the server.
-    fn keep_up(&self) -> [JoinHandle<()>; 15] {
+    fn keep_up(&self) -> [JoinHandle<()>; 16] {
         let platform = || self.components.platform();
         let database = || self.components.platform.database().clone();
         let links = || self.components.links();
@@ -171,6 +171,7 @@ impl Server {
             spawn(platform().keep_bulk_operations_going()),
             spawn(platform().keep_modules_going()),
             spawn(platform().hand_over_while_draining()),
+            spawn(platform().note_user_sessions()),
             spawn(outbound_requests::keep_sending(platform(), self.module_request_hosts.clone())),
             spawn(abandoned_uploads::remove_hourly(platform(), links())),
             spawn(platform().watch_silence(links())),

@@ -34,9 +34,9 @@ const OTHERS_STOP: Duration = Duration::from_secs(10);
 
 /// A session of this server.
 pub(super) struct SessionHere {
-    tenant: TenantId,
+    pub(super) tenant: TenantId,
     pub(super) client: ClientId,
-    user: Arc<str>,
+    pub(super) user: Arc<str>,
     address: Addr<SessionActor>,
 }
 

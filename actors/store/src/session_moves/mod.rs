@@ -5,6 +5,7 @@
 //! calls, many in one transaction. The point at which a session moves is a publication of its tenant
 //! ([`SessionMove`]), so that it has a place in the order of everything else that is published.
 
+mod of_users;
 mod stored;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,12 +23,14 @@ use tokio_postgres::types::ToSql;
 use crate::Database;
 use crate::publications::{Assembly, NOTIFY, Unreadable, channel, cut, encode};
 use crate::servers::{DEAD_AFTER, LEASE};
+pub use of_users::SessionsOfUser;
 pub use stored::StoredSession;
 
 const ASK: &str = include_str!("../../../../sql/queries/session_moves/ask.sql");
 const NOTE_HOLDERS: &str = include_str!("../../../../sql/queries/session_moves/note_holders.sql");
 const FORGET: &str = include_str!("../../../../sql/queries/session_moves/forget.sql");
 const SWEEP: &str = include_str!("../../../../sql/queries/session_moves/sweep.sql");
+const SWEEP_OF_USERS: &str = include_str!("../../../../sql/queries/session_moves/sweep_of_users.sql");
 const IS_RENEWED: &str = include_str!("../../../../sql/queries/session_moves/is_renewed.sql");
 const FIND_SUCCESSORS: &str = include_str!("../../../../sql/queries/session_moves/find_successors.sql");
 
@@ -192,7 +195,9 @@ async fn run(database: Database, mut outgoing: mpsc::UnboundedReceiver<Outgoing>
 }
 
 async fn sweep(database: &Database) -> Result<()> {
-    database.loader().await?.execute(SWEEP, &[]).await?;
+    let client = database.loader().await?;
+    client.execute(SWEEP, &[]).await?;
+    client.execute(SWEEP_OF_USERS, &[]).await?;
     Ok(())
 }
 
