@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use platform_model::id::TenantId;
 use platform_store::servers::State;
+use platform_store::users::changes::update_password;
 use serde_json::{Value, json};
 
-use super::{id, set_state_of, told};
-use crate::harness::{Caller, REALTIME, Session, TestDatabase, TestServer, eventually, reply, soon};
+use super::{id, set_state_of, store_of, told};
+use crate::harness::{
+    ADMIN_PASSWORD, Caller, REALTIME, Session, TestDatabase, TestServer, eventually, reply, soon,
+};
 
 /// A client behind a balancer: it uses the first of its servers that responds.
 struct Client {
@@ -123,6 +127,25 @@ async fn sessions_of_a_lone_server_go_on_after_its_restart() {
     let other = TestServer::start_on(&database, |_| {}).await;
     let alarm = id(&other.admin().raise_alarm(&device, "wet").await);
     assert_eq!(told(&other.admin().resume(&plain.client).connect().await), [alarm]);
+}
+
+#[tokio::test]
+async fn stored_session_ends_when_its_user_gets_a_new_password() {
+    let database = TestDatabase::create().await;
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let joe = server.user_with("joe", &[]).await;
+    let (of_joe, of_admin) = (joe.session().await, server.admin().session().await);
+    server.stop().await;
+    assert_eq!(database.count("stored_sessions").await, 2);
+
+    let tenant = TenantId::parse("main").unwrap();
+    update_password(&store_of(&database), &tenant, "joe", "another hash").await.unwrap();
+
+    let server = TestServer::start_on(&database, |_| {}).await;
+    assert!(server.admin().resume(&of_admin.client).is_known().await);
+    let hash = "UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE name = 'admin' LIMIT 1) WHERE name = 'joe'";
+    database.execute(hash, &[]).await;
+    assert!(!server.caller("joe", ADMIN_PASSWORD).resume(&of_joe.client).is_known().await);
 }
 
 #[tokio::test]
