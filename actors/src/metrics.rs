@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use metrics::{Counter, Gauge};
+use metrics::{Counter, Gauge, Histogram};
 
 /// The number of running device actors.
 pub(crate) static DEVICE_ACTORS: LazyLock<Gauge> =
@@ -25,6 +25,18 @@ pub(crate) static DROPPED: LazyLock<Counter> =
 /// The number of sessions that ended because their queue was full.
 pub(crate) static OVERFLOWS: LazyLock<Counter> =
     LazyLock::new(|| metrics::counter!("platform_session_overflows_total"));
+/// The number of sessions that have arrived from other servers or threads.
+pub(crate) static MOVED_IN: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_sessions_moved_in_total"));
+/// The number of sessions that have left to other servers or threads.
+pub(crate) static MOVED_OUT: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_sessions_moved_out_total"));
+/// The number of sessions that were asked for and did not come.
+pub(crate) static NOT_MOVED: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_sessions_not_found_elsewhere_total"));
+/// The seconds from the request for a session to its arrival.
+pub(crate) static MOVE_SECONDS: LazyLock<Histogram> =
+    LazyLock::new(|| metrics::histogram!("platform_session_move_seconds"));
 /// The number of event-processing modules that run in this process.
 pub(crate) static MODULES: LazyLock<Gauge> = LazyLock::new(|| metrics::gauge!("platform_modules_deployed"));
 /// How often the modules of a tenant were planned, which occupies a core.
@@ -60,7 +72,7 @@ pub(crate) fn modules_switched_off(cause: &'static str) -> Counter {
 
 /// Describes every metric to the installed recorder.
 pub fn describe() {
-    use metrics::{describe_counter, describe_gauge};
+    use metrics::{describe_counter, describe_gauge, describe_histogram};
     describe_gauge!("platform_device_actors", "running device actors");
     describe_gauge!("platform_sessions_open", "open Bayeux sessions");
     describe_gauge!("platform_long_polls_parked", "parked long polls");
@@ -71,6 +83,16 @@ pub fn describe() {
         "notifications dropped with a session that ended"
     );
     describe_counter!("platform_session_overflows_total", "sessions ended because their queue was full");
+    describe_counter!(
+        "platform_sessions_moved_in_total",
+        "sessions that arrived from other servers or threads"
+    );
+    describe_counter!("platform_sessions_moved_out_total", "sessions that left to other servers or threads");
+    describe_counter!("platform_sessions_not_found_elsewhere_total", "sessions asked for that did not come");
+    describe_histogram!(
+        "platform_session_move_seconds",
+        "seconds until a session arrived that was asked for"
+    );
     describe_gauge!("platform_modules_deployed", "event-processing modules that run in this process");
     describe_counter!("platform_module_plannings_total", "how often the modules of a tenant were planned");
     describe_counter!("platform_module_events_total", "events passed to modules");

@@ -35,6 +35,8 @@ pub(crate) struct StartSession {
     pub(crate) new: NewSession,
     /// The dispatcher of the connection's thread.
     pub(crate) dispatcher: Addr<SessionDispatcher>,
+    /// The sessions that the user has at other servers, if they count.
+    pub(crate) elsewhere: Vec<ClientId>,
 }
 
 /// Takes a session over from another server, from another thread or from the table of stored sessions, on the thread of
@@ -141,12 +143,20 @@ impl Handler<StartSession> for TenantActor {
 
     fn handle(
         &mut self,
-        StartSession { new, dispatcher }: StartSession,
+        StartSession { new, dispatcher, elsewhere }: StartSession,
         _: &mut Self::Context,
     ) -> Self::Result {
         let of_user = self.sessions_of_user.entry(new.user.clone()).or_default();
-        if self.environment.limits.sessions_per_user.is_some_and(|most| of_user.len() >= most) {
-            return MessageResult(None);
+        if let Some(most) = self.environment.limits.sessions_per_user {
+            // One that has left for another server is still here for some seconds, and counts there.
+            let sessions = &self.environment.sessions;
+            let here = of_user.iter().filter(|(client, ())| sessions.find(client).is_some()).count();
+            let there = elsewhere
+                .iter()
+                .filter(|client| !of_user.contains(client) || sessions.find(client).is_none());
+            if here + there.count() >= most {
+                return MessageResult(None);
+            }
         }
         let client = self.environment.transfers.ids().make();
         of_user.insert(client, ());

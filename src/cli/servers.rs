@@ -60,7 +60,7 @@ pub struct ServerEvict {
 pub(super) enum ServerCommand {
     /// List the servers: slot, name, version, state, age, rest of the lease, address
     List(OnStore<ServerList>),
-    /// Let a server serve its clients and get no new ones: its readiness becomes 503 within two seconds
+    /// Let a server hand its sessions to others and get no new clients: its readiness becomes 503 within two seconds
     Drain(OnStore<ServerChoice>),
     /// Let a draining server get new clients again
     Undrain(OnStore<ServerChoice>),

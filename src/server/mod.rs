@@ -147,13 +147,12 @@ impl Server {
         self.components.platform.give_modules_back().await;
         // This server writes nothing after this, so stored sessions miss nothing.
         self.components.platform.store_sessions().await;
-        self.components.platform.leave_publications().await;
         database.leave().await;
         self.components.platform.stop();
     }
 
     /// Starts the background tasks that run as long as the server.
-    fn keep_up(&self) -> [JoinHandle<()>; 15] {
+    fn keep_up(&self) -> [JoinHandle<()>; 17] {
         let platform = || self.components.platform();
         let database = || self.components.platform.database().clone();
         let links = || self.components.links();
@@ -171,6 +170,8 @@ impl Server {
             spawn(platform().keep_bulk_updates_going()),
             spawn(platform().keep_bulk_operations_going()),
             spawn(platform().keep_modules_going()),
+            spawn(platform().hand_over_while_draining()),
+            spawn(platform().note_user_sessions()),
             spawn(outbound_requests::keep_sending(platform(), self.module_request_hosts.clone())),
             spawn(abandoned_uploads::remove_hourly(platform(), links())),
             spawn(retention::run_daily(platform())),

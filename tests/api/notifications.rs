@@ -13,6 +13,8 @@ mod csv;
 mod lane;
 mod realtime;
 #[path = "realtime/mod.rs"]
+mod realtime_at_two_servers;
+#[path = "realtime/mod.rs"]
 mod realtime_without_lane;
 mod several_servers;
 mod tls;

@@ -120,13 +120,6 @@ impl Platform {
         self.database.publications().install(process, &self.database, receivers);
     }
 
-    /// Notes in the database that this server takes part in no tenant any more.
-    pub async fn leave_publications(&self) {
-        if let Err(error) = self.database.leave_publications().await {
-            tracing::debug!(%error, "other servers believe for half a minute that this one is there");
-        }
-    }
-
     /// Watches the database until the returned future is dropped. The watch keeps
     /// [`Database::is_reachable`](platform_store::Database) up to date and handles the changes of other processes.
     pub async fn watch(self: Arc<Self>) {

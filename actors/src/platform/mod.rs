@@ -2,9 +2,11 @@
 
 mod bulk_operations;
 mod changes;
+mod draining;
 mod modules;
 mod sessions;
 mod tenant;
+mod user_sessions;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -236,7 +238,14 @@ impl Platform {
                 SessionEnvironment { id: of_sessions, hub, tenant, sessions: shared, limits, transfers };
             TenantActor::new(Arc::new(environment), places)
         });
-        Tenant { address, devices, sessions, contexts, ids: self.ids.clone() }
+        Tenant {
+            address,
+            devices,
+            sessions,
+            contexts,
+            ids: self.ids.clone(),
+            sessions_per_user: self.limits().sessions_per_user,
+        }
     }
 
     /// Removes the cached options of a tenant, because one of them changed.

@@ -11,7 +11,7 @@ use platform_model::bayeux::Pattern;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::session_move::{Leaving, ServerMessage};
-use platform_store::session_moves::StoredSession;
+use platform_store::session_moves::{StoredSession, Successor};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
@@ -33,10 +33,10 @@ const LAST_SESSION: Duration = Duration::from_secs(5);
 const OTHERS_STOP: Duration = Duration::from_secs(10);
 
 /// A session of this server.
-struct SessionHere {
-    tenant: TenantId,
-    client: ClientId,
-    user: Arc<str>,
+pub(super) struct SessionHere {
+    pub(super) tenant: TenantId,
+    pub(super) client: ClientId,
+    pub(super) user: Arc<str>,
     address: Addr<SessionActor>,
 }
 
@@ -206,7 +206,7 @@ impl Platform {
     }
 
     /// Lists the sessions of all tenants with their users.
-    async fn all_sessions(&self) -> Vec<SessionHere> {
+    pub(super) async fn all_sessions(&self) -> Vec<SessionHere> {
         let mut all = Vec::new();
         for (id, tenant) in self.known_tenants() {
             let listed =
@@ -258,13 +258,17 @@ impl Platform {
             if successors.is_empty() {
                 self.move_here(sessions, &[keeper.dispatcher]);
             } else {
-                for (n, sessions) in sessions.chunks(AT_ONCE).enumerate() {
-                    let sessions = sessions.iter().map(SessionHere::leaving).collect();
-                    let adopt = ServerMessage::Adopt { sessions };
-                    self.database.session_moves().tell(successors[n % successors.len()], adopt);
-                }
+                self.offer(&sessions, &successors);
             }
             sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// Asks other servers, of which there is at least one, to take these sessions.
+    pub(super) fn offer(&self, sessions: &[SessionHere], successors: &[Successor]) {
+        for (sessions, to) in sessions.chunks(AT_ONCE).zip(successors.iter().cycle()) {
+            let sessions = sessions.iter().map(SessionHere::leaving).collect();
+            self.database.session_moves().tell(to.server, ServerMessage::Adopt { sessions });
         }
     }
 

@@ -33,6 +33,7 @@ pub struct Tenant {
     pub(super) sessions: Arc<Sessions>,
     pub(super) contexts: Vec<writes::WriteContext>,
     pub(super) ids: Arc<IdGenerator>,
+    pub(super) sessions_per_user: Option<usize>,
 }
 
 impl Tenant {
@@ -212,7 +213,8 @@ impl Tenant {
     /// `Unavailable` when the tenant's actor stopped at this moment.
     pub async fn start_session(&self, new: NewSession) -> Result<Option<ClientId>> {
         let dispatcher = SessionDispatcher::here();
-        self.address.send(StartSession { new, dispatcher }).await.map_err(Error::unavailable)
+        let elsewhere = self.sessions_elsewhere(&new.user).await?;
+        self.address.send(StartSession { new, dispatcher, elsewhere }).await.map_err(Error::unavailable)
     }
 
     /// Returns a session of this tenant.

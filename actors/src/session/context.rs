@@ -200,9 +200,12 @@ impl RunningSession {
         Ok(())
     }
 
-    /// Returns whether this is the session of a client, in the tenant with these sessions.
+    /// Returns whether this is the session of a client, in the tenant with these sessions. One that leaves is not: its
+    /// client has used another server since, and the session has to come back from there.
     pub(super) fn is(&self, client: ClientId, sessions: &Arc<Sessions>) -> bool {
-        self.session.client == client && Arc::ptr_eq(&self.session.environment.sessions, sessions)
+        self.session.client == client
+            && Arc::ptr_eq(&self.session.environment.sessions, sessions)
+            && !self.session.is_leaving()
     }
 
     /// Makes the task poll what a direct call left behind: the end of the session, or futures.

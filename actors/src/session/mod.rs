@@ -86,7 +86,7 @@ use queue::Queue;
 use socket::{EndNotice, Socket};
 
 /// The clientId of a session: 128 bits as 32 hexadecimal digits that nobody can guess, never reused (B-08).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(u128);
 
 impl ClientId {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use actix::prelude::*;
 use platform_model::error::Error;
 use platform_model::session_move::{ServerMessage, SessionMove, SessionState, TemplateNames};
+use platform_store::publications::Hearing;
 use platform_store::session_moves::{Asked, StoredSession};
 use tokio::time::Instant;
 
@@ -97,9 +98,17 @@ impl SessionActor {
         let awaited =
             Awaited { tenant: environment.id.clone(), client: self.client, user: self.user.clone() };
         let state = environment.transfers.clone().fetch(awaited, source, place);
-        ctx.wait(state.into_actor(self).map(|state, session, ctx| match state {
-            Some(state) => session.arrive(*state, ctx),
-            None => ctx.stop(),
+        let begun = Instant::now();
+        ctx.wait(state.into_actor(self).map(move |state, session, ctx| match state {
+            Some(state) => {
+                crate::metrics::MOVED_IN.increment(1);
+                crate::metrics::MOVE_SECONDS.record(begun.elapsed());
+                session.arrive(*state, ctx);
+            }
+            None => {
+                crate::metrics::NOT_MOVED.increment(1);
+                ctx.stop();
+            }
         }));
     }
 
@@ -180,7 +189,7 @@ impl SessionActor {
                 Ok(Asked::Own) => {
                     sessions.find(&client).into_iter().for_each(|session| session.do_send(EndSession));
                 }
-                Ok(Asked::Sent | Asked::Nobody) => {}
+                Ok(Asked::Sent(_) | Asked::Nobody) => {}
                 Err(error) => {
                     tracing::warn!(%error, "a session that misses notifications could not be ended")
                 }
@@ -193,13 +202,41 @@ impl Handler<StartMove> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, start: StartMove, ctx: &mut Self::Context) {
-        let StartMove { user, request, to } = start;
         let transfers = self.environment.transfers.clone();
-        if self.is_leaving() || !transfers.may_leave() {
-            return transfers.messages().tell(to, ServerMessage::Moving { request });
+        let (request, to) = (start.request, start.to);
+        if let Some(refusal) = self.refuse_move(&start) {
+            return transfers.messages().tell(to, refusal);
         }
-        if user.is_some_and(|user| !self.belongs_to(&user)) {
-            return transfers.messages().tell(to, ServerMessage::Absent { request });
+        // A session without subscriptions may be at a server that does not hear its tenant. Until it does, it stays.
+        let (database, tenant) = (transfers.database().clone(), self.environment.id.clone());
+        let hear = async move { database.hear(&tenant).await };
+        ctx.spawn(hear.into_actor(self).map(move |heard, session, ctx| match heard {
+            Ok(hearing) => session.leave(&start, hearing, ctx),
+            Err(error) => {
+                tracing::debug!(%error, "a session cannot be handed over now");
+                transfers.messages().tell(to, ServerMessage::Moving { request });
+            }
+        }));
+    }
+}
+
+impl SessionActor {
+    /// Returns what a taker is told whose request is in vain.
+    fn refuse_move(&self, StartMove { user, request, .. }: &StartMove) -> Option<ServerMessage> {
+        if self.is_leaving() || !self.environment.transfers.may_leave() {
+            return Some(ServerMessage::Moving { request: *request });
+        }
+        let is_of_other = user.as_ref().is_some_and(|user| !self.belongs_to(user));
+        is_of_other.then_some(ServerMessage::Absent { request: *request })
+    }
+
+    /// Publishes the point of the move, at which the session leaves.
+    fn leave(&mut self, start: &StartMove, hearing: Hearing, ctx: &mut SessionContext) {
+        let transfers = self.environment.transfers.clone();
+        let (request, to) = (start.request, start.to);
+        // Another server may have asked meanwhile.
+        if let Some(refusal) = self.refuse_move(start) {
+            return transfers.messages().tell(to, refusal);
         }
         // Its client uses another server now, which has the same effect as a newer connect (B-13).
         self.answer_parked(ConnectResponse::default());
@@ -222,9 +259,9 @@ impl Handler<StartMove> for SessionActor {
         };
         let (database, tenant) = (transfers.database().clone(), self.environment.id.clone());
         let publish = async move {
-            // A session without subscriptions may be at a server that does not hear its tenant.
-            let _hearing = database.hear(&tenant).await?;
-            database.session_moves().publish_move(tenant, point).await
+            let published = database.session_moves().publish_move(tenant, point).await;
+            drop(hearing);
+            published
         };
         ctx.spawn(publish.into_actor(self).map(|published: Result<(), Error>, _, ctx| {
             if let Err(error) = published {
@@ -268,6 +305,7 @@ impl Handler<Depart> for SessionActor {
         self.moving = Some(Box::new(Moving::Left));
         match destination {
             Some(Destination { server, request }) => {
+                crate::metrics::MOVED_OUT.increment(1);
                 let arrives = ServerMessage::Arrives { request, state: Box::new(state) };
                 transfers.messages().tell(server, arrives);
                 self.due = Instant::now() + REMAINS;

@@ -14,7 +14,8 @@
 //! 4. *The holder* sends the state with the queue. *The taker* puts it in front of what arrived since, and handles the
 //!    messages that waited. So each notification is in exactly one place, and nothing is numbered.
 //!
-//! If the holder does not respond, its client gets 402. A holder that was paused and responds later ends its session.
+//! If the holder neither responds nor renews its lease, its client gets 402. A holder that was paused and responds later
+//! ends its session.
 
 mod client_ids;
 mod place;
@@ -43,14 +44,18 @@ use crate::hub::{NotificationHub, Subscriptions};
 use crate::session::dispatcher::{DispatchToSessions, SessionDispatcher, SessionSlot};
 use crate::session::{ClientId, EndSession, HandOver, SessionActor};
 
-/// How long a client waits for a session of another server. After that it counts as lost.
+/// How long a client waits for a session of another server that may be gone. After that it counts as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// A server that has renewed its lease within this time is not gone.
+const RENEWED: Duration = Duration::from_secs(6);
 /// How long a session of a server that stops is waited for.
 const PATIENCE_AT_STOP: Duration = Duration::from_secs(20);
 /// How long the state of a session and the point of its move may be apart, however large the state is.
 const REST_FOLLOWS: Duration = Duration::from_secs(10);
 /// The pause before a session that is on its way is asked for again.
 const AGAIN: Duration = Duration::from_millis(5);
+/// The pause before another attempt when the database does not respond.
+const AFTER_ERROR: Duration = Duration::from_millis(100);
 
 /// The sessions that are on their way to or from this server.
 pub(crate) struct Transfers {
@@ -226,7 +231,7 @@ impl Transfers {
         let question = ServerMessage::WhoOwns { client: text.clone(), request, by };
         let asked = self.messages().ask(text, birth, question).await;
         let owner = match asked {
-            Ok(Asked::Sent) => timeout(PATIENCE, owner).await.ok().and_then(|owner| owner.ok()),
+            Ok(Asked::Sent(_)) => timeout(PATIENCE, owner).await.ok().and_then(|owner| owner.ok()),
             _ => None,
         };
         self.owners.lock().remove(&request);

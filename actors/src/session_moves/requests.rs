@@ -9,7 +9,10 @@ use platform_store::session_moves::Asked;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::{AGAIN, Arrival, Awaited, News, PATIENCE_AT_STOP, Place, REST_FOLLOWS, Source, Transfers};
+use super::{
+    AFTER_ERROR, AGAIN, Arrival, Awaited, News, PATIENCE, PATIENCE_AT_STOP, Place, RENEWED, REST_FOLLOWS,
+    Source, Transfers,
+};
 use crate::hub::Subscriptions;
 use crate::session::StartMove;
 
@@ -45,7 +48,8 @@ impl Transfers {
                     request: request.number,
                     to: self.messages().server(),
                 });
-                match request.outcome(Instant::now() + PATIENCE_AT_STOP).await {
+                let own = self.messages().server();
+                match request.outcome(Instant::now() + PATIENCE_AT_STOP, own).await {
                     Outcome::Arrived(state) => Some(state),
                     Outcome::Moving | Outcome::Absent => None,
                 }
@@ -61,7 +65,7 @@ impl Transfers {
         place: Arc<Place>,
     ) -> Option<Box<SessionState>> {
         let (deadline, birth) = (Instant::now() + patience, self.ids.birth(awaited.client)?);
-        while Instant::now() < deadline {
+        loop {
             let request = self.expect(place.clone());
             let wanted = ServerMessage::Wanted {
                 client: awaited.client.to_string(),
@@ -73,17 +77,21 @@ impl Transfers {
             // A session that is leaving is noted at its taker before it is no longer leaving.
             let was_leaving = self.departures.lock().contains_key(&awaited.client);
             match self.messages().ask(awaited.client.to_string(), birth, wanted).await {
-                Ok(Asked::Sent) => match request.outcome(deadline).await {
+                Ok(Asked::Sent(holder)) => match request.outcome(deadline, holder).await {
                     Outcome::Arrived(state) => return Some(state),
                     Outcome::Moving => {}
                     Outcome::Absent => return None,
                 },
                 Ok(Asked::Own) if was_leaving => {}
-                Ok(Asked::Own | Asked::Nobody) | Err(_) => return None,
+                Ok(Asked::Own | Asked::Nobody) => return None,
+                // The database may respond again before the client gives up.
+                Err(_) => sleep(AFTER_ERROR).await,
+            }
+            if Instant::now() >= deadline {
+                return None;
             }
             sleep(AGAIN).await;
         }
-        None
     }
 
     fn expect(&self, place: Arc<Place>) -> Request<'_> {
@@ -112,15 +120,22 @@ enum Outcome {
 
 impl Request<'_> {
     /// Waits until the session is here: the holder has sent the state, and the point of the move is reached here. The
-    /// state may come first, because a point waits until everything that was published before is delivered.
-    async fn outcome(mut self, deadline: Instant) -> Outcome {
+    /// state may come first, because a point waits until everything that was published before is delivered. A holder
+    /// that is silent, but renews its lease, is waited for longer: it is busy, or waits until it hears the tenant.
+    async fn outcome(mut self, deadline: Instant, holder: i64) -> Outcome {
         let (mut has_begun, mut arrived, mut deadline) = (false, None, deadline);
+        let last = deadline + REST_FOLLOWS;
         loop {
-            match timeout_at(deadline, self.news.recv()).await.ok().flatten() {
-                Some(News::Begun) => has_begun = true,
-                Some(News::State(state)) => arrived = Some(state),
-                Some(News::Moving) => return Outcome::Moving,
-                Some(News::Absent) | None => return Outcome::Absent,
+            match timeout_at(deadline, self.news.recv()).await {
+                Ok(Some(News::Begun)) => has_begun = true,
+                Ok(Some(News::State(state))) => arrived = Some(state),
+                Ok(Some(News::Moving)) => return Outcome::Moving,
+                Ok(Some(News::Absent) | None) => return Outcome::Absent,
+                Err(_) if !has_begun && arrived.is_none() && deadline < last && self.lives(holder).await => {
+                    deadline += PATIENCE;
+                    continue;
+                }
+                Err(_) => return Outcome::Absent,
             }
             match arrived.take() {
                 Some(state) if has_begun => return Outcome::Arrived(state),
@@ -128,6 +143,11 @@ impl Request<'_> {
             }
             deadline = Instant::now() + REST_FOLLOWS;
         }
+    }
+
+    /// Returns whether a server renews its lease. If the database does not respond, nobody can know.
+    async fn lives(&self, server: i64) -> bool {
+        self.transfers.database.has_renewed_within(server, RENEWED).await.unwrap_or(false)
     }
 }
 

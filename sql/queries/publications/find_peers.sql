@@ -1,4 +1,11 @@
--- Whether another server takes part, and whether the transactions of this one ($1) assert.
-SELECT EXISTS (SELECT FROM publication_servers AS other WHERE other.server <> $1), asserts
+-- Whether another server takes part, whether the transactions of this one ($1) assert, and whether the lease of another
+-- one ended $2 seconds ago. No row: this server does not take part.
+SELECT EXISTS (SELECT FROM publication_servers AS other WHERE other.server <> $1),
+    asserts,
+    EXISTS (
+        SELECT
+        FROM publication_servers AS other
+        WHERE other.server <> $1
+            AND other.leased_until < now() - make_interval(secs => $2))
 FROM publication_servers
 WHERE server = $1

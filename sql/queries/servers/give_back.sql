@@ -1,9 +1,15 @@
--- Gives a slot back. The milliseconds that the holder reserved and did not use are free again.
-UPDATE servers
-SET
-    state = 'STOPPED',
-    leased_until = '-infinity',
-    ids_until = least(ids_until, $3)
-WHERE slot = $1
-    AND incarnation = $2
-    AND leased_until > '-infinity'
+-- Gives a slot back, and ends the part of its holder in all tenants. The milliseconds that the holder reserved and did
+-- not use are free again.
+WITH given AS (
+    UPDATE servers
+    SET
+        state = 'STOPPED',
+        leased_until = '-infinity',
+        takes_part = false,
+        ids_until = least(ids_until, $3)
+    WHERE slot = $1
+        AND incarnation = $2
+        AND leased_until > '-infinity'
+    RETURNING incarnation
+)
+DELETE FROM publication_listeners WHERE server IN (SELECT incarnation FROM given)

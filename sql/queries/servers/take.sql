@@ -23,6 +23,7 @@ SET
     state = excluded.state,
     started_at = excluded.started_at,
     leased_until = excluded.leased_until,
+    takes_part = false,
     ids_until = greatest(s.ids_until, $7::bigint) + $8::bigint
 -- The statement that was faster has changed this.
 WHERE s.leased_until < now() - make_interval(secs => $9)

@@ -1,6 +1,6 @@
 -- Sends each message ($3) to the server that holds the session of the client ($1): where it has moved to, or else the
 -- server whose number ends with the one in its clientId ($2). Nothing is sent to this server ($4). No row: the server is
--- gone.
+-- gone. One that renews its lease late is asked all the same, until its lease ended $5 seconds ago.
 SELECT
     asked.place,
     holder.incarnation,
@@ -10,7 +10,7 @@ SELECT
 FROM unnest($1::text[], $2::bigint[], $3::text[]) WITH ORDINALITY AS asked (client, birth, payload, place)
 LEFT JOIN moved_sessions AS moved ON moved.client = asked.client
 JOIN servers AS holder
-    ON holder.leased_until > now()
+    ON holder.leased_until > now() - make_interval(secs => $5)
     AND CASE
         WHEN moved.holder IS NULL THEN (holder.incarnation & 16777215) = asked.birth
         ELSE holder.incarnation = moved.holder

@@ -1,14 +1,16 @@
--- The other living servers ($1 is this one) that take new clients. If there is none, all stop: then each hands its
--- sessions to an older one, and the oldest stores them.
+-- The other living servers ($1 is this one) that can take its sessions: those that take new clients, or else those that
+-- the operator lets drain. If there is none, all stop: then each hands its sessions to an older one, and the oldest
+-- stores them.
 WITH living AS (
-    SELECT incarnation, state
+    SELECT
+        incarnation,
+        CASE state WHEN 'UP' THEN 1 WHEN 'DRAINING' THEN 2 ELSE 3 END AS preference
     FROM servers
     WHERE incarnation <> $1
         AND leased_until > now()
 )
-SELECT incarnation
+SELECT incarnation, preference = 1
 FROM living
-WHERE state = 'UP'
-    OR NOT EXISTS (SELECT FROM living WHERE state = 'UP')
-    AND incarnation < $1
+WHERE preference = (SELECT min(preference) FROM living)
+    AND (preference < 3 OR incarnation < $1)
 ORDER BY incarnation

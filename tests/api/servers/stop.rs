@@ -18,7 +18,7 @@ async fn stop_makes_readiness_503_first_and_serves_meanwhile() {
         .await;
     admin.create_device("pump").await;
     let state = &database.query("SELECT state FROM servers WHERE leased_until > now()", &[]).await[0];
-    assert_eq!(state.get::<_, &str>(0), "DRAINING", "others see it");
+    assert_eq!(state.get::<_, &str>(0), "STOPPING", "others see it");
     stopping.await.unwrap();
     assert_eq!(slots(&database).await, [0; 0]);
 }

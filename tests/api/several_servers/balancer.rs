@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use platform_store::servers::{State, list_servers, set_state};
-use serde_json::json;
+use platform_store::servers::State;
+use serde_json::{Value, json};
 
-use super::id;
+use super::{id, set_state_of};
 use crate::harness::{
-    ADMIN_PASSWORD, Caller, Socket, TestServer, eventually, eventually_within, free_port,
-    other_programs_are_required, scratch,
+    ADMIN_PASSWORD, Caller, REALTIME, Session, Socket, TestServer, connect, eventually, eventually_within,
+    free_port, notifications, other_programs_are_required, reply, scratch,
 };
 
 /// Debian installs it where not everybody's PATH leads.
@@ -57,6 +57,19 @@ impl Balancer {
         Self { process: command.spawn().unwrap(), base: format!("http://127.0.0.1:{port}") }
     }
 
+    /// Starts it and waits until it uses both servers.
+    async fn serving(haproxy: &str, directory: &Path, servers: &[TestServer; 2]) -> Self {
+        let balancer = Self::start(haproxy, directory, servers);
+        let admin = balancer.admin();
+        eventually("the balancer", async || {
+            let answer = admin.request("GET", "/user/currentUser").try_send().await?;
+            (answer.status == 200).then_some(())
+        })
+        .await;
+        balancer.serves_by(&["web1", "web2"]).await;
+        balancer
+    }
+
     fn admin(&self) -> Caller {
         Caller::new(&self.base, Some(("admin", ADMIN_PASSWORD)))
     }
@@ -97,26 +110,10 @@ fn written(directory: &Path, text: &str) -> PathBuf {
 async fn documented_balancer_passes_everything_and_spares_a_server_that_drains() {
     let Some(haproxy) = find_haproxy() else { return };
     let (directory, servers) = (scratch(), TestServer::start_two().await);
-    let balancer = Balancer::start(haproxy, directory.path(), &servers);
+    let balancer = Balancer::serving(haproxy, directory.path(), &servers).await;
     let admin = balancer.admin();
-    eventually("the balancer", async || {
-        let answer = admin.request("GET", "/user/currentUser").try_send().await?;
-        (answer.status == 200).then_some(())
-    })
-    .await;
-    balancer.serves_by(&["web1", "web2"]).await;
 
-    let database = platform_store::Database::new(
-        servers[0].database().url(),
-        platform_store::Connections { reads: 1, devices: 1 },
-        &platform_model::limits::Limits::default(),
-    )
-    .unwrap();
-    let slot = list_servers(&database).await.unwrap().into_iter().find_map(|server| {
-        server.address.ends_with(&servers[1].address().port().to_string()).then_some(server.slot)
-    });
-    let slot = slot.expect("the second server holds a slot");
-    set_state(&database, slot, State::Draining).await.unwrap();
+    set_state_of(&servers[1], State::Draining).await;
     balancer.serves_by(&["web1"]).await;
 
     // Each kind of connection passes, and hears what the server writes that gets no requests.
@@ -132,8 +129,95 @@ async fn documented_balancer_passes_everything_and_spares_a_server_that_drains()
     let read = admin.read(&format!("/alarm/alarms/{alarm}")).await;
     assert_eq!(read["id"], json!(alarm));
 
-    set_state(&database, slot, State::Up).await.unwrap();
+    set_state_of(&servers[1], State::Up).await;
     balancer.serves_by(&["web1", "web2"]).await;
+}
+
+/// The type of the alarm after which a client is done.
+const LAST: &str = "last";
+
+/// The ids and types of these notifications.
+fn alarms(notifications: &[Value]) -> impl Iterator<Item = (String, bool)> {
+    let alarm = |told: &Value| {
+        let alarm = &told["data"]["data"];
+        (id(alarm), alarm["type"] == LAST)
+    };
+    notifications.iter().map(alarm)
+}
+
+/// Holds one poll after the other until the last alarm has come. Returns the ids of all.
+async fn poll_until_last(session: Session) -> Vec<String> {
+    let (mut received, mut is_done) = (Vec::new(), false);
+    while !is_done {
+        let answer = session.connect_with(json!({"advice": {"timeout": 5000}})).await;
+        assert_eq!(reply(&answer)["successful"], true, "after {}: {answer:?}", received.len());
+        for (alarm, is_last) in alarms(notifications(&answer)) {
+            received.push(alarm);
+            is_done |= is_last;
+        }
+    }
+    received
+}
+
+/// Reads from sockets, one after the other, until the last alarm has come. Returns the ids of all.
+async fn read_until_last(caller: Caller, client: String, mut socket: Socket) -> Vec<String> {
+    let mut received = Vec::new();
+    loop {
+        while let Some(message) = socket.message_or_end().await {
+            if message["channel"] == "/meta/connect" {
+                assert_eq!(message["successful"], true, "after {}: {message}", received.len());
+                socket.send(json!([connect(&client)]).to_string()).await;
+                continue;
+            }
+            for (alarm, is_last) in alarms(&[message]) {
+                received.push(alarm);
+                if is_last {
+                    return received;
+                }
+            }
+        }
+        // The session has moved to a server that takes new clients.
+        socket = Socket::open(&caller, REALTIME).await;
+        socket.send(json!([connect(&client)]).to_string()).await;
+    }
+}
+
+#[tokio::test]
+async fn clients_in_turn_at_all_servers_receive_everything_once_while_one_drains() {
+    let Some(haproxy) = find_haproxy() else { return };
+    let (directory, servers) = (scratch(), TestServer::start_two().await);
+    let balancer = Balancer::serving(haproxy, directory.path(), &servers).await;
+    let (admin, writers) = (balancer.admin(), [servers[0].admin(), servers[1].admin()]);
+    let device = admin.create_device("pump").await;
+    let mut clients = Vec::new();
+    for _ in 0..4 {
+        let session = balancer.admin().listen("/alarms/*").await;
+        clients.push(tokio::spawn(poll_until_last(session)));
+        let (socket, client) = Socket::listen(&admin, "/alarms/*").await;
+        clients.push(tokio::spawn(read_until_last(admin.clone(), client, socket)));
+    }
+
+    let mut drain = std::pin::pin!(async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        set_state_of(&servers[1], State::Draining).await;
+        balancer.serves_by(&["web1"]).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        set_state_of(&servers[1], State::Up).await;
+        balancer.serves_by(&["web1", "web2"]).await;
+    });
+    let mut raised = Vec::new();
+    for (n, writer) in writers.iter().cycle().enumerate() {
+        let is_over = tokio::time::timeout(Duration::from_millis(20), &mut drain).await.is_ok();
+        let kind = if is_over { LAST.to_owned() } else { format!("t{n}") };
+        raised.push(id(&writer.raise_alarm(&device, &kind).await));
+        if is_over {
+            break;
+        }
+    }
+
+    for (n, client) in clients.into_iter().enumerate() {
+        assert_eq!(client.await.unwrap(), raised, "client {n}");
+    }
 }
 
 #[test]

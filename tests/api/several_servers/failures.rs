@@ -153,9 +153,14 @@ async fn sessions_of_a_server_that_was_paused_until_it_counted_as_dead_end() {
     own.receive(1).await;
 
     program.signal(Signal::STOP);
-    // The other server deletes this row when the lease has ended.
-    let dead = "DELETE FROM publication_servers WHERE server = (SELECT max(server) FROM publication_servers)";
-    assert_eq!(database.execute(dead, &[]).await, 1);
+    let long_ended = "UPDATE servers SET leased_until = now() - interval '1 minute' \
+        WHERE incarnation = (SELECT max(incarnation) FROM servers)";
+    assert_eq!(database.execute(long_ended, &[]).await, 1);
+    eventually("a server that counts as dead", async || {
+        let alive = database.query("SELECT FROM publication_servers", &[]).await;
+        (alive.len() == 1).then_some(())
+    })
+    .await;
     let missed = raise(&server.admin(), &device, 1..2).await;
     program.signal(Signal::CONT);
 

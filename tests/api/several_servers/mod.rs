@@ -11,9 +11,11 @@ mod notifications;
 mod sessions;
 mod stops;
 
+use platform_store::Database;
+use platform_store::servers::{State, list_servers, set_state};
 use serde_json::Value;
 
-use crate::harness::{Caller, Session, TestServer, notifications, reply};
+use crate::harness::{Caller, Session, TestDatabase, TestServer, notifications, reply};
 
 /// What a session has received: action and id, or the whole text where the data is only an id.
 pub(crate) async fn received(session: &Session, count: usize) -> Vec<String> {
@@ -57,4 +59,19 @@ pub(crate) fn id(object: &Value) -> String {
 pub(crate) fn told(answer: &[Value]) -> Vec<String> {
     assert_eq!(reply(answer)["successful"], true, "{answer:?}");
     notifications(answer).iter().map(|told| id(&told["data"]["data"])).collect()
+}
+
+/// Opens a database as a command does.
+pub(crate) fn store_of(database: &TestDatabase) -> Database {
+    let connections = platform_store::Connections { reads: 1, devices: 1 };
+    Database::new(database.url(), connections, &platform_model::limits::Limits::default()).unwrap()
+}
+
+/// Lets a server drain, or take new clients again, as an operator does.
+pub(crate) async fn set_state_of(server: &TestServer, state: State) {
+    let database = store_of(server.database());
+    let port = server.address().port().to_string();
+    let listed = list_servers(&database).await.unwrap();
+    let slot = listed.into_iter().find_map(|server| server.address.ends_with(&port).then_some(server.slot));
+    set_state(&database, slot.expect("the server holds a slot"), state).await.unwrap();
 }

@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
+use platform_model::id::TenantId;
+use platform_store::servers::State;
+use platform_store::users::changes::update_password;
 use serde_json::{Value, json};
 
-use super::{id, told};
-use crate::harness::{Caller, REALTIME, Session, TestDatabase, TestServer, reply};
+use super::{id, set_state_of, store_of, told};
+use crate::harness::{
+    ADMIN_PASSWORD, Caller, REALTIME, Session, TestDatabase, TestServer, eventually, reply, soon,
+};
 
 /// A client behind a balancer: it uses the first of its servers that responds.
 struct Client {
@@ -125,6 +130,25 @@ async fn sessions_of_a_lone_server_go_on_after_its_restart() {
 }
 
 #[tokio::test]
+async fn stored_session_ends_when_its_user_gets_a_new_password() {
+    let database = TestDatabase::create().await;
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let joe = server.user_with("joe", &[]).await;
+    let (of_joe, of_admin) = (joe.session().await, server.admin().session().await);
+    server.stop().await;
+    assert_eq!(database.count("stored_sessions").await, 2);
+
+    let tenant = TenantId::parse("main").unwrap();
+    update_password(&store_of(&database), &tenant, "joe", "another hash").await.unwrap();
+
+    let server = TestServer::start_on(&database, |_| {}).await;
+    assert!(server.admin().resume(&of_admin.client).is_known().await);
+    let hash = "UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE name = 'admin' LIMIT 1) WHERE name = 'joe'";
+    database.execute(hash, &[]).await;
+    assert!(!server.caller("joe", ADMIN_PASSWORD).resume(&of_joe.client).is_known().await);
+}
+
+#[tokio::test]
 async fn sessions_go_on_when_all_servers_stop_at_once() {
     let [a, b] = TestServer::start_two().await;
     let (database, device) = (a.shared_database(), a.admin().create_device("pump").await);
@@ -165,5 +189,54 @@ async fn rolling_restart_of_three_servers_forces_no_handshake() {
     }
     for (_, received) in sessions {
         assert_eq!(received, raised);
+    }
+}
+
+#[tokio::test]
+async fn server_that_drains_hands_its_sessions_over() {
+    let [a, b] = TestServer::start_two().await;
+    let device = a.admin().create_device("pump").await;
+    let at_a = a.admin().listen("/alarms/*").await;
+    let held = at_a.hold().await;
+
+    set_state_of(&a, State::Draining).await;
+
+    assert_eq!(told(&soon("the answer of the held poll", held.answer()).await), Vec::<String>::new());
+    let at_b = b.admin().resume(&at_a.client);
+    let held = at_b.hold().await;
+    let alarm = id(&a.admin().raise_alarm(&device, "hot").await);
+    assert_eq!(told(&held.answer().await), [alarm]);
+    // A client that comes all the same is served.
+    let alarm = id(&b.admin().raise_alarm(&device, "cold").await);
+    assert_eq!(told(&at_a.connect().await), [alarm]);
+}
+
+#[tokio::test]
+async fn servers_that_are_all_drained_keep_their_sessions_and_take_those_of_one_that_stops() {
+    let [a, b] = TestServer::start_two().await;
+    let device = a.admin().create_device("pump").await;
+    let sessions = [a.admin().listen("/alarms/*").await, b.admin().listen("/alarms/*").await];
+    for server in [&a, &b] {
+        set_state_of(server, State::Draining).await;
+    }
+    let unready = async |server: &TestServer| server.stranger().get("/health/ready").await.status == 503;
+    for server in [&a, &b] {
+        eventually("unreadiness", async || unready(server).await.then_some(())).await;
+    }
+    // A server hands sessions over four times a second.
+    let held = [sessions[0].hold().await, sessions[1].hold().await];
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let mut raised = vec![id(&b.admin().raise_alarm(&device, "hot").await)];
+    for held in held {
+        assert_eq!(told(&held.answer().await), raised);
+    }
+
+    // The other server started later.
+    a.stop().await;
+
+    let alarm = id(&b.admin().raise_alarm(&device, "cold").await);
+    raised.push(alarm);
+    for session in &sessions {
+        assert_eq!(told(&b.admin().resume(&session.client).connect().await), raised[1..]);
     }
 }

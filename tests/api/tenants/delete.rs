@@ -42,6 +42,8 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO access_tokens (tenant, hash, client, scope, issued_at, expires_at) \
             SELECT $1, ($1 || n)::bytea, $1 || 1, '{READ}', now(), now() FROM generate_series(1, 2500) n",
         "INSERT INTO publication_listeners (tenant, server, hears) SELECT $1, server, true FROM publication_servers",
+        "INSERT INTO user_sessions (tenant, user_name, server, clients) \
+            SELECT $1, 'user' || n, 1, '{}' FROM generate_series(1, 2500) n",
         "INSERT INTO stored_sessions (client, tenant, state, expires_at) \
             SELECT $1 || n, $1, '{}', now() + interval '1 hour' FROM generate_series(1, 2500) n",
         "INSERT INTO new_device_requests (tenant, id, status, owner, created_at) \

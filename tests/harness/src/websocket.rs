@@ -141,6 +141,20 @@ impl Socket {
         }
     }
 
+    /// Returns the next message, or `None` at the end of the connection.
+    pub async fn message_or_end(&mut self) -> Option<Value> {
+        while self.waiting.is_empty() {
+            match soon("a message", self.stream.next()).await {
+                Some(Ok(Message::Text(text))) => {
+                    self.waiting.extend(serde_json::from_str::<Vec<Value>>(&text).unwrap());
+                }
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return None,
+            }
+        }
+        self.waiting.pop_front()
+    }
+
     /// Waits for the next ping.
     pub async fn ping(&mut self) {
         loop {

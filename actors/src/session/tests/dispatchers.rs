@@ -15,7 +15,7 @@ impl Bench {
         interval: Option<Duration>,
     ) -> Addr<SessionActor> {
         let new = NewSession { interval, ..new_session() };
-        let start = StartSession { new, dispatcher: dispatcher.clone() };
+        let start = StartSession { new, dispatcher: dispatcher.clone(), elsewhere: Vec::new() };
         let client = self.tenant.send(start).await.expect("alive").expect("as many as wished");
         self.sessions.find(&client).expect("just begun")
     }

@@ -14,6 +14,7 @@ use super::tenants::SharedTenant;
 use super::{Hearing, Publications, channel};
 use crate::Database;
 use crate::connect::CONNECT;
+use crate::servers::DEAD_AFTER;
 
 const JOIN: &str = include_str!("../../../../sql/queries/publications/join.sql");
 const LIST_RUNNING: &str = include_str!("../../../../sql/queries/publications/list_running.sql");
@@ -24,18 +25,10 @@ const ASSERT_FROM_NOW_ON: &str = include_str!("../../../../sql/queries/publicati
 const ASSERT_NO_MORE: &str = include_str!("../../../../sql/queries/publications/assert_no_more.sql");
 const LIST_UNAWARE: &str = include_str!("../../../../sql/queries/publications/list_unaware.sql");
 const END_CONNECTIONS: &str = include_str!("../../../../sql/queries/publications/end_connections.sql");
-const LEAVE: &str = include_str!("../../../../sql/queries/publications/leave.sql");
 const LIST_UNSHARED: &str = include_str!("../../../../sql/queries/publications/list_unshared.sql");
-
-/// Servers begin, and cease to assert, one after the other.
-const LOCK: &str = "LOCK TABLE publication_servers IN SHARE ROW EXCLUSIVE MODE";
 
 /// How long a starting server waits for others to respond.
 const UNRESPONSIVE: Duration = Duration::from_secs(5);
-/// How long a server that does not renew its lease counts as living, in seconds.
-const LEASE: f64 = 30.0;
-/// The pause between two renewals of the lease.
-const RENEWAL: Duration = Duration::from_secs(5);
 /// For how long running transactions are waited for. They are bounded by the timeouts of writes and of steps.
 const LONGEST: Duration = Duration::from_secs(10);
 /// A listening connection that was lost for longer may have missed that another server came and went.
@@ -81,7 +74,9 @@ impl Database {
         let client = self.loader().await?;
         let server = self.publications.server();
         state.takes_part.store(true, Ordering::Release);
-        client.execute(JOIN, &[&server, &state.tenant.as_str(), &hears]).await?;
+        if client.execute(JOIN, &[&server, &state.tenant.as_str(), &hears]).await? == 0 {
+            return Err(Error::unavailable("this server does not take part at this moment"));
+        }
         let begun = Instant::now();
         let running: Vec<String> = client.query_one(LIST_RUNNING, &[]).await?.get(0);
         let mut pause = Duration::from_millis(1);
@@ -136,15 +131,6 @@ impl Database {
         self.publications.is_known.store(true, Ordering::Release);
         Ok(())
     }
-
-    /// Ends the part of this server in all tenants.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Database`; the lease of the server ends by itself then.
-    pub async fn leave_publications(&self) -> Result<()> {
-        self.loader().await?.execute(LEAVE, &[&self.publications.server()]).await?;
-        Ok(())
-    }
 }
 
 /// A listening connection, by which it is known later whether everything was heard since.
@@ -164,11 +150,12 @@ impl Publications {
     }
 }
 
-/// The state of one listening connection: it renews the lease of this server.
+/// The state of one listening connection. What it sends is one statement at a time: a transaction of several would also
+/// contain the `LISTEN` of somebody else ([`Database::hear`]), which takes effect only when its transaction commits.
 pub(crate) struct Listening {
     client: Arc<Client>,
-    /// When the lease was renewed; `None` until this server is registered.
-    renewed_at: Option<Instant>,
+    /// Whether this server was found among those that take part since this connection began.
+    was_registered: bool,
 }
 
 impl Listening {
@@ -178,13 +165,12 @@ impl Listening {
     /// # Errors
     /// `Unavailable` or `Database`.
     pub(crate) async fn begin(publications: &Publications, client: Arc<Client>) -> Result<Self> {
-        let Some(server) = publications.server() else { return Ok(Self { client, renewed_at: None }) };
+        let Some(server) = publications.server() else { return Ok(Self { client, was_registered: false }) };
         client.batch_execute("SET synchronous_commit = off").await?;
         let heard = publications.tenants.heard();
         let listen: String =
             heard.iter().map(|state| format!("LISTEN \"{}\";", channel(&state.tenant))).collect();
         client.batch_execute(&listen).await?;
-        let asked_at = Instant::now();
         // A database that accepts reads only responds too.
         let registered = match register(publications, &client, server).await {
             Err(error) if client.is_closed() => return Err(error),
@@ -192,7 +178,7 @@ impl Listening {
         };
         let was_short = publications.lost_at.lock().is_none_or(|at| at.elapsed() < SHORT_LOSS);
         let mut unshared = Vec::new();
-        if was_short && registered == Some(false) {
+        if was_short && registered == Some(Registered::Before) {
             let ids: Vec<&str> = heard.iter().map(|state| state.tenant.as_str()).collect();
             let rows = client.query(LIST_UNSHARED, &[&ids, &server]).await?;
             unshared.extend(rows.iter().map(|row| row.get::<_, String>(0)));
@@ -205,12 +191,12 @@ impl Listening {
         }
         publications.lost_at.lock().take();
         *publications.listening.lock() = Some(client.clone());
-        let mut listening = Self { client, renewed_at: registered.map(|_| asked_at) };
+        let mut listening = Self { client, was_registered: registered.is_some() };
         listening.check(publications).await?;
         Ok(listening)
     }
 
-    /// Asks whether there are other servers, and renews the lease when it is time.
+    /// Asks whether there are other servers, and whether they still count this one among them.
     ///
     /// # Errors
     /// `Unavailable` or `Database`: the connection is lost.
@@ -231,54 +217,84 @@ impl Listening {
     }
 
     async fn check_as(&mut self, server: i64, publications: &Publications) -> Result<()> {
-        let asked_at = Instant::now();
-        if self.renewed_at.is_none_or(|at| at.elapsed() > RENEWAL) {
-            let is_new = register(publications, &self.client, server).await?;
-            let is_again = self.renewed_at.replace(asked_at).is_some();
-            if is_new && is_again {
-                tracing::warn!(
-                    "this server was paused for so long that others counted it as dead; its sessions of shared tenants end"
-                );
-                publications.tenants.heard().iter().for_each(|state| publications.forget(state));
-            }
+        let mut asked_at = Instant::now();
+        let mut peers = self.find_peers(server).await?;
+        if peers.is_none_or(|peers| peers.has_dead) {
+            // Without its row, the server counts as dead elsewhere until it registers again.
+            publications.is_registered.store(peers.is_some(), Ordering::Release);
+            self.register(server, publications).await?;
+            asked_at = Instant::now();
+            peers = self.find_peers(server).await?;
         }
-        let row = self.client.query_opt(FIND_PEERS, &[&server]).await?;
-        // Without its row, the server counts as dead elsewhere until it registers again.
-        publications.is_registered.store(row.is_some(), Ordering::Release);
-        let (has_peers, asserts) = row.map_or((true, true), |row| (row.get(0), row.get(1)));
-        match (has_peers, asserts) {
+        publications.is_registered.store(peers.is_some(), Ordering::Release);
+        let Some(Peers { exist, asserts, .. }) = peers else {
+            publications.believe_in_peers();
+            return Ok(());
+        };
+        match (exist, asserts) {
             (false, false) => publications.believe_alone(asked_at),
             (false, true) => {
-                in_turn(&self.client, self.client.execute(ASSERT_NO_MORE, &[&server])).await?;
+                self.client.execute(ASSERT_NO_MORE, &[&server]).await?;
             }
             (true, _) => publications.believe_in_peers(),
         }
-        if has_peers && !asserts && publications.all_assert() {
+        if exist && !asserts && publications.all_assert() {
             self.client.execute(ASSERT_FROM_NOW_ON, &[&server]).await?;
+        }
+        Ok(())
+    }
+
+    async fn find_peers(&self, server: i64) -> Result<Option<Peers>> {
+        let row = self.client.query_opt(FIND_PEERS, &[&server, &DEAD_AFTER.as_secs_f64()]).await?;
+        Ok(row.map(|row| Peers { exist: row.get(0), asserts: row.get(1), has_dead: row.get(2) }))
+    }
+
+    /// Registers this server again if others counted it as dead, and counts those as dead whose lease ended.
+    async fn register(&mut self, server: i64, publications: &Publications) -> Result<()> {
+        let registered = register(publications, &self.client, server).await?;
+        let is_again = std::mem::replace(&mut self.was_registered, true);
+        if registered == Registered::Now && is_again {
+            tracing::warn!(
+                "this server was paused for so long that others counted it as dead; its sessions of shared tenants end"
+            );
+            publications.tenants.heard().iter().for_each(|state| publications.forget(state));
         }
         Ok(())
     }
 }
 
-/// Registers this server or renews its lease. Returns whether it was not registered.
-async fn register(publications: &Publications, client: &Client, server: i64) -> Result<bool> {
-    let parameters: [&(dyn ToSql + Sync); 3] = [&server, &publications.token(), &LEASE];
-    let is_new = in_turn(client, client.query_one(REGISTER, &parameters)).await?.get(0);
-    if is_new {
-        publications.is_known.store(false, Ordering::Release);
-    }
-    Ok(is_new)
+/// What a server knows of the others.
+#[derive(Debug, Clone, Copy)]
+struct Peers {
+    /// Whether another one takes part.
+    exist: bool,
+    /// Whether the transactions of this server assert.
+    asserts: bool,
+    /// Whether the lease of another one ended long ago.
+    has_dead: bool,
 }
 
-/// Runs a statement that must see what other servers did before it. A failed one is rolled back.
-async fn in_turn<T>(
-    client: &Client,
-    statement: impl Future<Output = Result<T, tokio_postgres::Error>>,
-) -> Result<T> {
-    client.batch_execute(&format!("BEGIN; {LOCK}")).await?;
-    let outcome = statement.await;
-    client.batch_execute("COMMIT").await?;
-    Ok(outcome?)
+/// Since when this server takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Registered {
+    Before,
+    Now,
+}
+
+/// Lets this server take part, unless it does. One statement.
+///
+/// # Errors
+/// `Unavailable` while the server holds no slot; `Database`.
+async fn register(publications: &Publications, client: &Client, server: i64) -> Result<Registered> {
+    let parameters: [&(dyn ToSql + Sync); 3] = [&server, &publications.token(), &DEAD_AFTER.as_secs_f64()];
+    match client.query_one(REGISTER, &parameters).await?.get(0) {
+        Some(true) => {
+            publications.is_known.store(false, Ordering::Release);
+            Ok(Registered::Now)
+        }
+        Some(false) => Ok(Registered::Before),
+        None => Err(Error::unavailable("this server holds no slot at this moment")),
+    }
 }
 
 impl Publications {

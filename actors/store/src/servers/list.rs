@@ -20,7 +20,7 @@ pub struct Server {
     pub version: String,
     /// Scheme, address and port that it listens on.
     pub address: String,
-    /// `UP`, `DRAINING`, or `GONE` when its lease has ended.
+    /// `UP`, `DRAINING`, `STOPPING`, or `GONE` when its lease has ended.
     pub state: String,
     /// When it took its slot.
     pub started_at: OffsetDateTime,
@@ -39,8 +39,21 @@ pub struct Server {
 pub enum State {
     /// It takes clients.
     Up,
-    /// It is not ready for new clients.
+    /// It is not ready for new clients, and hands its sessions over.
     Draining,
+    /// It ends.
+    Stopping,
+}
+
+impl State {
+    /// The word in the table `servers`.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Up => "UP",
+            Self::Draining => "DRAINING",
+            Self::Stopping => "STOPPING",
+        }
+    }
 }
 
 /// Lists the servers by slot. One statement.
@@ -64,18 +77,15 @@ pub async fn list_servers(database: &Database) -> Result<Vec<Server>> {
     Ok(rows.iter().map(server).collect())
 }
 
-/// Lets a living server drain, or take new clients again. It learns of it within a second or two. One statement.
+/// Lets a living server drain, or take new clients again, unless it stops. It learns of it within a second or two. One
+/// statement.
 ///
 /// # Errors
 /// `Invalid` when no living server holds the slot; `Unavailable` or `Database`.
 pub async fn set_state(database: &Database, slot: i16, state: State) -> Result<()> {
-    let word = match state {
-        State::Up => "UP",
-        State::Draining => "DRAINING",
-    };
-    match database.reader().await?.execute(SET_STATE, &[&slot, &word]).await? {
+    match database.reader().await?.execute(SET_STATE, &[&slot, &state.word()]).await? {
         0 => Err(Error::Invalid(format!(
-            "the server of slot {slot} is gone; `platform server evict` frees the slot"
+            "the server of slot {slot} is gone or stops; `platform server evict` frees the slot of one that is gone"
         ))),
         _ => Ok(()),
     }

@@ -1,5 +1,5 @@
 //! The servers of a deployment. Each holds a slot by a lease that it renews once a second, and its slot is a part of the
-//! ids that it generates.
+//! ids that it generates. By the same lease it takes part in [publications](crate::publications).
 //!
 //! Ids stay unique without any trust in clocks: a server reserves milliseconds for the ids of its slot in the same
 //! statement that renews the lease, uses none beyond, and whoever takes the slot next starts behind them. So a server that
@@ -26,14 +26,15 @@ const RENEW: &str = include_str!("../../../../sql/queries/servers/renew.sql");
 const GIVE_BACK: &str = include_str!("../../../../sql/queries/servers/give_back.sql");
 const COUNT_CONNECTIONS: &str = include_str!("../../../../sql/queries/servers/count_connections.sql");
 
-/// How long a server that does not renew its lease counts as living.
-const LEASE: Duration = Duration::from_secs(10);
+/// The time between the renewal of a lease and its end.
+pub(crate) const LEASE: Duration = Duration::from_secs(10);
 /// How often a lease is renewed.
 const RENEWAL: Duration = Duration::from_secs(1);
 /// How many milliseconds ahead a server reserves for its ids: the lease, and as much again for a slow database.
 const RESERVED_MILLIS: i64 = 20_000;
-/// How long the slot of a server that is gone stays unused after its lease: until what it reserved is past.
-const MARGIN: Duration = Duration::from_secs(10);
+/// How long a server still counts as living after its lease has ended: others publish what it hears through the database,
+/// ask it for sessions, and leave its slot unused, at least until the milliseconds are past that it reserved for ids.
+pub(crate) const DEAD_AFTER: Duration = Duration::from_secs(20);
 /// How many servers may be faster than this one at its start.
 const ATTEMPTS: usize = 100;
 
@@ -92,7 +93,16 @@ impl Membership {
 
     /// Returns whether this server shall get no new clients.
     pub fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed) || self.stopping.load(Ordering::Relaxed)
+        self.is_drained() || self.is_stopping()
+    }
+
+    /// Returns whether the operator lets this server drain.
+    pub fn is_drained(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
     }
 
     /// Renews the lease if it is time, and reports how many connections this process opens at most. Takes another slot
@@ -136,8 +146,12 @@ impl Membership {
     /// `Unavailable` when there is none, or the database is away; `Database`.
     async fn take(&self, client: &Client, introduced: &Introduced, connections: i32) -> Result<()> {
         let Introduced { incarnation, introduction } = introduced;
-        let state = if self.is_draining() { "DRAINING" } else { "UP" };
-        let (margin, lease) = (MARGIN.as_secs_f64(), LEASE.as_secs_f64());
+        let state = match (self.is_stopping(), self.is_drained()) {
+            (true, _) => State::Stopping,
+            (false, true) => State::Draining,
+            (false, false) => State::Up,
+        };
+        let (margin, lease) = (DEAD_AFTER.as_secs_f64(), LEASE.as_secs_f64());
         for _ in 0..ATTEMPTS {
             let from = self.ids.latest_millis();
             let parameters: [&(dyn ToSql + Sync); 10] = [
@@ -146,7 +160,7 @@ impl Membership {
                 &introduction.version,
                 &introduction.address,
                 &connections,
-                &state,
+                &state.word(),
                 &from,
                 &RESERVED_MILLIS,
                 &margin,
@@ -168,11 +182,11 @@ impl Membership {
     }
 
     fn note_state(&self, state: &str) {
-        let draining = state == "DRAINING";
+        let draining = state == State::Draining.word();
         if self.draining.swap(draining, Ordering::Relaxed) != draining {
             if draining {
                 tracing::info!(
-                    "this server is draining: it serves its clients, and is not ready for new ones"
+                    "this server is draining: it hands its sessions to other servers, and is not ready for new clients"
                 );
             } else {
                 tracing::info!("this server takes new clients again");
@@ -219,13 +233,14 @@ impl Database {
         let membership = self.membership();
         membership.stopping.store(true, Ordering::Relaxed);
         if let Some(slot) = membership.slot()
-            && let Err(error) = set_state(self, slot, State::Draining).await
+            && let Err(error) = set_state(self, slot, State::Stopping).await
         {
             tracing::debug!(%error, "other servers do not see that this one stops");
         }
     }
 
-    /// Gives the slot back at the end of an orderly stop. No id is generated afterwards.
+    /// Gives the slot back at the end of an orderly stop, and ends the part of this server in all tenants. No id is generated
+    /// afterwards.
     pub async fn leave(&self) {
         let membership = self.membership();
         let (Some(introduced), Some(held)) = (membership.introduced.get(), membership.held.lock().take())

@@ -5,6 +5,7 @@
 //! calls, many in one transaction. The point at which a session moves is a publication of its tenant
 //! ([`SessionMove`]), so that it has a place in the order of everything else that is published.
 
+mod of_users;
 mod stored;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,15 +18,20 @@ use platform_model::publication::Publication;
 use platform_model::session_move::{ServerMessage, SessionMove};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::interval;
+use tokio_postgres::types::ToSql;
 
 use crate::Database;
 use crate::publications::{Assembly, NOTIFY, Unreadable, channel, cut, encode};
+use crate::servers::{DEAD_AFTER, LEASE};
+pub use of_users::SessionsOfUser;
 pub use stored::StoredSession;
 
 const ASK: &str = include_str!("../../../../sql/queries/session_moves/ask.sql");
 const NOTE_HOLDERS: &str = include_str!("../../../../sql/queries/session_moves/note_holders.sql");
 const FORGET: &str = include_str!("../../../../sql/queries/session_moves/forget.sql");
 const SWEEP: &str = include_str!("../../../../sql/queries/session_moves/sweep.sql");
+const SWEEP_OF_USERS: &str = include_str!("../../../../sql/queries/session_moves/sweep_of_users.sql");
+const IS_RENEWED: &str = include_str!("../../../../sql/queries/session_moves/is_renewed.sql");
 const FIND_SUCCESSORS: &str = include_str!("../../../../sql/queries/session_moves/find_successors.sql");
 
 /// The beginning of the names of channels; the number of the server process follows.
@@ -54,8 +60,8 @@ pub struct SessionMoves {
 /// What became of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// It was sent to the server that holds the session.
-    Sent,
+    /// It was sent to this server, which holds the session.
+    Sent(i64),
     /// This server holds the session.
     Own,
     /// The server that holds the session is gone.
@@ -189,7 +195,9 @@ async fn run(database: Database, mut outgoing: mpsc::UnboundedReceiver<Outgoing>
 }
 
 async fn sweep(database: &Database) -> Result<()> {
-    database.loader().await?.execute(SWEEP, &[]).await?;
+    let client = database.loader().await?;
+    client.execute(SWEEP, &[]).await?;
+    client.execute(SWEEP_OF_USERS, &[]).await?;
     Ok(())
 }
 
@@ -257,12 +265,13 @@ impl Batch {
         transaction.batch_execute("SET LOCAL synchronous_commit = off").await?;
         let mut asked = vec![Asked::Nobody; self.asked.len()];
         if !self.questions.is_empty() {
-            let statement = transaction.prepare_cached(ASK).await?;
-            let rows =
-                transaction.query(&statement, &[&self.clients, &self.births, &self.questions, &own]).await?;
+            let (statement, dead_after) = (transaction.prepare_cached(ASK).await?, DEAD_AFTER.as_secs_f64());
+            let rows = transaction
+                .query(&statement, &[&self.clients, &self.births, &self.questions, &own, &dead_after])
+                .await?;
             for row in rows {
                 let (place, holder): (i64, i64) = (row.get(0), row.get(1));
-                asked[place as usize - 1] = if holder == own { Asked::Own } else { Asked::Sent };
+                asked[place as usize - 1] = if holder == own { Asked::Own } else { Asked::Sent(holder) };
             }
         }
         if !self.moved.is_empty() {
@@ -296,13 +305,31 @@ impl Database {
         &self.session_moves
     }
 
-    /// Returns the servers that can take the sessions of this one, which stops. One statement.
+    /// Returns whether a server has renewed its lease within this time, so that it lives. One statement.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
-    pub async fn find_successors(&self) -> Result<Vec<i64>> {
+    pub async fn has_renewed_within(&self, server: i64, time: Duration) -> Result<bool> {
+        let parameters: [&(dyn ToSql + Sync); 3] = [&server, &LEASE.as_secs_f64(), &time.as_secs_f64()];
+        Ok(self.reader().await?.query_one(IS_RENEWED, &parameters).await?.get(0))
+    }
+
+    /// Returns the servers that can take the sessions of this one. One statement.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn find_successors(&self) -> Result<Vec<Successor>> {
         let own = self.session_moves.server();
         let rows = self.reader().await?.query(FIND_SUCCESSORS, &[&own]).await?;
-        Ok(rows.iter().map(|row| row.get(0)).collect())
+        Ok(rows.iter().map(|row| Successor { server: row.get(0), is_up: row.get(1) }).collect())
     }
+}
+
+/// A server that can take sessions.
+#[derive(Debug, Clone, Copy)]
+pub struct Successor {
+    /// The number of the server process.
+    pub server: i64,
+    /// Whether it takes new clients.
+    pub is_up: bool,
 }

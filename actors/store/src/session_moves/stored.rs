@@ -8,6 +8,7 @@ use platform_model::id::TenantId;
 use platform_model::session_move::SessionState;
 
 use crate::Database;
+use crate::servers::DEAD_AFTER;
 
 const STORE: &str = include_str!("../../../../sql/queries/session_moves/store.sql");
 const LIST_STORED: &str = include_str!("../../../../sql/queries/session_moves/list_stored.sql");
@@ -43,7 +44,7 @@ impl Database {
         let transaction = client.transaction().await?;
         transaction.batch_execute(LOCK).await?;
         let own = self.session_moves.server();
-        if !transaction.query_one(IS_LAST, &[&own]).await?.get::<_, bool>(0) {
+        if !transaction.query_one(IS_LAST, &[&own, &DEAD_AFTER.as_secs_f64()]).await?.get::<_, bool>(0) {
             return Ok(false);
         }
         let statement = transaction.prepare_cached(STORE).await?;
@@ -66,7 +67,7 @@ impl Database {
     /// `Unavailable` or `Database`.
     pub async fn is_last_server(&self) -> Result<bool> {
         let own = self.session_moves.server();
-        Ok(self.reader().await?.query_one(IS_LAST, &[&own]).await?.get(0))
+        Ok(self.reader().await?.query_one(IS_LAST, &[&own, &DEAD_AFTER.as_secs_f64()]).await?.get(0))
     }
 
     /// Gives the stored sessions to `take`, and deletes them when it has taken them. No other server starts meanwhile.

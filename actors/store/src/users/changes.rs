@@ -25,6 +25,7 @@ use crate::{Database, audit_records};
 const INSERT: &str = include_str!("../../../../sql/queries/users/insert.sql");
 const UPDATE: &str = include_str!("../../../../sql/queries/users/update.sql");
 const UPDATE_PASSWORD: &str = include_str!("../../../../sql/queries/users/update_password.sql");
+const END_STORED_SESSIONS: &str = include_str!("../../../../sql/queries/session_moves/end_stored.sql");
 const UPDATE_ROLES: &str = include_str!("../../../../sql/queries/users/update_roles.sql");
 const LOCK: &str = include_str!("../../../../sql/queries/users/lock.sql");
 const KEEP: &str = include_str!("../../../../sql/queries/users/keep.sql");
@@ -102,7 +103,7 @@ async fn insert(
     }
 }
 
-/// Replaces a password hash and notifies every server process. One transaction.
+/// Replaces a password hash and notifies every server process, and ends sessions that no server has. One transaction.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -112,6 +113,8 @@ pub async fn update_password(database: &Database, tenant: &TenantId, name: &str,
         if changed == 0 {
             return Err(Error::not_found(Noun::User, name));
         }
+        // No server may be running to end them.
+        transaction.execute(END_STORED_SESSIONS, &[&tenant.as_str(), &name]).await?;
         announcements.add_user(tenant, name);
         Ok(())
     })

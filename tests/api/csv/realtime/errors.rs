@@ -1,7 +1,9 @@
 //! Errors of rows 80 to 84 (S-50 to S-54, S-56, S-58).
 
 use super::{RowClient, TYPES, register, rows_to, text_of};
-use crate::harness::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, Caller, REALTIME, TestServer, runs_at_two_servers};
+use crate::harness::{
+    ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, Caller, REALTIME, TestServer, eventually, runs_at_two_servers,
+};
 
 async fn answer(caller: &Caller, rows: &str) -> String {
     text_of(rows_to(caller, REALTIME, None, rows).send().await)
@@ -60,13 +62,15 @@ async fn compatibility_switch_puts_the_line_into_advice() {
 
 #[tokio::test]
 async fn handshake_beyond_the_sessions_of_a_user_is_denied() {
-    if runs_at_two_servers() {
-        // Each server counts the sessions that it has.
-        return;
-    }
     let server = TestServer::start_with(|settings| settings.limits.sessions_per_user = Some(1)).await;
     let admin = server.admin();
     let client = RowClient::start(&admin, REALTIME, None).await;
+    if runs_at_two_servers() {
+        eventually("the note of the server that has the session", async || {
+            (server.database().count("user_sessions").await == 1).then_some(())
+        })
+        .await;
+    }
 
     assert_eq!(answer(&admin, "80").await, "40,/meta/handshake,403::Handshake denied\n86,,,none\n");
     assert_eq!(client.send("84,<c>").await, "", "the first one is untouched");

@@ -1,0 +1,73 @@
+//! The limit of sessions per user counts those at all servers (B-23): each server with such a limit notes its sessions
+//! every second, if there are others, and a handshake asks for those elsewhere.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use platform_model::error::Result;
+use platform_model::id::TenantId;
+use platform_store::session_moves::SessionsOfUser;
+use tokio::time::sleep;
+
+use super::{Platform, Tenant};
+use crate::session::ClientId;
+
+/// The pause between two notes. A session counts elsewhere so much later, and counts so much longer.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The sessions at this server by tenant and user; the clientIds are in order.
+type ByUser = HashMap<(TenantId, Arc<str>), Vec<ClientId>>;
+
+impl Platform {
+    /// Notes the sessions of users as long as there is a limit and there are other servers, until the future is dropped.
+    pub async fn note_user_sessions(self: Arc<Self>) {
+        let mut noted = ByUser::new();
+        while self.limits().sessions_per_user.is_some() {
+            sleep(PAUSE).await;
+            if self.database.publications().is_alone() {
+                continue;
+            }
+            let mut now = ByUser::new();
+            for session in self.all_sessions().await {
+                now.entry((session.tenant, session.user)).or_default().push(session.client);
+            }
+            now.values_mut().for_each(|clients| clients.sort_unstable());
+            match self.note_changes(&noted, &now).await {
+                Ok(()) => noted = now,
+                Err(error) => tracing::debug!(%error, "other servers do not know the sessions of users now"),
+            }
+        }
+    }
+
+    async fn note_changes(&self, before: &ByUser, now: &ByUser) -> Result<()> {
+        let of = |(tenant, user): &'_ (TenantId, Arc<str>)| (tenant.clone(), user.clone());
+        let changed = now.iter().filter(|(user, clients)| before.get(*user) != Some(*clients));
+        let ended = before.keys().filter(|user| !now.contains_key(*user)).map(|user| (of(user), Vec::new()));
+        let text = |clients: &Vec<ClientId>| clients.iter().map(ToString::to_string).collect();
+        let all: Vec<_> = changed.map(|(user, clients)| (of(user), text(clients))).chain(ended).collect();
+        let changes: Vec<_> = all
+            .iter()
+            .map(|((tenant, user), clients)| SessionsOfUser { tenant, user, clients: clients.clone() })
+            .collect();
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.database.note_sessions_of_users(&changes).await
+    }
+}
+
+impl Tenant {
+    /// Returns the sessions that a user has at other servers, if there is a limit and there are others.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(super) async fn sessions_elsewhere(&self, user: &str) -> Result<Vec<ClientId>> {
+        let context = self.context();
+        if self.sessions_per_user.is_none() || context.database.publications().is_alone() {
+            return Ok(Vec::new());
+        }
+        let listed = context.database.list_sessions_elsewhere(&context.tenant, user).await?;
+        Ok(listed.iter().filter_map(|client| ClientId::parse(client)).collect())
+    }
+}
