@@ -91,6 +91,9 @@ async fn fill(server: &TestServer, tenant: &str) {
             SELECT $1, 'user' || n, 1, now() FROM generate_series(1, 2500) n",
         "INSERT INTO modules (tenant, id, name, deployed, deployment, inputs, last_modified, text) \
             SELECT $1, n, 'm' || n, false, 0, 0, now(), 'x' FROM generate_series(1, 2500) n",
+        "INSERT INTO retention_rules (tenant, id, maximum_age) SELECT $1, n, 365 FROM generate_series(1, 1000) n",
+        "INSERT INTO retention_runs (tenant, due_at, leased_until) \
+            SELECT $1, now() - make_interval(days => n), now() + interval '1 hour' FROM generate_series(1, 90) n",
         "INSERT INTO module_leases (tenant, process, fence, leased_until) VALUES ($1, 1, 1, now())",
     ] {
         server.database().execute(statement, &[&tenant]).await;
