@@ -46,7 +46,7 @@ use crate::session::{ClientId, EndSession, HandOver, SessionActor};
 
 /// How long a client waits for a session of another server that may be gone. After that it counts as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A server that has renewed its lease within this time is not gone.
+/// A server whose lease was renewed at most this time before that of the server that asks is not gone.
 const RENEWED: Duration = Duration::from_secs(6);
 /// How long a session of a server that stops is waited for.
 const PATIENCE_AT_STOP: Duration = Duration::from_secs(20);

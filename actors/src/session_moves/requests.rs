@@ -145,9 +145,10 @@ impl Request<'_> {
         }
     }
 
-    /// Returns whether a server renews its lease. If the database does not respond, nobody can know.
+    /// Returns whether a server renews its lease. If the database does not respond, the server counts as alive, because it
+    /// cannot renew either.
     async fn lives(&self, server: i64) -> bool {
-        self.transfers.database.has_renewed_within(server, RENEWED).await.unwrap_or(false)
+        self.transfers.database.has_renewed_within(server, RENEWED).await.unwrap_or(true)
     }
 }
 

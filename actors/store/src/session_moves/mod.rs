@@ -22,7 +22,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::Database;
 use crate::publications::{Assembly, NOTIFY, Unreadable, channel, cut, encode};
-use crate::servers::{DEAD_AFTER, LEASE};
+use crate::servers::DEAD_AFTER;
 pub use of_users::SessionsOfUser;
 pub use stored::StoredSession;
 
@@ -305,12 +305,14 @@ impl Database {
         &self.session_moves
     }
 
-    /// Returns whether a server has renewed its lease within this time, so that it lives. One statement.
+    /// Returns whether a server has renewed its lease at most this time before this server did, so that it lives. One
+    /// statement.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
     pub async fn has_renewed_within(&self, server: i64, time: Duration) -> Result<bool> {
-        let parameters: [&(dyn ToSql + Sync); 3] = [&server, &LEASE.as_secs_f64(), &time.as_secs_f64()];
+        let own = self.session_moves.server();
+        let parameters: [&(dyn ToSql + Sync); 3] = [&server, &own, &time.as_secs_f64()];
         Ok(self.reader().await?.query_one(IS_RENEWED, &parameters).await?.get(0))
     }
 
