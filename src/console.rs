@@ -5,6 +5,7 @@ use actix_web::guard::GuardContext;
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 
+use crate::http::encoding::accepts_gzip;
 use crate::http::error::{ApiError, Result};
 
 /// A file of the console.
@@ -81,7 +82,7 @@ fn respond(request: &HttpRequest, file: &File, caching: &'static str, policy: &'
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .insert_header((header::REFERRER_POLICY, "no-referrer"))
         .insert_header((HeaderName::from_static("cross-origin-opener-policy"), "same-origin"));
-    if accepts_gzip(request) {
+    if accepts_gzip(request.headers()) {
         response.insert_header((header::CONTENT_ENCODING, "gzip")).body(file.gzip)
     } else {
         response.body(file.plain)
@@ -91,15 +92,4 @@ fn respond(request: &HttpRequest, file: &File, caching: &'static str, policy: &'
 fn varying(mut response: HttpResponse, headers: &'static str) -> HttpResponse {
     response.headers_mut().insert(header::VARY, HeaderValue::from_static(headers));
     response
-}
-
-/// Returns whether `Accept-Encoding` names gzip without rejecting it (RFC 9110, 12.5.3).
-fn accepts_gzip(request: &HttpRequest) -> bool {
-    let accepted = request.headers().get_all(header::ACCEPT_ENCODING);
-    accepted.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(|coding| {
-        let mut parts = coding.split(';').map(str::trim);
-        let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
-        let refused = |weight: &str| weight.strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
-        named && !parts.any(refused)
-    })
 }

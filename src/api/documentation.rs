@@ -9,7 +9,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use flate2::read::GzDecoder;
 use platform_model::naming::{Naming, naming};
 
-use crate::api::hosted_applications::accepts_gzip;
+use crate::http::encoding::accepts_gzip;
 use crate::http::error::{ApiError, Result};
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));

@@ -4,6 +4,7 @@ pub(crate) mod address;
 pub mod body;
 pub mod compatibility;
 pub mod csv;
+pub mod encoding;
 pub mod error;
 pub mod file;
 pub mod head;

@@ -29,7 +29,6 @@ use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::hosted::AtHome;
 use crate::http::path::AsReceived;
-pub(super) use encoding::accepts_gzip;
 use range::RequestedRange;
 
 /// The longest path in bytes; no path in an archive is longer.
