@@ -10,9 +10,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use actix::prelude::*;
-use actix_http::ws::{Frame, Item};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, ResponseError, web};
-use actix_web_actors::ws::{self, CloseCode, Message, ProtocolError, WebsocketContext};
+use actix_web_actors::ws::{self, CloseCode, WebsocketContext};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 use platform_actors::hub::Notification;
@@ -149,33 +148,6 @@ impl Actor for WebSocket {
     }
 }
 
-/// The empty stream of the context. Its end does not stop the socket.
-impl StreamHandler<Result<Message, ProtocolError>> for WebSocket {
-    fn handle(&mut self, _: Result<Message, ProtocolError>, _: &mut Self::Context) {}
-
-    fn finished(&mut self, _: &mut Self::Context) {}
-}
-
-impl StreamHandler<Result<Frame, ProtocolError>> for WebSocket {
-    fn handle(&mut self, frame: Result<Frame, ProtocolError>, ctx: &mut Self::Context) {
-        self.heard = Instant::now();
-        match frame {
-            Ok(Frame::Text(text)) if str::from_utf8(&text).is_ok() => self.process(text, ctx),
-            Ok(Frame::Text(_)) => close(ctx, CloseCode::Protocol, "protocol error"),
-            Ok(Frame::Continuation(item)) => self.join(item, ctx),
-            Ok(Frame::Ping(payload)) => ctx.pong(&payload),
-            Ok(Frame::Pong(_)) => {}
-            Ok(Frame::Binary(_)) => close(ctx, CloseCode::Unsupported, "text frames only"),
-            Ok(Frame::Close(reason)) => {
-                ctx.close(reason);
-                ctx.stop();
-            }
-            Err(ProtocolError::Overflow) => close(ctx, CloseCode::Size, "message too large"),
-            Err(_) => close(ctx, CloseCode::Protocol, "protocol error"),
-        }
-    }
-}
-
 impl Handler<SocketMessage> for WebSocket {
     type Result = ActorResponse<Self, ()>;
 
@@ -291,29 +263,6 @@ impl WebSocket {
             self.ping = now + interval;
         }
         self.arm(ctx);
-    }
-
-    /// Joins the frames of one message, up to the size limit of a message.
-    fn join(&mut self, item: Item, ctx: &mut WebsocketContext<Self>) {
-        let (part, last) = match item {
-            Item::FirstText(part) => {
-                self.fragments = Some(BytesMut::new());
-                (part, false)
-            }
-            Item::Continue(part) => (part, false),
-            Item::Last(part) => (part, true),
-            Item::FirstBinary(_) => return close(ctx, CloseCode::Unsupported, "text frames only"),
-        };
-        let Some(joined) = &mut self.fragments else {
-            return close(ctx, CloseCode::Protocol, "continuation of nothing");
-        };
-        if joined.len() + part.len() > self.realtime.platform.limits().bayeux_bytes {
-            return close(ctx, CloseCode::Size, "message too large");
-        }
-        joined.extend_from_slice(&part);
-        if last && let Some(joined) = self.fragments.take() {
-            self.process(joined.freeze(), ctx);
-        }
     }
 
     /// Processes a message array before the next frame is read, so that replies keep the order of the requests.
