@@ -143,6 +143,18 @@ impl Connection {
         self.call_within(RESPONSE_TIMEOUT, step, request).await
     }
 
+    /// Sends a request as [`Self::call`] does, and returns the body of its response, whose status must be 200.
+    ///
+    /// # Errors
+    /// Fails like [`Self::call`], and with [`Error::status`] for another status.
+    pub(crate) async fn body_of(&mut self, step: &'static str, request: &[u8]) -> Result<&[u8], Error> {
+        let response = self.call(step, request).await?;
+        match response.status {
+            200 => Ok(response.body),
+            status => Err(Error::status(step, status, response.body)),
+        }
+    }
+
     /// Sends a request as [`Self::call`] does, with a longer timeout.
     ///
     /// # Errors

@@ -32,9 +32,9 @@ impl LongPolling {
     pub(crate) async fn subscribe(target: &Target, endpoint: &str, channel: &str) -> Result<Self, Error> {
         let mut connection = target.connect().await?;
         let request = target.post(endpoint, &handshake());
-        let client_id = bayeux::client_id(call(&mut connection, bayeux::HANDSHAKE, &request).await?)?;
+        let client_id = bayeux::client_id(connection.body_of(bayeux::HANDSHAKE, &request).await?)?;
         let request = target.post(endpoint, &bayeux::subscribe(&client_id, channel));
-        bayeux::expect_success(bayeux::SUBSCRIBE, call(&mut connection, bayeux::SUBSCRIBE, &request).await?)?;
+        bayeux::expect_success(bayeux::SUBSCRIBE, connection.body_of(bayeux::SUBSCRIBE, &request).await?)?;
         Ok(Self::of(connection, target.post(endpoint, &connect(&client_id))))
     }
 
@@ -86,16 +86,4 @@ pub(crate) fn handshake() -> String {
 /// Returns the message that is held.
 pub(crate) fn connect(client_id: &str) -> String {
     bayeux::connect(client_id, CONNECTION_TYPE)
-}
-
-async fn call<'a>(
-    connection: &'a mut Connection,
-    step: &'static str,
-    request: &[u8],
-) -> Result<&'a [u8], Error> {
-    let response = connection.call(step, request).await?;
-    match response.status {
-        200 => Ok(response.body),
-        status => Err(Error::status(step, status, response.body)),
-    }
 }

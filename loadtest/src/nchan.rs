@@ -39,7 +39,7 @@ impl NchanPoll {
         Ok(poll)
     }
 
-    /// Waits for the message that responses the held poll.
+    /// Waits for the message that answers the held poll.
     ///
     /// # Errors
     /// The connection broke or the status was not 200.

@@ -40,13 +40,13 @@ impl CsvSession {
         let headers = x_id(&agent.x_id) + ACCEPT;
         let row = |row: &str| target.post_bare(&headers, OPERATIONS, row);
         let mut connection = target.connect().await?;
-        let answer = call(&mut connection, "row 80", &row("80\n")).await?;
+        let answer = connection.body_of("row 80", &row("80\n")).await?;
         let client_id = match lines(answer).as_deref() {
             Ok([line]) if line.len() == 1 && !line[0].is_empty() => line[0].clone(),
             _ => return Err(fault("row 80", answer)),
         };
         let request = row(&format!("81,{client_id},/{id},{STATIC}\n"));
-        expect_nothing("row 81", call(&mut connection, "row 81", &request).await?)?;
+        expect_nothing("row 81", connection.body_of("row 81", &request).await?)?;
         let poll = row(&format!("83,{client_id}\n")).into_boxed_slice();
         Ok(Self { connection, poll })
     }
@@ -64,7 +64,7 @@ impl CsvSession {
         let headers = x_id(&agent.x_id) + ACCEPT;
         let request = target.post_bare(&headers, PATH, &format!("{ASK_PENDING},{id}\n"));
         let row = "row for what is PENDING";
-        let answer = call(&mut self.connection, row, &request).await?;
+        let answer = self.connection.body_of(row, &request).await?;
         listed(answer).map_err(|reason| Error::Csv { row, reason })
     }
 
@@ -101,7 +101,7 @@ impl CsvSession {
         let message = row.trim_start_matches("row ");
         let what = if agent.by_id { &operation.id } else { "plat_Restart" };
         let request = target.post_bare(ACCEPT, PATH, &format!("{message},{what}\n"));
-        expect_nothing(row, call(&mut self.connection, row, &request).await?)
+        expect_nothing(row, self.connection.body_of(row, &request).await?)
     }
 
     /// Sends the next poll.
@@ -110,18 +110,6 @@ impl CsvSession {
     /// The connection broke.
     pub(crate) async fn poll_again(&mut self) -> Result<(), Error> {
         self.connection.send(&self.poll).await
-    }
-}
-
-async fn call<'a>(
-    connection: &'a mut Connection,
-    row: &'static str,
-    request: &[u8],
-) -> Result<&'a [u8], Error> {
-    let response = connection.call(row, request).await?;
-    match response.status {
-        200 => Ok(response.body),
-        status => Err(Error::status(row, status, response.body)),
     }
 }
 

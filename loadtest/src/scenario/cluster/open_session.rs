@@ -11,7 +11,6 @@ use super::Shared;
 use super::clients::ClientSpec;
 use crate::bayeux;
 use crate::cli::ClusterTransport as Transport;
-use crate::connection::Connection;
 use crate::csv::lines::lines;
 use crate::csv::{ACCEPT, PATH, x_id};
 use crate::error::Error;
@@ -174,7 +173,7 @@ pub(super) async fn register_templates(target: &Target) -> Result<(), Error> {
     let templates = format!("11,{NOTIFIED},,$.{0},$.{0}\n", mark::FRAGMENT);
     let request = target.post_bare(&(x_id(X_ID) + ACCEPT), PATH, &templates);
     let mut connection = target.connect().await?;
-    call(&mut connection, "registering templates", &request).await.map(drop)
+    connection.body_of("registering templates", &request).await.map(drop)
 }
 
 /// Opens a CSV session that is subscribed to a channel and polls not yet.
@@ -182,23 +181,11 @@ async fn subscribe_with_rows(target: &Target, channel: &str) -> Result<LongPolli
     let headers = x_id(X_ID) + ACCEPT;
     let row = |row: String| target.post_bare(&headers, bayeux::REALTIME, &row);
     let mut connection = target.connect().await?;
-    let answer = call(&mut connection, "row 80", &row("80\n".to_owned())).await?;
+    let answer = connection.body_of("row 80", &row("80\n".to_owned())).await?;
     let client_id = String::from_utf8_lossy(answer).trim().to_owned();
-    let answer = call(&mut connection, "row 81", &row(format!("81,{client_id},{channel}\n"))).await?;
+    let answer = connection.body_of("row 81", &row(format!("81,{client_id},{channel}\n"))).await?;
     marks_of_rows(answer)?;
     Ok(LongPolling::of(connection, row(format!("83,{client_id}\n"))))
-}
-
-async fn call<'a>(
-    connection: &'a mut Connection,
-    step: &'static str,
-    request: &[u8],
-) -> Result<&'a [u8], Error> {
-    let response = connection.call(step, request).await?;
-    match response.status {
-        200 => Ok(response.body),
-        status => Err(Error::status(step, status, response.body)),
-    }
 }
 
 /// Returns the marks in the lines of a response.
