@@ -41,15 +41,13 @@ impl Platform {
     }
 
     async fn note_changes(&self, before: &ByUser, now: &ByUser) -> Result<()> {
-        let of = |(tenant, user): &'_ (TenantId, Arc<str>)| (tenant.clone(), user.clone());
-        let changed = now.iter().filter(|(user, clients)| before.get(*user) != Some(*clients));
-        let ended = before.keys().filter(|user| !now.contains_key(*user)).map(|user| (of(user), Vec::new()));
         let text = |clients: &Vec<ClientId>| clients.iter().map(ToString::to_string).collect();
-        let all: Vec<_> = changed.map(|(user, clients)| (of(user), text(clients))).chain(ended).collect();
-        let changes: Vec<_> = all
-            .iter()
-            .map(|((tenant, user), clients)| SessionsOfUser { tenant, user, clients: clients.clone() })
-            .collect();
+        let changed = now.iter().filter(|(user, clients)| before.get(*user) != Some(*clients));
+        let changed =
+            changed.map(|((tenant, user), clients)| SessionsOfUser { tenant, user, clients: text(clients) });
+        let ended = before.keys().filter(|user| !now.contains_key(*user));
+        let ended = ended.map(|(tenant, user)| SessionsOfUser { tenant, user, clients: Vec::new() });
+        let changes: Vec<_> = changed.chain(ended).collect();
         if changes.is_empty() {
             return Ok(());
         }
