@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use platform_model::error::{Error, Result};
+use platform_model::timestamp::Timestamp;
+use platform_store::Database;
 use platform_store::retention::matching::Sweep;
 use platform_store::retention::runs::{self, HeldRun};
 use platform_store::retention::{list_rules_in_force, partitions};
@@ -28,9 +30,14 @@ pub async fn run_daily(platform: Arc<Platform>) {
 }
 
 async fn run_all(platform: &Platform) -> Result<()> {
-    while let Some(mut run) = runs::take(platform.database(), platform.limits().retention_hour).await? {
+    let (database, mut looked_at) = (platform.database(), None);
+    while let Some(mut run) = runs::take(database, platform.limits().retention_hour).await? {
         let begun = Instant::now();
-        if !carry_out(platform, &mut run).await? {
+        // Partitions have measurements of all tenants, so the first run of a day looks at them.
+        if looked_at.replace(run.due) != Some(run.due) {
+            drop_partitions(database, run.due).await?;
+        }
+        if !carry_out(database, &mut run).await? {
             continue;
         }
         let deleted: i64 = run.deleted.values().sum();
@@ -39,13 +46,17 @@ async fn run_all(platform: &Platform) -> Result<()> {
     Ok(())
 }
 
-/// Deletes what the rules of a tenant match. Returns `false` if another server has taken the run over.
-async fn carry_out(platform: &Platform, run: &mut HeldRun) -> Result<bool> {
-    let database = platform.database();
-    let dropped = partitions::drop_covered(database, run.due).await?;
+/// Drops old partitions of measurements that no tenant keeps.
+async fn drop_partitions(database: &Database, due: Timestamp) -> Result<()> {
+    let dropped = partitions::drop_covered(database, due).await?;
     if !dropped.is_empty() {
         tracing::info!(partitions = dropped.join(", "), "old partitions of measurements are dropped");
     }
+    Ok(())
+}
+
+/// Deletes what the rules of a tenant match. Returns `false` if another server has taken the run over.
+async fn carry_out(database: &Database, run: &mut HeldRun) -> Result<bool> {
     for rule in list_rules_in_force(database, &run.tenant, run.due).await? {
         for kind in rule.retention.data_types() {
             let mut sweep = Sweep::new(database, &run.tenant, kind, &rule.retention).await?;
