@@ -9,7 +9,7 @@ import { can } from "../session";
 import { Time } from "../time";
 import type { Alarm, ManagedObject, Measurement, Operation, PlatformEvent, Series } from "../types";
 import { Chart, type ChartHandle, COLORS, type Data, format } from "../ui/chart";
-import { Action, Card, Choice, Dialog, Field, Icon, Page, SeverityMark, States, StatusMark, tell } from "../ui/kit";
+import { Action, Card, Choice, Dialog, Field, Form, Icon, Page, SeverityMark, States, StatusMark, tell } from "../ui/kit";
 import { AlarmActions, byTime } from "./alarms";
 import { availabilityOf } from "./devices";
 import { NewOperation, titleOf, Why } from "./operations";
@@ -383,20 +383,13 @@ function EventsOf({ id }: { id: string }) {
 }
 
 function Edit({ device, onClose }: { device: ManagedObject; onClose: () => void }) {
-  const error = useSignal("");
   const interval = (device.plat_RequiredAvailability as { responseInterval?: number } | undefined)?.responseInterval;
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = new FormData(event.target as HTMLFormElement);
+  const send = async (form: FormData) => {
     const minutes = String(form.get("interval"));
     const body: Record<string, unknown> = { name: form.get("name") };
     if (minutes !== "" || interval !== undefined) body.plat_RequiredAvailability = minutes === "" ? null : { responseInterval: Number(minutes) };
-    try {
-      await call("PUT", `/inventory/managedObjects/${device.id}`, { body });
-      onClose();
-    } catch (failed) {
-      error.value = asError(failed).message;
-    }
+    await call("PUT", `/inventory/managedObjects/${device.id}`, { body });
+    onClose();
   };
   const remove = () =>
     call("DELETE", `/inventory/managedObjects/${device.id}`).then(() => {
@@ -404,17 +397,12 @@ function Edit({ device, onClose }: { device: ManagedObject; onClose: () => void 
     });
   return (
     <Dialog title={`Edit ${device.name ?? device.id}`} onClose={onClose}>
-      <form class="stacked" onSubmit={submit}>
+      <Form send={send} action="Save" beside={<Action run={remove} confirm="Delete it and all its data?" done="The device was deleted.">Delete</Action>}>
         <Field label="Name"><input name="name" value={device.name} required /></Field>
         <Field label="Response interval in minutes" hint="If it sends nothing for longer, the server raises an alarm. 0 means maintenance; empty means it is not watched.">
           <input name="interval" type="number" step="1" value={interval} />
         </Field>
-        {error.value && <p class="problem" role="alert">{error.value}</p>}
-        <div class="between">
-          <button type="submit" class="primary">Save</button>
-          <Action run={remove} confirm="Delete it and all its data?" done="The device was deleted.">Delete</Action>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

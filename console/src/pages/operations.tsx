@@ -8,7 +8,7 @@ import { link, route, setParams } from "../router";
 import { can } from "../session";
 import { Time } from "../time";
 import type { BulkOperation, Diagnosis, ManagedObject, Operation, OperationState } from "../types";
-import { Action, Card, Choice, Dialog, Field, Page, States, StatusMark, tell } from "../ui/kit";
+import { Action, Card, Choice, Dialog, Field, Form, Page, States, StatusMark, tell } from "../ui/kit";
 import { type Column, VirtualTable } from "../ui/table";
 
 const STATES: OperationState[] = ["PENDING", "EXECUTING", "SUCCESSFUL", "FAILED"];
@@ -156,25 +156,19 @@ const FIRST_CONTENT = JSON.stringify({ description: "Restart", plat_Restart: {} 
 
 export function NewOperation({ device, onClose }: { device?: ManagedObject; onClose: () => void }) {
   const content = useSignal(FIRST_CONTENT);
-  const error = useSignal("");
   const agents = useLoad(
     () => (device ? Promise.resolve([device]) : get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", { query: "$filter=has(plat_IsDevice) $orderby=name", pageSize: 2000, withChildren: false })).then((page) => page.managedObjects)),
     [],
   );
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const deviceId = device?.id ?? String(new FormData(event.target as HTMLFormElement).get("device"));
-    try {
-      await call("POST", "/devicecontrol/operations", { body: { deviceId, ...parsed(content.value) } });
-      tell("The operation was created.");
-      onClose();
-    } catch (failed) {
-      error.value = asError(failed).message;
-    }
+  const send = async (form: FormData) => {
+    const deviceId = device?.id ?? String(form.get("device"));
+    await call("POST", "/devicecontrol/operations", { body: { deviceId, ...parsed(content.value) } });
+    tell("The operation was created.");
+    onClose();
   };
   return (
     <Dialog title={device ? `New operation for ${device.name ?? device.id}` : "New operation"} onClose={onClose}>
-      <form onSubmit={submit} class="stacked">
+      <Form send={send} action="Create" disabled={!agents.data.value}>
         {!device && (
           <Field label="Device">
             <select name="device" required>
@@ -183,33 +177,24 @@ export function NewOperation({ device, onClose }: { device?: ManagedObject; onCl
           </Field>
         )}
         <Content value={content.value} onChange={(value) => (content.value = value)} />
-        {error.value && <p class="problem" role="alert">{error.value}</p>}
-        <button type="submit" class="primary" disabled={!agents.data.value}>Create</button>
-      </form>
+      </Form>
     </Dialog>
   );
 }
 
 function NewBulkOperation({ onClose }: { onClose: () => void }) {
   const content = useSignal(FIRST_CONTENT);
-  const error = useSignal("");
   const groups = useLoad(() => get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", { fragmentType: "plat_IsDeviceGroup", pageSize: 2000, withChildren: false })).then((page) => page.managedObjects), []);
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = new FormData(event.target as HTMLFormElement);
-    try {
-      await call("POST", "/devicecontrol/bulkoperations", {
-        body: { groupId: form.get("group"), startDate: new Date().toISOString(), creationRamp: Number(form.get("ramp")), operationPrototype: parsed(content.value) },
-      });
-      tell("The bulk operation has started.");
-      onClose();
-    } catch (failed) {
-      error.value = asError(failed).message;
-    }
+  const send = async (form: FormData) => {
+    await call("POST", "/devicecontrol/bulkoperations", {
+      body: { groupId: form.get("group"), startDate: new Date().toISOString(), creationRamp: Number(form.get("ramp")), operationPrototype: parsed(content.value) },
+    });
+    tell("The bulk operation has started.");
+    onClose();
   };
   return (
     <Dialog title="An operation for a whole group" onClose={onClose}>
-      <form onSubmit={submit} class="stacked">
+      <Form send={send} action="Start" disabled={!groups.data.value?.length}>
         <States of={groups} isEmpty={(list) => list.length === 0} empty={<p>There is no group yet. A registration file with a column PATH creates groups.</p>}>
           {(list) => (
             <Field label="Group">
@@ -221,9 +206,7 @@ function NewBulkOperation({ onClose }: { onClose: () => void }) {
           <input name="ramp" type="number" min="0" step="0.1" value="2" required />
         </Field>
         <Content value={content.value} onChange={(value) => (content.value = value)} />
-        {error.value && <p class="problem" role="alert">{error.value}</p>}
-        <button type="submit" class="primary" disabled={!groups.data.value?.length}>Start</button>
-      </form>
+      </Form>
     </Dialog>
   );
 }

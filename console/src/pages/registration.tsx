@@ -3,10 +3,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call, get } from "../api";
-import { asError, useLoad } from "../load";
+import { useLoad } from "../load";
 import { link } from "../router";
 import { can } from "../session";
-import { Action, Card, Field, Page, States, StatusMark } from "../ui/kit";
+import { Action, Card, Field, Form, Page, States, StatusMark } from "../ui/kit";
 
 interface Request {
   id: string;
@@ -60,29 +60,20 @@ const EXPLAINED: Record<Request["status"], string> = {
 };
 
 function One({ onCreated }: { onCreated: () => void }) {
-  const error = useSignal("");
   const waiting = useSignal("");
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = event.target as HTMLFormElement;
-    const id = String(new FormData(form).get("id")).trim();
-    try {
-      await call("POST", "/devicecontrol/newDeviceRequests", { body: { id } });
-      [waiting.value, error.value] = [id, ""];
-      form.reset();
-      onCreated();
-    } catch (failed) {
-      error.value = asError(failed).message;
-    }
+  const send = async (data: FormData, form: HTMLFormElement) => {
+    const id = String(data.get("id")).trim();
+    await call("POST", "/devicecontrol/newDeviceRequests", { body: { id } });
+    waiting.value = id;
+    form.reset();
+    onCreated();
   };
   const address = `${location.origin}/devicecontrol/deviceCredentials`;
   return (
     <Card title="One device">
-      <form class="stacked" onSubmit={submit}>
+      <Form send={send} action="Register">
         <Field label="Identifier" hint="What the device knows about itself, such as its serial number. No colon."><input name="id" required spellcheck={false} autocapitalize="none" /></Field>
-        {error.value && <p class="problem" role="alert">{error.value}</p>}
-        <button type="submit" class="primary">Register</button>
-      </form>
+      </Form>
       {waiting.value && (
         <div class="why">
           <p><b>{waiting.value}</b> may ask for its password now, as this does:</p>

@@ -2,11 +2,11 @@
 
 import { useSignal } from "@preact/signals";
 import { call, get } from "../api";
-import { asError, useLoad } from "../load";
+import { useLoad } from "../load";
 import { can, session } from "../session";
 import { Time } from "../time";
 import type { Tenant } from "../types";
-import { Action, Card, Dialog, Field, Page, States, StatusMark, tell } from "../ui/kit";
+import { Action, Card, Dialog, Field, Form, Page, States, StatusMark, tell } from "../ui/kit";
 
 export function Tenants() {
   const tenants = useLoad(() => get<{ tenants: Tenant[] }>("/tenant/tenants?pageSize=2000").then((page) => page.tenants), []);
@@ -46,31 +46,23 @@ export function Tenants() {
 }
 
 function NewTenant({ onClose, onCreated }: { onClose: () => void; onCreated: () => void }) {
-  const error = useSignal("");
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const body = Object.fromEntries(new FormData(event.target as HTMLFormElement));
-    try {
-      await call("POST", "/tenant/tenants", { body });
-      tell(`The tenant ${body.id} exists. Log in as ${body.id}/${body.adminName}.`);
-      onCreated();
-      onClose();
-    } catch (failed) {
-      error.value = asError(failed).message;
-    }
+  const send = async (data: FormData) => {
+    const body = Object.fromEntries(data);
+    await call("POST", "/tenant/tenants", { body });
+    tell(`The tenant ${body.id} exists. Log in as ${body.id}/${body.adminName}.`);
+    onCreated();
+    onClose();
   };
   return (
     <Dialog title="New tenant" onClose={onClose}>
-      <form class="stacked" onSubmit={submit}>
+      <Form send={send} action="Create">
         <Field label="Id" hint="It never changes, and users log in with it."><input name="id" required autocapitalize="none" /></Field>
         <Field label="Domain"><input name="domain" required placeholder="acme.example.com" /></Field>
         <Field label="Company"><input name="company" required /></Field>
         <Field label="Administrator"><input name="adminName" required value="admin" autocomplete="off" /></Field>
         <Field label="Password" hint="6 to 32 characters"><input name="adminPass" type="password" required minLength={6} autocomplete="new-password" /></Field>
         <Field label="E-mail"><input name="adminEmail" type="email" required autocomplete="off" /></Field>
-        {error.value && <p class="problem" role="alert">{error.value}</p>}
-        <button type="submit" class="primary">Create</button>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -2,11 +2,11 @@
 
 import { useSignal } from "@preact/signals";
 import { call, get, withQuery } from "../api";
-import { asError, useLoad } from "../load";
+import { useLoad } from "../load";
 import { route, setParams } from "../router";
 import { can, session } from "../session";
 import { Time } from "../time";
-import { Action, Card, Choice, Dialog, Field, Page, States, tell } from "../ui/kit";
+import { Action, Card, Choice, Dialog, Field, Form, Page, States, tell } from "../ui/kit";
 
 interface User {
   userName: string;
@@ -77,34 +77,25 @@ export function Users() {
 }
 
 function NewUser({ groups, onClose, onCreated }: { groups: Group[]; onClose: () => void; onCreated: () => void }) {
-  const error = useSignal("");
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = new FormData(event.target as HTMLFormElement);
+  const send = async (form: FormData) => {
     const userName = String(form.get("userName")).trim();
-    try {
-      const { self } = await call<{ self: string }>("POST", `${base()}/users`, { body: { userName, password: form.get("password"), email: form.get("email") || undefined } });
-      const group = form.get("group");
-      if (group) await call("POST", `${base()}/groups/${group}/users`, { body: { user: { self } } });
-      tell(`${userName} can log in now.`);
-      onCreated();
-      onClose();
-    } catch (failed) {
-      error.value = asError(failed).message;
-    }
+    const { self } = await call<{ self: string }>("POST", `${base()}/users`, { body: { userName, password: form.get("password"), email: form.get("email") || undefined } });
+    const group = form.get("group");
+    if (group) await call("POST", `${base()}/groups/${group}/users`, { body: { user: { self } } });
+    tell(`${userName} can log in now.`);
+    onCreated();
+    onClose();
   };
   return (
     <Dialog title="New user" onClose={onClose}>
-      <form class="stacked" onSubmit={submit}>
+      <Form send={send} action="Create">
         <Field label="User name"><input name="userName" required autocomplete="off" autocapitalize="none" /></Field>
         <Field label="Password" hint="6 to 32 characters"><input name="password" type="password" required minLength={6} maxLength={32} autocomplete="new-password" /></Field>
         <Field label="E-mail"><input name="email" type="email" autocomplete="off" /></Field>
         <Field label="Group" hint="A group gives rights. Without one the user may only log in.">
           <select name="group"><option value="">none</option>{groups.filter((group) => group.name !== "devices").map((group) => <option key={group.id} value={group.id}>{group.name}</option>)}</select>
         </Field>
-        {error.value && <p class="problem" role="alert">{error.value}</p>}
-        <button type="submit" class="primary">Create</button>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -216,3 +216,33 @@ export function Choice(props: { label: string; options: [value: string, text: st
     </div>
   );
 }
+
+/** A form with a button that sends it. What the server, or `send` itself, has against it is shown above the button. */
+export function Form(props: {
+  send: (data: FormData, form: HTMLFormElement) => Promise<unknown>;
+  action: string;
+  disabled?: boolean;
+  /** What stands beside the button. */
+  beside?: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  const problem = useSignal("");
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.target as HTMLFormElement;
+    try {
+      await props.send(new FormData(form), form);
+      problem.value = "";
+    } catch (failed) {
+      problem.value = asError(failed).message;
+    }
+  };
+  const button = <button type="submit" class="primary" disabled={props.disabled}>{props.action}</button>;
+  return (
+    <form class="stacked" onSubmit={submit}>
+      {props.children}
+      {problem.value && <p class="problem" role="alert">{problem.value}</p>}
+      {props.beside ? <div class="between">{button}{props.beside}</div> : button}
+    </form>
+  );
+}

@@ -18,6 +18,7 @@ const figures = (page) => page.locator(".severities .figure").allTextContents();
 export async function the_overview_counts_devices_and_alarms_as_they_change(stage) {
   const visitor = await at(stage, "overview");
   await visitor.page.locator(".tile .figure", { hasText: "40" }).waitFor();
+  await visitor.page.locator(".severities .figure").first().waitFor();
   const [before] = await figures(visitor.page);
   await stage.fleet.alarm(stage.fleet.devices[30].id, "CRITICAL", "acme_Fire", "It burns");
   await visitor.sees("It burns");
