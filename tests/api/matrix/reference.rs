@@ -10,7 +10,7 @@ use super::rows;
 use crate::harness::reference::REFERENCE;
 use crate::harness::{Caller, TestServer};
 
-/// What stands in examples, and the fixtures that replace it. An object that is an agent is also a device.
+/// The ids and names in the examples, each with the fixture that replaces it. An agent is also a device.
 const SAMPLES: [(&str, &str); 5] = [
     ("\"4711\"", "\"<agent>\""),
     ("\"4712\"", "\"<free>\""),

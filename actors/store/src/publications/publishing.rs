@@ -21,7 +21,8 @@ use crate::{Database, until_uncontended};
 pub(crate) enum Ended<T> {
     /// It is committed and published.
     Committed(T),
-    /// Nothing is written: this server has to [change](Database::switch_order) how it publishes the tenant first.
+    /// Nothing is written, because this server must first [change](Database::switch_order) how it publishes what happens
+    /// in the tenant.
     HasToSwitch(TenantId),
 }
 
