@@ -165,10 +165,10 @@ impl SessionActor {
             Some(Moving::Arriving(place)) => is_noted |= place.abandoned(),
             Some(Moving::Leaving(Destination { server, request })) => {
                 transfers.not_leaving(self.client, *request);
-                transfers.messages().tell(*server, ServerMessage::Absent { request: *request });
+                transfers.tell(*server, ServerMessage::Absent { request: *request });
             }
             Some(Moving::AtPoint(Some(Destination { server, request }))) => {
-                transfers.messages().tell(*server, ServerMessage::Absent { request: *request });
+                transfers.tell(*server, ServerMessage::Absent { request: *request });
             }
             Some(Moving::Expected(_) | Moving::AtPoint(None) | Moving::Left) | None => {}
         }
@@ -205,16 +205,20 @@ impl Handler<StartMove> for SessionActor {
         let transfers = self.environment.transfers.clone();
         let (request, to) = (start.request, start.to);
         if let Some(refusal) = self.refuse_move(&start) {
-            return transfers.messages().tell(to, refusal);
+            return transfers.tell(to, refusal);
+        }
+        // Both places of a move within this server hear the same.
+        if to == transfers.messages().server() {
+            return self.leave(&start, None, ctx);
         }
         // A session without subscriptions may be at a server that does not hear its tenant. Until it does, it stays.
         let (database, tenant) = (transfers.database().clone(), self.environment.id.clone());
         let hear = async move { database.hear(&tenant).await };
         ctx.spawn(hear.into_actor(self).map(move |heard, session, ctx| match heard {
-            Ok(hearing) => session.leave(&start, hearing, ctx),
+            Ok(hearing) => session.leave(&start, Some(hearing), ctx),
             Err(error) => {
                 tracing::debug!(%error, "a session cannot be handed over now");
-                transfers.messages().tell(to, ServerMessage::Moving { request });
+                transfers.tell(to, ServerMessage::Moving { request });
             }
         }));
     }
@@ -230,13 +234,14 @@ impl SessionActor {
         is_of_other.then_some(ServerMessage::Absent { request: *request })
     }
 
-    /// Publishes the point of the move, at which the session leaves.
-    fn leave(&mut self, start: &StartMove, hearing: Hearing, ctx: &mut SessionContext) {
+    /// Publishes the point of the move, at which the session leaves. A move within this server needs no database, so
+    /// `hearing` is `None`.
+    fn leave(&mut self, start: &StartMove, hearing: Option<Hearing>, ctx: &mut SessionContext) {
         let transfers = self.environment.transfers.clone();
         let (request, to) = (start.request, start.to);
         // Another server may have asked meanwhile.
         if let Some(refusal) = self.refuse_move(start) {
-            return transfers.messages().tell(to, refusal);
+            return transfers.tell(to, refusal);
         }
         // Its client uses another server now, which has the same effect as a newer connect (B-13).
         self.answer_parked(ConnectResponse::default());
@@ -256,6 +261,9 @@ impl SessionActor {
             request,
             patterns: self.patterns.to_vec(),
             units: self.units,
+        };
+        let Some(hearing) = hearing else {
+            return transfers.reach(&self.environment.hub, point);
         };
         let (database, tenant) = (transfers.database().clone(), self.environment.id.clone());
         let publish = async move {
@@ -307,7 +315,7 @@ impl Handler<Depart> for SessionActor {
             Some(Destination { server, request }) => {
                 crate::metrics::MOVED_OUT.increment(1);
                 let arrives = ServerMessage::Arrives { request, state: Box::new(state) };
-                transfers.messages().tell(server, arrives);
+                transfers.tell(server, arrives);
                 self.due = Instant::now() + REMAINS;
                 self.arm(ctx);
             }

@@ -14,6 +14,9 @@
 //! 4. *The holder* sends the state with the queue. *The taker* puts it in front of what arrived since, and handles the
 //!    messages that waited. So each notification is in exactly one place, and nothing is numbered.
 //!
+//! A session that only changes its thread, because connections and their threads begin or end, takes the same steps within
+//! this process, without the database.
+//!
 //! If the holder neither responds nor renews its lease, its client gets 402. A holder that was paused and responds later
 //! ends its session.
 
@@ -241,11 +244,11 @@ impl Transfers {
     /// Takes a message that responds to a request of this server.
     pub(crate) fn receive(&self, message: ServerMessage) {
         match message {
-            ServerMessage::Arrives { request, state } => self.tell(request, News::State(state)),
-            ServerMessage::Moving { request } => self.tell(request, News::Moving),
+            ServerMessage::Arrives { request, state } => self.report(request, News::State(state)),
+            ServerMessage::Moving { request } => self.report(request, News::Moving),
             ServerMessage::Absent { request } => {
                 self.owners.lock().remove(&request);
-                self.tell(request, News::Absent);
+                self.report(request, News::Absent);
             }
             ServerMessage::Owner { request, tenant, user, expires_in } => {
                 let (told, tenant) = (self.owners.lock().remove(&request), TenantId::parse(&tenant));
@@ -261,7 +264,16 @@ impl Transfers {
         }
     }
 
-    fn tell(&self, request: u64, news: News) {
+    /// Responds to the server that asks for a session. If that is this server, the database is not involved.
+    pub(crate) fn tell(&self, server: i64, message: ServerMessage) {
+        if server == self.messages().server() {
+            self.receive(message);
+        } else {
+            self.messages().tell(server, message);
+        }
+    }
+
+    fn report(&self, request: u64, news: News) {
         if let Some(arrival) = self.arrivals.lock().get(&request) {
             drop(arrival.news.send(news));
         }

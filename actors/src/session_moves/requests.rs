@@ -26,13 +26,14 @@ impl Transfers {
         place: Arc<Place>,
     ) -> Option<Box<SessionState>> {
         // It is held until the place of the session is known, so that what is published is heard.
-        let _hearing = match self.database.hear(&awaited.tenant).await {
-            Ok(hearing) => hearing,
-            Err(error) => {
-                tracing::warn!(tenant.id = %awaited.tenant, %error, "a session cannot be taken over");
-                return None;
-            }
+        let hearing = match source {
+            Source::Here(_) => None,
+            Source::Stored(_) | Source::Elsewhere(_) => Some(self.database.hear(&awaited.tenant).await),
         };
+        if let Some(Err(error)) = &hearing {
+            tracing::warn!(tenant.id = %awaited.tenant, %error, "a session cannot be taken over");
+            return None;
+        }
         match source {
             Source::Stored(state) => {
                 let (begun, patterns, units) = (place.clone(), state.patterns.clone(), state.units);

@@ -261,7 +261,8 @@ const KEEP_ALIVE: Duration = Duration::from_millis(50);
 /// The lifetime of sessions between two connects, sufficient on a busy machine too.
 const SESSION_INTERVAL: Duration = Duration::from_secs(120);
 
-/// The time that PostgreSQL may take for a write or for a ping on a machine with half a core, which runs other tests too.
+/// The time that PostgreSQL may take for a write or for a ping, and a server for its stop, on a machine with half a core,
+/// which runs other tests too.
 const STARVED: Duration = Duration::from_secs(30);
 
 /// Returns the settings of tests: any free port, one thread of each kind, few connections, early spaces.
@@ -274,7 +275,7 @@ fn settings(database: &TestDatabase) -> Settings {
         job_connections: 1,
         admin_password: Some(ADMIN_PASSWORD.parse().unwrap()),
         bootstrap_password: Some(BOOTSTRAP_PASSWORD.parse().unwrap()),
-        shutdown: Duration::from_secs(1),
+        shutdown: STARVED,
         ..Settings::default()
     };
     settings.store.data_dir = database.data_dir().into();
