@@ -12,6 +12,7 @@ pub mod api;
 pub mod application_paths;
 pub mod archive;
 pub mod auth;
+pub mod backup;
 pub mod cli;
 pub mod config;
 pub mod connection;

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::administration::{self, NewUser};
-use crate::cli::{self, Command};
+use crate::backup::{self, Source};
+use crate::cli::{self, Command, RestoreArguments};
 use crate::config::Settings;
 use crate::embedded_postgres::{Durability, EmbeddedPostgres, Options, holds_database, running_database_url};
 use crate::prerequisites::Prerequisites;
@@ -47,6 +48,10 @@ pub fn run() -> ExitCode {
         Command::Servers { settings, task } => {
             administer(&settings, async |database, _| administration::servers::perform(database, &task).await)
         }
+        Command::Backup { settings, backup } => on_database(&settings, async |database, url| {
+            backup::create(&settings.store, database, url, &backup.file).await
+        }),
+        Command::Restore { settings, restore } => restore_backup(&settings, &restore),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -184,6 +189,19 @@ fn administer<T: std::fmt::Display>(
     settings: &Settings,
     command: impl AsyncFnOnce(&Database, &crate::auth::password::SecretKey) -> platform_model::error::Result<T>,
 ) -> Result<(), Failure> {
+    on_database(settings, async |database, _| {
+        database.migrate().await?;
+        let key = secret_key::open(&settings.store, database).await?;
+        Ok(command(database, &key).await?.to_string())
+    })
+}
+
+/// Runs a command on the database of a server, running or not, and prints its result. The command also gets the
+/// connection string.
+fn on_database(
+    settings: &Settings,
+    command: impl AsyncFnOnce(&Database, &str) -> Result<String, Failure>,
+) -> Result<(), Failure> {
     let running = settings.store.database_url.as_ref().map(|url| url.as_str().to_owned());
     let running = running.or_else(|| running_database_url(&settings.store.data_dir));
     if running.is_none() && !holds_database(&settings.store.data_dir) {
@@ -191,17 +209,37 @@ fn administer<T: std::fmt::Display>(
     }
     let mut postgres = if running.is_some() { None } else { private_postgres(settings)? };
     let url = running.unwrap_or_else(|| database_url(settings, postgres.as_ref()));
+    connected(settings, &url, postgres.as_mut(), command)
+}
+
+/// Restores a backup. The database, and the private PostgreSQL, may be new.
+fn restore_backup(settings: &Settings, arguments: &RestoreArguments) -> Result<(), Failure> {
+    // The file is checked before a database is created.
+    let mut source = Source::open(&arguments.file)?;
+    source.check(&settings.store, arguments)?;
+    let mut postgres = private_postgres(settings)?;
+    let url = database_url(settings, postgres.as_ref());
+    connected(settings, &url, postgres.as_mut(), async |database, url| {
+        source.restore(&settings.store, database, url, arguments).await
+    })
+}
+
+/// Runs a command on a database, prints its result, and stops the private PostgreSQL if it was started for it.
+fn connected(
+    settings: &Settings,
+    url: &str,
+    postgres: Option<&mut EmbeddedPostgres>,
+    command: impl AsyncFnOnce(&Database, &str) -> Result<String, Failure>,
+) -> Result<(), Failure> {
     let done = System::new().block_on(async {
-        let database = Database::new(&url, Connections { reads: 1, devices: 1 }, &settings.limits())?;
-        database.migrate().await?;
-        let key = secret_key::open(&settings.store, &database).await?;
-        let told = command(&database, &key).await?.to_string();
+        let database = Database::new(url, Connections { reads: 1, devices: 1 }, &settings.limits())?;
+        let told = command(&database, url).await?;
         if !told.is_empty() {
             writeln!(io::stdout(), "{told}")?;
         }
         Ok(())
     });
-    if let Some(postgres) = &mut postgres {
+    if let Some(postgres) = postgres {
         postgres.stop();
     }
     done

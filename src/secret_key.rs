@@ -7,7 +7,7 @@ use crate::config::StoreSettings;
 use crate::start_error::StartError;
 
 /// The name under which the database stores the fingerprint of the key.
-const FINGERPRINT: &str = "secret key fingerprint";
+pub(crate) const FINGERPRINT: &str = "secret key fingerprint";
 
 /// Reads the key from its file; `None` if there is no file.
 ///

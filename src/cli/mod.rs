@@ -4,6 +4,7 @@
 //! the data as flags and everything else from the environment, so that they use the settings of the server.
 
 mod applications;
+mod backups;
 mod servers;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use std::ffi::OsString;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 pub use applications::{ApplicationRoute, ApplicationTask};
+pub use backups::{BackupArguments, RestoreArguments};
 pub use servers::{Output, ServerChoice, ServerEvict, ServerList, ServerTask};
 pub use tokens::{
     ClientCreate, ClientDelete, ClientList, LimitsSet, LimitsTokenCreate, LimitsTokenDelete, TokenTask,
@@ -67,6 +69,20 @@ pub enum Command {
         settings: Box<Settings>,
         /// The task.
         task: ServerTask,
+    },
+    /// Write a backup.
+    Backup {
+        /// The settings of the server, with the flags of the command.
+        settings: Box<Settings>,
+        /// The file.
+        backup: BackupArguments,
+    },
+    /// Restore a backup.
+    Restore {
+        /// The settings of the server, with the flags of the command.
+        settings: Box<Settings>,
+        /// The file.
+        restore: RestoreArguments,
     },
 }
 
@@ -152,6 +168,7 @@ Examples:
   platform token client create main --user mia --scope READ
   platform application route rules http://10.0.0.7:8080
   platform server drain web2
+  platform backup /var/backups/platform.zip
 
 Every setting is a flag and a variable; a flag goes before its variable, that before the default. An
 unknown or malformed setting is rejected. The unit of a number is part of its name; bytes and times may
@@ -189,6 +206,10 @@ enum TopLevel {
     /// List the servers of a deployment, and take them out of service
     #[command(subcommand)]
     Server(servers::ServerCommand),
+    /// Write database and secret key to one file, also beside a running server
+    Backup(OnStore<BackupArguments>),
+    /// Restore database and secret key from such a file, while no server runs
+    Restore(OnStore<RestoreArguments>),
 }
 
 #[derive(Debug, Subcommand)]
@@ -274,6 +295,12 @@ pub fn parse_from(
         Some(TopLevel::Server(command)) => {
             let (task, store) = command.task();
             Command::Servers { settings: settings(store)?, task }
+        }
+        Some(TopLevel::Backup(OnStore { arguments, store })) => {
+            Command::Backup { settings: settings(store)?, backup: arguments }
+        }
+        Some(TopLevel::Restore(OnStore { arguments, store })) => {
+            Command::Restore { settings: settings(store)?, restore: arguments }
         }
     })
 }

@@ -186,3 +186,15 @@ fn help_explains_the_default_start() {
         assert!(help.contains(part), "{part} is missing in:\n{help}");
     }
 }
+
+#[test]
+fn backup_and_restore_name_their_file_and_the_data() {
+    let line = "platform restore b.zip --replace --data-dir /d";
+    let Ok(Command::Restore { settings, restore }) = parsed(line, &[]) else { panic!("refused") };
+    assert_eq!((restore.file.as_path(), restore.replace), (Path::new("b.zip"), true));
+    assert_eq!(settings.store.data_dir, Path::new("/d"));
+
+    let Ok(Command::Backup { backup, .. }) = parsed("platform backup b.zip", &[]) else { panic!("refused") };
+    assert_eq!(backup.file, Path::new("b.zip"));
+    assert!(parsed("platform backup", &[]).is_err());
+}

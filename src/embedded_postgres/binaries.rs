@@ -97,6 +97,27 @@ impl Binaries {
     }
 }
 
+/// Returns a client program of PostgreSQL, such as pg_dump, for a server of major version `server`: of the same version,
+/// or else of the next newer one, because an older program refuses the server.
+///
+/// # Errors
+/// `NoProgram` when there is none.
+pub fn client_program(
+    name: &'static str,
+    bin_dir: Option<&Path>,
+    server: u32,
+) -> Result<PathBuf, StartError> {
+    let directories = bin_dir.map_or_else(|| places_of(&[name]), |directory| vec![directory.into()]);
+    let found = directories.into_iter().filter_map(|directory| {
+        let path = std::path::absolute(directory.join(name)).ok()?;
+        let output = command(&path, None).arg("--version").output().ok()?;
+        Some((Version::parse(&String::from_utf8_lossy(&output.stdout))?, path))
+    });
+    let usable = found.filter(|(version, _)| version.major >= server);
+    let best = usable.min_by_key(|(version, _)| version.major);
+    best.map(|(_, path)| path).ok_or(StartError::NoProgram { name, server })
+}
+
 /// Returns the distinct versions, in ascending order.
 fn versions(found: &[Binaries]) -> String {
     let versions: BTreeSet<_> = found.iter().map(|one| one.version).collect();
@@ -114,13 +135,18 @@ fn newest(found: &[Binaries], data: Option<u32>) -> Option<&Binaries> {
 
 /// Returns every directory that contains a program of PostgreSQL: those of PATH, then the usual ones.
 fn places() -> Vec<PathBuf> {
+    places_of(&PROGRAMS)
+}
+
+/// Returns every directory that contains one of these programs: those of PATH, then the usual ones.
+fn places_of(programs: &[&str]) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
     let usual = USUAL_PLACES.iter().flat_map(|pattern| matching(pattern));
     let mut seen = HashSet::new();
     on_path
         .chain(usual)
-        .filter(|directory| PROGRAMS.iter().any(|name| directory.join(name).is_file()))
+        .filter(|directory| programs.iter().any(|name| directory.join(name).is_file()))
         // PATH often contains a usual directory, and a directory may have several names.
         .filter(|directory| seen.insert(fs::canonicalize(directory).unwrap_or_else(|_| directory.clone())))
         .collect()

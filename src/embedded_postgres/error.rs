@@ -23,6 +23,17 @@ pub enum StartError {
         /// The reason.
         reason: String,
     },
+    /// A client program that a backup or a restore needs is not installed.
+    #[error(
+        "no {name} of PostgreSQL {server} or newer found (looked on PATH and in the usual places); Debian, Ubuntu: \
+         apt-get install postgresql-client; else name its directory with --postgres-bin-dir"
+    )]
+    NoProgram {
+        /// The program.
+        name: &'static str,
+        /// The major version of the server.
+        server: u32,
+    },
     /// Another server has locked the data directory.
     #[error(
         "another server is running on the data directory {} (its file `lock` is held); stop it, or choose \

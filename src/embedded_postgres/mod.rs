@@ -27,6 +27,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use binaries::client_program;
 pub use error::StartError;
 
 use account::Account;

@@ -25,6 +25,7 @@ pub mod operations;
 pub mod publications;
 pub mod query;
 pub mod recent_sources;
+pub mod restoration;
 pub mod retention;
 mod room;
 pub mod servers;
@@ -40,6 +41,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use access::{LineageLookup, SourceLookup};
+pub use connect::libpq_environment;
 use connect::{Connector, pool};
 /// A connection from one of the pools.
 pub use deadpool_postgres::Object as Connection;

@@ -12,7 +12,7 @@ mod embedded {
 }
 
 /// An arbitrary number, the same in every server process.
-const ADVISORY_LOCK: i64 = 0x706c_6174_666f_726d;
+pub(super) const ADVISORY_LOCK: i64 = 0x706c_6174_666f_726d;
 
 /// The end of a migration's name that says which older servers work on the schema that it makes: those that know the
 /// migrations up to this version. PostgreSQL keeps the name, so older servers can read it.
@@ -57,6 +57,11 @@ fn refused_at(connector: &Connector, error: tokio_postgres::Error) -> Error {
         }
         other => Error::Invalid(format!("PostgreSQL at {at} refuses the connection: {other}")),
     }
+}
+
+/// Returns the newest version of the schema that this program knows.
+pub(super) fn newest_version() -> i64 {
+    newest(&embedded::migrations::runner())
 }
 
 /// Returns the version of the newest migration that this program knows.

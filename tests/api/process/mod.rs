@@ -1,5 +1,6 @@
 //! The real binary, as an operator runs it.
 
+mod backup;
 mod bulk_operations;
 mod bulk_updates;
 mod commands;

@@ -18,6 +18,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub(crate) use pool::pool;
 use url::Mode;
+pub use url::libpq_environment;
 
 /// How long it may take to open a connection. PostgreSQL starts a process for it, which takes seconds on an overloaded
 /// machine.

@@ -2,12 +2,14 @@
 //! know.
 
 use std::error::Error as _;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
 use platform_model::error::{Error, Result};
 use tokio_postgres::Config;
-use tokio_postgres::config::TargetSessionAttrs;
+use tokio_postgres::config::{ChannelBinding, Host, TargetSessionAttrs};
 
 /// The parsed parts of a connection string.
 pub(super) struct ConnectionString {
@@ -67,6 +69,64 @@ impl TlsParameters {
             _ => None,
         }
     }
+}
+
+/// Returns the variables by which a program of PostgreSQL, such as pg_dump, connects as the server does. Other users of
+/// the machine can see the arguments of a program, with the password, but not its variables.
+///
+/// # Errors
+/// `Invalid` as for [`Database::new`](crate::Database::new).
+pub fn libpq_environment(text: &str) -> Result<Vec<(&'static str, OsString)>> {
+    let given = parse(text)?;
+    let config = &given.config;
+    let hosts = config.get_hosts().iter().map(|host| match host {
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(directory) => directory.to_string_lossy().into_owned(),
+    });
+    let mode = match given.mode {
+        Mode::Disable => "disable",
+        Mode::Allow => "allow",
+        Mode::Prefer => "prefer",
+        Mode::Require => "require",
+        Mode::VerifyCa => "verify-ca",
+        Mode::VerifyFull => "verify-full",
+    };
+    let attributes = match config.get_target_session_attrs() {
+        TargetSessionAttrs::ReadWrite => "read-write",
+        _ => "any",
+    };
+    let binding = match config.get_channel_binding() {
+        ChannelBinding::Disable => "disable",
+        ChannelBinding::Require => "require",
+        _ => "prefer",
+    };
+    let roots = given.roots.map(|roots| match roots {
+        Authorities::System => "system".into(),
+        Authorities::File(path) => path.into_os_string(),
+    });
+    let (certificate, key) = given.identity.unzip();
+    let variables = [
+        ("PGHOST", Some(hosts.collect::<Vec<_>>().join(",").into())),
+        ("PGHOSTADDR", joined(config.get_hostaddrs())),
+        ("PGPORT", joined(config.get_ports())),
+        ("PGUSER", config.get_user().map(Into::into)),
+        ("PGPASSWORD", config.get_password().map(|bytes| OsString::from_vec(bytes.to_vec()))),
+        ("PGDATABASE", config.get_dbname().or(config.get_user()).map(Into::into)),
+        ("PGOPTIONS", config.get_options().map(Into::into)),
+        ("PGTARGETSESSIONATTRS", Some(attributes.into())),
+        ("PGCHANNELBINDING", Some(binding.into())),
+        ("PGSSLMODE", Some(mode.into())),
+        ("PGSSLROOTCERT", roots),
+        ("PGSSLCERT", certificate.map(PathBuf::into_os_string)),
+        ("PGSSLKEY", key.map(PathBuf::into_os_string)),
+    ];
+    let set = variables.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    Ok(set.filter(|(_, value)| !value.is_empty()).collect())
+}
+
+/// Returns the values with commas between them.
+fn joined(values: &[impl ToString]) -> Option<OsString> {
+    Some(values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into())
 }
 
 /// Parses a connection string: a URL, or parameters separated by blanks. With several hosts, the session must accept
@@ -278,5 +338,28 @@ mod tests {
             assert!(message.contains(named) && !message.contains("secret"), "{text}: {message}");
             assert_eq!(message.lines().count(), 1, "{message}");
         }
+    }
+
+    #[test]
+    fn programs_of_postgres_connect_as_the_server_does() {
+        let text = "postgres://u:p%40ss@a,b:6000/d?sslmode=require&sslrootcert=/ca.pem&options=-c%20x%3Dy";
+
+        let variables = libpq_environment(text).unwrap();
+
+        let variables: Vec<_> =
+            variables.iter().map(|(name, value)| (*name, value.to_str().unwrap())).collect();
+        let expected = [
+            ("PGHOST", "a,b"),
+            ("PGPORT", "5432,6000"),
+            ("PGUSER", "u"),
+            ("PGPASSWORD", "p@ss"),
+            ("PGDATABASE", "d"),
+            ("PGOPTIONS", "-c x=y"),
+            ("PGTARGETSESSIONATTRS", "read-write"),
+            ("PGCHANNELBINDING", "prefer"),
+            ("PGSSLMODE", "verify-ca"),
+            ("PGSSLROOTCERT", "/ca.pem"),
+        ];
+        assert_eq!(variables, expected);
     }
 }

@@ -1,0 +1,172 @@
+//! Backups: database and secret key in one file, which `platform backup` writes and `platform restore` reads.
+//!
+//! The file is a ZIP archive with three entries: `manifest.json`, `secret.key`, and `database.dump`, which is what
+//! `pg_dump --format=custom` writes: a consistent snapshot, also beside a running server.
+
+mod restore;
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use crate::config::StoreSettings;
+use crate::embedded_postgres::client_program;
+use crate::secret_key;
+use platform_store::{Database, libpq_environment};
+
+pub use restore::Source;
+
+/// An error that ends the command and is printed for the operator.
+type Failure = Box<dyn std::error::Error>;
+
+/// The version of the format of the file.
+const FORMAT: u32 = 1;
+const MANIFEST: &str = "manifest.json";
+const SECRET_KEY: &str = "secret.key";
+const DUMP: &str = "database.dump";
+
+/// What a backup says about itself.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest {
+    /// The version of the format; a reader refuses a newer one.
+    format: u32,
+    /// The version of the program that wrote the backup.
+    program: String,
+    /// The version of the database's schema.
+    schema: i64,
+    /// The major version of PostgreSQL.
+    postgres: u32,
+    /// The time of the backup, RFC 3339.
+    created: String,
+    /// The fingerprint of the secret key, which does not reveal it.
+    secret_key_fingerprint: String,
+}
+
+/// Writes a backup and returns what to tell the operator. The file has mode 600 and gets its name when it is complete
+/// and on the disk.
+///
+/// # Errors
+/// The file exists or cannot be written, no server has used the database, its secret key is missing or differs, or
+/// pg_dump is missing or fails.
+pub async fn create(
+    store: &StoreSettings,
+    database: &Database,
+    url: &str,
+    target: &Path,
+) -> Result<String, Failure> {
+    if target.try_exists()? {
+        return Err(format!("{} exists already; choose another name", target.display()).into());
+    }
+    let Some(schema) = database.schema_version().await? else {
+        return Err("no server has used this database, so there is nothing to back up".into());
+    };
+    let key_file = store.secret_key_file();
+    let fingerprint = fingerprint_for(store, database).await?;
+    let postgres = database.postgres_version().await?;
+    let dump = client_program("pg_dump", store.postgres_bin_dir.as_deref(), postgres)?;
+    let manifest = Manifest {
+        format: FORMAT,
+        program: env!("CARGO_PKG_VERSION").into(),
+        schema,
+        postgres,
+        created: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        secret_key_fingerprint: fingerprint,
+    };
+    let mut dump = client(&dump, url)?;
+    dump.args(["--format=custom", "--no-owner", "--no-privileges"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut file = unfinished_beside(target)?;
+    write_entries(file.as_file_mut(), &manifest, &std::fs::read(key_file)?, dump.spawn()?)?;
+    if database.schema_version().await? != Some(schema) {
+        return Err("a server upgraded the database meanwhile; start the backup again".into());
+    }
+    file.as_file().sync_all()?;
+    let size = file.as_file().metadata()?.len();
+    file.persist_noclobber(target)
+        .map_err(|e| format!("{} cannot be made: {}", target.display(), e.error))?;
+    Ok(format!("{} ({size} bytes, schema {schema}, PostgreSQL {postgres})", target.display()))
+}
+
+/// Returns the fingerprint of the server's secret key, which must be the one that the database was created with.
+async fn fingerprint_for(store: &StoreSettings, database: &Database) -> Result<String, Failure> {
+    let path = store.secret_key_file();
+    let Some(key) = secret_key::load(store)? else {
+        return Err(format!("{} is missing; name the file with --secret-key-file", path.display()).into());
+    };
+    match database.agreed(secret_key::FINGERPRINT).await? {
+        Some(known) if known != key.fingerprint() => Err(format!(
+            "this database was created with the key {known}…, but {} is {}…; set the right --secret-key-file",
+            path.display(),
+            key.fingerprint()
+        )
+        .into()),
+        _ => Ok(key.fingerprint()),
+    }
+}
+
+/// Writes the entries, the output of pg_dump among them.
+fn write_entries(file: &mut File, manifest: &Manifest, key: &[u8], mut dump: Child) -> Result<(), Failure> {
+    let output = dump.stdout.take();
+    let written = || -> io::Result<()> {
+        // The dump is compressed already.
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Stored)
+            .large_file(true)
+            .unix_permissions(0o600);
+        let mut archive = ZipWriter::new(&mut *file);
+        archive.start_file(MANIFEST, options)?;
+        archive.write_all(&serde_json::to_vec_pretty(manifest)?)?;
+        archive.start_file(SECRET_KEY, options)?;
+        archive.write_all(key)?;
+        archive.start_file(DUMP, options)?;
+        if let Some(mut output) = output {
+            io::copy(&mut output, &mut archive)?;
+        }
+        archive.finish()?;
+        Ok(())
+    };
+    let written = written();
+    // If the disk is full, pg_dump has ended because nobody reads what it writes.
+    let said = ended("pg_dump", dump);
+    written.map_err(|error| format!("the backup cannot be written: {error}"))?;
+    said
+}
+
+/// Returns a program of PostgreSQL that will connect to the database. Its errors are collected.
+fn client(program: &Path, url: &str) -> Result<Command, Failure> {
+    let mut command = Command::new(program);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    command.env_clear().env("PATH", path).env("LC_ALL", "C.UTF-8").env("PGCONNECT_TIMEOUT", "10");
+    command.envs(libpq_environment(url)?).arg("--no-password").stderr(Stdio::piped());
+    Ok(command)
+}
+
+/// Waits for the end of a program.
+///
+/// # Errors
+/// The program failed; the error contains what it said.
+fn ended(name: &str, mut child: Child) -> Result<(), Failure> {
+    let mut said = String::new();
+    if let Some(errors) = &mut child.stderr {
+        // The exit status counts, whatever could be read.
+        errors.read_to_string(&mut said).ok();
+    }
+    let status = child.wait()?;
+    if status.success() { Ok(()) } else { Err(format!("{name} failed ({status}): {}", said.trim()).into()) }
+}
+
+/// Creates a file of mode 600 in the directory of `target`, which is deleted unless it gets its name.
+fn unfinished_beside(target: &Path) -> Result<NamedTempFile, Failure> {
+    let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = tempfile::Builder::new().prefix(".platform-unfinished-").tempfile_in(directory);
+    file.map_err(|error| format!("{} cannot be written: {error}", directory.display()).into())
+}

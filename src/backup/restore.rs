@@ -1,0 +1,191 @@
+//! Restores: a backup is checked completely before anything changes, and a restore that fails changes nothing.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use zip::ZipArchive;
+
+use super::{DUMP, FORMAT, Failure, MANIFEST, Manifest, SECRET_KEY, client, ended, unfinished_beside};
+use crate::auth::password::SecretKey;
+use crate::cli::RestoreArguments;
+use crate::config::StoreSettings;
+use crate::embedded_postgres::{client_program, running_database_url};
+use platform_store::restoration::{Restoration, SET_ASIDE, newest_schema};
+use platform_store::{Database, libpq_environment};
+use tempfile::NamedTempFile;
+
+/// The greatest size of an entry other than the dump, in bytes.
+const SMALL: u64 = 65_536;
+
+/// A backup that can be restored.
+pub struct Source {
+    path: PathBuf,
+    archive: ZipArchive<File>,
+    manifest: Manifest,
+    key: Vec<u8>,
+}
+
+impl Source {
+    /// Reads all of a backup and checks it.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not a backup, is damaged, or is of a newer program.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        let wrong = |cause: &dyn std::fmt::Display| format!("{} cannot be restored: {cause}", path.display());
+        let file = File::open(path).map_err(|error| wrong(&error))?;
+        let mut archive =
+            ZipArchive::new(file).map_err(|error| wrong(&format!("it is no backup ({error})")))?;
+        let manifest = small(&mut archive, MANIFEST).map_err(|error| wrong(&error))?;
+        let manifest: Manifest = serde_json::from_slice(&manifest).map_err(|error| wrong(&error))?;
+        if manifest.format > FORMAT || manifest.schema > newest_schema() {
+            return Err(wrong(&format!(
+                "it has schema {} and was written by platform {}, this program knows schemas up to {}: use the newer program",
+                manifest.schema,
+                manifest.program,
+                newest_schema()
+            ))
+            .into());
+        }
+        let key = small(&mut archive, SECRET_KEY).map_err(|error| wrong(&error))?;
+        // Reading to the end compares the checksum.
+        let mut dump = archive.by_name(DUMP).map_err(|error| wrong(&error))?;
+        io::copy(&mut dump, &mut io::sink()).map_err(|error| wrong(&format!("it is damaged ({error})")))?;
+        drop(dump);
+        Ok(Self { path: path.into(), archive, manifest, key })
+    }
+
+    /// Checks that nothing is in the way on this machine, before a private PostgreSQL is started.
+    ///
+    /// # Errors
+    /// A server runs on the data directory, or another secret key is in the place of the backup's.
+    pub fn check(&self, store: &StoreSettings, arguments: &RestoreArguments) -> Result<(), Failure> {
+        if store.database_url.is_none() && running_database_url(&store.data_dir).is_some() {
+            return Err(
+                format!("a server runs on {}; stop it, then restore", store.data_dir.display()).into()
+            );
+        }
+        let path = store.secret_key_file();
+        match SecretKey::load(&path) {
+            Ok(None) => Ok(()),
+            Ok(Some(key)) if key.fingerprint() == self.manifest.secret_key_fingerprint => Ok(()),
+            _ if arguments.replace => Ok(()),
+            _ => Err(format!(
+                "{} holds another key than the backup; move it away, or replace it and the database with --replace",
+                path.display()
+            )
+            .into()),
+        }
+    }
+
+    /// Restores the database and the secret key, and returns what to tell the operator.
+    ///
+    /// # Errors
+    /// Somebody uses the database, it is not empty, or pg_restore fails. The database is as before then.
+    pub async fn restore(
+        &mut self,
+        store: &StoreSettings,
+        database: &Database,
+        url: &str,
+        arguments: &RestoreArguments,
+    ) -> Result<String, Failure> {
+        let key = self.unfinished_key(&store.secret_key_file())?;
+        let postgres = database.postgres_version().await?;
+        let program = client_program("pg_restore", store.postgres_bin_dir.as_deref(), postgres)?;
+        let Some(restoration) = Restoration::begin(database).await? else {
+            return Err("a server is starting on the database, or another restore runs; stop it first".into());
+        };
+        let empty = free_for_restore(&restoration, arguments).await?;
+        if !empty {
+            restoration.set_aside().await?;
+        }
+        if let Err(failure) = self.fill(&program, url) {
+            if !empty {
+                restoration.put_back().await?;
+            }
+            return Err(failure);
+        }
+        key.persist(store.secret_key_file()).map_err(|failed| {
+            format!(
+                "the database is restored, but {} is not: {}",
+                store.secret_key_file().display(),
+                failed.error
+            )
+        })?;
+        if !empty {
+            restoration.drop_previous().await?;
+        }
+        let Manifest { created, schema, .. } = &self.manifest;
+        Ok(format!("restored {} of {created} (schema {schema}); start the server", self.path.display()))
+    }
+
+    /// Writes the key beside its place and checks it.
+    fn unfinished_key(&self, place: &Path) -> Result<NamedTempFile, Failure> {
+        if let Some(parent) = place.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let mut file = unfinished_beside(place)?;
+        file.write_all(&self.key)?;
+        file.as_file().sync_all()?;
+        let fingerprint = SecretKey::load(file.path())?.map(|key| key.fingerprint());
+        if fingerprint.as_ref() != Some(&self.manifest.secret_key_fingerprint) {
+            return Err(format!("{} holds a key that its manifest does not name", self.path.display()).into());
+        }
+        Ok(file)
+    }
+
+    /// Runs pg_restore, which restores all or nothing.
+    fn fill(&mut self, program: &Path, url: &str) -> Result<(), Failure> {
+        let name = libpq_environment(url)?.into_iter().find(|(name, _)| *name == "PGDATABASE");
+        let name = name.map(|(_, value)| value.to_string_lossy().into_owned()).unwrap_or_default();
+        let quoted = name.replace('\\', "\\\\").replace('\'', "\\'");
+        let mut command = client(program, url)?;
+        command.arg(format!("--dbname=dbname='{quoted}'"));
+        command.args(["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
+        let copied = match child.stdin.take() {
+            Some(mut input) => io::copy(&mut self.archive.by_name(DUMP)?, &mut input).map(|_| ()),
+            None => Ok(()),
+        };
+        // If pg_restore ended early, its own words say more than the broken pipe.
+        ended("pg_restore", child)?;
+        Ok(copied?)
+    }
+}
+
+/// Returns whether the database is empty.
+///
+/// # Errors
+/// Somebody else is connected to it, or it is not empty and may not be replaced.
+async fn free_for_restore(restoration: &Restoration, arguments: &RestoreArguments) -> Result<bool, Failure> {
+    if restoration.was_interrupted().await? {
+        return Err(format!(
+            "the schema {SET_ASIDE} of the database holds what it contained before a restore that was interrupted; rename \
+             it to public, or drop it"
+        )
+        .into());
+    }
+    let empty = restoration.is_empty().await?;
+    if !empty && !arguments.replace {
+        return Err(
+            "the database is not empty; restore into an empty one, or replace its content with --replace"
+                .into(),
+        );
+    }
+    match restoration.count_others().await? {
+        0 => Ok(empty),
+        others => {
+            Err(format!("{others} other connections use the database; stop the servers on it, then restore")
+                .into())
+        }
+    }
+}
+
+/// Reads an entry that must be small.
+fn small(archive: &mut ZipArchive<File>, name: &str) -> Result<Vec<u8>, Failure> {
+    let mut content = Vec::new();
+    let entry = archive.by_name(name).map_err(|error| format!("{name}: {error}"))?;
+    entry.take(SMALL).read_to_end(&mut content)?;
+    Ok(content)
+}
