@@ -74,7 +74,9 @@ fn execute(Program { common, command }: Program) -> Result<bool, Error> {
     match command {
         ProgramCommand::Scenario(scenario) => measure(&Arguments { common, scenario }),
         ProgramCommand::Run(settings) => {
+            target::raise_open_file_limit();
             let file = ScenarioFile::read(&settings.file, &common)?;
+            target::expect_open_files(file.clients())?;
             on_runtime(common.threads, scenario_file::run(&file, &settings, &common))?
         }
         ProgramCommand::Check(settings) => {
@@ -89,6 +91,8 @@ fn execute(Program { common, command }: Program) -> Result<bool, Error> {
 }
 
 fn measure(arguments: &Arguments) -> Result<bool, Error> {
+    target::raise_open_file_limit();
+    target::expect_open_files(arguments.scenario.clients())?;
     let report = on_runtime(arguments.common.threads, scenario::run(arguments))??;
     report.print();
     if let Some(path) = &arguments.common.json {
@@ -99,7 +103,6 @@ fn measure(arguments: &Arguments) -> Result<bool, Error> {
 
 /// Runs a future on this many threads.
 fn on_runtime<F: Future>(threads: usize, future: F) -> Result<F::Output, Error> {
-    target::raise_open_file_limit();
     let runtime = match threads {
         0 | 1 => tokio::runtime::Builder::new_current_thread().enable_all().build()?,
         threads => {

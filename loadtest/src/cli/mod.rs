@@ -182,6 +182,24 @@ pub(crate) enum Scenario {
     Trickle(Trickle),
 }
 
+impl Scenario {
+    /// Returns how many clients are connected at the same time, or none for scenarios with few clients.
+    pub(crate) fn clients(&self) -> usize {
+        let clients: &[u32] = match self {
+            Self::Fleet(settings) => &[settings.devices, settings.dashboards, settings.posters],
+            Self::Fanout(settings) => &[settings.clients],
+            Self::Hold(settings) => &[settings.clients],
+            Self::Agents(settings) => &[settings.agents, settings.posters],
+            Self::Reconnect(settings) => &[settings.devices],
+            Self::Trickle(settings) => &[settings.connections, settings.clients],
+            Self::Csv(settings) => &[settings.devices, settings.posters],
+            Self::Cluster(settings) => &[settings.polls, settings.dashboards, settings.posters],
+            _ => &[],
+        };
+        clients.iter().map(|count| *count as usize).sum()
+    }
+}
+
 /// The kind of objects that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]

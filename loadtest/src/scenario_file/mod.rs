@@ -90,6 +90,12 @@ impl ScenarioFile {
         Self::parse(file, &fs::read_to_string(file).map_err(unreadable)?, common)
     }
 
+    /// Returns how many clients are connected at the same time in the largest phase.
+    pub(crate) fn clients(&self) -> usize {
+        let of_phase = |phase: &Phase| phase.loads.iter().map(|load| load.arguments.scenario.clients()).sum();
+        self.phases.iter().map(of_phase).max().unwrap_or_default()
+    }
+
     fn parse(file: &Path, text: &str, common: &Common) -> Result<Self, Error> {
         let source = Source { file, text };
         let table: FileTable = toml::from_str(text)

@@ -159,6 +159,7 @@ fn check_says_what_a_file_does() {
 #[test]
 fn files_of_the_repository_and_of_the_readme_are_understood() {
     assert_eq!(parse(FIRST).unwrap().phases.len(), 2);
+    assert_eq!(parse(FIRST).unwrap().clients(), 200 + 4 + 64);
     assert_eq!(parse(CHAOS).unwrap().phases.len(), 5);
     let in_readme = README.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     assert!(in_readme.lines().count() <= 20);
