@@ -54,6 +54,7 @@ use clap::Parser as _;
 
 use crate::cli::{Arguments, Program, ProgramCommand};
 use crate::error::Error;
+use crate::report::Report;
 use crate::scenario_file::ScenarioFile;
 
 /// Returns exit code 0 if the run was clean, 1 if it was measured but not clean (a delivery was lost, doubled
@@ -93,12 +94,21 @@ fn execute(Program { common, command }: Program) -> Result<bool, Error> {
 fn measure(arguments: &Arguments) -> Result<bool, Error> {
     target::raise_open_file_limit();
     target::expect_open_files(arguments.scenario.clients())?;
-    let report = on_runtime(arguments.common.threads, scenario::run(arguments))??;
+    let report = on_runtime(arguments.common.threads, until_interrupted(arguments))??;
     report.print();
     if let Some(path) = &arguments.common.json {
         report.write_json(path)?;
     }
     Ok(report.clean)
+}
+
+/// Runs a scenario. Ctrl-C ends it, and the devices that it created are removed.
+async fn until_interrupted(arguments: &Arguments) -> Result<Report, Error> {
+    tokio::select! {
+        report = scenario::run(arguments) => return report,
+        signal = tokio::signal::ctrl_c() => signal?,
+    }
+    Err(devices::remove_interrupted(arguments.common.keep).await)
 }
 
 /// Runs a future on this many threads.

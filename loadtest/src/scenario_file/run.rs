@@ -10,6 +10,7 @@ use super::load::Load;
 use super::outcome::{LoadOutcome, Outcome, PhaseOutcome, SCHEMA, Sample, VERSION};
 use super::{Phase, ScenarioFile, html, junit};
 use crate::cli::{Common, RunFile};
+use crate::devices;
 use crate::error::Error;
 use crate::scenario;
 use crate::server_process::Process;
@@ -17,10 +18,11 @@ use crate::target::{Reach, Target};
 
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Runs a file, prints the result and writes it to the files that are asked for. Returns whether it was clean.
+/// Runs a file, prints the result and writes it to the files that are asked for. Returns whether it was clean. Ctrl-C ends
+/// it: the result is that of the phases before, and the devices that were created are removed.
 ///
 /// # Errors
-/// The target does not respond to the user, nothing of a phase could be measured, or a file cannot be written.
+/// The target does not respond to the user, a load could not be measured, a file cannot be written, or Ctrl-C was pressed.
 pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common) -> Result<bool, Error> {
     let reach = if common.allow_remote_target { Reach::Anywhere } else { Reach::Loopback };
     let target = Target::resolve(&common.url, reach, &common.user, &common.password)?;
@@ -28,6 +30,7 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
         target.tenant().await.map_err(|error| error.during("before the first phase"))?;
     }
     let started = Instant::now();
+    let server = server(common, &target);
     let mut phases = Vec::new();
     for (number, phase) in (1..).zip(&file.phases) {
         eprintln!(
@@ -36,14 +39,21 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
             file.phases.len(),
             phase.name
         );
-        phases.push(run_phase(phase, server(common, &target), started).await);
+        tokio::select! {
+            phase = run_phase(phase, server.filter(|_| phase.loads.iter().any(Load::uses_target)), started) => phases.push(phase),
+            signal = tokio::signal::ctrl_c() => {
+                signal?;
+                break;
+            }
+        }
     }
+    let is_interrupted = phases.len() < file.phases.len();
     let outcome = Outcome {
         schema: SCHEMA,
         version: VERSION,
         name: file.name.clone(),
         target: target.authority().to_owned(),
-        clean: phases.iter().all(|phase| phase.clean),
+        clean: !is_interrupted && phases.iter().all(|phase| phase.clean),
         phases,
     };
     print!("{}", outcome.text());
@@ -52,6 +62,9 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
     })?;
     write(settings.junit.as_deref(), || Ok(junit::xml(&outcome)))?;
     write(settings.report.as_deref(), || Ok(html::page(&outcome)))?;
+    if is_interrupted {
+        return Err(devices::remove_interrupted(common.keep).await);
+    }
     let mut loads = outcome.phases.iter().flat_map(|phase| &phase.loads);
     match loads.find_map(|load| load.error.clone()) {
         Some(error) => Err(Error::Refused(error)),
