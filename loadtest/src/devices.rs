@@ -1,7 +1,8 @@
 //! The devices of a run: created before it, and removed after it together with their alarms.
 
-use std::sync::Arc;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -17,6 +18,46 @@ const BODY: &str = r#"{"name":"Load test device","type":"loadtest_Device","plat_
 const CONNECTIONS: usize = 32;
 /// The longest time of a removal; devices that are left then stay.
 const LIMIT: Duration = Duration::from_secs(300);
+
+/// The devices that this process has created and not removed. An interruption drops the scenario that knows them.
+static NOT_REMOVED: Mutex<NotRemoved> = Mutex::new(NotRemoved(Vec::new()));
+
+/// Devices and their servers.
+#[derive(Debug)]
+struct NotRemoved(Vec<(Arc<Target>, String)>);
+
+impl NotRemoved {
+    fn forget(&mut self, ids: &[String]) {
+        let ids: HashSet<&String> = ids.iter().collect();
+        self.0.retain(|(_, id)| !ids.contains(id));
+    }
+
+    /// Takes all devices of one server.
+    fn take(&mut self) -> Option<(Arc<Target>, Vec<String>)> {
+        let target = Arc::clone(&self.0.first()?.0);
+        let is_same = |(of, _): &mut (Arc<Target>, String)| of.authority() == target.authority();
+        let ids = self.0.extract_if(.., is_same).map(|(_, id)| id).collect();
+        Some((target, ids))
+    }
+}
+
+fn not_removed() -> MutexGuard<'static, NotRemoved> {
+    NOT_REMOVED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the devices of a run that was interrupted, unless they are to be kept; returns the error that ends the
+/// program.
+pub(crate) async fn remove_interrupted(keep: bool) -> Error {
+    let mut left = 0;
+    let mut removed = 0;
+    while !keep && let Some((target, ids)) = { not_removed().take() } {
+        eprintln!("Interrupted: {} devices of {} are being removed.", ids.len(), target.authority());
+        let failed = remove(&target, &ids).await;
+        left += failed;
+        removed += ids.len() - failed;
+    }
+    Error::Refused(format!("interrupted; {removed} devices removed, {left} could not be removed"))
+}
 
 #[derive(Debug, Deserialize)]
 struct Created {
@@ -74,7 +115,10 @@ async fn create_some(
         let response = connection.call(step, &request).await?;
         let created = serde_json::from_slice::<Created>(response.body);
         match created {
-            Ok(created) if response.status == 201 => ids.push(created.id),
+            Ok(created) if response.status == 201 => {
+                not_removed().0.push((Arc::clone(&target), created.id.clone()));
+                ids.push(created.id);
+            }
             _ => return Err(Error::status(step, response.status, response.body)),
         }
         progress.advance();
@@ -88,7 +132,9 @@ pub(crate) async fn remove(target: &Arc<Target>, ids: &[String]) -> usize {
         return 0;
     }
     let requests = ids.iter().map(|id| target.delete(&format!("{PATH}/{id}"))).collect();
-    send_all(target, "removing devices", requests, 204).await
+    let left = send_all(target, "removing devices", requests, 204).await;
+    not_removed().forget(ids);
+    left
 }
 
 /// Sends requests over many connections, in any order; returns how many did not get the expected status in
@@ -122,4 +168,31 @@ pub(crate) async fn send_all(
     let all_answered = async { while workers.join_next().await.is_some() {} };
     tokio::time::timeout(LIMIT, all_answered).await.ok();
     count - answered.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Reach;
+
+    #[test]
+    fn devices_to_remove_are_taken_for_each_server() {
+        let target = |port| {
+            Arc::new(Target::resolve(&format!("http://127.0.0.1:{port}"), Reach::Loopback, "a", "b").unwrap())
+        };
+        let (first, second) = (target(1), target(2));
+        let device = |target: &Arc<Target>, id: &str| (Arc::clone(target), id.to_owned());
+        let mut devices = NotRemoved(vec![
+            device(&first, "1"),
+            device(&second, "2"),
+            device(&first, "3"),
+            device(&first, "4"),
+        ]);
+        devices.forget(&["3".to_owned()]);
+        let taken = devices.take().unwrap();
+        assert_eq!((taken.0.port(), taken.1), (1, vec!["1".to_owned(), "4".to_owned()]));
+        let taken = devices.take().unwrap();
+        assert_eq!((taken.0.port(), taken.1), (2, vec!["2".to_owned()]));
+        assert!(devices.take().is_none());
+    }
 }

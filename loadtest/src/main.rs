@@ -2,7 +2,7 @@
 //! server, and keeps a ledger of everything it posted and of every notification it received or every row it
 //! read back.
 //!
-//! Reading order: [`cli`] (the command line), [`scenario`] (the subcommands), [`body`] and [`poster`] (what
+//! Reading order: [`cli`] (the command line), [`scenario`] (the subcommands), [`scenario_file`] (files of them), [`body`] and [`poster`] (what
 //! is posted, and how), [`csv`] (the compact protocol), [`audience`] (the clients that hold polls),
 //! [`agents`] (those that execute operations), [`run`], [`ledger`], [`session_ledger`] and
 //! [`operation_ledger`] (what is counted), [`read_back`] (what is read back), [`report`] (what is printed).
@@ -38,6 +38,7 @@ mod report;
 mod response;
 mod run;
 mod scenario;
+mod scenario_file;
 mod schedule;
 mod server_child;
 mod server_process;
@@ -51,16 +52,17 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use crate::cli::{Arguments, Program, ProgramCommand};
 use crate::error::Error;
 use crate::report::Report;
+use crate::scenario_file::ScenarioFile;
 
 /// Returns exit code 0 if the run was clean, 1 if it was measured but not clean (a delivery was lost, doubled
-/// or reordered, a post rejected), 2 if it could not be measured.
+/// or reordered, a post rejected, a threshold missed), 2 if it could not be measured.
 fn main() -> ExitCode {
-    let arguments = cli::Arguments::parse();
-    match measure(&arguments) {
-        Ok(report) if report.clean => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::from(1),
+    match execute(Program::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
         Err(error) => {
             eprintln!("loadtest: {error}");
             ExitCode::from(2)
@@ -68,19 +70,56 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(arguments: &cli::Arguments) -> Result<Report, Error> {
+/// Returns whether what was asked for was clean.
+fn execute(Program { common, command }: Program) -> Result<bool, Error> {
+    match command {
+        ProgramCommand::Scenario(scenario) => measure(&Arguments { common, scenario }),
+        ProgramCommand::Run(settings) => {
+            target::raise_open_file_limit();
+            let file = ScenarioFile::read(&settings.file, &common)?;
+            target::expect_open_files(file.clients())?;
+            on_runtime(common.threads, scenario_file::run(&file, &settings, &common))?
+        }
+        ProgramCommand::Check(settings) => {
+            print!("{}", scenario_file::explanation(&ScenarioFile::read(&settings.file, &common)?));
+            Ok(true)
+        }
+        ProgramCommand::Explain(settings) => {
+            print!("{}", scenario_file::explain(&settings.words)?);
+            Ok(true)
+        }
+    }
+}
+
+fn measure(arguments: &Arguments) -> Result<bool, Error> {
     target::raise_open_file_limit();
-    let runtime = match arguments.common.threads {
+    target::expect_open_files(arguments.scenario.clients())?;
+    let report = on_runtime(arguments.common.threads, until_interrupted(arguments))??;
+    report.print();
+    if let Some(path) = &arguments.common.json {
+        report.write_json(path)?;
+    }
+    Ok(report.clean)
+}
+
+/// Runs a scenario. Ctrl-C ends it, and the devices that it created are removed.
+async fn until_interrupted(arguments: &Arguments) -> Result<Report, Error> {
+    tokio::select! {
+        report = scenario::run(arguments) => return report,
+        signal = tokio::signal::ctrl_c() => signal?,
+    }
+    Err(devices::remove_interrupted(arguments.common.keep).await)
+}
+
+/// Runs a future on this many threads.
+fn on_runtime<F: Future>(threads: usize, future: F) -> Result<F::Output, Error> {
+    let runtime = match threads {
         0 | 1 => tokio::runtime::Builder::new_current_thread().enable_all().build()?,
         threads => {
             tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?
         }
     };
-    let report = runtime.block_on(scenario::run(arguments))?;
+    let output = runtime.block_on(future);
     runtime.shutdown_background();
-    report.print();
-    if let Some(path) = &arguments.common.json {
-        report.write_json(path)?;
-    }
-    Ok(report)
+    Ok(output)
 }

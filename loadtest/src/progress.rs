@@ -1,29 +1,58 @@
-//! Progress on standard error; nothing is shown unless that is a terminal.
+//! Progress on standard error: a bar on a terminal, a line every five seconds elsewhere.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+/// The time between two lines if standard error is not a terminal.
+const LINE_INTERVAL: Duration = Duration::from_secs(5);
+
 /// The bar of one phase; it disappears at the end of the phase.
 #[derive(Debug)]
-pub(crate) struct Progress(ProgressBar);
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    /// When the phase began or the last line was printed.
+    last_line: Mutex<Instant>,
+}
 
 impl Progress {
     /// Creates a bar that counts.
     pub(crate) fn count(phase: &'static str, length: usize) -> Self {
         let style = ProgressStyle::with_template("{msg:24} {bar:40} {pos}/{len} {elapsed}");
         let bar = ProgressBar::new(length as u64).with_message(phase);
-        Self(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
+        let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self { bar, last_line: Mutex::new(Instant::now()) }
     }
 
     /// Advances the bar by one.
     pub(crate) fn advance(&self) {
-        self.0.inc(1);
+        self.bar.inc(1);
+        if self.bar.is_hidden()
+            && let Some(line) = self.due_line(Instant::now())
+        {
+            eprintln!("{line}");
+        }
+    }
+
+    /// Returns the line to print at this time, if the last one was long enough ago.
+    fn due_line(&self, now: Instant) -> Option<String> {
+        let mut last_line = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
+        if now.saturating_duration_since(*last_line) < LINE_INTERVAL {
+            return None;
+        }
+        *last_line = now;
+        Some(format!(
+            "{}: {} of {}",
+            self.bar.message(),
+            self.bar.position(),
+            self.bar.length().unwrap_or_default()
+        ))
     }
 
     /// Ends the phase.
     pub(crate) fn finish(self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 
     /// Waits for the end of a phase of known duration, showing its seconds.
@@ -37,5 +66,22 @@ impl Progress {
             progress.advance();
         }
         progress.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_is_due_every_five_seconds() {
+        let progress = Progress::count("opening polls", 7);
+        progress.advance();
+        let started = *progress.last_line.lock().unwrap();
+        let after = |seconds| progress.due_line(started + Duration::from_secs(seconds));
+        assert_eq!(after(4), None);
+        assert_eq!(after(5).as_deref(), Some("opening polls: 1 of 7"));
+        assert_eq!(after(9), None);
+        assert_eq!(after(10).as_deref(), Some("opening polls: 1 of 7"));
     }
 }

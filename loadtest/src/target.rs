@@ -27,6 +27,8 @@ const ACCEPT: &str = "Accept: application/json\r\n";
 const JSON: &str = "application/json";
 /// The boundary between the parts of a form.
 const BOUNDARY: &str = "loadtest-f2b1c9d47a";
+/// The open files that a run needs besides those of the clients that wait: posters, and the runtime itself.
+const OTHER_FILES: u64 = 200;
 /// The timeout of a TCP connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -304,6 +306,25 @@ pub(crate) fn raise_open_file_limit() {
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).ok();
 }
 
+/// Returns whether so many clients may be open at the same time; each needs an open file.
+///
+/// # Errors
+/// The limit of open files is too low; the error says what is needed.
+pub(crate) fn expect_open_files(clients: usize) -> Result<(), Error> {
+    expect_within(clients, getrlimit(Resource::Nofile).current)
+}
+
+fn expect_within(clients: usize, limit: Option<u64>) -> Result<(), Error> {
+    let needed = clients as u64 + OTHER_FILES;
+    match limit {
+        Some(limit) if limit < needed => Err(Error::Refused(format!(
+            "{clients} clients need about {needed} open files, and this process may have {limit}; \
+             raise the limit before, with `ulimit -n {needed}`"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,6 +345,14 @@ mod tests {
         let url = "http://192.0.2.1:8080";
         assert!(matches!(resolve(url, Reach::Loopback), Err(Error::Refused(_))));
         assert!(resolve(url, Reach::Anywhere).is_ok());
+    }
+
+    #[test]
+    fn limit_of_open_files_is_compared_with_the_clients() {
+        assert!(expect_within(824, Some(1024)).is_ok() && expect_within(10_000, None).is_ok());
+        let error = expect_within(10_000, Some(1024)).unwrap_err().to_string();
+        assert!(error.contains("10200 open files, and this process may have 1024"), "{error}");
+        assert!(error.ends_with("`ulimit -n 10200`"), "{error}");
     }
 
     #[test]

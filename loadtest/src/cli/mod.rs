@@ -10,13 +10,14 @@ mod modules;
 mod notifications;
 #[cfg(test)]
 mod readme_tests;
+mod scenario_file;
 mod service;
 mod volumes;
 mod writes;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
 pub(crate) use self::cluster::{Cluster, ClusterTransport, Disturbance, Falsification};
@@ -27,6 +28,7 @@ pub(crate) use self::faults::{Availability, Durability, Stop, Trickle};
 pub(crate) use self::files::Hosted;
 pub(crate) use self::modules::{Cost, Modules};
 pub(crate) use self::notifications::{Fanout, Fleet, Hold, SharedChannel};
+pub(crate) use self::scenario_file::{CheckFile, Explain, RunFile};
 pub(crate) use self::service::Service;
 pub(crate) use self::volumes::{Data, DataFill, Inventory, InventoryFill, Series, SeriesFill, Shape};
 pub(crate) use self::writes::{Alarms, Measurements, Ramp};
@@ -43,6 +45,32 @@ pub(crate) struct Arguments {
     /// Which scenario to run.
     #[command(subcommand)]
     pub(crate) scenario: Scenario,
+}
+
+/// The program: a scenario, or what is done with a file of them.
+#[derive(Debug, Parser)]
+#[command(name = "loadtest", version, about = Arguments::command().get_about().map(ToString::to_string).unwrap_or_default())]
+pub(crate) struct Program {
+    /// Settings of every scenario.
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: ProgramCommand,
+}
+
+/// The subcommands of the program.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProgramCommand {
+    /// Runs a scenario file, and judges its thresholds
+    Run(RunFile),
+    /// Explains what `run` would do with a scenario file, without doing it
+    Check(CheckFile),
+    /// Explains the figures that thresholds name
+    Explain(Explain),
+    /// A scenario.
+    #[command(flatten)]
+    Scenario(Scenario),
 }
 
 /// Settings of every scenario.
@@ -154,6 +182,24 @@ pub(crate) enum Scenario {
     Trickle(Trickle),
 }
 
+impl Scenario {
+    /// Returns how many clients are connected at the same time, or none for scenarios with few clients.
+    pub(crate) fn clients(&self) -> usize {
+        let clients: &[u32] = match self {
+            Self::Fleet(settings) => &[settings.devices, settings.dashboards, settings.posters],
+            Self::Fanout(settings) => &[settings.clients],
+            Self::Hold(settings) => &[settings.clients],
+            Self::Agents(settings) => &[settings.agents, settings.posters],
+            Self::Reconnect(settings) => &[settings.devices],
+            Self::Trickle(settings) => &[settings.connections, settings.clients],
+            Self::Csv(settings) => &[settings.devices, settings.posters],
+            Self::Cluster(settings) => &[settings.polls, settings.dashboards, settings.posters],
+            _ => &[],
+        };
+        clients.iter().map(|count| *count as usize).sum()
+    }
+}
+
 /// The kind of objects that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -192,13 +238,11 @@ impl ObjectKind {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]
     fn flags_are_consistent() {
-        Arguments::command().debug_assert();
+        Program::command().debug_assert();
     }
 
     #[test]
@@ -224,7 +268,7 @@ mod tests {
             assert_eq!(words.filter(is_code).collect::<Vec<_>>(), [""; 0], "{}", command.get_name());
             command.get_subcommands_mut().for_each(check);
         }
-        let mut command = Arguments::command();
+        let mut command = Program::command();
         assert!(command.get_subcommands().count() > 10);
         check(&mut command);
     }

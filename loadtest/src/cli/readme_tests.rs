@@ -2,7 +2,7 @@
 
 use clap::{CommandFactory as _, Parser as _};
 
-use super::Arguments;
+use super::Program;
 
 const README: &str = include_str!("../../README.md");
 
@@ -41,7 +41,7 @@ fn commands_of_the_readme_are_understood() {
     assert!(commands.len() > 20, "the commands are found: {commands:?}");
     for command in commands {
         let words = ["loadtest"].into_iter().chain(command.iter().map(String::as_str));
-        if let Err(error) = Arguments::try_parse_from(words) {
+        if let Err(error) = Program::try_parse_from(words) {
             panic!("{command:?}: {error}");
         }
     }
@@ -49,7 +49,7 @@ fn commands_of_the_readme_are_understood() {
 
 #[test]
 fn every_scenario_is_in_the_readme() {
-    for scenario in Arguments::command().get_subcommands() {
+    for scenario in Program::command().get_subcommands() {
         let name = scenario.get_name();
         assert!(README.contains(&format!("`{name}`")), "{name} is not in README.md");
     }
