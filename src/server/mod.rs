@@ -147,6 +147,9 @@ impl Server {
         self.components.platform.give_modules_back().await;
         // This server writes nothing after this, so stored sessions miss nothing.
         self.components.platform.store_sessions().await;
+        if let Err(error) = database.session_moves().flush().await {
+            tracing::warn!(%error, "the last sessions could not be handed over; their clients handshake again");
+        }
         database.leave().await;
         self.components.platform.stop();
     }

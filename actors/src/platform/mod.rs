@@ -4,6 +4,7 @@ mod bulk_operations;
 mod changes;
 mod draining;
 mod modules;
+mod server_messages;
 mod sessions;
 mod tenant;
 mod user_sessions;

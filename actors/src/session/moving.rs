@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::queue::Queue;
 use super::{ConnectResponse, EndSession, SessionActor, SessionContext, SessionTemplates};
 use crate::hub::RemoveSubscriptions;
-use crate::session_moves::{Awaited, Departure, Place, Source};
+use crate::session_moves::{Awaited, BeforePoint, Place, Source};
 
 /// How long a session that is asked for may take to arrive, at most.
 const ARRIVAL: Duration = Duration::from_secs(40);
@@ -36,7 +36,7 @@ pub(super) enum Moving {
     /// The session has reached the point of its move. It still handles the messages that were sent before.
     AtPoint(Option<Destination>),
     /// The session has left, and its state is sent to its new place.
-    Left,
+    Left(Option<Destination>),
 }
 
 /// Where a session moves to.
@@ -70,16 +70,16 @@ struct Depart;
 impl SessionActor {
     /// Returns whether the session has left or is leaving. It serves no messages of its client any more.
     pub(super) fn is_leaving(&self) -> bool {
-        matches!(self.moving.as_deref(), Some(Moving::Leaving(_) | Moving::AtPoint(_) | Moving::Left))
+        matches!(self.moving.as_deref(), Some(Moving::Leaving(_) | Moving::AtPoint(_) | Moving::Left(_)))
     }
 
     /// Returns whether further notifications are received at the new place of the session.
     pub(super) fn receives_no_more(&self) -> bool {
-        matches!(self.moving.as_deref(), Some(Moving::AtPoint(_) | Moving::Left))
+        matches!(self.moving.as_deref(), Some(Moving::AtPoint(_) | Moving::Left(_)))
     }
 
     pub(super) fn has_left(&self) -> bool {
-        matches!(self.moving.as_deref(), Some(Moving::Left))
+        matches!(self.moving.as_deref(), Some(Moving::Left(_)))
     }
 
     /// Asks for the state of an arriving session. Until it has it, messages wait in the mailbox.
@@ -163,14 +163,17 @@ impl SessionActor {
         let mut is_noted = self.has_moved;
         match self.moving.as_deref() {
             Some(Moving::Arriving(place)) => is_noted |= place.abandoned(),
-            Some(Moving::Leaving(Destination { server, request })) => {
+            Some(
+                Moving::Leaving(Destination { server, request })
+                | Moving::AtPoint(Some(Destination { server, request })),
+            ) => {
                 transfers.not_leaving(self.client, *request);
                 transfers.tell(*server, ServerMessage::Absent { request: *request });
             }
-            Some(Moving::AtPoint(Some(Destination { server, request }))) => {
-                transfers.tell(*server, ServerMessage::Absent { request: *request });
+            Some(Moving::Left(Some(Destination { request, .. }))) => {
+                transfers.not_leaving(self.client, *request);
             }
-            Some(Moving::Expected(_) | Moving::AtPoint(None) | Moving::Left) | None => {}
+            Some(Moving::Expected(_) | Moving::AtPoint(None) | Moving::Left(None)) | None => {}
         }
         if is_noted && !self.has_left() {
             transfers.messages().forget(self.client.to_string());
@@ -183,9 +186,7 @@ impl SessionActor {
         let (transfers, client) = (self.environment.transfers.clone(), self.client);
         let (tenant, sessions) = (self.environment.id.to_string(), self.environment.sessions.clone());
         actix::spawn(async move {
-            let Some(birth) = transfers.ids().birth(client) else { return };
-            let end = ServerMessage::End { client: client.to_string(), tenant };
-            match transfers.messages().ask(client.to_string(), birth, end).await {
+            match transfers.end_elsewhere(client, tenant).await {
                 Ok(Asked::Own) => {
                     sessions.find(&client).into_iter().for_each(|session| session.do_send(EndSession));
                 }
@@ -249,7 +250,7 @@ impl SessionActor {
         self.is_being_written = false;
         let (slot, dispatcher) = (ctx.slot(), ctx.dispatcher().clone());
         let heard_by = transfers.database().publications().heard_by();
-        transfers.leaving(self.client, Departure { heard_by, request, slot, dispatcher });
+        transfers.leaving(self.client, request, BeforePoint { heard_by, slot, dispatcher });
         self.environment.sessions.remove(&self.client, &ctx.address());
         self.moving = Some(Box::new(Moving::Leaving(Destination { server: to, request })));
         self.due = Instant::now() + DEPARTURE;
@@ -310,7 +311,7 @@ impl Handler<Depart> for SessionActor {
         if !patterns.is_empty() {
             self.environment.hub.remove_subscriptions(RemoveSubscriptions { slot: ctx.slot(), patterns });
         }
-        self.moving = Some(Box::new(Moving::Left));
+        self.moving = Some(Box::new(Moving::Left(destination)));
         match destination {
             Some(Destination { server, request }) => {
                 crate::metrics::MOVED_OUT.increment(1);

@@ -38,7 +38,7 @@ use platform_store::Database;
 use platform_store::publications::HeardBy;
 use platform_store::session_moves::{Asked, SessionMoves, StoredSession};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout_at};
 
 pub(crate) use client_ids::ClientIds;
 pub(crate) use place::Place;
@@ -66,7 +66,8 @@ pub(crate) struct Transfers {
     ids: ClientIds,
     arrivals: Mutex<HashMap<u64, Arrival>>,
     departures: Mutex<HashMap<ClientId, Departure>>,
-    owners: Mutex<HashMap<u64, oneshot::Sender<OwnerElsewhere>>>,
+    /// The questions for owners of sessions. The response is `None` when the session is on its way.
+    owners: Mutex<HashMap<u64, oneshot::Sender<Option<OwnerElsewhere>>>>,
     /// The states of sessions that are to be stored.
     captured: Mutex<Vec<StoredSession>>,
     next_request: AtomicU64,
@@ -103,12 +104,19 @@ enum News {
     Absent,
 }
 
+/// A session that another server has asked for. It is noted until its actor ends, some time after the session has left:
+/// who was told before that the session is here is asked to look again.
+struct Departure {
+    /// The number of the taker's request.
+    request: u64,
+    /// What the session needs at the point of its move; `None` once it is reached.
+    before_point: Option<BeforePoint>,
+}
+
 /// A session that has been asked for and is still here.
-pub(crate) struct Departure {
+pub(crate) struct BeforePoint {
     /// The connection by which the session hears other servers.
     pub(crate) heard_by: HeardBy,
-    /// The number of the taker's request.
-    pub(crate) request: u64,
     pub(crate) slot: SessionSlot,
     pub(crate) dispatcher: Addr<SessionDispatcher>,
 }
@@ -208,7 +216,8 @@ impl Transfers {
 
     /// Returns whether no session is on its way.
     pub(crate) fn are_over(&self) -> bool {
-        self.departures.lock().is_empty() && self.arrivals.lock().is_empty()
+        self.departures.lock().values().all(|departure| departure.before_point.is_none())
+            && self.arrivals.lock().is_empty()
     }
 
     /// Keeps the state of a session that is to be stored.
@@ -226,26 +235,44 @@ impl Transfers {
     /// # Errors
     /// `Unavailable` or `Database`.
     pub(crate) async fn find_owner(&self, client: ClientId) -> Result<Option<OwnerElsewhere>> {
-        let Some(birth) = self.ids.birth(client) else { return Ok(None) };
-        let request = self.next_request.fetch_add(1, Ordering::Relaxed);
-        let (told, owner) = oneshot::channel();
-        self.owners.lock().insert(request, told);
-        let (by, text) = (self.messages().server(), client.to_string());
-        let question = ServerMessage::WhoOwns { client: text.clone(), request, by };
-        let asked = self.messages().ask(text, birth, question).await;
-        let owner = match asked {
-            Ok(Asked::Sent(_)) => timeout(PATIENCE, owner).await.ok().and_then(|owner| owner.ok()),
-            _ => None,
+        let (Some(birth), deadline) = (self.ids.birth(client), Instant::now() + PATIENCE) else {
+            return Ok(None);
         };
-        self.owners.lock().remove(&request);
-        asked.map(|_| owner)
+        loop {
+            let request = self.next_request.fetch_add(1, Ordering::Relaxed);
+            let (told, owner) = oneshot::channel();
+            self.owners.lock().insert(request, told);
+            let (by, text) = (self.messages().server(), client.to_string());
+            let question = ServerMessage::WhoOwns { client: text.clone(), request, by };
+            let asked = self.messages().ask(text, birth, question).await;
+            let owner = match asked {
+                Ok(Asked::Sent(_)) => timeout_at(deadline, owner).await.ok(),
+                Ok(Asked::Own | Asked::Nobody) | Err(_) => None,
+            };
+            self.owners.lock().remove(&request);
+            match (asked, owner) {
+                (Err(error), _) => return Err(error),
+                (Ok(_), Some(Ok(None))) => sleep(AGAIN).await,
+                (Ok(_), owner) => return Ok(owner.and_then(|owner| owner.ok()).flatten()),
+            }
+        }
+    }
+
+    /// Ends a session that has moved on, wherever it is.
+    pub(crate) async fn end_elsewhere(&self, client: ClientId, tenant: String) -> Result<Asked> {
+        let Some(birth) = self.ids.birth(client) else { return Ok(Asked::Nobody) };
+        let end = ServerMessage::End { client: client.to_string(), tenant };
+        self.messages().ask(client.to_string(), birth, end).await
     }
 
     /// Takes a message that responds to a request of this server.
     pub(crate) fn receive(&self, message: ServerMessage) {
         match message {
             ServerMessage::Arrives { request, state } => self.report(request, News::State(state)),
-            ServerMessage::Moving { request } => self.report(request, News::Moving),
+            ServerMessage::Moving { request } => match self.owners.lock().remove(&request) {
+                Some(told) => drop(told.send(None)),
+                None => self.report(request, News::Moving),
+            },
             ServerMessage::Absent { request } => {
                 self.owners.lock().remove(&request);
                 self.report(request, News::Absent);
@@ -254,7 +281,7 @@ impl Transfers {
                 let (told, tenant) = (self.owners.lock().remove(&request), TenantId::parse(&tenant));
                 if let (Some(told), Ok(tenant)) = (told, tenant) {
                     let expires = expires_in.map(|rest| std::time::Instant::now() + rest);
-                    drop(told.send(OwnerElsewhere { tenant, user: user.into(), expires }));
+                    drop(told.send(Some(OwnerElsewhere { tenant, user: user.into(), expires })));
                 }
             }
             ServerMessage::Wanted { .. }
@@ -279,12 +306,13 @@ impl Transfers {
         }
     }
 
-    /// Notes that a session is leaving.
-    pub(crate) fn leaving(&self, client: ClientId, departure: Departure) {
+    /// Notes that a session is leaving. `request` is the number of the taker's request.
+    pub(crate) fn leaving(&self, client: ClientId, request: u64, before_point: BeforePoint) {
+        let departure = Departure { request, before_point: Some(before_point) };
         self.departures.lock().insert(client, departure);
     }
 
-    /// Notes that a session does not leave any more, because it ended.
+    /// Forgets that a session is leaving or has left, because its actor ended.
     pub(crate) fn not_leaving(&self, client: ClientId, request: u64) {
         let mut departures = self.departures.lock();
         if departures.get(&client).is_some_and(|departure| departure.request == request) {
@@ -292,7 +320,7 @@ impl Transfers {
         }
     }
 
-    /// Returns whether a session is leaving.
+    /// Returns whether a session is leaving or has just left.
     pub(crate) fn is_leaving(&self, client: ClientId) -> bool {
         self.departures.lock().contains_key(&client)
     }
@@ -316,8 +344,8 @@ impl Transfers {
     /// Lets a session hand over what it has received until now. A session that may have missed something ends.
     fn hand_over(&self, client: ClientId, request: u64) {
         let mut departures = self.departures.lock();
-        if departures.get(&client).is_some_and(|departure| departure.request == request)
-            && let Some(Departure { slot, dispatcher, heard_by, .. }) = departures.remove(&client)
+        if let Some(departure) = departures.get_mut(&client).filter(|departure| departure.request == request)
+            && let Some(BeforePoint { slot, dispatcher, heard_by }) = departure.before_point.take()
         {
             let to = vec![slot];
             // This message takes the same path as the notifications, so the session receives it after them.

@@ -52,7 +52,7 @@ impl Transfers {
                 let own = self.messages().server();
                 match request.outcome(Instant::now() + PATIENCE_AT_STOP, own).await {
                     Outcome::Arrived(state) => Some(state),
-                    Outcome::Moving | Outcome::Absent => None,
+                    Outcome::Moving | Outcome::Absent | Outcome::Silent => None,
                 }
             }
             Source::Elsewhere(patience) => self.fetch_elsewhere(awaited, patience, place).await,
@@ -65,7 +65,8 @@ impl Transfers {
         patience: Duration,
         place: Arc<Place>,
     ) -> Option<Box<SessionState>> {
-        let (deadline, birth) = (Instant::now() + patience, self.ids.birth(awaited.client)?);
+        let (mut deadline, birth) = (Instant::now() + patience, self.ids.birth(awaited.client)?);
+        let mut silent = None;
         loop {
             let request = self.expect(place.clone());
             let wanted = ServerMessage::Wanted {
@@ -81,7 +82,11 @@ impl Transfers {
                 Ok(Asked::Sent(holder)) => match request.outcome(deadline, holder).await {
                     Outcome::Arrived(state) => return Some(state),
                     Outcome::Moving => {}
-                    Outcome::Absent => return None,
+                    // It may have handed the session to another server and ended before it could say so.
+                    Outcome::Silent if silent != Some(holder) => {
+                        (silent, deadline) = (Some(holder), Instant::now() + PATIENCE);
+                    }
+                    Outcome::Silent | Outcome::Absent => return None,
                 },
                 Ok(Asked::Own) if was_leaving => {}
                 Ok(Asked::Own | Asked::Nobody) => return None,
@@ -115,8 +120,10 @@ enum Outcome {
     Arrived(Box<SessionState>),
     /// Somebody else asked for it before.
     Moving,
-    /// The session is not there, or its holder does not respond.
+    /// The session is not there, or does not arrive as a whole.
     Absent,
+    /// The server that was asked does not respond, nor does it renew its lease.
+    Silent,
 }
 
 impl Request<'_> {
@@ -136,7 +143,16 @@ impl Request<'_> {
                     deadline += PATIENCE;
                     continue;
                 }
-                Err(_) => return Outcome::Absent,
+                Err(_) => {
+                    tracing::warn!(
+                        holder,
+                        has_begun,
+                        has_state = arrived.is_some(),
+                        "a session does not arrive in time"
+                    );
+                    let is_silent = !has_begun && arrived.is_none();
+                    return if is_silent { Outcome::Silent } else { Outcome::Absent };
+                }
             }
             match arrived.take() {
                 Some(state) if has_begun => return Outcome::Arrived(state),

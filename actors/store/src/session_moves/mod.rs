@@ -73,6 +73,7 @@ enum Outgoing {
     Ask(Question),
     Move { tenant: TenantId, point: SessionMove, sent: oneshot::Sender<Result<()>> },
     Forget(String),
+    Flush(oneshot::Sender<Result<()>>),
 }
 
 struct Question {
@@ -151,6 +152,16 @@ impl SessionMoves {
     /// Notes that a session has ended that had moved to this server.
     pub fn forget(&self, client: String) {
         self.send(Outgoing::Forget(client));
+    }
+
+    /// Waits until everything that was told before is sent. A process that ends earlier would keep sessions to itself.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`: something may not be sent.
+    pub async fn flush(&self) -> Result<()> {
+        let (sent, outcome) = oneshot::channel();
+        self.send(Outgoing::Flush(sent));
+        outcome.await.unwrap_or(Ok(()))
     }
 
     fn send(&self, outgoing: Outgoing) {
@@ -247,6 +258,7 @@ impl Batch {
                     batch.sent.push(sent);
                 }
                 Outgoing::Forget(client) => batch.forgotten.push(client),
+                Outgoing::Flush(sent) => batch.sent.push(sent),
             }
         }
         batch
