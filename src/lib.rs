@@ -5,7 +5,7 @@
 //! [`routes`] is the table of contents: method, path, handler. From there each request goes one way:
 //! [`middleware`] → [`auth`] → [`api`], [`realtime`] or [`csv`] → `platform_actors` → [`http::reply`]; calls of
 //! microservices leave by [`service`], those of event-processing modules by [`outbound_requests`]. [`server`] puts the
-//! parts together; [`program`] adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`].
+//! parts together; [`program`] adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`], and [`client`]: commands over REST.
 
 pub mod administration;
 pub mod api;
@@ -14,10 +14,12 @@ pub mod archive;
 pub mod auth;
 pub mod backup;
 pub mod cli;
+pub mod client;
 pub mod config;
 pub mod connection;
 pub mod console;
 pub mod csv;
+pub mod diagnosis;
 pub mod embedded_postgres;
 #[cfg(test)]
 mod fuzzing;
@@ -31,6 +33,7 @@ pub mod outbound_requests;
 pub mod prerequisites;
 pub mod program;
 pub mod realtime;
+pub mod request_log;
 pub mod routes;
 pub mod secret_key;
 pub mod server;

@@ -12,6 +12,7 @@ use actix_web::http::{ConnectionType, Method, StatusCode, Version, header};
 use actix_web::middleware::Next;
 use bytes::Bytes;
 use platform_model::error::Error;
+use platform_store::shares;
 
 use crate::auth::cors;
 use crate::connection::OVERLONG;
@@ -20,10 +21,11 @@ use crate::http::head::{Head, X_HTTP_METHOD};
 use crate::http::hosted::{AtHome, Policies};
 use crate::http::path::{AsReceived, collapsed};
 use crate::http::{address, held_bytes, hosted};
+use crate::request_log::{RequestLog, X_REQUEST_ID};
 use crate::telemetry::RouteDurations;
 
 /// Wraps every request: emulated methods (C-06), collapsed slashes, malformed heads, error bodies with the
-/// client's address, request durations, a debug log line, responses to HEAD, large responses, the policies of hosted
+/// client's address, request durations, a log line and an id, responses to HEAD, large responses, the policies of hosted
 /// applications, and CORS (C-16).
 ///
 /// # Errors
@@ -33,24 +35,20 @@ pub async fn around(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let begun = Instant::now();
+    let log = request.request().state::<RequestLog>().clone();
+    let id = log.id(&request);
     emulate_method(&mut request);
     collapse_slashes(&mut request);
     let response = match malformed(&request) {
-        None => render_error(next.call(request).await?),
+        None => render_error(shares::of_request(next.call(request)).await?),
         Some(error) => render_error(request.error_response(error)),
     };
     if let Some(durations) = response.request().app_data::<RouteDurations>() {
         durations.record(response.status(), begun.elapsed());
     }
-    // The query is omitted because it may contain confidential values.
-    tracing::debug!(
-        method = %response.request().method(),
-        path = response.request().path(),
-        status = response.status().as_u16(),
-        took = ?begun.elapsed(),
-        "request completed"
-    );
+    log.completed(&response, &id, begun.elapsed());
     let mut response = held_bytes::count(without_body(response));
+    response.headers_mut().insert(X_REQUEST_ID, id);
     delimit_by_closing(&mut response);
     if hosted::is_below_apps(response.request().path()) {
         let request = response.request().clone();

@@ -3,18 +3,21 @@
 //! It belongs to the library, so that its futures and those they wait for are compiled once.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::administration::{self, NewUser};
 use crate::backup::{self, Source};
 use crate::cli::{self, Command, RestoreArguments};
+use crate::client;
 use crate::config::Settings;
+use crate::diagnosis;
 use crate::embedded_postgres::{Durability, EmbeddedPostgres, Options, holds_database, running_database_url};
 use crate::prerequisites::Prerequisites;
 use crate::server::Server;
-use crate::{secret_key, telemetry};
+use crate::start_error::StartError;
+use crate::{secret_key, telemetry, tls};
 use actix_web::rt::System;
 use platform_store::{Connections, Database};
 use tokio::signal::unix::{SignalKind, signal};
@@ -29,6 +32,7 @@ const SUPERVISION: Duration = Duration::from_millis(500);
 pub fn run() -> ExitCode {
     let command = cli::parse();
     let outcome = match command {
+        Command::Client { name, matches } => return client::run(&name, &matches, cli::program()),
         Command::Serve(settings) => serve(&settings),
         Command::TenantCreate { settings, tenant } => administer(&settings, async |database, key| {
             administration::create_tenant(database, key, &tenant).await
@@ -51,6 +55,13 @@ pub fn run() -> ExitCode {
         Command::Backup { settings, backup } => on_database(&settings, async |database, url| {
             backup::create(&settings.store, database, url, &backup.file).await
         }),
+        Command::Status { settings, output } => {
+            return report(System::new().block_on(diagnosis::status(&settings, output)));
+        }
+        Command::Doctor { settings, output } => {
+            return report(System::new().block_on(diagnosis::doctor(&settings, output)));
+        }
+        Command::ConfigCheck { settings, file } => check_settings(&settings, file),
         Command::Restore { settings, restore } => restore_backup(&settings, &restore),
     };
     match outcome {
@@ -60,6 +71,12 @@ pub fn run() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints what was found, and returns the exit code.
+fn report(report: diagnosis::Report) -> ExitCode {
+    writeln!(io::stdout(), "{}", report.to_string().trim_end()).ok();
+    if report.is_bad() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 /// Runs `platform serve` until SIGTERM or Ctrl-C.
@@ -90,6 +107,19 @@ fn serve(settings: &Settings) -> Result<(), Failure> {
         postgres.stop();
     }
     served
+}
+
+/// Checks the files that settings name; the settings themselves were parsed.
+fn check_settings(settings: &Settings, file: Option<(PathBuf, usize)>) -> Result<(), Failure> {
+    telemetry::check_filter(&settings.log)?;
+    tls::check(&settings.tls).map_err(StartError::Tls)?;
+    secret_key::load(&settings.store)?;
+    match file {
+        Some((path, 1)) => writeln!(io::stdout(), "{}: 1 setting, valid", path.display())?,
+        Some((path, count)) => writeln!(io::stdout(), "{}: {count} settings, all valid", path.display())?,
+        None => writeln!(io::stdout(), "the settings are valid; no file is named by --config")?,
+    }
+    Ok(())
 }
 
 /// Starts a private PostgreSQL if the settings name no other database.
@@ -167,17 +197,14 @@ impl Greeting {
         let (base, mut out) = (&self.base, io::stdout().lock());
         if let Some(admin) = self.introduced.iter().rev().find(|user| user.name.ends_with("/admin")) {
             let password = admin.generated_password.as_deref().unwrap_or("$PLATFORM_ADMIN_PASSWORD");
-            let (name, json) = (&admin.name, "'Content-Type: application/json'");
-            writeln!(out, "\nTry it: a device, an alarm, and what is open.")?;
+            let (name, program) = (&admin.name, std::env::args().next().unwrap_or_else(|| "platform".into()));
+            writeln!(out, "\nTry it in a second terminal: a device, an alarm, and what is open.")?;
+            writeln!(out, "  echo \"{password}\" | {program} login {base} --user {name}")?;
             writeln!(
                 out,
-                "  ID=$(curl -s -u \"{name}:{password}\" -H {json} -H 'Accept: application/json' -d '{{\"name\":\"pump\",\"plat_IsDevice\":{{}}}}' {base}/inventory/managedObjects | sed 's/.*\"id\":\"\\([0-9]*\\)\".*/\\1/'); echo \"$ID\""
+                "  {program} device create --name pump -o id | {program} alarm create --type leak --text \"It drips\" --severity MAJOR"
             )?;
-            writeln!(
-                out,
-                "  curl -s -i -u \"{name}:{password}\" -H {json} -d '{{\"type\":\"leak\",\"text\":\"It drips\",\"severity\":\"MAJOR\",\"time\":\"'$(date -u +%FT%TZ)'\",\"source\":{{\"id\":\"'$ID'\"}}}}' {base}/alarm/alarms; echo"
-            )?;
-            writeln!(out, "  curl -s -u \"{name}:{password}\" '{base}/alarm/alarms?resolved=false'\n")?;
+            writeln!(out, "  {program} alarm list --resolved false\n")?;
         }
         writeln!(out, "ready {base}")?;
         out.flush()

@@ -7,7 +7,7 @@ use crate::config::StoreSettings;
 use crate::start_error::StartError;
 
 /// The name under which the database stores the fingerprint of the key.
-pub(crate) const FINGERPRINT: &str = "secret key fingerprint";
+const FINGERPRINT: &str = "secret key fingerprint";
 
 /// Reads the key from its file; `None` if there is no file.
 ///
@@ -38,11 +38,34 @@ pub async fn open(store: &StoreSettings, database: &Database) -> Result<SecretKe
             )));
         }
     };
-    let own = key.fingerprint();
-    match database.agree(FINGERPRINT, &own).await? {
-        known if known == own => Ok(key),
-        known => Err(StartError::SecretKey(format!(
-            "this database was created with the key {known}…, but this server uses {own}…; set the right --secret-key-file"
-        ))),
+    let known = database.agree(FINGERPRINT, &key.fingerprint()).await?;
+    matching(key, &known)
+}
+
+/// Returns the key of a deployment that exists, and creates nothing.
+///
+/// # Errors
+/// `SecretKey` when the file is missing or cannot be used, or when the database was set up with another key. `Database`
+/// when the database cannot be read.
+pub(crate) async fn existing(store: &StoreSettings, database: &Database) -> Result<SecretKey, StartError> {
+    let missing = || {
+        let path = store.secret_key_file();
+        StartError::SecretKey(format!("{} is missing; name the file with --secret-key-file", path.display()))
+    };
+    let key = load(store)?.ok_or_else(missing)?;
+    match database.agreed(FINGERPRINT).await? {
+        Some(known) => matching(key, &known),
+        None => Ok(key),
     }
+}
+
+/// Returns the key if it has the fingerprint that the database knows.
+fn matching(key: SecretKey, known: &str) -> Result<SecretKey, StartError> {
+    let own = key.fingerprint();
+    if own == known {
+        return Ok(key);
+    }
+    Err(StartError::SecretKey(format!(
+        "this database was created with the key {known}…, but this server uses {own}…; set the right --secret-key-file"
+    )))
 }

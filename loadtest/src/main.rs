@@ -2,9 +2,9 @@
 //! server, and keeps a ledger of everything it posted and of every notification it received or every row it
 //! read back.
 //!
-//! Reading order: [`cli`] (the command line), [`scenario`] (the subcommands), [`scenario_file`] (files of them), [`body`] and [`poster`] (what
-//! is posted, and how), [`csv`] (the compact protocol), [`audience`] (the clients that hold polls),
-//! [`agents`] (those that execute operations), [`run`], [`ledger`], [`session_ledger`] and
+//! Reading order: [`cli`] (the command line), [`scenario`] (the subcommands), [`scenario_file`] (files of them),
+//! [`body`] and [`poster`] (what is posted, and how), [`csv`] (the compact protocol), [`audience`] (the clients
+//! that hold polls), [`agents`] (those that execute operations), [`run`], [`ledger`], [`session_ledger`] and
 //! [`operation_ledger`] (what is counted), [`read_back`] (what is read back), [`report`] (what is printed).
 //!
 //! It shares a machine with the server it measures, so a held poll costs one task, one socket and no buffer.
@@ -81,11 +81,11 @@ fn execute(Program { common, command }: Program) -> Result<bool, Error> {
             on_runtime(common.threads, scenario_file::run(&file, &settings, &common))?
         }
         ProgramCommand::Check(settings) => {
-            print!("{}", scenario_file::explanation(&ScenarioFile::read(&settings.file, &common)?));
+            report::print(&scenario_file::explanation(&ScenarioFile::read(&settings.file, &common)?));
             Ok(true)
         }
         ProgramCommand::Explain(settings) => {
-            print!("{}", scenario_file::explain(&settings.words)?);
+            report::print(&scenario_file::explain(&settings.words)?);
             Ok(true)
         }
     }

@@ -98,7 +98,7 @@ async fn make_standard_applications(database: &Database, key: &SecretKey) -> Res
     platform_store::applications::standard::make(database, &made.collect::<Result<Vec<_>>>()?).await
 }
 
-/// `platform tenant create`: creates a tenant with its first user, a member of group `admins`.
+/// `platform admin tenant create`: creates a tenant with its first user, a member of group `admins`.
 ///
 /// # Errors
 /// `Duplicate` for a known id or domain, `Invalid` for values that are not allowed.
@@ -111,7 +111,7 @@ pub async fn create_tenant(database: &Database, key: &SecretKey, tenant: &Tenant
     Ok(NewUser { name: format!("{id}/{}", tenant.admin_user), generated_password: secret.generated() })
 }
 
-/// `platform user create`: creates a user with the given roles, held directly, and the two roles every user
+/// `platform admin user create`: creates a user with the given roles, held directly, and the two roles every user
 /// has (U-05).
 ///
 /// # Errors
@@ -124,7 +124,7 @@ pub async fn create_user(database: &Database, key: &SecretKey, user: &UserCreate
     Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
 }
 
-/// `platform user passwd`: sets a new password. Running servers drop cached credentials of the user and end
+/// `platform admin user passwd`: sets a new password. Running servers drop cached credentials of the user and end
 /// its sessions.
 ///
 /// # Errors

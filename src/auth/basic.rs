@@ -14,6 +14,7 @@ use super::password::VerifyChosen;
 use super::throttle::{Attempt, Source};
 use super::{Authenticator, Caller, MACHINE_SECRET, Proof, admit, password};
 use crate::http::error::{ApiError, Result};
+use crate::telemetry;
 
 /// Credentials as presented, not yet verified.
 #[derive(Clone, PartialEq, Eq)]
@@ -83,9 +84,14 @@ impl Authenticator {
         let mut attempt = self.throttle.enter(self.throttle.account(&tenant, &user), source).await?;
         let found = platform_store::users::find_user(&self.database, &tenant, &user).await?;
         let hash = found.as_ref().and_then(|(user, _)| user.password_hash.as_deref());
-        let proven = self.proves(password, hash, &mut attempt).await?;
-        let (user, status) =
-            found.filter(|(user, _)| proven && user.enabled).ok_or(ApiError::Unauthorized)?;
+        let (hash_is_known, proven) = (hash.is_some(), self.proves(password, hash, &mut attempt).await?);
+        let Some((user, status)) = found.filter(|(user, _)| proven && user.enabled) else {
+            // What is no user may be a password that was typed into the wrong field.
+            let user = if hash_is_known { user.as_str() } else { "(unknown)" };
+            telemetry::count_failed_login("password");
+            tracing::warn!(target: "platform::security", %tenant, user, %source, "log-in failed");
+            return Err(ApiError::Unauthorized);
+        };
         attempt.succeeded();
         self.admit_by_password(user, status, seen).await
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix_web::http::{Method, header};
-use actix_web::{FromRequest, HttpRequest, dev};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, dev};
 use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, Map};
 use platform_model::access::{Api, Authority, DevicePermissions, Permission};
@@ -14,6 +14,7 @@ use platform_model::id::TenantId;
 use platform_model::origin::{Origin, ProcessingMode};
 use platform_model::role::{self, RoleSet};
 use platform_model::token_client::{Scope, TokenHash};
+use platform_store::shares;
 use tokio::time::sleep;
 
 use super::throttle::Source;
@@ -22,6 +23,7 @@ use crate::connection::{ConnectionHandle, FOR_A_SILENT_PEER};
 use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::head::Head;
 use crate::http::{RequestHead, application_key, authority, client_address};
+use crate::request_log::Requester;
 
 /// An authenticated user.
 #[derive(Debug, Clone)]
@@ -307,18 +309,27 @@ type Identified = Either<Ready<Result<Caller>>, LocalBoxFuture<'static, Result<C
 
 fn identified(request: &HttpRequest) -> Identified {
     match known(request) {
-        Some(known) => Either::Left(ready(known)),
+        Some(known) => Either::Left(ready(noted(request, known))),
         None => {
             let request = request.clone();
             Either::Right(Box::pin(async move {
                 tokio::select! {
                     biased;
-                    caller = identify(&request) => caller,
+                    caller = identify(&request) => noted(&request, caller),
                     () = client_left(&request) => Err(ApiError::Unauthorized),
                 }
             }))
         }
     }
+}
+
+/// Notes the caller with the request, for the log.
+fn noted(request: &HttpRequest, caller: Result<Caller>) -> Result<Caller> {
+    if let Ok(caller) = &caller {
+        shares::charge(&caller.identity.tenant);
+        request.extensions_mut().insert(Requester(caller.identity.clone()));
+    }
+    caller
 }
 
 impl Caller {

@@ -117,6 +117,7 @@ impl Log {
                 let known = self.options.insert(tenant.clone(), now);
                 self.entries += usize::from(known.is_none());
             }
+            Changed::Guess(_) => {}
             Changed::Anything => self.start_over(),
         }
         if self.entries > KNOWN {

@@ -50,7 +50,7 @@ impl Cors {
         let mut allowed = self.allowed.write();
         self.changes.fetch_add(1, Ordering::AcqRel);
         match changed {
-            Changed::Users(..) | Changed::Rights(..) => {}
+            Changed::Users(..) | Changed::Rights(..) | Changed::Guess(_) => {}
             Changed::Options(tenant) | Changed::Tenant(tenant) => drop(allowed.remove(tenant)),
             Changed::Anything => allowed.clear(),
         }

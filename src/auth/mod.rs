@@ -30,6 +30,7 @@ use platform_model::id::TenantId;
 use platform_model::limits::Limits;
 use platform_model::tenant::TenantStatus;
 use platform_model::user::Account;
+use platform_store::announcements::tell_guesses;
 use platform_store::{self, Database};
 use quick_cache::sync::Cache;
 use ring::hmac;
@@ -64,6 +65,9 @@ type Key = [u8; 32];
 /// The key of a verification in progress: the header, the source if that is being delayed for wrong guesses, and
 /// the number of changes at its start.
 type Flight = (Key, Option<Source>, u64);
+
+/// The pause between two messages about guesses to the other servers.
+const SPREADING: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// The verifier of credentials, with a cache of verified ones.
 ///
@@ -118,17 +122,17 @@ impl Authenticator {
             application_keys: ApplicationKeys::new(database.clone(), secret_key.clone()),
             database,
             unmatched_secret_hash: secret_key.hash(&password::generate()),
-            secret_key,
             cache_key: hmac::Key::generate(hmac::HMAC_SHA256, &random)
                 .expect("the system's random source works"),
             remembered: Cache::new(REMEMBERED_CALLERS),
             flights: Cache::new(0),
             changes: Changes::default(),
-            throttle: Throttle::new(limits),
+            throttle: Throttle::new(limits, &secret_key),
             chosen_passwords: SyncArbiter::start((cores / 2).max(1), || ChosenPasswords),
             unmatched_password_hash: password::hash_chosen(&password::generate()),
             token_validity: limits.access_token,
             gateway,
+            secret_key,
         }
     }
 
@@ -265,6 +269,9 @@ impl Authenticator {
     /// Drops the cached data of users whose password or rights changed. A changed tenant may have another
     /// host, so its domains are dropped too.
     pub fn forget(&self, changed: Changed<'_>) {
+        if let Changed::Guess(text) = changed {
+            return self.throttle.heard(text);
+        }
         let keep = |keep: &dyn Fn(&CachedCaller) -> bool| self.remembered.retain(|_, known| keep(known));
         self.changes.note(changed, || match changed {
             Changed::Users(tenant, names) | Changed::Rights(tenant, Holders::Users(names)) => {
@@ -280,12 +287,25 @@ impl Authenticator {
                 self.public_keys.forget(Some(tenant));
                 keep(&|known| known.caller.tenant != *tenant && known.tenant_by == TenantBy::Credentials);
             }
+            Changed::Guess(_) => {}
             Changed::Anything => {
                 self.domains.forget();
                 self.public_keys.forget(None);
                 self.remembered.clear();
             }
         });
+    }
+
+    /// Tells the other servers of guesses at this one, as long as it is polled. They count them like their own, so that
+    /// guessing at several servers in turn gains nothing.
+    pub async fn spread_guesses(&self) {
+        loop {
+            let guesses = self.throttle.told().await;
+            if let Err(error) = tell_guesses(&self.database, guesses).await {
+                tracing::debug!(%error, "guesses are counted at this server alone");
+            }
+            tokio::time::sleep(SPREADING).await;
+        }
     }
 
     /// Returns the tenant whose rules for browsers apply to a host: the one whose domain it is, or else the

@@ -69,7 +69,7 @@ pub async fn create(
         return Err("no server has used this database, so there is nothing to back up".into());
     };
     let key_file = store.secret_key_file();
-    let fingerprint = fingerprint_for(store, database).await?;
+    let fingerprint = secret_key::existing(store, database).await?.fingerprint();
     let postgres = database.postgres_version().await?;
     let dump = client_program("pg_dump", store.postgres_bin_dir.as_deref(), postgres)?;
     let manifest = Manifest {
@@ -94,23 +94,6 @@ pub async fn create(
     file.persist_noclobber(target)
         .map_err(|e| format!("{} cannot be made: {}", target.display(), e.error))?;
     Ok(format!("{} ({size} bytes, schema {schema}, PostgreSQL {postgres})", target.display()))
-}
-
-/// Returns the fingerprint of the server's secret key, which must be the one that the database was created with.
-async fn fingerprint_for(store: &StoreSettings, database: &Database) -> Result<String, Failure> {
-    let path = store.secret_key_file();
-    let Some(key) = secret_key::load(store)? else {
-        return Err(format!("{} is missing; name the file with --secret-key-file", path.display()).into());
-    };
-    match database.agreed(secret_key::FINGERPRINT).await? {
-        Some(known) if known != key.fingerprint() => Err(format!(
-            "this database was created with the key {known}…, but {} is {}…; set the right --secret-key-file",
-            path.display(),
-            key.fingerprint()
-        )
-        .into()),
-        _ => Ok(key.fingerprint()),
-    }
 }
 
 /// Writes the entries, the output of pg_dump among them.

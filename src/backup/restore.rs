@@ -12,6 +12,7 @@ use crate::auth::password::SecretKey;
 use crate::cli::RestoreArguments;
 use crate::config::StoreSettings;
 use crate::embedded_postgres::{client_program, running_database_url};
+use crate::secret_key;
 use platform_store::restoration::{Restoration, SET_ASIDE, newest_schema};
 use platform_store::{Database, libpq_environment};
 use tempfile::NamedTempFile;
@@ -67,7 +68,7 @@ impl Source {
             );
         }
         let path = store.secret_key_file();
-        match SecretKey::load(&path) {
+        match secret_key::load(store) {
             Ok(None) => Ok(()),
             Ok(Some(key)) if key.fingerprint() == self.manifest.secret_key_fingerprint => Ok(()),
             _ if arguments.replace => Ok(()),

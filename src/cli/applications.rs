@@ -14,7 +14,7 @@ pub enum ApplicationTask {
     Routes,
 }
 
-/// Arguments of `platform application route`.
+/// Arguments of `platform admin application route`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ApplicationRoute {
     /// Id or context path of the microservice
@@ -27,7 +27,7 @@ pub struct ApplicationRoute {
     pub none: bool,
 }
 
-/// The arguments of `platform application routes`: none.
+/// The arguments of `platform admin application routes`: none.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(super) struct Nothing {}
 

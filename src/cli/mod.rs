@@ -3,6 +3,7 @@
 //! `serve` is the default and takes every setting of [`Settings`]. The other commands take the location of
 //! the data as flags and everything else from the environment, so that they use the settings of the server.
 
+mod admin;
 mod applications;
 mod backups;
 mod servers;
@@ -10,10 +11,13 @@ mod servers;
 mod tests;
 mod tokens;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
+use admin::AdminCommand;
+pub use admin::{TenantCreate, UserCreate, UserPasswd};
 pub use applications::{ApplicationRoute, ApplicationTask};
 pub use backups::{BackupArguments, RestoreArguments};
 pub use servers::{Output, ServerChoice, ServerEvict, ServerList, ServerTask};
@@ -21,7 +25,8 @@ pub use tokens::{
     ClientCreate, ClientDelete, ClientList, LimitsSet, LimitsTokenCreate, LimitsTokenDelete, TokenTask,
 };
 
-use crate::config::{self, Environment, Password, Settings, StoreSettings};
+use crate::client;
+use crate::config::{self, ConfigFile, Environment, Settings, StoreSettings};
 
 /// A parsed command.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +75,27 @@ pub enum Command {
         /// The task.
         task: ServerTask,
     },
+    /// Print what runs here.
+    Status {
+        /// All settings.
+        settings: Box<Settings>,
+        /// The shape of the output.
+        output: Output,
+    },
+    /// Print what is wrong here.
+    Doctor {
+        /// All settings.
+        settings: Box<Settings>,
+        /// The shape of the output.
+        output: Output,
+    },
+    /// Check the settings.
+    ConfigCheck {
+        /// All settings.
+        settings: Box<Settings>,
+        /// The file of `--config`, and the number of its settings.
+        file: Option<(PathBuf, usize)>,
+    },
     /// Write a backup.
     Backup {
         /// The settings of the server, with the flags of the command.
@@ -84,63 +110,13 @@ pub enum Command {
         /// The file.
         restore: RestoreArguments,
     },
-}
-
-/// Arguments of `platform tenant create`.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct TenantCreate {
-    /// Id of the new tenant: 1 to 32 letters, digits, hyphens and underscores; fixed afterwards
-    #[arg(value_parser = config::tenant_id)]
-    pub id: String,
-    /// Domain by which requests find the tenant, such as factory.example.com
-    #[arg(long)]
-    pub domain: String,
-    /// Company the tenant belongs to
-    #[arg(long)]
-    pub company: String,
-    /// Name of its first user, who may administer it
-    #[arg(long, value_name = "NAME", default_value = "admin", value_parser = config::user_name)]
-    pub admin_user: String,
-    /// Password of that user, 6 to 32 Latin-1 characters [default: read from a pipe, else generated and printed]
-    ///
-    /// Other users of this machine can see the arguments of a command; a pipe hides the password from them.
-    #[arg(long, value_name = "PASSWORD")]
-    pub admin_password: Option<Password>,
-}
-
-/// Arguments of `platform user create`.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct UserCreate {
-    /// Tenant of the user
-    #[arg(value_parser = config::tenant_id)]
-    pub tenant: String,
-    /// Name of the new user, without spaces and / + $ :
-    #[arg(value_parser = config::user_name)]
-    pub name: String,
-    /// Password, 6 to 32 Latin-1 characters [default: read from a pipe, else generated and printed]
-    ///
-    /// Other users of this machine can see the arguments of a command; a pipe hides the password from them.
-    #[arg(long)]
-    pub password: Option<Password>,
-    /// Role of the user, such as ROLE_ALARM_READ; may be repeated
-    #[arg(long = "role", value_name = "ROLE", num_args = 1..)]
-    pub roles: Vec<String>,
-}
-
-/// Arguments of `platform user passwd`.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct UserPasswd {
-    /// Tenant of the user
-    #[arg(value_parser = config::tenant_id)]
-    pub tenant: String,
-    /// Name of the user
-    #[arg(value_parser = config::user_name)]
-    pub name: String,
-    /// New password, 6 to 32 Latin-1 characters [default: read from a pipe, else generated and printed]
-    ///
-    /// Other users of this machine can see the arguments of a command; a pipe hides the password from them.
-    #[arg(long)]
-    pub password: Option<Password>,
+    /// Speak to a server over REST.
+    Client {
+        /// The name of the command: a noun such as `alarm`, or `login`.
+        name: String,
+        /// The arguments after it.
+        matches: ArgMatches,
+    },
 }
 
 const ABOUT: &str =
@@ -162,13 +138,16 @@ Examples:
   platform --listen 0.0.0.0:80 --data-dir /var/lib/platform
   platform --database-url postgres://platform:secret@db/platform
   PLATFORM_LISTEN=127.0.0.1:0 platform   on any free port; the last line names it
-  platform tenant create plant7 --domain plant7.example.com --company Acme
-  platform user create plant7 mia --role ROLE_ALARM_READ
-  echo \"$NEW_PASSWORD\" | platform user passwd main admin
-  platform token client create main --user mia --scope READ
-  platform application route rules http://10.0.0.7:8080
+  platform admin tenant create plant7 --domain plant7.example.com --company Acme
+  platform admin user create plant7 mia --role ROLE_ALARM_READ
+  echo \"$NEW_PASSWORD\" | platform admin user passwd main admin
+  platform admin token client create main --user mia --scope READ
+  platform admin application route rules http://10.0.0.7:8080
   platform server drain web2
+  platform doctor
   platform backup /var/backups/platform.zip
+  platform login http://127.0.0.1:8080   store a server for the commands that speak to it
+  platform alarm list --resolved false   (or with PLATFORM_URL, PLATFORM_USER and PLATFORM_PASSWORD)
 
 Every setting is a flag and a variable; a flag goes before its variable, that before the default. An
 unknown or malformed setting is rejected. The unit of a number is part of its name; bytes and times may
@@ -188,42 +167,39 @@ struct CommandLine {
 enum TopLevel {
     /// Run the server (the default: its flags are accepted without this word)
     Serve(Box<Settings>),
-    /// Create tenants, also beside a running server
+    /// Administer the database of a server, also beside the running server
     #[command(subcommand)]
-    Tenant(TenantCommand),
-    /// Create users and change their passwords, also beside a running server
-    #[command(subcommand)]
-    User(UserCommand),
-    /// Manage clients of the access-token service, also beside a running server
-    #[command(subcommand)]
-    Token(tokens::TokenCommand),
-    /// Manage accounts of the limits query and their tokens, also beside a running server
-    #[command(subcommand)]
-    Limits(tokens::LimitsCommand),
-    /// Set the addresses of microservices, also beside a running server
-    #[command(subcommand)]
-    Application(applications::ApplicationCommand),
+    Admin(AdminCommand),
     /// List the servers of a deployment, and take them out of service
     #[command(subcommand)]
     Server(servers::ServerCommand),
+    /// Print what runs here: this server, its database, the other servers
+    Status(Box<Diagnosis>),
+    /// Check this machine, the database and the settings, and print what mends each fault (exit code 1 for one)
+    Doctor(Box<Diagnosis>),
+    /// Check settings without starting a server
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Write database and secret key to one file, also beside a running server
     Backup(OnStore<BackupArguments>),
     /// Restore database and secret key from such a file, while no server runs
     Restore(OnStore<RestoreArguments>),
 }
 
-#[derive(Debug, Subcommand)]
-enum TenantCommand {
-    /// Create a tenant and its first user
-    Create(OnStore<TenantCreate>),
+/// The arguments of `platform status` and `platform doctor`.
+#[derive(Debug, Args)]
+struct Diagnosis {
+    /// Shape of the output
+    #[arg(long, value_enum, value_name = "SHAPE", default_value = "table")]
+    output: Output,
+    #[command(flatten)]
+    settings: Settings,
 }
 
 #[derive(Debug, Subcommand)]
-enum UserCommand {
-    /// Create a user of a tenant
-    Create(OnStore<UserCreate>),
-    /// Give a user a new password; takes effect at once
-    Passwd(OnStore<UserPasswd>),
+enum ConfigCommand {
+    /// Check the settings of the file, the environment and the flags, and the files that they name
+    Check(Box<Settings>),
 }
 
 /// The arguments of a command, with the location of the data.
@@ -233,6 +209,16 @@ struct OnStore<A: Args> {
     arguments: A,
     #[command(flatten)]
     store: StoreSettings,
+}
+
+/// Returns the whole command line: that of the server, and the commands that speak to one.
+pub fn program() -> clap::Command {
+    CommandLine::command().subcommands(client::commands())
+}
+
+/// Returns whether a command speaks to a server.
+fn is_of_client(name: &OsStr) -> bool {
+    client::commands().iter().any(|command| name == command.get_name())
 }
 
 /// Parses the command line and the environment of this process. On a request for help or invalid arguments it
@@ -253,17 +239,47 @@ pub fn parse_from(
     environment: &Environment,
 ) -> Result<Command, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    let described = CommandLine::command();
+    // The commands that speak to a server have no settings, and another meaning of `--config` is theirs to give.
+    let described = program();
+    let file = if arguments.get(1).is_some_and(|name| is_of_client(name)) {
+        Ok(None)
+    } else {
+        ConfigFile::of(&arguments, environment, &described)
+    };
+    match file {
+        Ok(None) => parse_with(&described, &arguments, environment, None),
+        Ok(Some(file)) => parse_with(&described, &arguments, &file.behind(environment), Some(&file))
+            .map_err(|error| file.in_our_words(error, environment)),
+        // Help does not need the file.
+        Err(refused) => match parse_with(&described, &arguments, environment, None) {
+            Err(error) if error.exit_code() == 0 => Err(error),
+            _ => Err(refused),
+        },
+    }
+}
+
+/// Parses a command line with an environment that has the settings of the file, too.
+fn parse_with(
+    described: &clap::Command,
+    arguments: &[OsString],
+    environment: &Environment,
+    file: Option<&ConfigFile>,
+) -> Result<Command, clap::Error> {
     let mut command = config::with_environment(described.clone(), environment);
-    let matches = match command.try_get_matches_from_mut(&arguments) {
+    let matches = match command.try_get_matches_from_mut(arguments) {
+        // A command that speaks to a server has no settings of this one.
+        Ok(matches) if matches.subcommand_name().is_some_and(|name| is_of_client(name.as_ref())) => {
+            let (name, matches) = matches.subcommand().expect("a command of the client is one");
+            return Ok(Command::Client { name: name.into(), matches: matches.clone() });
+        }
         Ok(matches) => matches,
         // Help shows the variables and the true defaults, which the parsing command has replaced.
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            return Err(described.try_get_matches_from(&arguments).err().unwrap_or(error));
+            return Err(described.clone().try_get_matches_from(arguments).err().unwrap_or(error));
         }
-        Err(error) => return Err(config::in_our_words(error, &described, environment, &arguments)),
+        Err(error) => return Err(config::in_our_words(error, described, environment, arguments)),
     };
-    config::refuse_unknown(&described, environment)?;
+    config::refuse_unknown(described, environment)?;
     let line = CommandLine::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     let settings = |store| -> Result<_, clap::Error> {
         Ok(Box::new(Settings { store, ..Settings::from_environment(environment)? }))
@@ -271,26 +287,16 @@ pub fn parse_from(
     Ok(match line.command {
         None => Command::Serve(Box::new(line.settings)),
         Some(TopLevel::Serve(settings)) => Command::Serve(settings),
-        Some(TopLevel::Tenant(TenantCommand::Create(OnStore { arguments, store }))) => {
-            Command::TenantCreate { settings: settings(store)?, tenant: arguments }
+        Some(TopLevel::Admin(command)) => command.parsed(settings)?,
+        Some(TopLevel::Status(given)) => {
+            Command::Status { settings: given.settings.into(), output: given.output }
         }
-        Some(TopLevel::User(UserCommand::Create(OnStore { arguments, store }))) => {
-            Command::UserCreate { settings: settings(store)?, user: arguments }
+        Some(TopLevel::Doctor(given)) => {
+            Command::Doctor { settings: given.settings.into(), output: given.output }
         }
-        Some(TopLevel::User(UserCommand::Passwd(OnStore { arguments, store }))) => {
-            Command::UserPasswd { settings: settings(store)?, user: arguments }
-        }
-        Some(TopLevel::Token(command)) => {
-            let (task, store) = command.task();
-            Command::Tokens { settings: settings(store)?, task }
-        }
-        Some(TopLevel::Limits(command)) => {
-            let (task, store) = command.task();
-            Command::Tokens { settings: settings(store)?, task }
-        }
-        Some(TopLevel::Application(command)) => {
-            let (task, store) = command.task();
-            Command::Applications { settings: settings(store)?, task }
+        Some(TopLevel::Config(ConfigCommand::Check(settings))) => {
+            let file = file.map(|file| (file.path().to_owned(), file.len()));
+            Command::ConfigCheck { settings, file }
         }
         Some(TopLevel::Server(command)) => {
             let (task, store) = command.task();

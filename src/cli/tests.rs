@@ -59,7 +59,7 @@ fn lists_in_variables_are_split_at_commas() {
 fn tenant_is_created_beside_the_servers_settings() {
     let variables =
         [("PLATFORM_DATA_DIR", "/var/lib/platform"), ("PLATFORM_ADMIN_PASSWORD", "of-the-first-start")];
-    let line = "platform tenant create plant7 --domain plant7.example.com --company Acme";
+    let line = "platform admin tenant create plant7 --domain plant7.example.com --company Acme";
 
     let Ok(Command::TenantCreate { settings, tenant }) = parsed(line, &variables) else { panic!("refused") };
 
@@ -70,13 +70,12 @@ fn tenant_is_created_beside_the_servers_settings() {
 
 #[test]
 fn users_are_created_and_given_passwords() {
-    let line =
-        "platform user create main mia --role ROLE_ALARM_READ ROLE_EVENT_READ --role ROLE_X --data-dir /d";
+    let line = "platform admin user create main mia --role ROLE_ALARM_READ ROLE_EVENT_READ --role ROLE_X --data-dir /d";
     let Ok(Command::UserCreate { settings, user }) = parsed(line, &[]) else { panic!("refused") };
     assert_eq!(user.roles, ["ROLE_ALARM_READ", "ROLE_EVENT_READ", "ROLE_X"]);
     assert_eq!(settings.store.data_dir, Path::new("/d"));
 
-    let line = "platform user passwd main mia --password new-secret";
+    let line = "platform admin user passwd main mia --password new-secret";
     let Ok(Command::UserPasswd { user, .. }) = parsed(line, &[]) else { panic!("refused") };
     assert_eq!(user.password, Some("new-secret".parse().unwrap()));
 }
@@ -87,28 +86,28 @@ fn tokens_and_what_they_are_for_are_managed() {
         Ok(Command::Tokens { settings, task }) => (settings.store.data_dir.display().to_string(), task),
         other => panic!("{line}: {other:?}"),
     };
-    let line = "platform token client create main --user mia --scope READ --scope WRITE --data-dir /d";
+    let line = "platform admin token client create main --user mia --scope READ --scope WRITE --data-dir /d";
     let (tenant, user) = ("main".to_owned(), "mia".to_owned());
     let client = ClientCreate { tenant, user, name: None, scope: vec!["READ".into(), "WRITE".into()] };
     assert_eq!(task(line), ("/d".into(), TokenTask::CreateClient(client)));
 
-    let (_, listed) = task("platform token client list main");
+    let (_, listed) = task("platform admin token client list main");
     assert_eq!(listed, TokenTask::ListClients(ClientList { tenant: "main".into() }));
-    let (_, deleted) = task("platform token client delete abc");
+    let (_, deleted) = task("platform admin token client delete abc");
     assert_eq!(deleted, TokenTask::DeleteClient(ClientDelete { key: "abc".into() }));
 
-    let (_, created) = task("platform limits token create 0123");
+    let (_, created) = task("platform admin limits token create 0123");
     let expected = LimitsTokenCreate { account: "0123".into(), days: 365 };
     assert_eq!(created, TokenTask::CreateLimitsToken(expected));
-    let (_, set) = task("platform limits set 0123 --max-server-meta 5 --rate -");
+    let (_, set) = task("platform admin limits set 0123 --max-server-meta 5 --rate -");
     let TokenTask::SetLimits(set) = set else { panic!("{set:?}") };
     assert_eq!((set.max_server_meta, set.max_personality, set.rate.as_deref()), (Some(5), None, Some("-")));
 
     for line in [
-        "platform token client create main",
-        "platform token client create main --user mia --scope ALL",
-        "platform limits token create 0123 --days 0",
-        "platform limits set 0123 --max-server-meta -1",
+        "platform admin token client create main",
+        "platform admin token client create main --user mia --scope ALL",
+        "platform admin limits token create 0123 --days 0",
+        "platform admin limits set 0123 --max-server-meta -1",
     ] {
         assert!(parsed(line, &[]).is_err(), "{line}");
     }
@@ -124,11 +123,13 @@ fn an_application_is_routed_to_an_address_or_to_none() {
         let (application, address) = ("rules".into(), address.map(Into::into));
         ApplicationTask::Route(ApplicationRoute { none: address.is_none(), application, address })
     };
-    let line = "platform application route rules http://h:1 --data-dir /d";
+    let line = "platform admin application route rules http://h:1 --data-dir /d";
     assert_eq!(task(line), ("/d".into(), route(Some("http://h:1"))));
-    assert_eq!(task("platform application route rules --none").1, route(None));
-    assert_eq!(task("platform application routes").1, ApplicationTask::Routes);
-    for line in ["platform application route rules", "platform application route rules http://h:1 --none"] {
+    assert_eq!(task("platform admin application route rules --none").1, route(None));
+    assert_eq!(task("platform admin application routes").1, ApplicationTask::Routes);
+    for line in
+        ["platform admin application route rules", "platform admin application route rules http://h:1 --none"]
+    {
         assert!(parsed(line, &[]).is_err(), "{line}");
     }
 }
@@ -158,9 +159,9 @@ fn unknown_and_malformed_settings_are_refused_by_name() {
         ("platform --lisen x", &[][..], "--listen"),
         ("platform --listen x", &[], "--listen <ADDRESS:PORT>"),
         ("platform serve", &[("PLATFORM_LISEN", "x")], "did you mean PLATFORM_LISTEN?"),
-        ("platform user passwd main mia", &[("PLATFORM_BATCH_ROWS", "many")], "PLATFORM_BATCH_ROWS"),
-        ("platform user create main a:b", &[], "user name"),
-        ("platform tenant create", &[], "--domain"),
+        ("platform admin user passwd main mia", &[("PLATFORM_BATCH_ROWS", "many")], "PLATFORM_BATCH_ROWS"),
+        ("platform admin user create main a:b", &[], "user name"),
+        ("platform admin tenant create", &[], "--domain"),
         ("platform --data-dir /d user passwd main mia", &[], "cannot be used with"),
     ] {
         let message = parsed(line, variables).unwrap_err();
@@ -170,7 +171,7 @@ fn unknown_and_malformed_settings_are_refused_by_name() {
 
 #[test]
 fn refused_password_is_not_repeated() {
-    for line in ["platform user passwd main mia --password abc12", "platform --admin-password abc12"] {
+    for line in ["platform admin user passwd main mia --password abc12", "platform --admin-password abc12"] {
         let message = parsed(line, &[]).unwrap_err();
         assert!(message.contains("6 to 32") && !message.contains("abc12"), "{message}");
     }
@@ -197,4 +198,54 @@ fn backup_and_restore_name_their_file_and_the_data() {
     let Ok(Command::Backup { backup, .. }) = parsed("platform backup b.zip", &[]) else { panic!("refused") };
     assert_eq!(backup.file, Path::new("b.zip"));
     assert!(parsed("platform backup", &[]).is_err());
+}
+
+/// Writes a file of settings, and returns its path and the directory that keeps it.
+fn settings_file(text: &str) -> (String, tempfile::TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("platform.toml");
+    std::fs::write(&path, text).unwrap();
+    (path.display().to_string(), directory)
+}
+
+#[test]
+fn file_goes_behind_flags_and_variables() {
+    let text = "listen = '127.0.0.1:1'\nworkers = 3\nactor-threads = 4\nregions = ['de', 'fr']\nclient-compatibility = true\n";
+    let (path, _directory) = settings_file(text);
+    let variables = [("PLATFORM_CONFIG", path.as_str()), ("PLATFORM_ACTOR_THREADS", "5")];
+
+    for settings in [
+        serve("platform --listen 127.0.0.1:2", &variables),
+        serve(&format!("platform serve --listen 127.0.0.1:2 --config {path}"), &variables[1..]),
+        serve(&format!("platform --config={path} --listen 127.0.0.1:2"), &variables[1..]),
+    ] {
+        assert_eq!((settings.listen.port(), settings.workers, settings.actor_threads), (2, 3, 5));
+        assert_eq!((settings.regions, settings.client_compatibility), (vec!["de".into(), "fr".into()], true));
+    }
+    let Ok(Command::ConfigCheck { file, settings }) = parsed("platform config check", &variables) else {
+        panic!()
+    };
+    assert_eq!((file.unwrap().1, settings.workers), (5, 3));
+}
+
+#[test]
+fn fault_of_a_file_is_named_with_its_place() {
+    for (text, named) in [
+        ("listen = 'x'", "listen in "),
+        ("lisen = 'x'", "did you mean listen?"),
+        ("config = 'x'", "unknown setting config"),
+        ("listen = { a = 1 }", "listen: a text"),
+        ("listen", "TOML parse error"),
+        ("database-url = 'mysql://me:hunter2@h/d'", "database-url in "),
+    ] {
+        let (path, _directory) = settings_file(text);
+        let message = parsed(&format!("platform --config {path}"), &[]).unwrap_err();
+        assert!(
+            message.contains(named) && message.contains(&path) && !message.contains("hunter2"),
+            "{message}"
+        );
+    }
+    assert!(parsed("platform --config /nowhere.toml", &[]).unwrap_err().contains("/nowhere.toml"));
+    assert!(parsed("platform --config /nowhere.toml --help", &[]).unwrap_err().contains("Usage"));
+    assert!(parsed("platform alarm list", &[("PLATFORM_CONFIG", "/nowhere.toml")]).is_ok());
 }

@@ -23,7 +23,7 @@ pub enum TokenTask {
     SetLimits(LimitsSet),
 }
 
-/// Arguments of `platform token client create`.
+/// Arguments of `platform admin token client create`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ClientCreate {
     /// Tenant of the client
@@ -41,14 +41,14 @@ pub struct ClientCreate {
     pub scope: Vec<String>,
 }
 
-/// Arguments of `platform token client delete`.
+/// Arguments of `platform admin token client delete`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ClientDelete {
     /// Consumer key of the client
     pub key: String,
 }
 
-/// Arguments of `platform token client list`.
+/// Arguments of `platform admin token client list`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ClientList {
     /// Tenant of the clients
@@ -56,7 +56,7 @@ pub struct ClientList {
     pub tenant: String,
 }
 
-/// Arguments of `platform limits token create`.
+/// Arguments of `platform admin limits token create`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct LimitsTokenCreate {
     /// Account that the token is for: a UUID, with hyphens or without
@@ -66,14 +66,14 @@ pub struct LimitsTokenCreate {
     pub days: u64,
 }
 
-/// Arguments of `platform limits token delete`.
+/// Arguments of `platform admin limits token delete`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct LimitsTokenDelete {
     /// Account whose tokens are deleted
     pub account: String,
 }
 
-/// Arguments of `platform limits set`.
+/// Arguments of `platform admin limits set`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct LimitsSet {
     /// Account: a UUID, with hyphens or without

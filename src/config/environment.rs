@@ -26,7 +26,7 @@ pub(crate) fn with_environment(command: Command, environment: &Environment) -> C
         .mut_subcommands(|subcommand| with_environment(subcommand, environment))
 }
 
-fn variable_of(argument: &Arg) -> Option<String> {
+pub(super) fn variable_of(argument: &Arg) -> Option<String> {
     argument.get_env().map(|variable| variable.to_string_lossy().into_owned())
 }
 
@@ -36,7 +36,8 @@ fn variable_of(argument: &Arg) -> Option<String> {
 /// # Errors
 /// `UnknownArgument` with every such variable and the setting with the most similar name.
 pub(crate) fn refuse_unknown(command: &Command, environment: &Environment) -> Result<(), Error> {
-    let known: Vec<_> = command.get_arguments().filter_map(variable_of).collect();
+    let of_client = crate::client::VARIABLES.map(Into::into);
+    let known: Vec<_> = command.get_arguments().filter_map(variable_of).chain(of_client).collect();
     let complaints: Vec<_> = environment
         .keys()
         .filter(|name| name.starts_with(PREFIX) && !known.contains(name))
@@ -53,7 +54,7 @@ pub(crate) fn refuse_unknown(command: &Command, environment: &Environment) -> Re
 }
 
 /// Returns the known name that is so similar that it was probably meant.
-fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
+pub(super) fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
     let distances = known.iter().map(|candidate| (strsim::levenshtein(name, candidate), candidate));
     distances.min().filter(|(distance, _)| *distance <= 1 + name.len() / 6).map(|(_, candidate)| candidate)
 }

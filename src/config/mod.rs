@@ -1,12 +1,13 @@
 //! Every setting of the server: its flag, its `PLATFORM_…` variable, its default, its unit.
 //!
 //! [`Settings`] is the single table of settings. The flag follows from the field's name (`body_bytes`, `--body-bytes`),
-//! the variable from the flag (`PLATFORM_BODY_BYTES`). A flag takes precedence over its variable, and the variable over
-//! the default. Unknown and malformed settings are rejected at start. The limits have a table of their own,
+//! the variable from the flag (`PLATFORM_BODY_BYTES`). A flag takes precedence over its variable, the variable over
+//! the file of `--config`, and the file over the default. Unknown and malformed settings are rejected at start. The limits have a table of their own,
 //! [`platform_model::limits::TABLE`].
 
 mod allowed_host;
 mod environment;
+mod file;
 mod limits;
 mod naming;
 mod quantity;
@@ -23,10 +24,11 @@ use platform_model::naming::Naming;
 pub use allowed_host::AllowedHost;
 pub use environment::Environment;
 pub(crate) use environment::{in_our_words, refuse_unknown, with_environment};
+pub(crate) use file::ConfigFile;
 pub use limits::LimitSettings;
 pub use naming::NamingSettings;
 use quantity::{bytes, bytes_in_memory, count, seconds};
-pub use values::{DatabaseUrl, LogFormat, Password, TrustedProxy};
+pub use values::{DatabaseUrl, LogFormat, Password, RequestLogging, TrustedProxy};
 pub(crate) use values::{tenant_id, user_name};
 
 /// The default policy for pages of hosted applications. Without `allow-same-origin` the pages have no origin, so they
@@ -70,7 +72,7 @@ pub struct Settings {
 
     /// Password of the users `admin` that the first start creates; generated and printed once when absent
     ///
-    /// 6 to 32 Latin-1 characters. Later starts ignore it: `platform user passwd` changes a password.
+    /// 6 to 32 Latin-1 characters. Later starts ignore it: `platform admin user passwd` changes a password.
     #[arg(long, env = "PLATFORM_ADMIN_PASSWORD", value_name = "PASSWORD", hide_env_values = true)]
     pub admin_password: Option<Password>,
 
@@ -109,6 +111,12 @@ pub struct Settings {
     /// Format of the log lines
     #[arg(long, env = "PLATFORM_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     pub log_format: LogFormat,
+
+    /// Requests that the log has, one line each: time, id, user, path and status, neither query nor body
+    ///
+    /// At most 100 lines a second; the log says how many it left out. Held polls of the fast lane are not among them.
+    #[arg(long, env = "PLATFORM_REQUEST_LOG", value_name = "REQUESTS", default_value = "failed")]
+    pub request_log: RequestLogging,
 
     /// Name of this server among those of a deployment, for `platform server` [default: the name of the machine]
     #[arg(long, env = "PLATFORM_SERVER_NAME", value_name = "NAME", value_parser = values::server_name)]
@@ -164,7 +172,7 @@ pub struct Settings {
     #[arg(long, env = "PLATFORM_MODULE_REQUEST_HOSTS", value_name = "HOSTS", value_delimiter = ',')]
     pub module_request_hosts: Vec<AllowedHost>,
 
-    /// The location of the data; the only settings that `platform tenant` and `platform user` need.
+    /// The location of the data; the only settings that the commands of `platform admin` need.
     #[command(flatten)]
     pub store: StoreSettings,
 
@@ -204,6 +212,12 @@ pub struct TlsSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Data")]
 pub struct StoreSettings {
+    /// File with settings, in TOML: the keys are the names of the flags (`listen = "0.0.0.0:80"`)
+    ///
+    /// A flag or a variable goes before the file. `platform config check` checks it.
+    #[arg(long, env = "PLATFORM_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
     /// PostgreSQL to use: postgres://user:password@host/database or "host=… user=… dbname=…"
     ///
     /// When absent the server runs a private PostgreSQL of its own below the data directory.

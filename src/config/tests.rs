@@ -41,7 +41,7 @@ fn every_setting_has_the_variable_of_its_flag() {
         assert_eq!(argument.get_env(), Some(variable.as_ref()), "--{flag}");
         assert!(argument.get_help().is_some(), "--{flag} is documented");
     }
-    assert_eq!(table.get_arguments().count(), 92);
+    assert_eq!(table.get_arguments().count(), 94);
 }
 
 #[test]
@@ -187,11 +187,47 @@ fn limits_of_env_example_are_those_of_the_table() {
     assert_is_written(".env.example", &format!("{before}\n# Limits\n{}\n\n{after}", limits.join("\n")));
 }
 
+/// The file with all settings that packages install; each is a comment with its default.
+#[test]
+fn file_of_settings_has_the_table() {
+    let mut file = String::from(FILE);
+    let table = Table::command();
+    let mut heading = None;
+    for setting in table.get_arguments().filter(|setting| setting.get_long() != Some("config")) {
+        if heading != setting.get_help_heading() {
+            heading = setting.get_help_heading();
+            file += &format!("\n\n# === {}\n", heading.unwrap());
+        }
+        let help = setting.get_help().unwrap().to_string();
+        let default = default(setting);
+        let value = match default.as_str() {
+            "true" | "false" => default,
+            number if number.parse::<u64>().is_ok() => default,
+            "" => format!("{:?}", setting.get_value_names().unwrap()[0].as_str()),
+            text => format!("{text:?}"),
+        };
+        file += &format!("\n# {}\n#{} = {value}\n", help.trim_end_matches('.'), setting.get_long().unwrap());
+    }
+
+    assert_is_written("ops/platform.toml", &file);
+    let enabled: String = file
+        .lines()
+        .map(|line| {
+            line.strip_prefix('#').filter(|line| line.contains(" = ")).unwrap_or("").to_owned() + "\n"
+        })
+        .collect();
+    assert_eq!(enabled.parse::<toml::Table>().unwrap().len(), table.get_arguments().count() - 1);
+}
+
+const FILE: &str = "\
+# Settings of the server, read with `--config` or PLATFORM_CONFIG. A flag or a variable goes before this file.
+# Each setting is a comment with its default; docs/settings.md explains them. `platform config check` checks the file.";
+
 const REFERENCE: &str = "\
 # Settings
 
 Every setting is a flag and a variable of the environment: `--body-bytes` and `PLATFORM_BODY_BYTES`. A flag goes before its
-variable, and the variable before the default. The server does not start with a setting that it does not know or cannot read.
+variable, the variable before the file of `--config`, and the file before the default. The server does not start with a setting that it does not know or cannot read.
 
 The unit of a number is part of its name. Bytes and times may also have a unit of their own, such as `64KiB`, `16MB`, `250ms`,
 `10s`, `90min` or `7d`. A time must be a whole number of the unit in its name.

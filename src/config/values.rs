@@ -113,6 +113,17 @@ impl FromStr for TrustedProxy {
     }
 }
 
+/// The requests that the log has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum RequestLogging {
+    /// None.
+    Off,
+    /// Those with a status of 400 or more.
+    Failed,
+    /// All.
+    All,
+}
+
 /// Shape of the log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {

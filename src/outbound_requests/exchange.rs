@@ -2,68 +2,20 @@
 //! requests.
 
 use std::pin::pin;
-use std::sync::Arc;
 
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::client::conn::http1;
 use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioIo;
 use platform_actors::event_processing::OutboundResponse;
-use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::ServerName;
 use tokio::net::TcpStream;
-use tokio::sync::OnceCell;
-use tokio::task::spawn_blocking;
-use tokio_rustls::TlsConnector;
 
 use super::message::{Message, Security};
+use crate::tls::Roots;
 
 /// The most bytes of a response body.
 pub(super) const RESPONSE_BYTES: usize = 1 << 20;
-
-/// The certificate authorities that are trusted.
-pub(super) struct Roots {
-    /// `None` means those that the machine trusts.
-    given: Option<RootCertStore>,
-    /// Created at first use, because many servers send no requests.
-    config: OnceCell<Arc<ClientConfig>>,
-}
-
-impl Roots {
-    pub(super) fn of_machine() -> Self {
-        Self { given: None, config: OnceCell::new() }
-    }
-
-    #[cfg(test)]
-    pub(super) fn these(given: RootCertStore) -> Self {
-        Self { given: Some(given), config: OnceCell::new() }
-    }
-
-    async fn config(&self) -> Result<Arc<ClientConfig>, String> {
-        let make = async || {
-            let roots = match &self.given {
-                Some(given) => given.clone(),
-                None => spawn_blocking(machine_roots).await.map_err(|error| error.to_string())?,
-            };
-            if roots.is_empty() {
-                return Err(
-                    "not sent: this machine has no certificates of authorities, which https needs".to_owned()
-                );
-            }
-            let provider = Arc::new(rustls::crypto::ring::default_provider());
-            let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-            let config = config.map_err(|error| error.to_string())?;
-            Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
-        };
-        self.config.get_or_try_init(make).await.cloned()
-    }
-}
-
-fn machine_roots() -> RootCertStore {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    roots
-}
 
 /// Sends a request and reads its whole response.
 ///
@@ -80,7 +32,7 @@ pub(super) async fn exchange(message: Message, roots: &Roots) -> Result<Outbound
         Security::Tls => {
             let server = ServerName::try_from(name)
                 .map_err(|_| format!("not sent: '{host}' is not a valid host name for https"))?;
-            let connector = TlsConnector::from(roots.config().await?);
+            let connector = roots.connector().await.map_err(|error| format!("not sent: {error}"))?;
             let stream = connector.connect(server, tcp).await.map_err(unreachable)?;
             Box::pin(over(TokioIo::new(stream), message)).await
         }

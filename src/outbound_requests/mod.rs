@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::config::AllowedHost;
-use exchange::Roots;
+use crate::tls::Roots;
 use message::Message;
 
 /// The most concurrent requests of all tenants.

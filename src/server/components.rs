@@ -28,6 +28,7 @@ use crate::http::held_bytes::HeldBytes;
 use crate::http::hosted::Policies;
 use crate::lane;
 use crate::realtime::Realtime;
+use crate::request_log::RequestLog;
 use crate::service::Services;
 use crate::stop::Stop;
 
@@ -48,6 +49,7 @@ pub(super) struct Components {
     held_bytes: Data<HeldBytes>,
     hosted_files: Data<HostedFiles>,
     policies: Data<Policies>,
+    requests: Data<RequestLog>,
     realtime: Data<Realtime>,
     secret_key: Data<SecretKey>,
     token_requests: Data<TokenRequests>,
@@ -96,6 +98,7 @@ impl Components {
         let realtime =
             Realtime { platform: platform.clone(), authenticator: authenticator.clone(), compatibility };
         let (applications, stop) = (Data::new(ApplicationPaths::default()), Arc::<Stop>::default());
+        let requests = Data::new(RequestLog::new(settings.request_log));
         let policies = Data::new(Policies::new(&settings.hosted_content_security_policy));
         let services = Data::new(Services::new(
             platform.clone(),
@@ -129,6 +132,7 @@ impl Components {
             authenticator,
             cors,
             policies,
+            requests,
             services,
         })
     }
@@ -149,6 +153,7 @@ impl Components {
             .app_data(self.held_bytes.clone())
             .app_data(self.hosted_files.clone())
             .app_data(self.policies.clone())
+            .app_data(self.requests.clone())
             .app_data(self.realtime.clone())
             .app_data(self.secret_key.clone())
             .app_data(self.token_requests.clone())

@@ -155,12 +155,16 @@ impl Server {
     }
 
     /// Starts the background tasks that run as long as the server.
-    fn keep_up(&self) -> [JoinHandle<()>; 17] {
+    fn keep_up(&self) -> [JoinHandle<()>; 18] {
         let platform = || self.components.platform();
         let database = || self.components.platform.database().clone();
         let links = || self.components.links();
         [
             spawn(telemetry::keep_up()),
+            {
+                let authenticator = self.components.authenticator.clone();
+                spawn(async move { authenticator.spread_guesses().await })
+            },
             spawn(tls::keep_fresh(self.tls.clone())),
             spawn(platform_store::keep_log_short(database())),
             spawn(platform_store::inventory::binaries::sweep_hourly(database())),

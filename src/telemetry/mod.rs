@@ -4,12 +4,13 @@ mod quota;
 
 use std::io::IsTerminal;
 use std::sync::{LazyLock, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use actix_http::error::DispatchError;
 use actix_web::http::StatusCode;
 use metrics::Histogram;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use platform_store::Database;
 use tracing_subscriber::filter::FilterExt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -26,6 +27,9 @@ const REQUEST_DURATION: &str = "platform_http_request_seconds";
 /// The number of throttled password verifications, by subject (account, source) and effect (delayed, refused).
 const THROTTLED: &str = "platform_authentication_throttled_total";
 
+/// The number of log-ins that failed, by kind (password, token).
+const FAILED_LOGINS: &str = "platform_authentication_failures_total";
+
 /// The number of TLS handshakes, by result (done, failed, slow, plain).
 const HANDSHAKES: &str = "platform_tls_handshakes_total";
 
@@ -35,6 +39,12 @@ const FAULTY_CONNECTIONS: &str = "platform_http_faulty_connections_total";
 
 /// The number of free bytes on the disk of the private PostgreSQL.
 const FREE_DISK: &str = "platform_disk_free_bytes";
+
+/// 1, with the version of the program and of its schema as labels.
+const BUILD: &str = "platform_build_info";
+
+/// The end of the certificate's validity, in seconds since 1970.
+const CERTIFICATE_EXPIRY: &str = "platform_tls_certificate_expiry_timestamp_seconds";
 
 /// The default log levels of libraries; `--log` may raise the level of each. `actix_http` logs malformed requests from
 /// anybody as errors, so they are counted instead. `tokio_postgres` logs statements with their parameters, including
@@ -49,13 +59,20 @@ static QUOTAS: LazyLock<Quotas> = LazyLock::new(Quotas::default);
 
 static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
 
+/// Returns the filter of a log, with that of the libraries.
+///
+/// # Errors
+/// When it is invalid; the text contains the position.
+pub fn check_filter(filter: &str) -> Result<EnvFilter, String> {
+    EnvFilter::try_new(format!("{LIBRARIES},{filter}")).map_err(|error| format!("--log {filter}: {error}"))
+}
+
 /// Starts to log to standard error.
 ///
 /// # Errors
 /// When the filter is invalid; the text contains the position.
 pub fn start_logging(settings: &Settings) -> Result<(), String> {
-    let filter = EnvFilter::try_new(format!("{LIBRARIES},{}", settings.log))
-        .map_err(|e| format!("--log {}: {e}", settings.log))?;
+    let filter = check_filter(&settings.log)?;
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
@@ -79,33 +96,45 @@ pub fn start_metrics() {
             .expect("the buckets are not empty")
             .build_recorder();
         let handle = recorder.handle();
-        metrics::describe_histogram!(
-            REQUEST_DURATION,
-            "seconds from a request's head to its response, by route"
-        );
-        metrics::describe_counter!(
-            THROTTLED,
-            "verifications of passwords that were delayed or got 429, because of guesses at the account or by the source"
-        );
-        metrics::describe_counter!(
-            HANDSHAKES,
-            "handshakes of TLS that were done, failed, took too long, or were plain HTTP instead"
-        );
-        metrics::describe_counter!(
-            FAULTY_CONNECTIONS,
-            "connections that ended because of the peer: malformed or slow requests, undeliverable responses"
-        );
-        metrics::describe_gauge!(FREE_DISK, "bytes that are free on the disk of the private PostgreSQL");
-        metrics::describe_counter!(
-            quota::LEFT_OUT,
-            "log lines that were omitted because their place in the code had logged enough"
-        );
+        // Descriptions go to the installed recorder.
         if metrics::set_global_recorder(recorder).is_ok() {
+            describe();
             platform_actors::metrics::describe();
             platform_store::metrics::describe();
+            metrics_process::Collector::default().describe();
+            let schema = format!("V{}", platform_store::restoration::newest_schema());
+            metrics::gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION"), "schema" => schema).set(1.0);
         }
         handle
     });
+}
+
+/// Describes the metrics of this module to the installed recorder.
+fn describe() {
+    metrics::describe_histogram!(REQUEST_DURATION, "seconds from a request's head to its response, by route");
+    metrics::describe_counter!(
+        THROTTLED,
+        "verifications of passwords that were delayed or got 429, because of guesses at the account or by the source"
+    );
+    metrics::describe_counter!(FAILED_LOGINS, "log-ins with a wrong password or an invalid token");
+    metrics::describe_counter!(
+        HANDSHAKES,
+        "handshakes of TLS that were done, failed, took too long, or were plain HTTP instead"
+    );
+    metrics::describe_counter!(
+        FAULTY_CONNECTIONS,
+        "connections that ended because of the peer: malformed or slow requests, undeliverable responses"
+    );
+    metrics::describe_gauge!(BUILD, "1, with the version of the program and of the newest schema it knows");
+    metrics::describe_gauge!(
+        CERTIFICATE_EXPIRY,
+        "end of the validity of the certificate, in seconds since 1970; absent without HTTPS"
+    );
+    metrics::describe_gauge!(FREE_DISK, "bytes that are free on the disk of the private PostgreSQL");
+    metrics::describe_counter!(
+        quota::LEFT_OUT,
+        "log lines that were omitted because their place in the code had logged enough"
+    );
 }
 
 /// Aggregates histograms and renews the quotas of log lines for as long as it is polled.
@@ -119,8 +148,11 @@ pub async fn keep_up() {
     }
 }
 
-/// Returns all metrics in Prometheus' text format.
-pub fn render() -> String {
+/// Returns all metrics in Prometheus' text format, with those of the process and of the connections to the database as
+/// they are now.
+pub fn render(database: &Database) -> String {
+    metrics_process::Collector::default().collect();
+    platform_store::metrics::set_connections(database);
     RECORDER.get().map(PrometheusHandle::render).unwrap_or_default()
 }
 
@@ -140,6 +172,11 @@ pub fn count_throttled(by: Throttled, how: &'static str) {
         Throttled::Source => "source",
     };
     metrics::counter!(THROTTLED, "by" => by, "how" => how).increment(1);
+}
+
+/// Counts a log-in that failed.
+pub(crate) fn count_failed_login(kind: &'static str) {
+    metrics::counter!(FAILED_LOGINS, "kind" => kind).increment(1);
 }
 
 /// The result of a TLS handshake.
@@ -176,6 +213,12 @@ pub(crate) fn count_faulty_connection(fault: &DispatchError) {
         _ => "other",
     };
     metrics::counter!(FAULTY_CONNECTIONS, "cause" => cause).increment(1);
+}
+
+/// Sets the metric of the certificate's validity.
+pub(crate) fn set_certificate_expiry(expires: SystemTime) {
+    let seconds = expires.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    metrics::gauge!(CERTIFICATE_EXPIRY).set(seconds);
 }
 
 /// Sets the metric of the free bytes on the disk of the private PostgreSQL. The first measurement precedes the

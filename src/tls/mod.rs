@@ -4,12 +4,13 @@
 //! their current contents. Files that cannot be used, for example a half-written one, change nothing. Open
 //! connections keep the certificate they began with.
 
+mod roots;
 mod socket;
 
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::RwLock;
 use ring::digest::{SHA256, digest};
@@ -27,7 +28,8 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::config::TlsSettings;
-use crate::telemetry::{Handshake, count_handshake};
+use crate::telemetry::{Handshake, count_handshake, set_certificate_expiry};
+pub(crate) use roots::Roots;
 pub(crate) use socket::Socket;
 
 /// The response to a client that uses HTTP without TLS on an HTTPS port.
@@ -47,6 +49,8 @@ pub struct Tls {
     files: Files,
     handshake: Duration,
     check: Duration,
+    /// The end of the validity of the certificate that was loaded at the start.
+    expires: Option<SystemTime>,
     config: RwLock<Arc<ServerConfig>>,
     /// The state of the files at the last check, usable or not.
     seen: RwLock<Seen>,
@@ -71,6 +75,24 @@ struct Loaded {
     config: Arc<ServerConfig>,
     /// The SHA-256 of the certificate, as `openssl x509 -fingerprint -sha256` prints it.
     fingerprint: String,
+    /// The end of its validity; `None` if it cannot be read.
+    expires: Option<SystemTime>,
+}
+
+/// Checks the files as a start would, and returns when the certificate expires.
+///
+/// # Errors
+/// As [`Tls::load`].
+pub(crate) fn check(settings: &TlsSettings) -> Result<Option<SystemTime>, String> {
+    let Some(files) = Files::of(settings)? else { return Ok(None) };
+    Ok(files.load(&files.read()?)?.expires)
+}
+
+/// Returns the end of a certificate's validity.
+fn expiry(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
+    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    let seconds = parsed.validity().not_after.timestamp();
+    Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.try_into().ok()?))
 }
 
 impl Tls {
@@ -79,14 +101,7 @@ impl Tls {
     /// # Errors
     /// One line that names the file and the problem.
     pub fn load(settings: &TlsSettings) -> Result<Option<Arc<Self>>, String> {
-        let files = match (&settings.cert, &settings.key) {
-            (None, None) => return Ok(None),
-            (Some(certificate), Some(key)) => {
-                Files { certificate: certificate.as_path().into(), key: key.as_path().into() }
-            }
-            (Some(_), None) => return Err("--tls-cert needs --tls-key, the file of its private key".into()),
-            (None, Some(_)) => return Err("--tls-key needs --tls-cert, the file of its certificate".into()),
-        };
+        let Some(files) = Files::of(settings)? else { return Ok(None) };
         let contents = files.read()?;
         let loaded = files.load(&contents)?;
         files.log_loaded(&loaded);
@@ -94,6 +109,7 @@ impl Tls {
             files,
             handshake: settings.handshake,
             check: settings.check,
+            expires: loaded.expires,
             config: RwLock::new(loaded.config),
             seen: RwLock::new(Seen::Contents(contents.digest())),
         })))
@@ -141,6 +157,9 @@ impl Tls {
         match loaded {
             Ok(loaded) => {
                 self.files.log_loaded(&loaded);
+                if let Some(expires) = loaded.expires {
+                    set_certificate_expiry(expires);
+                }
                 *self.config.write() = loaded.config;
             }
             Err(error) => {
@@ -153,6 +172,9 @@ impl Tls {
 /// Checks the certificate files at intervals, as long as the future is polled.
 pub async fn keep_fresh(tls: Option<Arc<Tls>>) {
     let Some(tls) = tls else { return };
+    if let Some(expires) = tls.expires {
+        set_certificate_expiry(expires);
+    }
     loop {
         tokio::time::sleep(tls.check).await;
         tls.check_files().await;
@@ -218,6 +240,21 @@ impl Contents {
 }
 
 impl Files {
+    /// Returns the files of the settings.
+    ///
+    /// # Errors
+    /// Only one of the two is set.
+    fn of(settings: &TlsSettings) -> Result<Option<Self>, String> {
+        match (&settings.cert, &settings.key) {
+            (None, None) => Ok(None),
+            (Some(certificate), Some(key)) => {
+                Ok(Some(Self { certificate: certificate.as_path().into(), key: key.as_path().into() }))
+            }
+            (Some(_), None) => Err("--tls-cert needs --tls-key, the file of its private key".into()),
+            (None, Some(_)) => Err("--tls-key needs --tls-cert, the file of its certificate".into()),
+        }
+    }
+
     /// Reads both files, and again to make sure that nobody replaced them meanwhile: the beginning of one certificate
     /// and the end of another can look like a certificate, with a signature that no client accepts.
     fn read(&self) -> Result<Contents, String> {
@@ -243,7 +280,7 @@ impl Files {
         let key = provider.key_provider.load_private_key(key);
         let key =
             key.map_err(|error| self.key_error(format!("a private key that cannot be used: {error}")))?;
-        let fingerprint = fingerprint(&chain[0]);
+        let (fingerprint, expires) = (fingerprint(&chain[0]), expiry(&chain[0]));
         let pair = CertifiedKey::new(chain, key);
         pair.keys_match().map_err(|error| match error {
             rustls::Error::InconsistentKeys(_) => self.key_error(format!(
@@ -261,7 +298,7 @@ impl Files {
         // A returning device resumes its session from a ticket, and the server stores nothing for it.
         config.ticketer = Ticketer::new().map_err(|error| format!("no tickets: {error}"))?;
         config.send_tls13_tickets = 1;
-        Ok(Loaded { config: Arc::new(config), fingerprint })
+        Ok(Loaded { config: Arc::new(config), fingerprint, expires })
     }
 
     fn log_loaded(&self, loaded: &Loaded) {

@@ -147,7 +147,7 @@ impl Device {
     ) -> Result<Source> {
         let client = self.context.database.loader().await?;
         let Some(source) =
-            platform_store::access::find_source(&client, &self.context.tenant, self.id).await?
+            platform_store::access::find_source(&*client, &self.context.tenant, self.id).await?
         else {
             self.gone = true;
             return Err(Error::not_found(Noun::ManagedObject, self.id));
@@ -162,7 +162,7 @@ impl Device {
             return Ok(true);
         }
         let client = self.context.database.loader().await?;
-        let source = platform_store::access::find_source(&client, &self.context.tenant, id).await?;
+        let source = platform_store::access::find_source(&*client, &self.context.tenant, id).await?;
         Ok(source.is_none_or(|source| source.permits(origin.accessor(), Source::has_fragment)))
     }
 }

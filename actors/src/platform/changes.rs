@@ -36,6 +36,8 @@ pub enum Changed<'a> {
     Tenant(&'a TenantId),
     /// Options of the tenant changed, for example the keys of its tokens. This ends no sessions.
     Options(&'a TenantId),
+    /// Another server counted a guess; the text is that of the HTTP layer of that server.
+    Guess(&'a str),
     /// Changes may have been missed, so every cached entry is outdated.
     Anything,
 }
@@ -153,6 +155,7 @@ impl Platform {
                 self.forget_heartbeat_schedule(Some((tenant.clone(), *object)))
             }
             Change::Names(tenant) => self.database.names_changed(tenant),
+            Change::Guess(_, text) => notify(Changed::Guess(text)),
             Change::Modules(_) => self.modules.check_soon(),
             Change::Applications(_) => self.database.applications_changed(),
             Change::Anything => {
@@ -193,7 +196,8 @@ impl Platform {
                 | Change::Availability(..)
                 | Change::Names(_)
                 | Change::Applications(_)
-                | Change::Modules(_) => {}
+                | Change::Modules(_)
+                | Change::Guess(..) => {}
             }
         }
     }

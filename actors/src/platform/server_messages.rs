@@ -1,4 +1,4 @@
-//! What other servers ask of this one, and tell it, about sessions.
+//! The messages about sessions that other servers send to this one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,12 +8,11 @@ use actix::prelude::*;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::session_move::{Leaving, ServerMessage};
-use platform_store::session_moves::Asked;
 
 use super::{Holders, Platform};
 use crate::session::dispatcher::SessionDispatcher;
 use crate::session::{ClientId, EndSession, FindOwner, Owner, SessionActor, StartMove};
-use crate::session_moves::Source;
+use crate::session_moves::{Destination, Source};
 use crate::tenant::TakeSession;
 
 impl Platform {
@@ -24,24 +23,19 @@ impl Platform {
             ServerMessage::Wanted { client, tenant, user, request, by } => {
                 let client = ClientId::parse(&client);
                 match client.and_then(|client| self.session_of(&tenant, client)) {
-                    Some(session) => session.do_send(StartMove { user: Some(user), request, to: by }),
-                    None if client.is_some_and(|client| self.transfers.is_leaving(client)) => {
-                        messages.tell(by, ServerMessage::Moving { request });
+                    Some(session) => {
+                        let destination = Destination { server: by, request };
+                        session.do_send(StartMove { user: Some(user), destination });
                     }
-                    None => messages.tell(by, ServerMessage::Absent { request }),
+                    None => messages.tell(by, self.transfers.refusal(client, request)),
                 }
             }
             ServerMessage::WhoOwns { client, request, by } => {
                 let platform = self.clone();
                 tokio::spawn(async move {
-                    let owner = platform.owner_of(&client, request).await;
-                    let is_leaving = || {
-                        ClientId::parse(&client).is_some_and(|client| platform.transfers.is_leaving(client))
-                    };
-                    let owner = owner.unwrap_or_else(|| match is_leaving() {
-                        true => ServerMessage::Moving { request },
-                        false => ServerMessage::Absent { request },
-                    });
+                    let client = ClientId::parse(&client);
+                    let owner = platform.owner_of(client, request).await;
+                    let owner = owner.unwrap_or_else(|| platform.transfers.refusal(client, request));
                     platform.database.session_moves().tell(by, owner);
                 });
             }
@@ -49,9 +43,12 @@ impl Platform {
                 let Some(client) = ClientId::parse(&client) else { return };
                 match self.session_of(&tenant, client) {
                     Some(session) => session.do_send(EndSession),
-                    None if self.transfers.is_leaving(client) => {
+                    None if self.transfers.is_departing(client) => {
                         let platform = self.clone();
-                        tokio::spawn(async move { platform.end_where_it_is(client, tenant).await });
+                        tokio::spawn(async move {
+                            let here = || platform.session_of(&tenant, client);
+                            platform.transfers.end_wherever_it_is(client, tenant.clone(), here).await;
+                        });
                     }
                     None => {}
                 }
@@ -64,27 +61,13 @@ impl Platform {
         }
     }
 
-    /// Ends a session that has left this server.
-    async fn end_where_it_is(&self, client: ClientId, tenant: String) {
-        match self.transfers.end_elsewhere(client, tenant.clone()).await {
-            // It has come back.
-            Ok(Asked::Own) => {
-                self.session_of(&tenant, client).into_iter().for_each(|session| session.do_send(EndSession));
-            }
-            Ok(Asked::Sent(_) | Asked::Nobody) => {}
-            Err(error) => {
-                tracing::warn!(%error, "a session that misses notifications could not be ended");
-            }
-        }
-    }
-
     fn session_of(&self, tenant: &str, client: ClientId) -> Option<Addr<SessionActor>> {
         let tenant = TenantId::parse(tenant).ok()?;
         self.tenants.read().get(&tenant)?.session(client)
     }
 
-    async fn owner_of(&self, client: &str, request: u64) -> Option<ServerMessage> {
-        let (tenant, session) = self.find_session(ClientId::parse(client)?)?;
+    async fn owner_of(&self, client: Option<ClientId>, request: u64) -> Option<ServerMessage> {
+        let (tenant, session) = self.find_session(client?)?;
         let Owner { user, expires } = session.send(FindOwner).await.ok()?;
         let expires_in = expires.map(|expires| expires.saturating_duration_since(Instant::now()));
         let (tenant, user) = (tenant.to_string(), user.to_string());

@@ -8,13 +8,13 @@ use actix::prelude::*;
 use platform_model::error::Error;
 use platform_model::session_move::{ServerMessage, SessionMove, SessionState, TemplateNames};
 use platform_store::publications::Hearing;
-use platform_store::session_moves::{Asked, StoredSession};
+use platform_store::session_moves::StoredSession;
 use tokio::time::Instant;
 
 use super::queue::Queue;
-use super::{ConnectResponse, EndSession, SessionActor, SessionContext, SessionTemplates};
+use super::{ConnectResponse, SessionActor, SessionContext, SessionTemplates};
 use crate::hub::RemoveSubscriptions;
-use crate::session_moves::{Awaited, BeforePoint, Place, Source};
+use crate::session_moves::{Awaited, BeforePoint, Destination, Place, Source};
 
 /// How long a session that is asked for may take to arrive, at most.
 const ARRIVAL: Duration = Duration::from_secs(40);
@@ -35,15 +35,8 @@ pub(super) enum Moving {
     Leaving(Destination),
     /// The session has reached the point of its move. It still handles the messages that were sent before.
     AtPoint(Option<Destination>),
-    /// The session has left, and its state is sent to its new place.
+    /// The session has left, and its state is sent to its new place. `None` if it was stored.
     Left(Option<Destination>),
-}
-
-/// Where a session moves to.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Destination {
-    server: i64,
-    request: u64,
 }
 
 /// Asks for the session. `user` is the user who has to own it.
@@ -51,10 +44,7 @@ pub(super) struct Destination {
 #[rtype(result = "()")]
 pub(crate) struct StartMove {
     pub(crate) user: Option<String>,
-    /// The number of the request at the taker.
-    pub(crate) request: u64,
-    /// The server that takes it.
-    pub(crate) to: i64,
+    pub(crate) destination: Destination,
 }
 
 /// Lets the session hand over what it has, or be stored. Sent through its dispatcher after the last notification.
@@ -163,16 +153,12 @@ impl SessionActor {
         let mut is_noted = self.has_moved;
         match self.moving.as_deref() {
             Some(Moving::Arriving(place)) => is_noted |= place.abandoned(),
-            Some(
-                Moving::Leaving(Destination { server, request })
-                | Moving::AtPoint(Some(Destination { server, request })),
-            ) => {
-                transfers.not_leaving(self.client, *request);
-                transfers.tell(*server, ServerMessage::Absent { request: *request });
+            Some(Moving::Leaving(destination) | Moving::AtPoint(Some(destination))) => {
+                transfers.forget_departure(self.client, *destination);
+                let Destination { server, request } = *destination;
+                transfers.tell(server, ServerMessage::Absent { request });
             }
-            Some(Moving::Left(Some(Destination { request, .. }))) => {
-                transfers.not_leaving(self.client, *request);
-            }
+            Some(Moving::Left(Some(destination))) => transfers.forget_departure(self.client, *destination),
             Some(Moving::Expected(_) | Moving::AtPoint(None) | Moving::Left(None)) | None => {}
         }
         if is_noted && !self.has_left() {
@@ -186,15 +172,7 @@ impl SessionActor {
         let (transfers, client) = (self.environment.transfers.clone(), self.client);
         let (tenant, sessions) = (self.environment.id.to_string(), self.environment.sessions.clone());
         actix::spawn(async move {
-            match transfers.end_elsewhere(client, tenant).await {
-                Ok(Asked::Own) => {
-                    sessions.find(&client).into_iter().for_each(|session| session.do_send(EndSession));
-                }
-                Ok(Asked::Sent(_) | Asked::Nobody) => {}
-                Err(error) => {
-                    tracing::warn!(%error, "a session that misses notifications could not be ended")
-                }
-            }
+            transfers.end_wherever_it_is(client, tenant, || sessions.find(&client)).await;
         });
     }
 }
@@ -204,7 +182,7 @@ impl Handler<StartMove> for SessionActor {
 
     fn handle(&mut self, start: StartMove, ctx: &mut Self::Context) {
         let transfers = self.environment.transfers.clone();
-        let (request, to) = (start.request, start.to);
+        let Destination { server: to, request } = start.destination;
         if let Some(refusal) = self.refuse_move(&start) {
             return transfers.tell(to, refusal);
         }
@@ -227,19 +205,19 @@ impl Handler<StartMove> for SessionActor {
 
 impl SessionActor {
     /// Returns what a taker is told whose request is in vain.
-    fn refuse_move(&self, StartMove { user, request, .. }: &StartMove) -> Option<ServerMessage> {
+    fn refuse_move(&self, StartMove { user, destination }: &StartMove) -> Option<ServerMessage> {
         if self.is_leaving() || !self.environment.transfers.may_leave() {
-            return Some(ServerMessage::Moving { request: *request });
+            return Some(ServerMessage::Moving { request: destination.request });
         }
         let is_of_other = user.as_ref().is_some_and(|user| !self.belongs_to(user));
-        is_of_other.then_some(ServerMessage::Absent { request: *request })
+        is_of_other.then_some(ServerMessage::Absent { request: destination.request })
     }
 
     /// Publishes the point of the move, at which the session leaves. A move within this server needs no database, so
     /// `hearing` is `None`.
     fn leave(&mut self, start: &StartMove, hearing: Option<Hearing>, ctx: &mut SessionContext) {
         let transfers = self.environment.transfers.clone();
-        let (request, to) = (start.request, start.to);
+        let Destination { server: to, request } = start.destination;
         // Another server may have asked meanwhile.
         if let Some(refusal) = self.refuse_move(start) {
             return transfers.tell(to, refusal);
@@ -250,9 +228,9 @@ impl SessionActor {
         self.is_being_written = false;
         let (slot, dispatcher) = (ctx.slot(), ctx.dispatcher().clone());
         let heard_by = transfers.database().publications().heard_by();
-        transfers.leaving(self.client, request, BeforePoint { heard_by, slot, dispatcher });
+        transfers.leaving(self.client, start.destination, BeforePoint { heard_by, slot, dispatcher });
         self.environment.sessions.remove(&self.client, &ctx.address());
-        self.moving = Some(Box::new(Moving::Leaving(Destination { server: to, request })));
+        self.moving = Some(Box::new(Moving::Leaving(start.destination)));
         self.due = Instant::now() + DEPARTURE;
         self.arm(ctx);
         let point = SessionMove {

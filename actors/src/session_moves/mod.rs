@@ -31,14 +31,12 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use parking_lot::Mutex;
-use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::session_move::{ServerMessage, SessionMove, SessionState};
 use platform_store::Database;
 use platform_store::publications::HeardBy;
 use platform_store::session_moves::{Asked, SessionMoves, StoredSession};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, timeout_at};
 
 pub(crate) use client_ids::ClientIds;
 pub(crate) use place::Place;
@@ -66,8 +64,8 @@ pub(crate) struct Transfers {
     ids: ClientIds,
     arrivals: Mutex<HashMap<u64, Arrival>>,
     departures: Mutex<HashMap<ClientId, Departure>>,
-    /// The questions for owners of sessions. The response is `None` when the session is on its way.
-    owners: Mutex<HashMap<u64, oneshot::Sender<Option<OwnerElsewhere>>>>,
+    /// The questions for owners of sessions. No response comes for a session that does not exist.
+    owners: Mutex<HashMap<u64, oneshot::Sender<OwnerNews>>>,
     /// The states of sessions that are to be stored.
     captured: Mutex<Vec<StoredSession>>,
     next_request: AtomicU64,
@@ -86,6 +84,13 @@ pub struct OwnerElsewhere {
     pub user: Arc<str>,
     /// The time at which the user's token expires; `None` for a password.
     pub expires: Option<std::time::Instant>,
+}
+
+/// What is told of the owner of a session.
+enum OwnerNews {
+    Owner(OwnerElsewhere),
+    /// The session is on its way to another server.
+    Moving,
 }
 
 /// A session that is asked for.
@@ -107,10 +112,19 @@ enum News {
 /// A session that another server has asked for. It is noted until its actor ends, some time after the session has left:
 /// who was told before that the session is here is asked to look again.
 struct Departure {
-    /// The number of the taker's request.
-    request: u64,
+    destination: Destination,
     /// What the session needs at the point of its move; `None` once it is reached.
     before_point: Option<BeforePoint>,
+}
+
+/// The request that a session follows. Each server process numbers its requests from 1, so the number alone does not
+/// identify one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Destination {
+    /// The server that takes the session.
+    pub(crate) server: i64,
+    /// The number of its request.
+    pub(crate) request: u64,
 }
 
 /// A session that has been asked for and is still here.
@@ -230,39 +244,23 @@ impl Transfers {
         std::mem::take(&mut self.captured.lock())
     }
 
-    /// Returns the owner of a session at another server.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Database`.
-    pub(crate) async fn find_owner(&self, client: ClientId) -> Result<Option<OwnerElsewhere>> {
-        let (Some(birth), deadline) = (self.ids.birth(client), Instant::now() + PATIENCE) else {
-            return Ok(None);
-        };
-        loop {
-            let request = self.next_request.fetch_add(1, Ordering::Relaxed);
-            let (told, owner) = oneshot::channel();
-            self.owners.lock().insert(request, told);
-            let (by, text) = (self.messages().server(), client.to_string());
-            let question = ServerMessage::WhoOwns { client: text.clone(), request, by };
-            let asked = self.messages().ask(text, birth, question).await;
-            let owner = match asked {
-                Ok(Asked::Sent(_)) => timeout_at(deadline, owner).await.ok(),
-                Ok(Asked::Own | Asked::Nobody) | Err(_) => None,
-            };
-            self.owners.lock().remove(&request);
-            match (asked, owner) {
-                (Err(error), _) => return Err(error),
-                (Ok(_), Some(Ok(None))) => sleep(AGAIN).await,
-                (Ok(_), owner) => return Ok(owner.and_then(|owner| owner.ok()).flatten()),
+    /// Ends a session that misses notifications and has left this server, wherever it is. `here` finds it if it has come
+    /// back.
+    pub(crate) async fn end_wherever_it_is(
+        &self,
+        client: ClientId,
+        tenant: String,
+        here: impl FnOnce() -> Option<Addr<SessionActor>>,
+    ) {
+        let Some(birth) = self.ids.birth(client) else { return };
+        let end = ServerMessage::End { client: client.to_string(), tenant };
+        match self.messages().ask(client.to_string(), birth, end).await {
+            Ok(Asked::Own) => here().into_iter().for_each(|session| session.do_send(EndSession)),
+            Ok(Asked::Sent(_) | Asked::Nobody) => {}
+            Err(error) => {
+                tracing::warn!(%error, "a session that misses notifications could not be ended");
             }
         }
-    }
-
-    /// Ends a session that has moved on, wherever it is.
-    pub(crate) async fn end_elsewhere(&self, client: ClientId, tenant: String) -> Result<Asked> {
-        let Some(birth) = self.ids.birth(client) else { return Ok(Asked::Nobody) };
-        let end = ServerMessage::End { client: client.to_string(), tenant };
-        self.messages().ask(client.to_string(), birth, end).await
     }
 
     /// Takes a message that responds to a request of this server.
@@ -270,7 +268,7 @@ impl Transfers {
         match message {
             ServerMessage::Arrives { request, state } => self.report(request, News::State(state)),
             ServerMessage::Moving { request } => match self.owners.lock().remove(&request) {
-                Some(told) => drop(told.send(None)),
+                Some(told) => drop(told.send(OwnerNews::Moving)),
                 None => self.report(request, News::Moving),
             },
             ServerMessage::Absent { request } => {
@@ -281,7 +279,7 @@ impl Transfers {
                 let (told, tenant) = (self.owners.lock().remove(&request), TenantId::parse(&tenant));
                 if let (Some(told), Ok(tenant)) = (told, tenant) {
                     let expires = expires_in.map(|rest| std::time::Instant::now() + rest);
-                    drop(told.send(Some(OwnerElsewhere { tenant, user: user.into(), expires })));
+                    drop(told.send(OwnerNews::Owner(OwnerElsewhere { tenant, user: user.into(), expires })));
                 }
             }
             ServerMessage::Wanted { .. }
@@ -306,23 +304,36 @@ impl Transfers {
         }
     }
 
-    /// Notes that a session is leaving. `request` is the number of the taker's request.
-    pub(crate) fn leaving(&self, client: ClientId, request: u64, before_point: BeforePoint) {
-        let departure = Departure { request, before_point: Some(before_point) };
+    /// Notes that a session is leaving.
+    pub(crate) fn leaving(&self, client: ClientId, destination: Destination, before_point: BeforePoint) {
+        let departure = Departure { destination, before_point: Some(before_point) };
         self.departures.lock().insert(client, departure);
     }
 
     /// Forgets that a session is leaving or has left, because its actor ended.
-    pub(crate) fn not_leaving(&self, client: ClientId, request: u64) {
+    pub(crate) fn forget_departure(&self, client: ClientId, destination: Destination) {
         let mut departures = self.departures.lock();
-        if departures.get(&client).is_some_and(|departure| departure.request == request) {
+        if departures.get(&client).is_some_and(|departure| departure.destination == destination) {
             departures.remove(&client);
         }
     }
 
+    /// Returns whether a session is leaving, and its new place is perhaps not noted yet.
+    fn is_before_point(&self, client: ClientId) -> bool {
+        self.departures.lock().get(&client).is_some_and(|departure| departure.before_point.is_some())
+    }
+
     /// Returns whether a session is leaving or has just left.
-    pub(crate) fn is_leaving(&self, client: ClientId) -> bool {
+    pub(crate) fn is_departing(&self, client: ClientId) -> bool {
         self.departures.lock().contains_key(&client)
+    }
+
+    /// Returns the response to a question for a session that is not here.
+    pub(crate) fn refusal(&self, client: Option<ClientId>, request: u64) -> ServerMessage {
+        match client.is_some_and(|client| self.is_departing(client)) {
+            true => ServerMessage::Moving { request },
+            false => ServerMessage::Absent { request },
+        }
     }
 
     /// Carries out a move at its point in the order of the tenant's publications.
@@ -333,7 +344,7 @@ impl Transfers {
         let transfers = self.clone();
         hub.at_this_point(Box::new(move |subscriptions| {
             if leaves {
-                transfers.hand_over(client, point.request);
+                transfers.hand_over(client, Destination { server: point.to, request: point.request });
             }
             if comes {
                 transfers.begin(point, subscriptions);
@@ -342,9 +353,10 @@ impl Transfers {
     }
 
     /// Lets a session hand over what it has received until now. A session that may have missed something ends.
-    fn hand_over(&self, client: ClientId, request: u64) {
+    fn hand_over(&self, client: ClientId, destination: Destination) {
         let mut departures = self.departures.lock();
-        if let Some(departure) = departures.get_mut(&client).filter(|departure| departure.request == request)
+        let departure = departures.get_mut(&client).filter(|departure| departure.destination == destination);
+        if let Some(departure) = departure
             && let Some(BeforePoint { slot, dispatcher, heard_by }) = departure.before_point.take()
         {
             let to = vec![slot];

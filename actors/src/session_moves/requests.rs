@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use platform_model::error::Result;
 use platform_model::session_move::{ServerMessage, SessionState};
 use platform_store::session_moves::Asked;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{
-    AFTER_ERROR, AGAIN, Arrival, Awaited, News, PATIENCE, PATIENCE_AT_STOP, Place, RENEWED, REST_FOLLOWS,
-    Source, Transfers,
+    AFTER_ERROR, AGAIN, Arrival, Awaited, Destination, News, OwnerElsewhere, OwnerNews, PATIENCE,
+    PATIENCE_AT_STOP, Place, RENEWED, REST_FOLLOWS, Source, Transfers,
 };
 use crate::hub::Subscriptions;
-use crate::session::StartMove;
+use crate::session::{ClientId, StartMove};
 
 impl Transfers {
     /// Waits for the state of an arriving session. Everything that is published for it later than its state is
@@ -27,13 +28,16 @@ impl Transfers {
     ) -> Option<Box<SessionState>> {
         // It is held until the place of the session is known, so that what is published is heard.
         let hearing = match source {
-            Source::Here(_) => None,
-            Source::Stored(_) | Source::Elsewhere(_) => Some(self.database.hear(&awaited.tenant).await),
+            Source::Here(_) => Ok(None),
+            Source::Stored(_) | Source::Elsewhere(_) => self.database.hear(&awaited.tenant).await.map(Some),
         };
-        if let Some(Err(error)) = &hearing {
-            tracing::warn!(tenant.id = %awaited.tenant, %error, "a session cannot be taken over");
-            return None;
-        }
+        let _hearing = match hearing {
+            Ok(hearing) => hearing,
+            Err(error) => {
+                tracing::warn!(tenant.id = %awaited.tenant, %error, "a session cannot be taken over");
+                return None;
+            }
+        };
         match source {
             Source::Stored(state) => {
                 let (begun, patterns, units) = (place.clone(), state.patterns.clone(), state.units);
@@ -43,13 +47,9 @@ impl Transfers {
                 Some(state)
             }
             Source::Here(session) => {
-                let request = self.expect(place);
-                session.do_send(StartMove {
-                    user: None,
-                    request: request.number,
-                    to: self.messages().server(),
-                });
-                let own = self.messages().server();
+                let (request, own) = (self.expect(place), self.messages().server());
+                let destination = Destination { server: own, request: request.number };
+                session.do_send(StartMove { user: None, destination });
                 match request.outcome(Instant::now() + PATIENCE_AT_STOP, own).await {
                     Outcome::Arrived(state) => Some(state),
                     Outcome::Moving | Outcome::Absent | Outcome::Silent => None,
@@ -77,7 +77,7 @@ impl Transfers {
                 by: self.messages().server(),
             };
             // A session that is leaving is noted at its taker before it is no longer leaving.
-            let was_leaving = self.departures.lock().contains_key(&awaited.client);
+            let was_leaving = self.is_before_point(awaited.client);
             match self.messages().ask(awaited.client.to_string(), birth, wanted).await {
                 Ok(Asked::Sent(holder)) => match request.outcome(deadline, holder).await {
                     Outcome::Arrived(state) => return Some(state),
@@ -98,6 +98,42 @@ impl Transfers {
             }
             sleep(AGAIN).await;
         }
+    }
+
+    /// Returns the owner of a session at another server.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn find_owner(&self, client: ClientId) -> Result<Option<OwnerElsewhere>> {
+        let Some(birth) = self.ids.birth(client) else { return Ok(None) };
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.ask_for_owner(client, birth, deadline).await? {
+                Some(OwnerNews::Owner(owner)) => return Ok(Some(owner)),
+                Some(OwnerNews::Moving) => sleep(AGAIN).await,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    async fn ask_for_owner(
+        &self,
+        client: ClientId,
+        birth: i64,
+        deadline: Instant,
+    ) -> Result<Option<OwnerNews>> {
+        let request = self.next_request.fetch_add(1, Ordering::Relaxed);
+        let (told, news) = oneshot::channel();
+        self.owners.lock().insert(request, told);
+        let (by, client) = (self.messages().server(), client.to_string());
+        let question = ServerMessage::WhoOwns { client: client.clone(), request, by };
+        let asked = self.messages().ask(client, birth, question).await;
+        let news = match asked {
+            Ok(Asked::Sent(_)) => timeout_at(deadline, news).await.ok().and_then(|news| news.ok()),
+            Ok(Asked::Own | Asked::Nobody) | Err(_) => None,
+        };
+        self.owners.lock().remove(&request);
+        asked.map(|_| news)
     }
 
     fn expect(&self, place: Arc<Place>) -> Request<'_> {

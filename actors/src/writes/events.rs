@@ -129,7 +129,7 @@ async fn publish_unstored(
 /// not a 404 (E-01).
 async fn authorize_sending(context: &WriteContext, event: &Event, origin: &Origin) -> Result<Source> {
     let client = context.database.loader().await?;
-    let source = find_source(&client, &context.tenant, event.source).await?;
+    let source = find_source(&*client, &context.tenant, event.source).await?;
     let source = source.ok_or_else(|| Error::unknown_source(event.source))?;
     if source.permits(origin.accessor(), |_, name| event.fragments.get(name).is_some()) {
         Ok(source)

@@ -26,7 +26,7 @@ pub(crate) async fn delete_measurement(
     let (database, tenant) = (&context.database, &context.tenant);
     let measurement = get_measurement(database, tenant, id).await?;
     if matches!(origin.authority, Authority::Limited(_)) {
-        let source = access::find_source(&database.reader().await?, tenant, measurement.source).await?;
+        let source = access::find_source(&*database.reader().await?, tenant, measurement.source).await?;
         let source = source.ok_or_else(|| Error::not_found(Noun::Measurement, id))?;
         if !source.permits(origin.accessor(), |_: &Source, name: &str| measurement.has_fragment(name)) {
             return Err(Error::Forbidden);

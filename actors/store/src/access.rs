@@ -208,7 +208,7 @@ pub async fn authorize(
         return Ok(());
     }
     let client = database.reader().await?;
-    let source = find_source(&client, tenant, id).await?;
+    let source = find_source(&*client, tenant, id).await?;
     let source = source.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?;
     if source.permits(accessor, has_fragment) { Ok(()) } else { Err(Error::Forbidden) }
 }

@@ -51,7 +51,7 @@ pub async fn insert_sent_audit_record(
     record: AuditRecord,
 ) -> Result<AuditRecord> {
     let record = AuditRecord { id: Some(AuditRecordId(id)), ..record };
-    insert(&database.reader().await?, &record).await?;
+    insert(&*database.reader().await?, &record).await?;
     Ok(record)
 }
 

@@ -12,6 +12,7 @@ pub mod audit_records;
 pub mod bulk;
 mod connect;
 mod deletion;
+pub mod description;
 pub mod devices;
 pub mod events;
 pub mod inventory;
@@ -31,6 +32,7 @@ mod room;
 pub mod servers;
 pub mod session_moves;
 mod shared_lookups;
+pub mod shares;
 pub mod tenants;
 pub mod users;
 pub mod watch;
@@ -42,11 +44,10 @@ use std::time::Duration;
 
 use access::{LineageLookup, SourceLookup};
 pub use connect::libpq_environment;
-use connect::{Connector, pool};
-/// A connection from one of the pools.
-pub use deadpool_postgres::Object as Connection;
+use connect::{CONNECTION_WAIT, Connector, Turn, Turns, pool};
+use deadpool_postgres::Object;
 /// The connections of one purpose.
-pub use deadpool_postgres::Pool;
+pub use deadpool_postgres::{Object as PooledConnection, Pool};
 use futures_util::future::BoxFuture;
 use measurements::rollups::Rollups;
 use measurements::shapes::Shapes;
@@ -56,6 +57,7 @@ use recent_sources::RecentSources;
 use room::DiskSpaceFlag;
 pub use room::{Room, keep_log_short};
 use shared_lookups::{STATEMENTS_AT_ONCE, SharedLookups};
+use tokio::time::timeout;
 use users::AccountLookup;
 
 const FIND_GREATEST_ID: &str = include_str!("../../../sql/queries/deployment/find_greatest_id.sql");
@@ -73,8 +75,8 @@ pub struct Connections {
 #[derive(Clone)]
 pub struct Database {
     connector: Connector,
-    reads: Pool,
-    devices: Pool,
+    reads: Shared,
+    devices: Shared,
     accounts: Arc<SharedLookups<AccountLookup>>,
     lineages: Arc<SharedLookups<LineageLookup>>,
     sources: Arc<SharedLookups<SourceLookup>>,
@@ -122,8 +124,8 @@ impl Database {
         let connector = Connector::new(url)?.marked(publications.token()).with_options(&timeout);
         let objects = lookup_pool(&connector)?;
         Ok(Self {
-            reads: pool(&connector.with_options(READER_PLANS), connections.reads)?,
-            devices: pool(&connector, connections.devices)?,
+            reads: Shared::new(&connector.with_options(READER_PLANS), connections.reads)?,
+            devices: Shared::new(&connector, connections.devices)?,
             accounts: Arc::new(SharedLookups::new(AccountLookup(lookup_pool(&connector)?))),
             lineages: Arc::new(SharedLookups::new(LineageLookup(objects.clone()))),
             sources: Arc::new(SharedLookups::new(SourceLookup(objects))),
@@ -161,8 +163,13 @@ impl Database {
     /// None for a URL that was parsed before.
     pub fn apart(&self, connections: usize, longest: Duration) -> Result<Self> {
         let options = format!("{READER_PLANS} -c statement_timeout={}", longest.as_millis());
-        let reads = pool(&self.connector.with_options(&options), connections)?;
+        let reads = Shared::new(&self.connector.with_options(&options), connections)?;
         Ok(Self { devices: reads.clone(), reads, statement_timeout: longest, ..self.clone() })
+    }
+
+    /// Returns the pools of connections by name, as they are now.
+    pub(crate) fn pools(&self) -> [(&'static str, deadpool_postgres::Status); 2] {
+        [("reads", self.reads.pool.status()), ("jobs", self.devices.pool.status())]
     }
 
     /// Returns whether PostgreSQL responded to the last ping.
@@ -196,9 +203,9 @@ impl Database {
         self.take(&self.devices).await
     }
 
-    async fn take(&self, pool: &Pool) -> Result<Connection> {
+    async fn take(&self, shared: &Shared) -> Result<Connection> {
         self.ensure_reachable()?;
-        take(pool).await
+        shared.take().await
     }
 
     /// Returns the bus of changes of this and other processes.
@@ -301,15 +308,64 @@ impl std::fmt::Debug for Database {
     }
 }
 
-/// Takes a connection from a pool. The future is boxed, because the compiler generates the code of another one in every
-/// crate that waits for it.
+/// Takes a connection from a pool of look-ups, which are shared by all that need the same.
 fn take(pool: &Pool) -> BoxFuture<'_, Result<Connection>> {
-    Box::pin(async {
-        let waiting = std::time::Instant::now();
-        let connection = pool.get().await;
-        crate::metrics::POOL_WAIT.record(waiting.elapsed());
-        Ok(connection?)
-    })
+    Box::pin(async { Ok(Connection { connection: pool.get().await?, _turn: None }) })
+}
+
+/// A pool of connections that tenants share fairly.
+#[derive(Clone)]
+struct Shared {
+    pool: Pool,
+    turns: Turns,
+}
+
+impl Shared {
+    fn new(connector: &Connector, size: usize) -> Result<Self> {
+        Ok(Self { pool: pool(connector, size)?, turns: Turns::new(size) })
+    }
+
+    /// Takes a connection when it is the turn of the tenant whose request is being processed. The future is boxed,
+    /// because the compiler generates the code of another one in every crate that waits for it.
+    fn take(&self) -> BoxFuture<'_, Result<Connection>> {
+        Box::pin(async {
+            let waiting = std::time::Instant::now();
+            let turn = match shares::charged() {
+                Some(tenant) => {
+                    Some(timeout(CONNECTION_WAIT, self.turns.take(&tenant)).await.map_err(|_| {
+                        Error::unavailable(
+                            "the tenant's other requests use its share of the database connections",
+                        )
+                    })?)
+                }
+                None => None,
+            };
+            let connection = self.pool.get().await;
+            crate::metrics::POOL_WAIT.record(waiting.elapsed());
+            Ok(Connection { connection: connection?, _turn: turn })
+        })
+    }
+}
+
+/// A connection to PostgreSQL, until it is dropped.
+pub struct Connection {
+    /// It goes back to the pool before the turn goes to the next.
+    connection: Object,
+    _turn: Option<Turn>,
+}
+
+impl std::ops::Deref for Connection {
+    type Target = Object;
+
+    fn deref(&self) -> &Object {
+        &self.connection
+    }
+}
+
+impl std::ops::DerefMut for Connection {
+    fn deref_mut(&mut self) -> &mut Object {
+        &mut self.connection
+    }
 }
 
 /// Creates the pool of one kind of shared look-ups.

@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use metrics::{Counter, Gauge, Histogram, describe_counter, describe_gauge, describe_histogram};
 
+use crate::Database;
+
 /// The rows of each group commit.
 pub(crate) static BATCH_ROWS: LazyLock<Histogram> =
     LazyLock::new(|| metrics::histogram!("platform_writer_batch_rows"));
@@ -20,9 +22,23 @@ pub(crate) static WRITES_STOPPED: LazyLock<Gauge> =
 pub(crate) static POOL_WAIT: LazyLock<Histogram> =
     LazyLock::new(|| metrics::histogram!("platform_database_connection_wait_seconds"));
 
+/// The connections to PostgreSQL, by pool (reads, jobs) and state (idle, used, waited_for).
+const CONNECTIONS: &str = "platform_database_connections";
+
+/// Sets the metrics of the pools of a database. The writers' connections, one per thread, are not in a pool.
+pub fn set_connections(database: &Database) {
+    for (pool, status) in database.pools() {
+        let used = status.size.saturating_sub(status.available);
+        for (state, count) in [("idle", status.available), ("used", used), ("waited_for", status.waiting)] {
+            metrics::gauge!(CONNECTIONS, "pool" => pool, "state" => state).set(count as f64);
+        }
+    }
+}
+
 /// Registers the descriptions of these metrics with the recorder.
 pub fn describe() {
     describe_histogram!("platform_writer_batch_rows", "rows of one group commit");
+    describe_gauge!(CONNECTIONS, "connections to PostgreSQL: idle, used, or waited for");
     describe_histogram!("platform_writer_commit_seconds", "seconds one group commit took");
     describe_counter!(
         "platform_writer_refused_total",

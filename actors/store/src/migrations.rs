@@ -69,10 +69,19 @@ fn newest(runner: &Runner) -> i64 {
     runner.get_migrations().iter().map(|migration| i64::from(migration.version())).max().unwrap_or_default()
 }
 
-/// Returns the names of the migrations in the database that are newer than this program.
-async fn newer_migrations(runner: &Runner, client: &Client) -> Result<Vec<String>> {
+/// Returns the version of the schema in the database; `None` if no server has used the database.
+pub(super) async fn version(client: &Client) -> Result<Option<i64>> {
     let there = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
     if !client.query_one(there, &[]).await?.get::<_, bool>(0) {
+        return Ok(None);
+    }
+    let newest = "SELECT max(version)::bigint FROM refinery_schema_history";
+    Ok(client.query_one(newest, &[]).await?.get(0))
+}
+
+/// Returns the names of the migrations in the database that are newer than this program.
+async fn newer_migrations(runner: &Runner, client: &Client) -> Result<Vec<String>> {
+    if version(client).await?.is_none() {
         return Ok(Vec::new());
     }
     let names = "SELECT name FROM refinery_schema_history WHERE version::bigint > $1";
@@ -88,9 +97,8 @@ fn works_with(name: &str, known: i64) -> bool {
 /// Returns why the schema cannot be migrated. The usual reason is that a newer program was replaced by an older one.
 async fn misfit(runner: &Runner, client: &Client, error: &refinery::Error) -> Error {
     let known = newest(runner);
-    let newest = "SELECT max(version)::bigint FROM refinery_schema_history";
-    // If this query fails, it fails for the same reason as the migration, whose error is reported then.
-    let found = client.query_one(newest, &[]).await.ok().and_then(|row| row.get::<_, Option<i64>>(0));
+    // If this fails, it fails for the same reason as the migration, whose error is reported then.
+    let found = version(client).await.ok().flatten();
     let message = match found {
         Some(found) if found > known => format!(
             "its schema has version {found}, this program knows versions up to {known}: a newer program migrated it. \

@@ -19,12 +19,7 @@ impl Database {
     /// `Unavailable` or `Database`.
     pub async fn schema_version(&self) -> Result<Option<i64>> {
         let client = self.loader().await?;
-        let there = "SELECT to_regclass('public.refinery_schema_history') IS NOT NULL";
-        if !client.query_one(there, &[]).await?.get::<_, bool>(0) {
-            return Ok(None);
-        }
-        let newest = "SELECT max(version)::bigint FROM public.refinery_schema_history";
-        Ok(client.query_one(newest, &[]).await?.get(0))
+        migrations::version(&client).await
     }
 
     /// Returns the major version of PostgreSQL.

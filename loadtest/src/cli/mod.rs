@@ -33,6 +33,9 @@ pub(crate) use self::service::Service;
 pub(crate) use self::volumes::{Data, DataFill, Inventory, InventoryFill, Series, SeriesFill, Shape};
 pub(crate) use self::writes::{Alarms, Measurements, Ramp};
 use crate::body::Kind;
+use crate::error::Error;
+use crate::server_process::Process;
+use crate::target::{Reach, Target};
 
 /// Loads a running server over HTTP and WebSocket, and proves with a ledger that nothing was lost, doubled or
 /// reordered. Exit code 0: clean; 1: measured, not clean; 2: not measured.
@@ -115,6 +118,28 @@ pub(crate) struct Common {
     /// The target is this server of another kind: for `fanout` and for `fleet --dashboards 0`, over long polling
     #[arg(long, global = true, value_enum)]
     pub(crate) floor: Option<Floor>,
+}
+
+impl Common {
+    /// Returns which targets are accepted.
+    pub(crate) fn reach(&self) -> Reach {
+        if self.allow_remote_target { Reach::Anywhere } else { Reach::Loopback }
+    }
+
+    /// Returns the target, and its process if that is known.
+    ///
+    /// # Errors
+    /// The target is not accepted.
+    pub(crate) fn target_and_server(&self) -> Result<(Target, Option<Process>), Error> {
+        let reach = self.reach();
+        let target = Target::resolve(&self.url, reach, &self.user, &self.password)?;
+        let server = match (self.server_pid, reach) {
+            (Some(pid), _) => Some(Process::with_pid(pid)),
+            (None, Reach::Loopback) => Process::listening_on(target.port()),
+            (None, Reach::Anywhere) => None,
+        };
+        Ok((target, server))
+    }
 }
 
 /// A server of another kind, with whose figures those of the platform are compared.

@@ -84,15 +84,12 @@ impl Report {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn write_json(&self, path: &Path) -> Result<(), Error> {
-        let json = serde_json::to_string_pretty(self).map_err(std::io::Error::from)?;
-        Ok(fs::write(path, json + "\n")?)
+        Ok(fs::write(path, json(self)?)?)
     }
 
     /// Prints the table to standard output.
     pub(crate) fn print(&self) {
-        use std::io::Write as _;
-        // An error means that the reader closed the pipe, which is not a fault of the run.
-        write!(std::io::stdout(), "{}", self.table()).ok();
+        print(&self.table());
     }
 
     /// Returns the table, with one figure per line.
@@ -128,9 +125,29 @@ impl Report {
         if self.devices_left > 0 {
             rows.push(("devices left behind", self.devices_left.to_string()));
         }
-        rows.push(("verdict", if self.clean { "clean" } else { "NOT CLEAN" }.to_owned()));
+        rows.push(("verdict", clean_or_not(self.clean).to_owned()));
         rows
     }
+}
+
+/// Prints to standard output.
+pub(crate) fn print(text: &str) {
+    use std::io::Write as _;
+    // An error means that the reader closed the pipe, which is not a fault of the run.
+    write!(std::io::stdout(), "{text}").ok();
+}
+
+/// Returns a result as JSON for people.
+///
+/// # Errors
+/// The result cannot be written as JSON.
+pub(crate) fn json(result: &impl Serialize) -> Result<String, Error> {
+    Ok(serde_json::to_string_pretty(result).map_err(std::io::Error::from)? + "\n")
+}
+
+/// Returns the verdict in words.
+pub(crate) fn clean_or_not(is_clean: bool) -> &'static str {
+    if is_clean { "clean" } else { "NOT CLEAN" }
 }
 
 #[cfg(test)]

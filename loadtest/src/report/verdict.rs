@@ -43,7 +43,7 @@ impl Round {
             self.ready_after_ms as f64 / 1000.0,
             self.ledger.row(),
             self.by_status,
-            if self.is_clean() { "clean" } else { "NOT CLEAN" }
+            super::clean_or_not(self.is_clean())
         )
     }
 }

@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::random;
 use crate::report::{Fact, Latency, Reads, Report};
 use crate::run::latency_histogram;
-use crate::target::{Reach, Target};
+use crate::target::Target;
 
 const APPLICATIONS: &str = "/application/applications";
 /// The name of the file in the archive.
@@ -82,11 +82,10 @@ async fn measure(bench: &Bench, settings: &Hosted, name: &str) -> Result<Report,
 
 /// Returns the source of the same file at another server.
 fn other_server(bench: &Bench, url: &str) -> Result<Source, Error> {
-    let reach = if bench.common.allow_remote_target { Reach::Anywhere } else { Reach::Loopback };
     let path_at = url.strip_prefix("http://").and_then(|rest| rest.find('/')).map(|at| at + "http://".len());
     let at = path_at.ok_or_else(|| Error::Refused(format!("{url}: a URL with a path is needed")))?;
     let (base, path) = url.split_at(at);
-    let target = Target::resolve(base, reach, &bench.common.user, &bench.common.password)?;
+    let target = Target::resolve(base, bench.common.reach(), &bench.common.user, &bench.common.password)?;
     Ok(Source::new("other server", Arc::new(target), path))
 }
 

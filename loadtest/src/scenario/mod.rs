@@ -45,7 +45,7 @@ use crate::progress::Progress;
 use crate::report::{Cpu, Fact, Report};
 use crate::run::Run;
 use crate::server_process::Process;
-use crate::target::{Reach, Target};
+use crate::target::Target;
 
 /// The time in which unexpected further deliveries may arrive, to be counted as doubled.
 const LATE_DELIVERIES: Duration = Duration::from_secs(1);
@@ -103,18 +103,12 @@ struct Window {
 
 impl Bench {
     fn new(common: &Common) -> Result<Self, Error> {
-        let reach = if common.allow_remote_target { Reach::Anywhere } else { Reach::Loopback };
-        let target =
-            Target::resolve(&common.url, reach, &common.user, &common.password)?.of_kind(common.floor);
+        let (target, server) = common.target_and_server()?;
+        let target = target.of_kind(common.floor);
         let target = Arc::new(match &common.post_header {
             Some(header) => target.with_post_header(header),
             None => target,
         });
-        let server = match (common.server_pid, reach) {
-            (Some(pid), _) => Some(Process::with_pid(pid)),
-            (None, Reach::Loopback) => Process::listening_on(target.port()),
-            (None, Reach::Anywhere) => None,
-        };
         Ok(Self { target, server, common: common.clone() })
     }
 

@@ -201,7 +201,7 @@ async fn lead_here(bench: &Bench, settings: &Service, path: &str) -> Result<(), 
             }
         }
         None => eprintln!(
-            "waiting for: platform application route {} http://{}",
+            "waiting for: platform admin application route {} http://{}",
             settings.application, settings.listen
         ),
     }

@@ -178,8 +178,14 @@ const fn figure(name: &'static str, unit: Unit, place: Place, meaning: &'static 
 }
 
 /// Returns the figure with this name.
-pub(super) fn named(name: &str) -> Option<&'static Figure> {
-    FIGURES.iter().find(|figure| figure.name.eq_ignore_ascii_case(name))
+///
+/// # Errors
+/// There is no such figure; the error names those that there are.
+pub(super) fn named(name: &str) -> Result<&'static Figure, String> {
+    let named = FIGURES.iter().find(|figure| figure.name.eq_ignore_ascii_case(name));
+    named.ok_or_else(|| {
+        format!("{name:?} is not a figure; there are {}", FIGURES.map(|figure| figure.name).join(", "))
+    })
 }
 
 /// Returns the member of a report for a percentile such as `p99`.
@@ -197,17 +203,11 @@ pub(super) fn quantiles() -> String {
 /// # Errors
 /// There is no such figure.
 pub(crate) fn explain(words: &[String]) -> Result<String, Error> {
-    let name = words.join(" ");
-    if name.is_empty() {
-        return Ok(FIGURES
-            .iter()
-            .map(|figure| format!("{}\n    {}\n", figure.name, figure.meaning))
-            .collect());
+    let in_words = |figure: &Figure| format!("{}\n    {}\n", figure.name, figure.meaning);
+    match words.join(" ").as_str() {
+        "" => Ok(FIGURES.iter().map(in_words).collect()),
+        name => named(name).map(in_words).map_err(Error::Refused),
     }
-    named(&name).map(|figure| format!("{}\n    {}\n", figure.name, figure.meaning)).ok_or_else(|| {
-        let known = FIGURES.map(|figure| figure.name).join(", ");
-        Error::Refused(format!("{name:?} is not a figure; there are {known}"))
-    })
 }
 
 impl Figure {

@@ -1,6 +1,7 @@
 //! The result as one HTML page without scripts, readable in print and in the dark.
 
-use super::outcome::{LoadOutcome, Outcome, PhaseOutcome, verdict};
+use super::outcome::{LoadOutcome, Outcome, PhaseOutcome};
+use crate::report::clean_or_not;
 
 const STYLE: &str = "
 :root { color-scheme: light dark; }
@@ -50,8 +51,8 @@ pub(super) fn page(outcome: &Outcome) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>{name}: {}</title>\n<style>{STYLE}</style>\n<h1>{name}: {}</h1>\n<p>loadtest {} against {}</p>\n\
          <table><tr><th>Phase<th>Seconds<th>Thresholds missed<th>Verdict</tr>\n{overview}</table>\n{charts}{phases}</html>\n",
-        verdict(outcome.clean),
-        coloured(outcome.clean, verdict(outcome.clean)),
+        clean_or_not(outcome.clean),
+        coloured(outcome.clean, clean_or_not(outcome.clean)),
         env!("CARGO_PKG_VERSION"),
         escaped(&outcome.target),
     )
@@ -68,7 +69,7 @@ fn overview_row(phase: &PhaseOutcome) -> String {
         escaped(&phase.name),
         phase.ended - phase.started,
         phase.thresholds.len(),
-        coloured(phase.clean, verdict(phase.clean))
+        coloured(phase.clean, clean_or_not(phase.clean))
     )
 }
 
@@ -83,7 +84,7 @@ fn section(phase: &PhaseOutcome) -> String {
     format!(
         "<section><h2>{}: {}</h2>\n<table>{head}{rows}</table>\n{loads}</section>\n",
         escaped(&phase.name),
-        coloured(phase.clean, verdict(phase.clean))
+        coloured(phase.clean, clean_or_not(phase.clean))
     )
 }
 

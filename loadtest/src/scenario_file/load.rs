@@ -20,7 +20,7 @@ pub(super) struct Load {
     /// The name of the scenario, and what it does.
     pub(super) scenario: String,
     pub(super) about: String,
-    /// What the file sets: key, value, and what the key means.
+    /// The settings that the file names; the others have their defaults.
     pub(super) settings: Vec<Setting>,
     /// The seconds of its schedule, if it has one.
     pub(super) seconds: Option<u64>,
@@ -84,9 +84,7 @@ impl Load {
             settings,
         })
     }
-}
 
-impl Load {
     /// Returns whether it loads the target of the command line; the others start their own servers.
     pub(super) fn uses_target(&self) -> bool {
         !matches!(

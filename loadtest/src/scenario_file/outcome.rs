@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::threshold::Judged;
+use crate::report::clean_or_not;
 
 /// The result of a file. Its JSON form has the name [`SCHEMA`] and this [`VERSION`], which grows when a member changes
 /// its meaning or disappears.
@@ -64,11 +65,6 @@ pub(super) struct Sample {
     pub(super) server_cpu_percent: Option<f64>,
 }
 
-/// Returns `clean` or `NOT CLEAN`.
-pub(super) fn verdict(is_clean: bool) -> &'static str {
-    if is_clean { "clean" } else { "NOT CLEAN" }
-}
-
 impl Outcome {
     /// Returns the result for people: the phases with their figures, the verdict last, where a terminal shows it.
     pub(super) fn text(&self) -> String {
@@ -78,7 +74,7 @@ impl Outcome {
                 "\nPhase {} ({:.0} s): {}\n",
                 phase.name,
                 phase.ended - phase.started,
-                verdict(phase.clean)
+                clean_or_not(phase.clean)
             );
             for load in &phase.loads {
                 text += &load.table;
@@ -94,6 +90,6 @@ impl Outcome {
                 text += &format!("{result}  {:<36} {}\n", judged.threshold, judged.found);
             }
         }
-        text + &format!("\n{}: {}\n", self.name, verdict(self.clean))
+        text + &format!("\n{}: {}\n", self.name, clean_or_not(self.clean))
     }
 }

@@ -12,9 +12,9 @@ use super::{Phase, ScenarioFile, html, junit};
 use crate::cli::{Common, RunFile};
 use crate::devices;
 use crate::error::Error;
+use crate::report;
 use crate::scenario;
 use crate::server_process::Process;
-use crate::target::{Reach, Target};
 
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -24,13 +24,11 @@ const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 /// # Errors
 /// The target does not respond to the user, a load could not be measured, a file cannot be written, or Ctrl-C was pressed.
 pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common) -> Result<bool, Error> {
-    let reach = if common.allow_remote_target { Reach::Anywhere } else { Reach::Loopback };
-    let target = Target::resolve(&common.url, reach, &common.user, &common.password)?;
+    let (target, server) = common.target_and_server()?;
     if file.phases.iter().flat_map(|phase| &phase.loads).any(Load::uses_target) {
         target.tenant().await.map_err(|error| error.during("before the first phase"))?;
     }
     let started = Instant::now();
-    let server = server(common, &target);
     let mut phases = Vec::new();
     for (number, phase) in (1..).zip(&file.phases) {
         eprintln!(
@@ -56,10 +54,8 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
         clean: !is_interrupted && phases.iter().all(|phase| phase.clean),
         phases,
     };
-    print!("{}", outcome.text());
-    write(common.json.as_deref(), || {
-        Ok(serde_json::to_string_pretty(&outcome).map_err(std::io::Error::from)? + "\n")
-    })?;
+    report::print(&outcome.text());
+    write(common.json.as_deref(), || report::json(&outcome))?;
     write(settings.junit.as_deref(), || Ok(junit::xml(&outcome)))?;
     write(settings.report.as_deref(), || Ok(html::page(&outcome)))?;
     if is_interrupted {
@@ -76,14 +72,6 @@ fn write(file: Option<&Path>, text: impl FnOnce() -> Result<String, Error>) -> R
     let Some(file) = file else { return Ok(()) };
     let unwritable = |error| Error::Refused(format!("{} cannot be written: {error}", file.display()));
     fs::write(file, text()?).map_err(unwritable)
-}
-
-fn server(common: &Common, target: &Target) -> Option<Process> {
-    match common.server_pid {
-        Some(pid) => Some(Process::with_pid(pid)),
-        None if common.allow_remote_target => None,
-        None => Process::listening_on(target.port()),
-    }
 }
 
 async fn run_phase(phase: &Phase, server: Option<Process>, started: Instant) -> PhaseOutcome {
@@ -134,11 +122,11 @@ async fn sample(
     started: Instant,
     samples: &mut Vec<Sample>,
 ) -> std::convert::Infallible {
+    let Some(server) = server else { return std::future::pending().await };
     let mut ticks = tokio::time::interval(SAMPLE_INTERVAL);
     let mut before: Option<(Instant, f64)> = None;
     loop {
         ticks.tick().await;
-        let Some(server) = server else { continue };
         let now = server.cpu_seconds().map(|cpu| (Instant::now(), cpu));
         let percent = before
             .zip(now)

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::figure::{self, FIGURES, Figure, Unit};
+use super::figure::{self, Figure, Unit};
 use super::outcome::Sample;
 
 /// The comparisons, the longer signs first.
@@ -68,12 +68,7 @@ impl Threshold {
             Some((quantile, name)) => (Some(quantile.trim()), name.trim()),
             None => (None, name),
         };
-        let figure = figure::named(name).ok_or_else(|| {
-            refused(format!(
-                "{name:?} is not a figure; there are {}",
-                FIGURES.map(|figure| figure.name).join(", ")
-            ))
-        })?;
+        let figure = figure::named(name).map_err(refused)?;
         let member = match (quantile, figure.has_quantiles()) {
             (None, false) => "",
             (Some(name), true) => figure::quantile(name)

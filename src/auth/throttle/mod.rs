@@ -20,22 +20,30 @@ mod failures;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
+use platform_store::announcements::Change;
 use quick_cache::sync::Cache;
 use ring::hmac;
+use tokio::sync::{Mutex, mpsc};
 
 use failures::Failures;
 
 use super::lanes::{Lanes, Turn, Width};
+use crate::auth::password::{self, SecretKey};
 use crate::http::error::{ApiError, Result};
 use crate::telemetry::{self, Throttled};
 
 /// The number of accounts, of sources and of familiar pairs with state, each.
 const REMEMBERED: usize = 100_000;
+
+/// The most guesses that wait until the other servers are told of them.
+const UNTOLD: usize = 256;
 
 /// The number of wrong passwords at an account after which a source is no longer a newcomer: people mistype.
 const SLIPS: u32 = 3;
@@ -51,6 +59,12 @@ const REMEMBERED_LONGER: u32 = 20;
 /// subscriber has all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Source(IpAddr);
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 impl Source {
     /// Returns the source of an address.
@@ -74,6 +88,16 @@ enum Subject {
     Familiar(Account, Source),
 }
 
+impl Subject {
+    /// Returns the subject of a failure: newcomers count like everybody else.
+    fn counted_as(self) -> Self {
+        match self {
+            Self::Newcomers(account) => Self::Everywhere(account),
+            subject => subject,
+        }
+    }
+}
+
 /// The lanes in which verifications wait. They are entered in this order, so that there is no deadlock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Lane {
@@ -92,6 +116,13 @@ pub(super) enum Lane {
 /// The counters of wrong passwords, and the lanes in which verifications wait.
 pub(super) struct Throttle {
     key: hmac::Key,
+    /// What this process calls itself, so that it does not count its own guesses twice.
+    process: Box<str>,
+    /// The tenant of messages to the other servers, which hear it whatever the tenant.
+    nobody: TenantId,
+    /// The guesses that are sent to the other servers next. When it is full, a guess is counted at this server only.
+    guesses: mpsc::Sender<Change>,
+    untold: Mutex<mpsc::Receiver<Change>>,
     accounts: Failures<Subject>,
     newcomers: Failures<Account>,
     pairs: Failures<(Account, Source)>,
@@ -104,12 +135,19 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    pub(super) fn new(limits: &Limits) -> Self {
-        let random = ring::rand::SystemRandom::new();
+    /// Creates the counters of a server. The servers of a deployment have the same secret key, and so the same keys of
+    /// accounts.
+    pub(super) fn new(limits: &Limits, secret_key: &SecretKey) -> Self {
+        let key = secret_key.hash("keys of accounts whose passwords are guessed");
+        let (guesses, heard) = mpsc::channel(UNTOLD);
         let slips = limits.free_guesses_per_account.clamp(1, SLIPS);
         let longer = Limits { guess_forgiven: limits.guess_forgiven * REMEMBERED_LONGER, ..limits.clone() };
         Self {
-            key: hmac::Key::generate(hmac::HMAC_SHA256, &random).expect("the system's random source works"),
+            key: hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes()),
+            process: password::generate().into(),
+            nobody: TenantId::parse("management").expect("it is an id"),
+            guesses,
+            untold: Mutex::new(heard),
             accounts: Failures::new(limits.free_guesses_per_account, limits, REMEMBERED),
             newcomers: Failures::new(FREE_NEWCOMERS, limits, REMEMBERED),
             pairs: Failures::new(slips, &longer, REMEMBERED),
@@ -204,7 +242,59 @@ impl Throttle {
 
     /// Counts a guess without an account.
     pub(super) fn failed_at(&self, source: Source) {
+        telemetry::count_failed_login("token");
+        tracing::warn!(target: "platform::security", %source, "token refused");
         self.sources.count(source, Instant::now());
+        self.tell(None, source);
+    }
+
+    /// Counts a wrong password.
+    fn failed(&self, account: Account, source: Source, subject: Subject) {
+        let now = Instant::now();
+        self.accounts.count(subject.counted_as(), now);
+        self.pairs.count((account, source), now);
+        if let Subject::Newcomers(account) = subject {
+            self.newcomers.count(account, now);
+        }
+        self.sources.count(source, now);
+    }
+
+    /// Tells the other servers of a guess, at a token if there is no account.
+    fn tell(&self, account: Option<Account>, source: Source) {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let account =
+            account.map(|Account(key)| format!("{:032x}", u128::from_be_bytes(key))).unwrap_or_default();
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let text = format!("{}/{number}/{account}/{source}", self.process);
+        self.guesses.try_send(Change::Guess(self.nobody.clone(), text.into())).ok();
+    }
+
+    /// Waits for guesses that the other servers have to be told of.
+    pub(super) async fn told(&self) -> Vec<Change> {
+        let mut guesses = Vec::new();
+        self.untold.lock().await.recv_many(&mut guesses, UNTOLD).await;
+        guesses
+    }
+
+    /// Counts a guess at another server, from the text of its [`tell`](Self::tell).
+    pub(super) fn heard(&self, text: &str) {
+        let mut parts = text.splitn(4, '/');
+        let (Some(process), Some(_), Some(account), Some(source)) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return;
+        };
+        let Ok(source) = source.parse().map(Source::of) else { return };
+        if *process == *self.process {
+            return;
+        }
+        match u128::from_str_radix(account, 16) {
+            Ok(key) => {
+                let account = Account(key.to_be_bytes());
+                self.failed(account, source, self.subject(account, source));
+            }
+            Err(_) => self.sources.count(source, Instant::now()),
+        }
     }
 }
 
@@ -245,19 +335,11 @@ impl Attempt<'_> {
         self.counts = true;
     }
 
-    /// Returns the subject of a failure: newcomers count like everybody else.
-    fn counted_as(&self) -> Subject {
-        match self.subject {
-            Subject::Newcomers(account) => Subject::Everywhere(account),
-            subject => subject,
-        }
-    }
-
     /// Marks the attempt as successful: earlier failures are forgotten, and the source becomes familiar at
     /// the account.
     pub(super) fn succeeded(mut self) {
         self.counts = false;
-        self.throttle.accounts.forget(&self.counted_as());
+        self.throttle.accounts.forget(&self.subject.counted_as());
         self.throttle.pairs.forget(&(self.account, self.source));
         self.throttle.familiar.insert((self.account, self.source), ());
     }
@@ -266,13 +348,8 @@ impl Attempt<'_> {
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
         if self.counts {
-            let now = Instant::now();
-            self.throttle.accounts.count(self.counted_as(), now);
-            self.throttle.pairs.count((self.account, self.source), now);
-            if let Subject::Newcomers(account) = self.subject {
-                self.throttle.newcomers.count(account, now);
-            }
-            self.throttle.sources.count(self.source, now);
+            self.throttle.failed(self.account, self.source, self.subject);
+            self.throttle.tell(Some(self.account), self.source);
         }
     }
 }

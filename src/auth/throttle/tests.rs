@@ -90,7 +90,7 @@ fn ipv6_addresses_of_one_network_are_one_source() {
 
 #[test]
 fn accounts_differ_by_tenant_and_user() {
-    let throttle = Throttle::new(&limits());
+    let throttle = throttle(limits());
     let of = |tenant: &str, user| throttle.account(&TenantId::parse(tenant).expect("an id"), user);
     assert_eq!(of("a", "b"), of("a", "b"));
     assert_ne!(of("a", "b"), of("a", "c"));
@@ -99,7 +99,7 @@ fn accounts_differ_by_tenant_and_user() {
 
 #[tokio::test]
 async fn success_clears_the_account_and_not_the_source() {
-    let throttle = Throttle::new(&limits());
+    let throttle = throttle(limits());
     for _ in 0..5 {
         guess_wrong(&throttle, "joe", source(1)).await;
     }
@@ -114,7 +114,7 @@ async fn success_clears_the_account_and_not_the_source() {
 
 #[tokio::test]
 async fn familiar_pair_is_not_delayed_by_other_guesses() {
-    let throttle = Throttle::new(&limits());
+    let throttle = throttle(limits());
     let joe = account(&throttle, "joe");
     throttle.enter(joe, source(1)).await.expect("room").succeeded();
     for n in 0..9 {
@@ -131,7 +131,7 @@ const GUESSERS: u8 = 40;
 
 #[tokio::test]
 async fn owner_at_a_new_address_is_not_delayed_by_forty_guessers() {
-    let throttle = Throttle::new(&Limits { waiting_per_account: 16, ..limits() });
+    let throttle = throttle(Limits { waiting_per_account: 16, ..limits() });
     let joe = account(&throttle, "joe");
     for _ in 0..SLIPS {
         for guesser in 0..GUESSERS {
@@ -150,7 +150,7 @@ async fn owner_at_a_new_address_is_not_delayed_by_forty_guessers() {
 
 #[tokio::test]
 async fn owner_waits_for_one_turn_of_each_of_forty_earlier_newcomers() {
-    let throttle = Throttle::new(&Limits { waiting_per_account: 16, ..limits() });
+    let throttle = throttle(Limits { waiting_per_account: 16, ..limits() });
     let joe = account(&throttle, "joe");
     let turns = Mutex::new(Vec::new());
     let attempt = async |n| match throttle.enter(joe, source(n)).await {
@@ -175,7 +175,7 @@ async fn owner_waits_for_one_turn_of_each_of_forty_earlier_newcomers() {
 
 #[tokio::test]
 async fn very_many_newcomers_are_delayed_like_everybody() {
-    let throttle = Throttle::new(&limits());
+    let throttle = throttle(limits());
     let joe = account(&throttle, "joe");
     for n in 0..=FREE_NEWCOMERS {
         let source = Source::of(std::net::Ipv4Addr::from(n).into());
@@ -187,7 +187,7 @@ async fn very_many_newcomers_are_delayed_like_everybody() {
 
 #[tokio::test]
 async fn source_stops_being_a_newcomer_for_longer_than_a_wrong_password_counts() {
-    let throttle = Throttle::new(&limits());
+    let throttle = throttle(limits());
     let joe = account(&throttle, "joe");
     let now = Instant::now();
     (0..SLIPS).for_each(|_| throttle.pairs.count((joe, source(1)), now));
@@ -199,7 +199,7 @@ async fn source_stops_being_a_newcomer_for_longer_than_a_wrong_password_counts()
 
 #[tokio::test]
 async fn accounts_take_turns_among_sources() {
-    let throttle = Throttle::new(&limits());
+    let throttle = throttle(limits());
     let joe = account(&throttle, "joe");
     let running = throttle.enter(joe, source(1)).await.expect("room");
     let order = Mutex::new(Vec::new());
@@ -218,7 +218,7 @@ async fn accounts_take_turns_among_sources() {
 
 #[tokio::test]
 async fn source_has_few_in_flight_and_few_that_wait() {
-    let throttle = Throttle::new(&limits());
+    let throttle = throttle(limits());
     let mut attempts = Vec::new();
     for user in ["a", "b", "c"] {
         attempts.push(throttle.enter(account(&throttle, user), source(1)).await.expect("room"));
@@ -240,7 +240,7 @@ async fn source_has_few_in_flight_and_few_that_wait() {
 
 #[tokio::test]
 async fn burst_of_a_source_is_not_tried_before_its_failures_count() {
-    let throttle = Throttle::new(&Limits { waiting_per_source: 100, ..limits() });
+    let throttle = throttle(Limits { waiting_per_source: 100, ..limits() });
     let mut attempts = Vec::new();
     for n in 0..20 {
         let account = account(&throttle, &n.to_string());
@@ -254,7 +254,7 @@ async fn burst_of_a_source_is_not_tried_before_its_failures_count() {
 
 #[tokio::test]
 async fn client_that_disconnects_while_hashing_has_guessed() {
-    let throttle = Throttle::new(&limits());
+    let throttle = throttle(limits());
     for _ in 0..2 {
         let mut attempt = throttle.enter(account(&throttle, "joe"), source(1)).await.expect("room");
         attempt.hashing().await.expect("a turn");
@@ -263,4 +263,40 @@ async fn client_that_disconnects_while_hashing_has_guessed() {
 
     let delay = |user| throttle.accounts.delay(&Subject::Everywhere(account(&throttle, user)));
     assert!(delay("joe") > Duration::ZERO && delay("ann").is_zero());
+}
+
+/// A throttle of a server with the key of all test servers.
+fn throttle(limits: Limits) -> Throttle {
+    let directory = tempfile::tempdir().unwrap();
+    Throttle::new(&limits, &SecretKey::create(&directory.path().join("key")).unwrap())
+}
+
+#[tokio::test]
+async fn guess_at_one_server_counts_at_the_others_and_once_at_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let key = SecretKey::create(&directory.path().join("key")).unwrap();
+    let [here, there] = [(); 2].map(|()| Throttle::new(&limits(), &key));
+    let tenant = TenantId::parse("main").unwrap();
+    let account = here.account(&tenant, "mia");
+    assert_eq!(account, there.account(&tenant, "mia"));
+    let source = Source::of("192.0.2.1".parse().unwrap());
+    for _ in 0..40 {
+        here.failed(account, source, here.subject(account, source));
+        here.tell(Some(account), source);
+    }
+    let before = here.sources.delay(&source);
+    assert!(!here.is_slowed(Source::of("192.0.2.2".parse().unwrap())) && here.is_slowed(source));
+
+    for guess in here.told().await {
+        let Change::Guess(_, text) = guess else { panic!("{guess:?}") };
+        there.heard(&text);
+        here.heard(&text);
+    }
+
+    assert!(there.is_slowed(source));
+    assert!(!there.accounts.delay(&Subject::Everywhere(account)).is_zero());
+    assert!(here.sources.delay(&source) <= before);
+    for nonsense in ["", "a/b", "a/1/zz/192.0.2.9", "a/1//nowhere", "a/1/ff/"] {
+        there.heard(nonsense);
+    }
 }

@@ -1,4 +1,4 @@
-//! `platform token client`, beside a running server.
+//! `platform admin token client`, beside a running server.
 
 use std::path::Path;
 
@@ -32,8 +32,19 @@ async fn ask(program: &Program, printed: &str) -> crate::harness::Response {
 async fn client_is_created_listed_and_deleted_beside_a_running_server() {
     let directory = scratch();
     let program = Program::serve(directory.path());
-    let create =
-        ["token", "client", "create", "main", "--user", "admin", "--name", "a dashboard", "--scope", "READ"];
+    let create = [
+        "admin",
+        "token",
+        "client",
+        "create",
+        "main",
+        "--user",
+        "admin",
+        "--name",
+        "a dashboard",
+        "--scope",
+        "READ",
+    ];
 
     let printed = succeed(directory.path(), &create);
 
@@ -42,20 +53,20 @@ async fn client_is_created_listed_and_deleted_beside_a_running_server() {
     let bearer = Caller::new(program.base(), None).with_token(issued.json()["accessToken"].as_str().unwrap());
     assert_eq!(bearer.get(OBJECTS).await.status, 200);
     let (id, secret) = printed.trim_end().split_once(' ').unwrap();
-    let listed = succeed(directory.path(), &["token", "client", "list", "main"]);
+    let listed = succeed(directory.path(), &["admin", "token", "client", "list", "main"]);
     assert!(
         listed.starts_with(&format!("{id}  admin  READ  20")) && listed.ends_with("Z  a dashboard\n"),
         "{listed}"
     );
     assert!(!listed.contains(secret) && listed.lines().count() == 1, "{listed}");
 
-    let deleted = succeed(directory.path(), &["token", "client", "delete", id]);
+    let deleted = succeed(directory.path(), &["admin", "token", "client", "delete", id]);
 
     assert_eq!(deleted, format!("{id}\n"));
     eventually("the end of the token", async || (bearer.get(OBJECTS).await.status == 401).then_some(()))
         .await;
     assert_eq!(ask(&program, &printed).await.status, 401);
-    assert_eq!(succeed(directory.path(), &["token", "client", "list", "main"]), "");
+    assert_eq!(succeed(directory.path(), &["admin", "token", "client", "list", "main"]), "");
     assert!(!program.log().contains(secret));
 }
 
@@ -64,11 +75,11 @@ async fn what_is_not_there_is_named() {
     let directory = scratch();
     let _program = Program::serve(directory.path());
     for (arguments, named) in [
-        (&["token", "client", "create", "main", "--user", "nobody"][..], "nobody"),
-        (&["token", "client", "create", "t7", "--user", "admin"], "t7"),
-        (&["token", "client", "list", "t7"], "t7"),
-        (&["token", "client", "delete", "abc"], "abc"),
-        (&["token", "client", "delete", "a/b"], "a/b"),
+        (&["admin", "token", "client", "create", "main", "--user", "nobody"][..], "nobody"),
+        (&["admin", "token", "client", "create", "t7", "--user", "admin"], "t7"),
+        (&["admin", "token", "client", "list", "t7"], "t7"),
+        (&["admin", "token", "client", "delete", "abc"], "abc"),
+        (&["admin", "token", "client", "delete", "a/b"], "a/b"),
     ] {
         let said = fail(directory.path(), arguments);
         assert!(said.contains(named), "{arguments:?}: {said}");

@@ -1,4 +1,4 @@
-//! `platform limits`, beside a running server (L-01, L-02).
+//! `platform admin limits`, beside a running server (L-01, L-02).
 
 use serde_json::{Value, json};
 
@@ -17,12 +17,12 @@ async fn token_is_told_once_and_ended_with_all_of_its_account() {
     let program = Program::serve(directory.path());
     let hyphenated = "01234567-89AB-cdef-0123-456789abcdef";
 
-    let token = succeed(directory.path(), &["limits", "token", "create", hyphenated]);
-    let second = succeed(directory.path(), &["limits", "token", "create", ACCOUNT, "--days", "1"]);
+    let token = succeed(directory.path(), &["admin", "limits", "token", "create", hyphenated]);
+    let second = succeed(directory.path(), &["admin", "limits", "token", "create", ACCOUNT, "--days", "1"]);
 
     assert_eq!(ask(&program, ACCOUNT, &token).await.status, 200);
     assert_eq!(ask(&program, ACCOUNT, &second).await.status, 200);
-    let ended = succeed(directory.path(), &["limits", "token", "delete", hyphenated]);
+    let ended = succeed(directory.path(), &["admin", "limits", "token", "delete", hyphenated]);
     assert_eq!(ended, format!("{ACCOUNT} 2\n"));
     assert_eq!(
         (ask(&program, ACCOUNT, &token).await.status, ask(&program, ACCOUNT, &second).await.status),
@@ -34,9 +34,10 @@ async fn token_is_told_once_and_ended_with_all_of_its_account() {
 async fn limits_that_are_set_differ_and_the_others_stay() {
     let directory = scratch();
     let program = Program::serve(directory.path());
-    let token = succeed(directory.path(), &["limits", "token", "create", ACCOUNT]);
-    let other = succeed(directory.path(), &["limits", "token", "create", OTHER]);
-    let set = |more: &[&str]| succeed(directory.path(), &[&["limits", "set", ACCOUNT], more].concat());
+    let token = succeed(directory.path(), &["admin", "limits", "token", "create", ACCOUNT]);
+    let other = succeed(directory.path(), &["admin", "limits", "token", "create", OTHER]);
+    let set =
+        |more: &[&str]| succeed(directory.path(), &[&["admin", "limits", "set", ACCOUNT], more].concat());
 
     set(&["--max-total-instances", "4", "--total-instance-used", "3"]);
     let printed = set(&["--max-personality", "0", "--total-instance-used", "4"]);
@@ -66,7 +67,7 @@ async fn limits_that_are_set_differ_and_the_others_stay() {
 async fn rates_are_configured_from_a_file_or_a_pipe() {
     let directory = scratch();
     let program = Program::serve(directory.path());
-    let token = succeed(directory.path(), &["limits", "token", "create", ACCOUNT]);
+    let token = succeed(directory.path(), &["admin", "limits", "token", "create", ACCOUNT]);
     let rates = json!([{"uri": "*", "regex": ".*", "limit": [
         {"value": 10, "verb": "POST", "unit": "MINUTE"},
         {"value": 5, "verb": "GET", "remaining": 2, "unit": "SECOND", "next-available": "2030-01-01T00:00:00Z"},
@@ -74,7 +75,7 @@ async fn rates_are_configured_from_a_file_or_a_pipe() {
     let file = directory.path().join("rates.json");
     std::fs::write(&file, rates.to_string()).unwrap();
 
-    succeed(directory.path(), &["limits", "set", ACCOUNT, "--rate", file.to_str().unwrap()]);
+    succeed(directory.path(), &["admin", "limits", "set", ACCOUNT, "--rate", file.to_str().unwrap()]);
     let rate = ask(&program, ACCOUNT, &token).await.json()["limits"]["rate"].clone();
 
     let names: Vec<&String> = rate[0].as_object().unwrap().keys().collect();
@@ -93,9 +94,10 @@ async fn rates_are_configured_from_a_file_or_a_pipe() {
     );
 
     // Setting other limits keeps the rates; an empty array removes them.
-    succeed(directory.path(), &["limits", "set", ACCOUNT, "--max-server-meta", "1"]);
+    succeed(directory.path(), &["admin", "limits", "set", ACCOUNT, "--max-server-meta", "1"]);
     assert_eq!(ask(&program, ACCOUNT, &token).await.json()["limits"]["rate"][0]["uri"], "*");
-    let output = run(Program::command(directory.path(), &["limits", "set", ACCOUNT, "--rate", "-"]), "[]");
+    let output =
+        run(Program::command(directory.path(), &["admin", "limits", "set", ACCOUNT, "--rate", "-"]), "[]");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let limits = ask(&program, ACCOUNT, &token).await.json();
     assert_eq!(
@@ -112,11 +114,11 @@ async fn what_is_not_allowed_is_named_and_nothing_is_set() {
     std::fs::write(&rates, r#"[{"uri":"*","regex":".*","limit":[{"value":1,"verb":"FETCH","unit":"DAY"}]}]"#)
         .unwrap();
     for (arguments, named) in [
-        (&["limits", "token", "create", "main"][..], "UUID"),
-        (&["limits", "token", "delete", OTHER], OTHER),
-        (&["limits", "set", "0123", "--max-server-meta", "1"], "UUID"),
-        (&["limits", "set", ACCOUNT, "--rate", "/nowhere"], "/nowhere"),
-        (&["limits", "set", ACCOUNT, "--rate", rates.to_str().unwrap()], "FETCH"),
+        (&["admin", "limits", "token", "create", "main"][..], "UUID"),
+        (&["admin", "limits", "token", "delete", OTHER], OTHER),
+        (&["admin", "limits", "set", "0123", "--max-server-meta", "1"], "UUID"),
+        (&["admin", "limits", "set", ACCOUNT, "--rate", "/nowhere"], "/nowhere"),
+        (&["admin", "limits", "set", ACCOUNT, "--rate", rates.to_str().unwrap()], "FETCH"),
     ] {
         let said = fail(directory.path(), arguments);
         assert!(said.contains(named), "{arguments:?}: {said}");
@@ -127,7 +129,7 @@ async fn what_is_not_allowed_is_named_and_nothing_is_set() {
 async fn token_does_not_stand_in_the_database() {
     let directory = scratch();
     let program = Program::serve(directory.path());
-    let token = succeed(directory.path(), &["limits", "token", "create", ACCOUNT]);
+    let token = succeed(directory.path(), &["admin", "limits", "token", "create", ACCOUNT]);
     assert_eq!(ask(&program, ACCOUNT, &token).await.status, 200);
     let url = platform::embedded_postgres::running_database_url(&directory.path().join("data")).unwrap();
 

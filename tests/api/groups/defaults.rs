@@ -123,6 +123,7 @@ async fn tenant_created_by_command_has_groups_and_an_administrator() {
     let directory = scratch();
     let program = Program::serve(directory.path());
     let arguments = [
+        "admin",
         "tenant",
         "create",
         "t7",

@@ -65,12 +65,22 @@ async fn count_of(caller: &Caller, name: &str) -> usize {
 async fn private_database_is_backed_up_beside_its_server_and_restored_elsewhere() {
     let (directory, elsewhere) = (scratch(), scratch());
     let program = Program::serve(directory.path());
-    let mia =
-        ["user", "create", "main", "mia", "--password", "first-secret", "--role", "ROLE_INVENTORY_ADMIN"];
+    let mia = [
+        "admin",
+        "user",
+        "create",
+        "main",
+        "mia",
+        "--password",
+        "first-secret",
+        "--role",
+        "ROLE_INVENTORY_ADMIN",
+    ];
     succeed(Program::command(directory.path(), &mia));
     let caller = Caller::new(program.base(), Some(("main/mia", "first-secret")));
     caller.create(OBJECTS, &json!({"name": "precious"})).await;
-    let client = ["token", "client", "create", "main", "--user", "mia", "--name", "x", "--scope", "READ"];
+    let client =
+        ["admin", "token", "client", "create", "main", "--user", "mia", "--name", "x", "--scope", "READ"];
     let client = succeed(Program::command(directory.path(), &client));
     let (id, secret) = client.trim().split_once(' ').unwrap();
     let credentials = json!({"grantType": "client_credentials", "clientId": id, "clientSecret": secret});

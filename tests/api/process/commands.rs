@@ -1,4 +1,4 @@
-//! `platform tenant` and `platform user`, beside a running server and without one.
+//! `platform admin tenant` and `platform admin user`, beside a running server and without one.
 
 use std::time::Duration;
 
@@ -21,7 +21,8 @@ async fn tenant_is_created_beside_a_running_server() {
     let directory = scratch();
     let program = Program::serve(directory.path());
 
-    let arguments = ["tenant", "create", "t7", "--domain", "plant7.example.com", "--company", "Acme"];
+    let arguments =
+        ["admin", "tenant", "create", "t7", "--domain", "plant7.example.com", "--company", "Acme"];
     let printed =
         succeed(directory.path(), &[&arguments[..], &["--admin-password", "first-secret"]].concat(), "");
 
@@ -40,8 +41,11 @@ async fn user_is_created_with_roles_and_a_generated_password() {
     let directory = scratch();
     let program = Program::serve(directory.path());
 
-    let printed =
-        succeed(directory.path(), &["user", "create", "main", "mia", "--role", "ROLE_ALARM_READ"], "");
+    let printed = succeed(
+        directory.path(),
+        &["admin", "user", "create", "main", "mia", "--role", "ROLE_ALARM_READ"],
+        "",
+    );
 
     let (user, password) = printed.trim().split_once(' ').unwrap();
     assert_eq!((user, status(&program, user, password).await), ("main/mia", 200));
@@ -54,11 +58,11 @@ async fn user_is_created_with_roles_and_a_generated_password() {
 async fn new_password_from_a_pipe_counts_at_once_and_ends_sessions() {
     let directory = scratch();
     let program = Program::serve(directory.path());
-    let arguments = ["user", "create", "main", "mia", "--role", "ROLE_ALARM_READ"];
+    let arguments = ["admin", "user", "create", "main", "mia", "--role", "ROLE_ALARM_READ"];
     succeed(directory.path(), &arguments, "first-secret\n");
     let session = Caller::new(program.base(), Some(("mia", "first-secret"))).listen("/alarms/*").await;
 
-    let printed = succeed(directory.path(), &["user", "passwd", "main", "mia"], "second-secret\n");
+    let printed = succeed(directory.path(), &["admin", "user", "passwd", "main", "mia"], "second-secret\n");
 
     assert!(!printed.contains("second-secret"), "{printed}");
     eventually_within(Duration::from_secs(5), "the end of the old password", async || {
@@ -78,7 +82,7 @@ async fn commands_work_without_a_server() {
     let directory = scratch();
     drop(Program::serve(directory.path()));
 
-    succeed(directory.path(), &["user", "create", "main", "mia", "--password", "first-secret"], "");
+    succeed(directory.path(), &["admin", "user", "create", "main", "mia", "--password", "first-secret"], "");
 
     let program = Program::serve(directory.path());
     assert_eq!(status(&program, "mia", "first-secret").await, 403, "known, without the role");
@@ -90,14 +94,15 @@ async fn wrong_commands_are_refused_and_change_nothing() {
     let program = Program::serve(directory.path());
 
     for arguments in [
-        &["user", "create", "unknown", "mia", "--password", "first-secret"][..],
-        &["user", "create", "main", "admin", "--password", "first-secret"],
-        &["user", "create", "main", "mia", "--password", "first-secret", "--role", "ROLE_KING"],
-        &["user", "create", "main", "mia", "--password", "first-secret", "--role", "ROLE_SYSTEM"],
-        &["user", "create", "main", "mia", "--password", "short"],
-        &["user", "create", "main", "m ia", "--password", "first-secret"],
-        &["user", "passwd", "main", "nobody", "--password", "first-secret"],
+        &["admin", "user", "create", "unknown", "mia", "--password", "first-secret"][..],
+        &["admin", "user", "create", "main", "admin", "--password", "first-secret"],
+        &["admin", "user", "create", "main", "mia", "--password", "first-secret", "--role", "ROLE_KING"],
+        &["admin", "user", "create", "main", "mia", "--password", "first-secret", "--role", "ROLE_SYSTEM"],
+        &["admin", "user", "create", "main", "mia", "--password", "short"],
+        &["admin", "user", "create", "main", "m ia", "--password", "first-secret"],
+        &["admin", "user", "passwd", "main", "nobody", "--password", "first-secret"],
         &[
+            "admin",
             "tenant",
             "create",
             "main",
@@ -109,6 +114,7 @@ async fn wrong_commands_are_refused_and_change_nothing() {
             "first-secret",
         ],
         &[
+            "admin",
             "tenant",
             "create",
             "UPPER",
@@ -120,6 +126,7 @@ async fn wrong_commands_are_refused_and_change_nothing() {
             "first-secret",
         ],
         &[
+            "admin",
             "tenant",
             "create",
             "t8",

@@ -77,3 +77,55 @@ async fn later_start_logs_no_notices_of_the_database() {
 
     assert!(!program.log().contains("NOTICE"), "{}", program.log());
 }
+
+#[tokio::test]
+async fn failed_request_has_a_line_with_the_id_of_its_response() {
+    let Logging { program, admin, _kept } = logging("info").await;
+
+    let refused = admin.request("GET", "/alarm/alarms?dateFrom=hidden-query").send().await;
+    assert_eq!(refused.status, 422, "{}", refused.text);
+    let id = refused.header("X-Request-Id").unwrap().to_owned();
+    let of_proxy =
+        admin.request("GET", "/alarm/alarms/77").header("X-Request-Id", "of-the-proxy-1").send().await;
+    assert_eq!(of_proxy.header("X-Request-Id"), Some("of-the-proxy-1"));
+    let passed = admin.get("/alarm/alarms").await;
+    let passed = passed.header("X-Request-Id").unwrap();
+
+    for (id, told) in [(id.as_str(), "path=\"/alarm/alarms\" status=422"), ("of-the-proxy-1", "status=404")] {
+        let line =
+            eventually(id, async || program.log().lines().find(|line| line.contains(id)).map(str::to_owned))
+                .await;
+        assert!(
+            line.contains(told) && line.contains("user=\"main/admin\"") && line.contains("client=127.0.0.1"),
+            "{line}"
+        );
+    }
+    let log = program.log();
+    assert!(!log.contains("hidden-query") && !log.contains(passed), "{log}");
+}
+
+#[tokio::test]
+async fn log_ins_that_fail_and_rights_that_change_are_logged() {
+    let Logging { program, admin, _kept } = logging("info").await;
+
+    for user in ["admin", "my-password-in-the-wrong-field"] {
+        let guesser = Caller::new(program.base(), Some((user, "a-wrong-password")));
+        assert_eq!(guesser.get("/alarm/alarms").await.status, 401);
+    }
+    let user = json!({"userName": "mia", "password": "mias-own-secret"});
+    assert_eq!(admin.post("/user/main/users", &user).await.status, 201);
+
+    let line_of = async |told: &str| {
+        eventually(told, async || program.log().lines().find(|line| line.contains(told)).map(str::to_owned))
+            .await
+    };
+    assert!(line_of("log-in failed tenant=main user=\"admin\"").await.contains("source=127.0.0.1"));
+    line_of("log-in failed tenant=main user=\"(unknown)\"").await;
+    let line = line_of("rights changed").await;
+    assert!(line.contains("method=POST path=\"/user/main/users\"") && line.contains("main/admin"), "{line}");
+    let log = program.log();
+    for secret in ["my-password", "a-wrong-password", "mias-own-secret"] {
+        assert!(!log.contains(secret), "{secret} is in the log:\n{log}");
+    }
+    assert_eq!(metric(&program, "platform_authentication_failures_total{kind=\"password\"}").await, 2);
+}

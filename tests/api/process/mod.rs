@@ -3,12 +3,15 @@
 mod backup;
 mod bulk_operations;
 mod bulk_updates;
+mod client;
 mod commands;
 mod crash;
+mod doctor;
 mod full_disk;
 mod log;
 mod memory;
 mod modules;
+mod monitoring;
 mod readme;
 mod refused_start;
 mod start;

@@ -49,6 +49,7 @@ documents! {
     blocks_about_tokens_print_what_is_shown: "docs/guide/tokens.md",
     blocks_about_modules_print_what_is_shown: "docs/guide/modules.md",
     blocks_about_operation_print_what_is_shown: "docs/guide/operation.md",
+    blocks_about_the_command_line_print_what_is_shown: "docs/guide/command-line.md",
     blocks_about_the_console_print_what_is_shown: "docs/guide/console.md",
     blocks_about_compatibility_print_what_is_shown: "docs/guide/compatibility.md",
     blocks_about_the_reference_print_what_is_shown: "docs/guide/reference.md",
@@ -171,6 +172,7 @@ fn shell(directory: &Path) -> Command {
         shell.env_remove(variable);
     }
     shell.current_dir(directory).env("PATH", path).env("no_proxy", "*");
+    shell.env("XDG_CONFIG_HOME", directory.join("configuration"));
     shell
 }
 

@@ -150,10 +150,10 @@ async fn commands_refuse_a_directory_in_which_no_server_has_run() {
     let mistyped = mistyped.to_str().unwrap();
 
     for arguments in [
-        &["user", "passwd", "main", "admin", "--password", "first-secret"][..],
-        &["user", "create", "main", "mia", "--password", "first-secret"],
-        &["token", "client", "list", "main"],
-        &["application", "route", "rules", "http://127.0.0.1:9"],
+        &["admin", "user", "passwd", "main", "admin", "--password", "first-secret"][..],
+        &["admin", "user", "create", "main", "mia", "--password", "first-secret"],
+        &["admin", "token", "client", "list", "main"],
+        &["admin", "application", "route", "rules", "http://127.0.0.1:9"],
     ] {
         let arguments = [arguments, &["--data-dir", mistyped]].concat();
         let said = refusal(Program::command(directory.path(), &arguments));
@@ -169,7 +169,8 @@ async fn users_that_exist_already_are_not_told_of() {
 
     let program = Program::serve_with(Program::command_on(&database, directory.path()));
 
-    let told = program.printed.iter().filter(|line| line.starts_with("  ") && !line.contains("curl"));
+    let told = program.printed.iter().take_while(|line| !line.starts_with("Try it"));
+    let told = told.filter(|line| line.starts_with("  "));
     let told: Vec<_> = told.map(|line| line.split_whitespace().next().unwrap()).collect();
     assert_eq!(told, ["main/admin"], "{:#?}", program.printed);
 }

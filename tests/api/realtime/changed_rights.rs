@@ -1,5 +1,7 @@
 //! Granting a right ends no session; withdrawing a right ends exactly the sessions that depend on it (B-18b).
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::harness::issuer::{RSA_2048, upload};
@@ -11,17 +13,27 @@ use crate::harness::{
 const USERS: &str = "/user/main/users";
 const GROUPS: &str = "/user/main/groups";
 
+/// Waits until the other server has heard of a change that one of two servers made.
+async fn heard_at_the_other_server() {
+    if runs_at_two_servers() {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
 async fn give(admin: &Caller, holder: &str, role: &str) {
     admin.post(&format!("{holder}/roles"), &json!({"role": {"id": role}})).await.expect(201);
+    heard_at_the_other_server().await;
 }
 
 async fn take(admin: &Caller, holder: &str, role: &str) {
     assert_eq!(admin.delete(&format!("{holder}/roles/{role}")).await.status, 204);
+    heard_at_the_other_server().await;
 }
 
 /// Gives a user or a group these device permissions, and no others.
 async fn permit(admin: &Caller, holder: &str, permissions: Value) {
     admin.put(holder, &json!({"devicePermissions": permissions})).await.expect(200);
+    heard_at_the_other_server().await;
 }
 
 /// Creates a new group and returns its path.
@@ -32,6 +44,7 @@ async fn group(admin: &Caller, name: &str) -> String {
 
 async fn add(admin: &Caller, group: &str, user: &str) {
     admin.create(&format!("{group}/users"), &json!({"user": {"id": user}})).await;
+    heard_at_the_other_server().await;
 }
 
 /// Expects that a session has ended. One that moves to another server meanwhile ends a little later.

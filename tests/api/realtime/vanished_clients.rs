@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::harness::{
     Caller, REALTIME, RawConnection, Session, TestServer, notifications, reply, runs_at_two_servers,
+    until_the_server_knows,
 };
 
 /// A connect on a connection of its own, whose head has arrived.
@@ -29,7 +30,14 @@ async fn loses_nothing<Rest>(leave: impl AsyncFn(RawConnection) -> Rest) {
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
 
-    session.loses_nothing(&device, async || leave(hold(&server, &admin, &session).await).await).await;
+    let leave = async || {
+        let connection = hold(&server, &admin, &session).await;
+        let addresses = connection.addresses();
+        let rest = leave(connection).await;
+        until_the_server_knows(addresses).await;
+        rest
+    };
+    session.loses_nothing(&device, leave).await;
 }
 
 #[tokio::test]

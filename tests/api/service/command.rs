@@ -1,4 +1,4 @@
-//! `platform application route`: only the operator sets the address of a microservice.
+//! `platform admin application route`: only the operator sets the address of a microservice.
 
 use platform::administration::applications::perform;
 use platform::cli::ApplicationTask;
@@ -99,7 +99,8 @@ fn command_works_beside_a_running_server() {
     let id = runtime.block_on(create_microservice(&caller, "rules"));
 
     let set = |arguments: &[&str]| {
-        let output = run(Program::command(directory.path(), &[&["application"], arguments].concat()), "");
+        let output =
+            run(Program::command(directory.path(), &[&["admin", "application"], arguments].concat()), "");
         (
             output.status.code(),
             String::from_utf8(output.stdout).unwrap(),

@@ -5,6 +5,7 @@ mod balancer;
 mod bulk_work;
 mod deletions;
 mod failures;
+mod guesses;
 mod interest;
 mod modules;
 mod notifications;

@@ -68,11 +68,7 @@ async fn client_in_turn_at_two_servers_receives_each_of_200_writes_once_and_in_o
 
 #[tokio::test]
 async fn session_that_two_servers_ask_for_at_the_same_time_is_known_at_both() {
-    let database = TestDatabase::create().await;
-    let mut servers = Vec::new();
-    for _ in 0..3 {
-        servers.push(TestServer::start_on(&database, |_| {}).await);
-    }
+    let servers = TestServer::start_several(3).await;
     let clients: Vec<_> = (0..10).map(async |_| servers[0].admin().session().await.client).collect();
     let clients = futures_util::future::join_all(clients).await;
     for round in 0..10 {

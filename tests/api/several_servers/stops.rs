@@ -164,11 +164,8 @@ async fn sessions_go_on_when_all_servers_stop_at_once() {
 
 #[tokio::test]
 async fn rolling_restart_of_three_servers_forces_no_handshake() {
-    let database = TestDatabase::create().await;
-    let mut servers = Vec::new();
-    for _ in 0..3 {
-        servers.push(TestServer::start_on(&database, |_| {}).await);
-    }
+    let mut servers = TestServer::start_several(3).await;
+    let database = servers[0].shared_database();
     let device = servers[0].admin().create_device("pump").await;
     let mut sessions = Vec::new();
     for server in &servers {

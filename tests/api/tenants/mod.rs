@@ -4,6 +4,7 @@ mod change;
 mod create;
 mod current;
 mod delete;
+mod fairness;
 mod isolation;
 mod list;
 mod suspend;

@@ -37,6 +37,13 @@ impl Certificates {
         self.root.der().clone()
     }
 
+    /// A file with the root certificate.
+    pub(super) fn root_file(&self) -> PathBuf {
+        let file = self.directory.path().join("root.pem");
+        write(&file, self.root.pem()).unwrap();
+        file
+    }
+
     /// The file of the chain.
     pub(super) fn chain(&self) -> PathBuf {
         self.directory.path().join("chain.pem")

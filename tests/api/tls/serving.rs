@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 use super::certificates::Certificates;
 use super::client::{Encrypted, admin, offer};
 use super::server;
-use crate::harness::{Caller, OBJECTS, RawConnection, Socket, alarm_of, connect, notifications};
+use crate::harness::{
+    ADMIN_PASSWORD, Caller, OBJECTS, Program, RawConnection, Socket, alarm_of, connect, notifications, run,
+    scratch,
+};
 
 /// Scheme and authority of links in what is asked for through a tunnel.
 fn encrypted(caller: &Caller) -> String {
@@ -206,4 +209,29 @@ async fn websocket_over_tls_is_told_of_an_alarm() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn command_line_trusts_the_authorities_of_the_machine_and_no_other() {
+    let certificates = Certificates::new();
+    let server = server(&certificates).await;
+    let directory = scratch();
+    let list = |authorities: &std::path::Path| {
+        let mut command = Program::command(directory.path(), &["device", "list", "-o", "json"]);
+        command.env("SSL_CERT_FILE", authorities).env_remove("SSL_CERT_DIR");
+        command.env("PLATFORM_URL", format!("https://localhost:{}", server.address().port()));
+        command.env("PLATFORM_USER", "main/admin").env("PLATFORM_PASSWORD", ADMIN_PASSWORD);
+        run(command, "")
+    };
+
+    let trusted = list(&certificates.root_file());
+    assert_eq!(
+        String::from_utf8_lossy(&trusted.stdout),
+        "[]\n",
+        "{}",
+        String::from_utf8_lossy(&trusted.stderr)
+    );
+    let refused = list(&Certificates::new().root_file());
+    assert_eq!(refused.status.code(), Some(6));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("certificate"));
 }

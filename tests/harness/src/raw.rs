@@ -8,7 +8,25 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 use super::rest::{Caller, Response};
-use super::soon;
+use super::{eventually, soon};
+
+/// Waits until the server's system knows that the client has closed or reset a connection. On a loaded machine the
+/// packet that says so may be processed after a later one of another connection.
+pub async fn until_the_server_knows((client, server): (SocketAddr, SocketAddr)) {
+    const ESTABLISHED: &str = "01";
+    let end = |address: SocketAddr| format!(":{:04X}", address.port());
+    eventually("the end of a connection", async || {
+        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let established =
+            table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).any(|columns| {
+                columns[1].ends_with(&end(server))
+                    && columns[2].ends_with(&end(client))
+                    && columns[3] == ESTABLISHED
+            });
+        (!established).then_some(())
+    })
+    .await;
+}
 
 /// A TCP connection to a server.
 #[derive(Debug)]
@@ -97,6 +115,11 @@ impl RawConnection {
     /// Ends the connection by a reset, like a machine that was switched off and on.
     pub fn reset(self) {
         self.0.set_zero_linger().unwrap();
+    }
+
+    /// Returns the address of this end and that of the server.
+    pub fn addresses(&self) -> (SocketAddr, SocketAddr) {
+        (self.0.local_addr().unwrap(), self.0.peer_addr().unwrap())
     }
 
     /// Sends one request of a caller without `Accept`, which client libraries always send, and reads the

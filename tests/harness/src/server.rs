@@ -98,6 +98,15 @@ impl TestServer {
         [Self::start_on(&database, |_| {}).await, Self::start_on(&database, |_| {}).await]
     }
 
+    /// Starts this many servers on one database.
+    pub async fn start_several(count: usize) -> Vec<Self> {
+        let (database, mut servers) = (TestDatabase::create().await, Vec::new());
+        for _ in 0..count {
+            servers.push(Self::start_on(&database, |_| {}).await);
+        }
+        servers
+    }
+
     /// Starts a server on this database; several servers may share one.
     pub async fn start_on(database: &Arc<TestDatabase>, change: impl FnOnce(&mut Settings)) -> Self {
         let started = Self::try_start_on(database, change);

@@ -40,7 +40,7 @@ pub async fn answer_all(listener: TcpListener, answer: &'static str) {
     }
 }
 
-/// Runs `platform application route <application> <address>`, or with `--none`, and returns what it prints or why it
+/// Runs `platform admin application route <application> <address>`, or with `--none`, and returns what it prints or why it
 /// refuses.
 pub async fn route(
     database: &TestDatabase,

@@ -17,7 +17,7 @@ use platform_model::error::{Error, Result};
 use platform_model::id::ManagedObjectId;
 use platform_store::Database;
 use platform_store::bulk::steps::{Held, Stepped, begin, list_targets, make_step};
-use platform_store::{Connection, Pool};
+use platform_store::{Pool, PooledConnection};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -170,7 +170,7 @@ impl Run {
     /// was committed.
     async fn make_step(
         &mut self,
-        mut client: Connection,
+        mut client: PooledConnection,
         devices: &[ManagedObjectId],
         after: &Ramp,
     ) -> Result<Stepped> {
@@ -180,7 +180,7 @@ impl Run {
         match timeout(limits.write_timeout, step).await {
             Ok(outcome) => outcome,
             Err(_) => {
-                drop(Connection::take(client));
+                drop(PooledConnection::take(client));
                 Err(Error::unavailable("the database did not respond in time"))
             }
         }

@@ -48,6 +48,9 @@ pub enum Change {
     Applications(TenantId),
     /// Modules of a tenant were created, changed or deleted.
     Modules(TenantId),
+    /// Somebody guessed at a password or a token at one server; the others count it, too. The text is that of the HTTP
+    /// layer.
+    Guess(TenantId, Box<str>),
     /// Changes may have been missed while the connection was lost.
     Anything,
 }
@@ -62,6 +65,7 @@ const AVAILABILITY: &str = "+availability/";
 const NAMES: &str = "+names";
 const APPLICATIONS: &str = "+applications";
 const MODULES: &str = "+modules";
+const GUESS: &str = "+guess/";
 
 impl Change {
     /// Adds a change to others. Changes of the same kind for users of one tenant are merged.
@@ -104,6 +108,7 @@ impl Change {
             Self::Names(tenant) => vec![format!("{tenant}/{NAMES}")],
             Self::Applications(tenant) => vec![format!("{tenant}/{APPLICATIONS}")],
             Self::Modules(tenant) => vec![format!("{tenant}/{MODULES}")],
+            Self::Guess(tenant, text) => vec![format!("{tenant}/{GUESS}{text}")],
             // Nobody announces it: each server detects it by itself.
             Self::Anything => Vec::new(),
         }
@@ -114,6 +119,9 @@ impl Change {
         let tenant = TenantId::parse(tenant).ok()?;
         if let Some(object) = text.strip_prefix(AVAILABILITY) {
             return Some(Self::Availability(tenant, ManagedObjectId::parse(object).ok()?));
+        }
+        if let Some(guess) = text.strip_prefix(GUESS) {
+            return Some(Self::Guess(tenant, guess.into()));
         }
         if let Some(list) = text.strip_prefix(USERS) {
             return Some(Self::Users(tenant, serde_json::from_str(list).ok()?));

@@ -15,14 +15,14 @@ mod changes;
 
 use std::sync::Arc;
 
-use deadpool_postgres::{GenericClient, Object, Transaction};
+use deadpool_postgres::{GenericClient, Transaction};
 use parking_lot::Mutex;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::publication::Publication;
 
-use super::Database;
 use super::publications::Ended;
+use super::{Connection, Database};
 pub(crate) use bus::Bus;
 use bus::CarriedOut;
 pub use changes::{Change, RightsChange};
@@ -30,12 +30,23 @@ pub use changes::{Holders, Names};
 
 /// The `NOTIFY` channel of all changes.
 pub(super) const CHANNEL: &str = "platform_users";
+const TELL_GUESSES: &str = include_str!("../../../../sql/queries/announcements/tell_guesses.sql");
 const NOTIFY: &str = include_str!("../../../../sql/queries/announcements/notify.sql");
 
 /// Notifies every server process of a change, including this one, at the commit of a transaction. It is for changes
 /// that this process has applied already and may apply again without harm.
 pub(super) async fn announce(client: &impl GenericClient, change: &Change) -> Result<()> {
     client.execute(NOTIFY, &[&CHANNEL, &change.payloads()]).await?;
+    Ok(())
+}
+
+/// Tells the other servers of guesses, if there are any other servers.
+///
+/// # Errors
+/// `Unavailable` or `Database`; the guesses are counted at this server alone then.
+pub async fn tell_guesses(database: &Database, guesses: Vec<Change>) -> Result<()> {
+    let payloads: Vec<String> = guesses.iter().flat_map(Change::payloads).collect();
+    database.loader().await?.execute(TELL_GUESSES, &[&CHANNEL, &payloads]).await?;
     Ok(())
 }
 
@@ -57,7 +68,7 @@ pub(super) async fn change<T>(
 /// The errors of [`change`].
 pub(super) async fn change_over<T>(
     database: &Database,
-    connect: impl AsyncFn() -> Result<Object>,
+    connect: impl AsyncFn() -> Result<Connection>,
     work: impl AsyncFn(&Transaction<'_>, &Announcements) -> Result<T>,
 ) -> Result<T> {
     let attempt = async || {

@@ -162,7 +162,7 @@ pub async fn get_bulk_operation(
     let statement = client.prepare_cached(FIND).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
     let mut found = [from_row(&row.ok_or_else(|| Error::not_found(Noun::BulkOperation, id))?)?];
-    count_progress(&client, tenant, &mut found).await?;
+    count_progress(&*client, tenant, &mut found).await?;
     let [bulk_operation] = found;
     Ok(bulk_operation)
 }
@@ -187,7 +187,7 @@ pub async fn list_bulk_operations(
     let rows = client.query(&statement, &filtered.parameters()).await?;
     let members = rows.iter().map(from_row).collect::<Result<Vec<_>>>()?;
     let mut page = page_of(members, page, |last| Position::of_id(last.id.map_or(0, |id| id.0)));
-    count_progress(&client, tenant, &mut page.members).await?;
+    count_progress(&*client, tenant, &mut page.members).await?;
     Ok(Page { count, ..page })
 }
 

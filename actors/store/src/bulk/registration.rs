@@ -21,13 +21,13 @@ use platform_model::tenant::TenantStatus;
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::Database;
 use crate::announcements::{Announcements, change_over};
 use crate::bulk::group_paths::{self, FoundGroups, GroupPaths};
 use crate::devices::users::{self, DeviceUser, PutOutcome, put_device_users};
 use crate::inventory::external_ids::insert_external_ids;
 use crate::inventory::links::{self, insert_links};
 use crate::inventory::managed_objects::{INSERT, insert_managed_objects};
+use crate::{Database, take};
 
 const FIND_TENANT: &str = include_str!("../../../../sql/queries/bulk_registration/find_tenant.sql");
 const LIST_USERS: &str = include_str!("../../../../sql/queries/bulk_registration/list_users.sql");
@@ -129,7 +129,7 @@ pub async fn register_devices(
     memory: &mut Memory,
 ) -> Result<Batch> {
     let known = &*memory;
-    let connect = async || Ok(pool.get().await?);
+    let connect = async || take(pool).await;
     let (batch, number, paths) = change_over(database, connect, async |transaction, announcements| {
         let done = register(transaction, announcements, tenant, registrar, ids, rows, known).await?;
         announcements.publish(tenant, done.0.publications(&registrar.cause));

@@ -1,5 +1,6 @@
 //! The one way to connect to PostgreSQL: with TLS as the connection string says, and to the host that accepts writes.
 
+mod fair;
 mod pool;
 mod tls;
 mod url;
@@ -16,7 +17,8 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, Connection, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-pub(crate) use pool::pool;
+pub(crate) use fair::{Turn, Turns};
+pub(crate) use pool::{CONNECTION_WAIT, pool};
 use url::Mode;
 pub use url::libpq_environment;
 

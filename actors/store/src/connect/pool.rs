@@ -14,7 +14,7 @@ use tokio_postgres::{Client, Config};
 use super::{CONNECT, Connector};
 
 /// How long a request waits for a connection before its response is 503.
-const CONNECTION_WAIT: Duration = Duration::from_secs(5);
+pub(crate) const CONNECTION_WAIT: Duration = Duration::from_secs(5);
 
 /// Creates a pool of at most `size` connections, which are opened when they are needed.
 pub(crate) fn pool(connector: &Connector, size: usize) -> Result<Pool> {

@@ -67,7 +67,7 @@ pub struct NewPassword<'p> {
 /// `Database`.
 pub async fn poll(database: &Database, within: Option<&TenantId>, id: &DeviceId) -> Result<Admitted> {
     let client = database.loader().await?;
-    let (tenant, status, issued) = request(&client, within, id).await?;
+    let (tenant, status, issued) = request(&*client, within, id).await?;
     match (status, issued) {
         (RequestStatus::Accepted, Some(issued)) => Ok(Admitted::Issued(issued)),
         (RequestStatus::Accepted, None) => Ok(Admitted::Accepted(tenant)),
@@ -85,7 +85,7 @@ pub async fn poll(database: &Database, within: Option<&TenantId>, id: &DeviceId)
 /// # Errors
 /// The errors of [`poll`], and `NotFound` for the credentials when the device got none.
 pub async fn find(database: &Database, within: Option<&TenantId>, id: &DeviceId) -> Result<Issued> {
-    match request(&database.reader().await?, within, id).await? {
+    match request(&*database.reader().await?, within, id).await? {
         (_, RequestStatus::Accepted, Some(issued)) => Ok(issued),
         _ => Err(not_available(id)),
     }

@@ -85,7 +85,7 @@ pub async fn insert_external_id(
     pair: NewExternalId,
 ) -> Result<ExternalId> {
     let client = database.loader().await?;
-    let inserted = insert_external_ids(&client, tenant, [(&pair, object)]).await;
+    let inserted = insert_external_ids(&*client, tenant, [(&pair, object)]).await;
     if pair.type_ == template_sets::x_id_type() {
         database.names_changed(tenant);
     }

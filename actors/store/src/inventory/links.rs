@@ -255,7 +255,7 @@ pub async fn list_children(
     let rows = client.query(&statement, &filtered.parameters()).await?;
     let page = page_of(rows, request, |row| Position::of_id(row.get(7)));
     let mut members = page.members.iter().map(from_row).collect::<Result<Vec<_>>>()?;
-    fill_references(&client, tenant, &mut members, WantedReferences::default()).await?;
+    fill_references(&*client, tenant, &mut members, WantedReferences::default()).await?;
     Ok(Page { members, next: page.next, count })
 }
 
@@ -273,7 +273,7 @@ pub async fn add_references(
         return Ok(());
     }
     let client = database.reader().await?;
-    fill_references(&client, tenant, objects, wanted).await
+    fill_references(&*client, tenant, objects, wanted).await
 }
 
 /// Does the same as [`add_references`], over a given connection.

@@ -254,7 +254,7 @@ pub async fn get_managed_object(
     id: ManagedObjectId,
     wanted: WantedReferences,
 ) -> Result<ManagedObject> {
-    find_current(&database.reader().await?, tenant, id, wanted).await
+    find_current(&*database.reader().await?, tenant, id, wanted).await
 }
 
 /// Does the same as [`get_managed_object`], over a given connection.

@@ -82,7 +82,7 @@ async fn permitted(
     mut shapes: Vec<NumberedShape>,
 ) -> Result<Vec<NumberedShape>> {
     let client = database.reader().await?;
-    let Some(source) = find_source(&client, tenant, filter.source).await? else {
+    let Some(source) = find_source(&*client, tenant, filter.source).await? else {
         // An object that does not exist has sent nothing.
         return Ok(Vec::new());
     };

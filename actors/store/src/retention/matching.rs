@@ -100,7 +100,7 @@ impl Sweep {
         retention: &Retention,
     ) -> Result<Self> {
         let client = database.loader().await?;
-        let before = first_young(&client, tenant, kind, retention.maximum_age).await?;
+        let before = first_young(&*client, tenant, kind, retention.maximum_age).await?;
         Ok(Self { kind, retention: retention.clone(), before, after: 0, at_once: table_of(kind).at_once })
     }
 
@@ -175,7 +175,7 @@ pub async fn preview(
     let mut matching_rows = BTreeMap::new();
     for kind in retention.data_types() {
         let table = table_of(kind);
-        let before = first_young(&client, tenant, kind, retention.maximum_age).await?;
+        let before = first_young(&*client, tenant, kind, retention.maximum_age).await?;
         let mut filtered = matching(&table, tenant, &retention);
         filtered.and("d.id < $", before);
         if let Count::Of(count) = filtered.counted(&client).await? {

@@ -105,7 +105,7 @@ pub async fn delete_rule(
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn get_rule(database: &Database, tenant: &TenantId, id: RetentionRuleId) -> Result<RetentionRule> {
-    one(&database.reader().await?, FIND, tenant, id).await
+    one(&*database.reader().await?, FIND, tenant, id).await
 }
 
 /// Returns a page of the rules of a tenant, by id.

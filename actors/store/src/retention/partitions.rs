@@ -38,7 +38,7 @@ pub async fn drop_covered(database: &Database, due: Timestamp) -> Result<Vec<Str
 
 async fn drop_one(database: &Database, name: &str, end: i64, due: Timestamp) -> Result<bool> {
     let mut client = database.loader().await?;
-    if covered_tenants(&client, name, end, due).await?.is_none() {
+    if covered_tenants(&*client, name, end, due).await?.is_none() {
         return Ok(false);
     }
     let transaction = client.transaction().await?;

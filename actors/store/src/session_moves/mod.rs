@@ -154,7 +154,8 @@ impl SessionMoves {
         self.send(Outgoing::Forget(client));
     }
 
-    /// Waits until everything that was told before is sent. A process that ends earlier would keep sessions to itself.
+    /// Waits until everything that was told before is sent. If the process ended earlier, sessions that it handed over would
+    /// be lost.
     ///
     /// # Errors
     /// `Unavailable` or `Database`: something may not be sent.

@@ -117,7 +117,7 @@ pub async fn insert_group(database: &Database, tenant: &TenantId, new: &NewGroup
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn get_group(database: &Database, tenant: &TenantId, id: GroupId) -> Result<Group> {
-    read_whole(&database.reader().await?, tenant, id).await
+    read_whole(&*database.reader().await?, tenant, id).await
 }
 
 /// Looks up a group with its first members by its name.
@@ -126,8 +126,8 @@ pub async fn get_group(database: &Database, tenant: &TenantId, id: GroupId) -> R
 /// `NotFound`, `Unavailable` or `Database`; `Invalid` for a text PostgreSQL cannot store.
 pub async fn get_group_by_name(database: &Database, tenant: &TenantId, name: &str) -> Result<Group> {
     let client = database.reader().await?;
-    let id = find_id(&client, tenant, name).await?;
-    read_whole(&client, tenant, id).await
+    let id = find_id(&*client, tenant, name).await?;
+    read_whole(&*client, tenant, id).await
 }
 
 pub(crate) async fn find_id(client: &impl GenericClient, tenant: &TenantId, name: &str) -> Result<GroupId> {

@@ -59,7 +59,7 @@ impl Lookup for AccountLookup {
     type Value = (Account, TenantStatus);
 
     async fn load(&self, keys: &[Key]) -> Result<Accounts> {
-        find_accounts(&take(&self.0).await?, keys).await
+        find_accounts(&*take(&self.0).await?, keys).await
     }
 }
 
@@ -98,7 +98,7 @@ pub async fn list_rights(
     names: &[&str],
 ) -> Result<HashMap<Arc<str>, (RoleSet, DevicePermissions)>> {
     let keys: Vec<Key> = names.iter().map(|name| (tenant.clone(), (*name).into())).collect();
-    let accounts = find_accounts(&database.reader().await?, &keys).await?;
+    let accounts = find_accounts(&*database.reader().await?, &keys).await?;
     let active =
         accounts.into_values().filter(|(user, status)| user.enabled && *status == TenantStatus::Active);
     Ok(active.map(|(user, _)| (user.name, (user.roles, user.permissions))).collect())
@@ -161,7 +161,7 @@ pub async fn ensure_tenant(database: &Database, tenant: &TenantId) -> Result<()>
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn get_user(database: &Database, tenant: &TenantId, name: &str) -> Result<User> {
-    read_user(&database.reader().await?, tenant, name).await
+    read_user(&*database.reader().await?, tenant, name).await
 }
 
 /// Returns a user, as part of the caller's transaction.

@@ -1,0 +1,29 @@
+//! Whose request is being processed: fair shares of connections are counted by tenant.
+//!
+//! The HTTP layer opens a scope for each request and names the tenant when the caller is authenticated. Reads of the
+//! request take a turn of that tenant; work outside of a scope, such as a background job, takes none.
+
+use std::cell::OnceCell;
+use std::future::Future;
+
+use platform_model::id::TenantId;
+
+tokio::task_local! {
+    static TENANT: OnceCell<TenantId>;
+}
+
+/// Processes a request; its tenant is named later.
+pub fn of_request<F: Future>(processing: F) -> impl Future<Output = F::Output> {
+    TENANT.scope(OnceCell::new(), processing)
+}
+
+/// Names the tenant of the request that is being processed. The first name counts.
+pub fn charge(tenant: &TenantId) {
+    // Outside of a scope nothing is charged.
+    TENANT.try_with(|charged| drop(charged.set(tenant.clone()))).ok();
+}
+
+/// Returns the tenant of the request that is being processed.
+pub(crate) fn charged() -> Option<TenantId> {
+    TENANT.try_with(|charged| charged.get().cloned()).ok().flatten()
+}

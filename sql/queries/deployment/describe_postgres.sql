@@ -1,0 +1,11 @@
+-- What an operator should know of PostgreSQL, without special rights.
+SELECT current_setting('server_version') AS version,
+       current_setting('server_version_num')::int / 10000 AS major,
+       current_setting('fsync') = 'on' AS fsync,
+       current_setting('full_page_writes') = 'on' AS full_page_writes,
+       current_setting('synchronous_commit') AS synchronous_commit,
+       current_setting('max_connections')::int AS max_connections,
+       (SELECT count(*) FROM pg_stat_activity WHERE backend_type IS NOT DISTINCT FROM 'client backend') AS connections,
+       pg_is_in_recovery() AS is_standby,
+       clock_timestamp() AS now,
+       pg_database_size(current_database()) AS bytes

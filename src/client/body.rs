@@ -1,0 +1,209 @@
+//! The bodies of requests that create and change something: from `--data`, the flags of members, and `--set`.
+
+use std::io::{IsTerminal, Read};
+
+use clap::ArgMatches;
+use serde_json::{Map, Value};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::commands::{DATA, FIELD, SET};
+use super::failure::{Code, Failure};
+use super::nouns::Noun;
+use super::reference::{Field, Kind, Operation};
+
+/// Returns the bodies of a command: one, or as many as `--data` has objects. A new object without a time, if it needs
+/// one, gets the present.
+///
+/// # Errors
+/// `--data` cannot be read or is not JSON, or a name of `--set` is within something that is no object.
+pub(super) fn bodies(
+    noun: &Noun,
+    operation: &Operation,
+    matches: &ArgMatches,
+) -> Result<Vec<Value>, Failure> {
+    let given = match matches.get_one::<String>(DATA) {
+        Some(data) => objects(&read(data)?)?,
+        None => vec![Map::new()],
+    };
+    let creates = operation.method == "POST";
+    given
+        .into_iter()
+        .map(|mut body| {
+            if creates {
+                let shortcuts = noun.shortcuts.iter().filter(|(flag, ..)| matches.get_flag(flag));
+                let shortcuts = shortcuts.map(|(.., name, json)| (*name, *json));
+                for (name, json) in noun.fixed.iter().copied().chain(shortcuts) {
+                    body.entry(name).or_insert_with(|| serde_json::from_str(json).unwrap_or_default());
+                }
+            }
+            for field in &operation.members {
+                if let Some(value) = value_of(field, matches) {
+                    let value = if field.name == "source" { serde_json::json!({"id": value}) } else { value };
+                    body.insert(field.name.into(), value);
+                }
+            }
+            for assignment in matches.get_many::<String>(SET).into_iter().flatten() {
+                assign(&mut body, assignment)?;
+            }
+            if creates && operation.required.contains(&"time") {
+                body.entry("time").or_insert_with(now);
+            }
+            Ok(Value::Object(body))
+        })
+        .collect()
+}
+
+/// Returns the member that names the device of a new object, if it must have one and none of the bodies has it.
+pub(super) fn missing_device(operation: &Operation, bodies: &[Value]) -> Option<&'static str> {
+    let member = operation.required.iter().find(|name| ["source", "deviceId"].contains(*name))?;
+    bodies.iter().all(|body| body.get(member).is_none()).then_some(*member)
+}
+
+/// Sets the device of a body.
+pub(super) fn set_device(body: &Value, member: &str, device: &str) -> Value {
+    let mut body = body.clone();
+    body[member] = if member == "source" { serde_json::json!({"id": device}) } else { device.into() };
+    body
+}
+
+/// Returns the value of a flag in the type of its member or parameter.
+pub(super) fn value_of(field: &Field, matches: &ArgMatches) -> Option<Value> {
+    let id = format!("{FIELD}{}", field.name);
+    if !field.allowed.is_empty() {
+        return matches.get_one::<String>(&id).map(|text| text.as_str().into());
+    }
+    match field.kind {
+        Kind::Text => matches.get_one::<String>(&id).map(|text| text.as_str().into()),
+        Kind::Number => matches.get_one::<serde_json::Number>(&id).cloned().map(Value::Number),
+        Kind::Boolean => matches.get_one::<bool>(&id).map(|value| (*value).into()),
+    }
+}
+
+/// Returns the text that `--data` stands for: itself, a file (`@FILE`), or the pipe (`-`).
+///
+/// # Errors
+/// The file or the pipe cannot be read.
+pub(super) fn read(data: &str) -> Result<String, Failure> {
+    let failed = |name: &str, error: std::io::Error| Failure::new(Code::Failed, format!("{name}: {error}"));
+    match data.strip_prefix('@') {
+        Some(file) => std::fs::read_to_string(file).map_err(|error| failed(file, error)),
+        None if data == "-" => piped(),
+        None => Ok(data.to_owned()),
+    }
+}
+
+/// Reads the pipe to its end.
+///
+/// # Errors
+/// Standard input is a terminal, or cannot be read.
+pub(super) fn piped() -> Result<String, Failure> {
+    let mut input = std::io::stdin().lock();
+    if input.is_terminal() {
+        return Err(Failure::usage("nothing is piped to this command"));
+    }
+    let mut text = String::new();
+    input.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Returns the ids that a pipe has: one in each line, or an object with an id in each line.
+///
+/// # Errors
+/// Nothing is piped, or a line is JSON without an id.
+pub(super) fn piped_ids(id: &[&str]) -> Result<Vec<String>, Failure> {
+    let text = piped()?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let ids: Result<Vec<_>, _> = lines
+        .map(|line| match serde_json::from_str::<Value>(line) {
+            Ok(object @ Value::Object(_)) => {
+                let found = super::output::id_of(&object, id);
+                if found.is_empty() {
+                    Err(Failure::usage(format!("{line} has no {}", id.join("/"))))
+                } else {
+                    Ok(found)
+                }
+            }
+            _ => Ok(line.to_owned()),
+        })
+        .collect();
+    match ids?.as_slice() {
+        [] => Err(Failure::usage("no id is given, and the pipe is empty")),
+        ids => Ok(ids.to_vec()),
+    }
+}
+
+/// Returns the objects of a text, which may be separated by anything that JSON calls white space, or be an array.
+fn objects(text: &str) -> Result<Vec<Map<String, Value>>, Failure> {
+    let refused = |why: &str| Failure::usage(format!("--data: {why}"));
+    let mut found = Vec::new();
+    for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
+        match value.map_err(|error| refused(&error.to_string()))? {
+            Value::Object(object) => found.push(object),
+            Value::Array(values) => {
+                for value in values {
+                    let Value::Object(object) = value else {
+                        return Err(refused("the array has something other than objects"));
+                    };
+                    found.push(object);
+                }
+            }
+            other => return Err(refused(&format!("{other} is not an object"))),
+        }
+    }
+    if found.is_empty() { Err(refused("there is no object")) } else { Ok(found) }
+}
+
+/// Carries out `name.of.member=value`.
+fn assign(body: &mut Map<String, Value>, assignment: &str) -> Result<(), Failure> {
+    let refused = |why: String| Failure::usage(format!("--set {assignment}: {why}"));
+    let (path, text) =
+        assignment.split_once('=').ok_or_else(|| refused("it has the form NAME=VALUE".into()))?;
+    let value = serde_json::from_str(text).unwrap_or_else(|_| text.into());
+    let (outer, last) = match path.rsplit_once('.') {
+        Some((outer, last)) => (outer.split('.').collect(), last),
+        None => (Vec::new(), path),
+    };
+    let mut object = body;
+    for name in outer {
+        let inner = object.entry(name).or_insert_with(|| Value::Object(Map::new()));
+        object = inner.as_object_mut().ok_or_else(|| refused(format!("{name} is not an object")))?;
+    }
+    object.insert(last.into(), value);
+    Ok(())
+}
+
+fn now() -> Value {
+    let now = OffsetDateTime::now_utc();
+    let now = now.replace_millisecond(now.millisecond()).unwrap_or(now);
+    now.format(&Rfc3339).unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn assignments_reach_into_objects_and_keep_the_type_of_json() {
+        let mut body = Map::new();
+        for assignment in ["a.b.c=21.5", "a.b.unit=C", "flag=true", "serial=007", "list=[1]", "empty="] {
+            assign(&mut body, assignment).unwrap();
+        }
+        let expected = json!({"a": {"b": {"c": 21.5, "unit": "C"}}, "flag": true, "serial": "007", "list": [1], "empty": ""});
+        assert_eq!(Value::Object(body.clone()), expected);
+        assert!(assign(&mut body, "flag.x=1").unwrap_err().to_string().contains("flag is not an object"));
+        assert!(assign(&mut body, "x").unwrap_err().to_string().contains("NAME=VALUE"));
+    }
+
+    #[test]
+    fn data_is_one_object_or_several() {
+        assert_eq!(objects("{}").unwrap().len(), 1);
+        assert_eq!(objects("{\"a\":1}\n{\"a\":2}\n").unwrap().len(), 2);
+        assert_eq!(objects("[{},{},{}]").unwrap().len(), 3);
+        for refused in ["", "7", "[7]", "{", "{} x"] {
+            assert_eq!(objects(refused).unwrap_err().code(), Code::Usage, "{refused}");
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The commands and their flags, as clap knows them. The flags of a noun are made when the noun is used, because they
+//! come from the reference, which the server itself does not read at its start.
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, Command, value_parser};
+
+use super::nouns::{NOUNS, Noun, Verb};
+use super::output::Form;
+use super::reference::{Field, Kind, Operation};
+
+/// The names of flags that every noun has, or that mean the same for each.
+pub(super) const ID: &str = "ID";
+pub(super) const DATA: &str = "data";
+pub(super) const SET: &str = "set";
+pub(super) const OUTPUT: &str = "output";
+pub(super) const COLUMNS: &str = "columns";
+pub(super) const LIMIT: &str = "limit";
+pub(super) const DRY_RUN: &str = "dry-run";
+pub(super) const PROFILE: &str = "profile";
+pub(super) const TENANT: &str = "tenant";
+pub(super) const COUNT: &str = "count";
+/// The prefix of the ids of arguments that are query parameters or members of the body.
+pub(super) const FIELD: &str = "field:";
+
+/// The exit codes, in the help of every command.
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 not found, 4 not allowed, 5 conflict, \
+    6 server not available";
+
+/// Returns the commands that speak to a server over REST.
+pub(crate) fn commands() -> Vec<Command> {
+    let nouns = NOUNS.iter().map(|noun| Command::new(noun.name).about(noun.about).defer(verbs_of));
+    [login(), logout(), profile()].into_iter().chain(nouns).chain([api(), completion(), man()]).collect()
+}
+
+fn verbs_of(command: Command) -> Command {
+    let noun = NOUNS.iter().find(|noun| noun.name == command.get_name()).expect("only nouns are deferred");
+    let verbs = noun.verbs.iter().map(|(verb, id)| verb_of(noun, *verb, &Operation::named(id)));
+    let watch = noun.channel.map(|_| watch(noun));
+    command
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(verbs.chain(watch))
+        .after_help(format!("Examples:\n{}\n\n{EXIT_CODES}", noun.examples))
+}
+
+fn verb_of(noun: &Noun, verb: Verb, operation: &Operation) -> Command {
+    let command = Command::new(verb.name()).about(operation.summary).long_about(operation.description);
+    let command = match verb {
+        Verb::List => {
+            command.args(fields(&operation.filters)).arg(limit()).arg(output("table")).arg(columns(noun))
+        }
+        Verb::Get | Verb::Delete => command.args(fields(&operation.filters)).arg(ids()),
+        Verb::Create => body(command, noun, operation),
+        Verb::Update => body(command, noun, operation).arg(ids()),
+    };
+    let command = match verb {
+        Verb::List | Verb::Delete => command,
+        Verb::Get | Verb::Create | Verb::Update => command.arg(output("json")).arg(columns(noun)),
+    };
+    let command = match operation.variables().any(|variable| variable == TENANT) {
+        true => command.arg(text(TENANT, "TENANT", "Tenant [default: that of the user]")),
+        false => command,
+    };
+    command.arg(dry_run()).arg(profile_flag())
+}
+
+/// Adds the flags of a body.
+fn body(command: Command, noun: &Noun, operation: &Operation) -> Command {
+    let shortcuts = noun.shortcuts.iter().filter(|_| operation.method == "POST");
+    command
+        .args(fields(&operation.members))
+        .args(
+            shortcuts
+                .map(|(flag, about, ..)| Arg::new(*flag).long(*flag).help(*about).action(ArgAction::SetTrue)),
+        )
+        .arg(
+            text(
+                SET,
+                "NAME=VALUE",
+                "Member of the body, also one within others: plat_Position.lat=51.2; may be repeated",
+            )
+            .long_help(
+                "Member of the body, also one within others: plat_Position.lat=51.2; may be repeated\n\n\
+                     The value is JSON; anything else is a text.",
+            )
+            .action(ArgAction::Append),
+        )
+        .arg(text(
+            DATA,
+            "JSON|@FILE|-",
+            "Body as JSON, or the file or the pipe that has it; several objects are sent one after the other",
+        ))
+}
+
+fn fields(fields: &[Field]) -> impl Iterator<Item = Arg> {
+    fields.iter().map(|field| {
+        let flag = kebab(field.name);
+        let mut arg = Arg::new(format!("{FIELD}{}", field.name)).help(first_sentence(field.description));
+        arg = match field.name {
+            "q" => arg.short('q').long(flag),
+            "source" | "deviceId" => arg.long(flag).visible_alias("device"),
+            _ => arg.long(flag),
+        };
+        if !field.allowed.is_empty() {
+            return arg.value_parser(PossibleValuesParser::new(field.allowed.clone())).value_name("VALUE");
+        }
+        match field.kind {
+            Kind::Text => arg.value_name("TEXT"),
+            Kind::Number => arg.value_name("NUMBER").value_parser(number).allow_negative_numbers(true),
+            Kind::Boolean => arg
+                .value_name("true|false")
+                .value_parser(value_parser!(bool))
+                .num_args(0..=1)
+                .require_equals(false)
+                .default_missing_value("true"),
+        }
+    })
+}
+
+/// Returns the name of a flag: `dateFrom` becomes `date-from`.
+fn kebab(name: &str) -> String {
+    let mut flag = String::new();
+    for character in name.chars() {
+        if (character.is_ascii_uppercase() || character == '_') && !flag.ends_with('-') {
+            flag.push('-');
+        }
+        flag.extend(Some(character.to_ascii_lowercase()).filter(|character| *character != '_'));
+    }
+    flag
+}
+
+fn first_sentence(text: &'static str) -> &'static str {
+    let end = text.find(". ").unwrap_or(text.len());
+    text[..end].trim_end_matches('.')
+}
+
+fn number(text: &str) -> Result<serde_json::Number, String> {
+    serde_json::from_str(text).map_err(|_| "it is not a number".to_owned())
+}
+
+fn text(id: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(id).long(id).value_name(value).help(help)
+}
+
+fn ids() -> Arg {
+    Arg::new(ID).num_args(0..).help("Ids [default: read from a pipe, one in each line]")
+}
+
+fn limit() -> Arg {
+    let help = "End after so many; otherwise all pages are read";
+    text(LIMIT, "COUNT", help).value_parser(value_parser!(u64).range(1..))
+}
+
+fn output(default: &'static str) -> Arg {
+    text(OUTPUT, "FORM", "Form of the output")
+        .short('o')
+        .default_value(default)
+        .value_parser(value_parser!(Form))
+}
+
+fn columns(noun: &Noun) -> Arg {
+    let arg =
+        text(COLUMNS, "NAMES", "Columns of a table and of CSV, such as id,source.id").value_delimiter(',');
+    arg.default_value(noun.columns.join(",")).hide_default_value(true)
+}
+
+fn dry_run() -> Arg {
+    Arg::new(DRY_RUN).long(DRY_RUN).action(ArgAction::SetTrue).help("Print the request, and send nothing")
+}
+
+fn profile_flag() -> Arg {
+    text(
+        PROFILE,
+        "NAME",
+        "Profile of `platform login` [env: PLATFORM_PROFILE] [default: that of the last log-in]",
+    )
+}
+
+fn watch(noun: &Noun) -> Command {
+    let device =
+        Arg::new("device").long("device").value_name("ID").help("Only those of this device [default: all]");
+    Command::new("watch")
+        .about("Print what is created, changed and deleted, as it happens")
+        .arg(device)
+        .arg(text(COUNT, "COUNT", "End after so many").value_parser(value_parser!(u64).range(1..)))
+        .arg(output("table"))
+        .arg(columns(noun))
+        .arg(profile_flag())
+}
+
+fn login() -> Command {
+    Command::new("login")
+        .about("Store a server and a user for the commands that speak to it")
+        .long_about(
+            "Store a server and a user for the commands that speak to it. The password is asked for, or read from a \
+             pipe, checked, and stored in platform/profiles.json of the configuration directory (mode 600). Scripts \
+             store nothing: they set PLATFORM_URL, PLATFORM_USER and PLATFORM_PASSWORD.",
+        )
+        .arg(Arg::new("url").value_name("URL").required(true).help("Address of the server: http://127.0.0.1:8080"))
+        .arg(text("user", "NAME", "Name of the user, or tenant/name [default: asked for]"))
+        .arg(text(PROFILE, "NAME", "Name of the profile").default_value(super::profile::DEFAULT))
+        .after_help(EXIT_CODES)
+}
+
+fn logout() -> Command {
+    Command::new("logout").about("Delete a stored profile").arg(profile_flag())
+}
+
+fn profile() -> Command {
+    let name = Arg::new("name").value_name("NAME").required(true).help("Name of the profile");
+    Command::new("profile")
+        .about("List the stored profiles, and choose one")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(Command::new("list").about("List the profiles; the current one has a star"))
+        .subcommand(Command::new("use").about("Make a profile the current one").arg(name))
+}
+
+fn api() -> Command {
+    let method = PossibleValuesParser::new(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]);
+    Command::new("api")
+        .about("Send any request and print the response")
+        .arg(Arg::new("method").value_name("METHOD").required(true).ignore_case(true).value_parser(method))
+        .arg(
+            Arg::new("path")
+                .value_name("PATH")
+                .required(true)
+                .help("Path with its query: /alarm/alarms?pageSize=1"),
+        )
+        .arg(text(DATA, "JSON|@FILE|-", "Body as JSON, or the file or the pipe that has it"))
+        .arg(dry_run())
+        .arg(profile_flag())
+        .after_help(EXIT_CODES)
+}
+
+fn completion() -> Command {
+    let shell = Arg::new("shell").value_name("SHELL").required(true);
+    Command::new("completion")
+        .about("Print the completion of a shell")
+        .long_about("Print the completion of a shell: source <(platform completion bash)")
+        .arg(shell.value_parser(value_parser!(clap_complete::Shell)))
+}
+
+fn man() -> Command {
+    let directory = Arg::new("directory").value_name("DIR").required(true);
+    Command::new("man")
+        .about("Write the manual pages of all commands into a directory")
+        .arg(directory.value_parser(value_parser!(std::path::PathBuf)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the command with all its deferred parts.
+    fn complete() -> Command {
+        let mut command = Command::new("platform").subcommands(commands());
+        command.build();
+        command
+    }
+
+    #[test]
+    fn every_operation_is_in_the_reference_and_no_flag_is_there_twice() {
+        complete().debug_assert();
+    }
+
+    #[test]
+    fn examples_of_the_help_are_command_lines() {
+        for noun in NOUNS {
+            let examples = noun.examples.replace("\\\n", " ");
+            for line in examples.lines().flat_map(|line| line.split(" | ")) {
+                let words = words_of(line);
+                let parsed = complete().try_get_matches_from(&words);
+                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+            }
+        }
+    }
+
+    /// Splits a line at spaces that are not quoted.
+    fn words_of(line: &str) -> Vec<String> {
+        let (mut words, mut quote) = (vec![String::new()], None);
+        for character in line.trim().chars() {
+            match (character, quote) {
+                ('"' | '\'', None) => quote = Some(character),
+                (end, Some(begun)) if end == begun => quote = None,
+                (' ', None) => words.push(String::new()),
+                (other, _) => words.last_mut().unwrap().push(other),
+            }
+        }
+        words.into_iter().filter(|word| !word.is_empty()).collect()
+    }
+
+    #[test]
+    fn flags_have_the_names_of_the_api_in_their_own_spelling() {
+        assert_eq!(
+            [kebab("dateFrom"), kebab("plat_IsDevice"), kebab("q")],
+            ["date-from", "plat-is-device", "q"]
+        );
+        let parsed = complete().try_get_matches_from([
+            "platform",
+            "alarm",
+            "list",
+            "--device",
+            "4711",
+            "--resolved",
+            "--date-from",
+            "2024-01-01",
+        ]);
+        assert!(parsed.is_ok(), "{}", parsed.unwrap_err());
+        let refused = complete().try_get_matches_from(["platform", "alarm", "create", "--severity", "BAD"]);
+        assert!(refused.unwrap_err().to_string().contains("CRITICAL"));
+    }
+}

@@ -1,0 +1,90 @@
+//! Why a command failed, in a line for people and an exit code for scripts.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use serde_json::Value;
+
+/// The reason why a command failed.
+#[derive(Debug)]
+pub(super) struct Failure {
+    code: Code,
+    message: String,
+    hint: Option<String>,
+}
+
+/// The exit code of a command that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Code {
+    /// The reader of the output has ended, as `head` does; nothing is wrong.
+    ReaderEnded = 0,
+    /// The server refused the request for another reason, or something on this machine failed.
+    Failed = 1,
+    /// The command line is wrong.
+    Usage = 2,
+    NotFound = 3,
+    /// The credentials are missing or wrong, or the user lacks a role.
+    Denied = 4,
+    Conflict = 5,
+    /// The server cannot be reached or is overloaded; the command may succeed later.
+    Unavailable = 6,
+}
+
+impl Failure {
+    pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None }
+    }
+
+    pub(super) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Code::Usage, message)
+    }
+
+    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// Returns the failure that a response with an error status stands for.
+    pub(super) fn of_response(status: u16, body: &[u8]) -> Self {
+        let code = match status {
+            401 | 403 => Code::Denied,
+            404 => Code::NotFound,
+            409 => Code::Conflict,
+            429 | 500.. => Code::Unavailable,
+            _ => Code::Failed,
+        };
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let message = body["message"].as_str().unwrap_or("the server gave no reason");
+        let failure = Self::new(code, format!("{status}: {message}"));
+        match status {
+            401 => failure.hint("`platform login` stores a user and a password"),
+            403 => failure
+                .hint("the user lacks a role; the reference below /docs names the roles of an operation"),
+            _ => failure,
+        }
+    }
+
+    pub(super) fn code(&self) -> Code {
+        self.code
+    }
+
+    pub(super) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.code as u8)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        let ended = error.kind() == std::io::ErrorKind::BrokenPipe;
+        Self::new(if ended { Code::ReaderEnded } else { Code::Failed }, error.to_string())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! `login`, `logout` and `profile`: the stored profiles.
+
+use std::io::{BufRead, IsTerminal, Write, stdin, stdout};
+
+use clap::ArgMatches;
+
+use super::commands::PROFILE;
+use super::failure::{Code, Failure};
+use super::http::Server;
+use super::profile::{Profile, Profiles, checked_url};
+
+/// Asks for what is missing, checks it at the server, and stores it.
+///
+/// # Errors
+/// The server cannot be reached or refuses the user, or nothing can be stored.
+pub(super) async fn login(matches: &ArgMatches) -> Result<(), Failure> {
+    let url = checked_url(matches.get_one::<String>("url").map_or("", String::as_str))?;
+    let user = match matches.get_one::<String>("user") {
+        Some(user) => user.clone(),
+        None if stdin().is_terminal() => asked("User (name, or tenant/name): ")?,
+        None => return Err(Failure::usage("--user is required when nobody can be asked")),
+    };
+    let password =
+        if stdin().is_terminal() { rpassword::prompt_password("Password: ")? } else { first_line()? };
+    let profile = Profile { url, user, password };
+
+    let mut server = Server::of(profile.clone())?;
+    server.expect("GET", "/user/currentUser", None).await?;
+
+    let mut profiles = Profiles::load()?;
+    let name = matches.get_one::<String>(PROFILE).cloned().unwrap_or_default();
+    let told = format!("logged in at {} as {}, profile {name}", profile.url, profile.user);
+    profiles.profiles.insert(name.clone(), profile);
+    profiles.current = Some(name);
+    let path = profiles.store()?;
+    writeln!(stdout(), "{told}, stored in {}", path.display())?;
+    Ok(())
+}
+
+/// Deletes a profile: the named one, or the current one.
+///
+/// # Errors
+/// There is none, or the file cannot be written.
+pub(super) fn logout(matches: &ArgMatches) -> Result<(), Failure> {
+    let mut profiles = Profiles::load()?;
+    let name = matches.get_one::<String>(PROFILE).cloned().or_else(|| profiles.current.clone());
+    let name = name.ok_or_else(|| Failure::new(Code::NotFound, "no profile is stored"))?;
+    known(&profiles, &name)?;
+    profiles.profiles.remove(&name);
+    profiles.current = profiles.current.filter(|current| *current != name);
+    profiles.store()?;
+    Ok(writeln!(stdout(), "deleted the profile {name}")?)
+}
+
+/// Lists the profiles.
+///
+/// # Errors
+/// The file cannot be read.
+pub(super) fn list() -> Result<(), Failure> {
+    let Profiles { current, profiles } = Profiles::load()?;
+    let mut out = stdout().lock();
+    for (name, profile) in &profiles {
+        let star = if current.as_ref() == Some(name) { "*" } else { " " };
+        writeln!(out, "{star} {name:<12} {:<40} {}", profile.url, profile.user)?;
+    }
+    Ok(())
+}
+
+/// Makes a profile the current one.
+///
+/// # Errors
+/// There is no such profile, or the file cannot be written.
+pub(super) fn choose(name: &str) -> Result<(), Failure> {
+    let mut profiles = Profiles::load()?;
+    known(&profiles, name)?;
+    profiles.current = Some(name.to_owned());
+    profiles.store()?;
+    Ok(())
+}
+
+fn known(profiles: &Profiles, name: &str) -> Result<(), Failure> {
+    let is_known = profiles.profiles.contains_key(name);
+    is_known
+        .then_some(())
+        .ok_or_else(|| Failure::new(Code::NotFound, format!("there is no profile {name:?}")))
+}
+
+fn asked(question: &str) -> Result<String, Failure> {
+    let mut terminal = std::io::stderr();
+    write!(terminal, "{question}")?;
+    terminal.flush()?;
+    first_line()
+}
+
+fn first_line() -> Result<String, Failure> {
+    let mut line = String::new();
+    stdin().lock().read_line(&mut line)?;
+    match line.trim_end_matches(['\r', '\n']) {
+        "" => Err(Failure::usage("the first line of the pipe has the password, but nothing came")),
+        line => Ok(line.to_owned()),
+    }
+}

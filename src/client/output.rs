@@ -1,0 +1,241 @@
+//! What commands print: a table for people, JSON, lines of JSON, CSV, or ids for the next command.
+
+use std::io::{self, IsTerminal, Write};
+
+use clap::ValueEnum;
+use serde_json::Value;
+
+use super::failure::Failure;
+
+/// The form of what a command prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Form {
+    /// Columns for people
+    Table,
+    /// JSON: one object, or an array
+    Json,
+    /// One object in each line, as long as there are some
+    Jsonl,
+    /// The columns of the table, with a first line of their names
+    Csv,
+    /// Only the ids, one in each line, for the next command
+    Id,
+}
+
+/// The colours of words that say how bad something is.
+const COLOURS: [(&str, &str); 8] = [
+    ("CRITICAL", "1;31"),
+    ("MAJOR", "31"),
+    ("MINOR", "33"),
+    ("WARNING", "36"),
+    ("FAILED", "31"),
+    ("SUCCESSFUL", "32"),
+    ("EXECUTING", "33"),
+    ("SUSPENDED", "33"),
+];
+/// The widest cell of a table in characters; CSV and JSON have the whole text.
+const WIDEST: usize = 60;
+
+/// Prints objects as they come.
+pub(super) struct Printer<W: Write> {
+    form: Form,
+    columns: Vec<String>,
+    id: &'static [&'static str],
+    /// Whether there may be several objects, which JSON has as an array.
+    many: bool,
+    coloured: bool,
+    printed: usize,
+    widths: Vec<usize>,
+    out: W,
+}
+
+impl Printer<io::StdoutLock<'static>> {
+    pub(super) fn stdout(form: Form, columns: Vec<String>, id: &'static [&'static str], many: bool) -> Self {
+        let out = io::stdout().lock();
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let coloured = wanted && out.is_terminal();
+        Self { form, columns, id, many, coloured, printed: 0, widths: Vec::new(), out }
+    }
+}
+
+impl<W: Write> Printer<W> {
+    /// Prints objects. The first ones of a table determine its widths.
+    ///
+    /// # Errors
+    /// The output has ended, or cannot be written.
+    pub(super) fn print(&mut self, objects: &[Value]) -> Result<(), Failure> {
+        match self.form {
+            Form::Table => self.print_rows(objects)?,
+            Form::Csv => self.print_csv(objects)?,
+            Form::Json | Form::Jsonl | Form::Id => {
+                for object in objects {
+                    self.print_one(object)?;
+                    self.printed += 1;
+                }
+            }
+        }
+        Ok(self.out.flush()?)
+    }
+
+    /// Ends the output.
+    ///
+    /// # Errors
+    /// As [`print`](Self::print).
+    pub(super) fn end(&mut self) -> Result<(), Failure> {
+        match (self.form, self.printed) {
+            (Form::Json, 0) if self.many => writeln!(self.out, "[]")?,
+            (Form::Json, _) if self.many => writeln!(self.out, "\n]")?,
+            // The names of the columns, so that a script always finds the first line.
+            (Form::Csv, 0) => self.print_csv(&[])?,
+            _ => {}
+        }
+        Ok(self.out.flush()?)
+    }
+
+    fn print_one(&mut self, object: &Value) -> io::Result<()> {
+        match self.form {
+            Form::Json if self.many => {
+                let before = if self.printed == 0 { "[\n" } else { ",\n" };
+                write!(self.out, "{before}{object}")
+            }
+            Form::Json => writeln!(self.out, "{object:#}"),
+            Form::Id => writeln!(self.out, "{}", id_of(object, self.id)),
+            _ => writeln!(self.out, "{object}"),
+        }
+    }
+
+    fn print_rows(&mut self, objects: &[Value]) -> io::Result<()> {
+        let rows: Vec<Vec<String>> = objects
+            .iter()
+            .map(|object| self.columns.iter().map(|column| cell(object, column)).collect())
+            .collect();
+        if self.widths.is_empty() {
+            let widest =
+                |index: usize| rows.iter().map(|row| row[index].chars().count()).max().unwrap_or_default();
+            let widths = self.columns.iter().enumerate();
+            self.widths = widths.map(|(index, name)| widest(index).max(name.chars().count())).collect();
+            let names: Vec<_> = self.columns.iter().map(|name| name.to_uppercase()).collect();
+            self.print_row(&names)?;
+        }
+        self.printed += rows.len();
+        rows.iter().try_for_each(|row| self.print_row(row))
+    }
+
+    fn print_row(&mut self, row: &[String]) -> io::Result<()> {
+        let last = row.len().saturating_sub(1);
+        for (index, (text, width)) in row.iter().zip(&self.widths).enumerate() {
+            let colour = COLOURS.iter().find(|(word, _)| self.coloured && text == word);
+            match colour {
+                Some((_, code)) => write!(self.out, "\x1b[{code}m{text}\x1b[0m")?,
+                None => write!(self.out, "{text}")?,
+            }
+            let padding = if index == last { 0 } else { 2 + width.saturating_sub(text.chars().count()) };
+            write!(self.out, "{:padding$}", "")?;
+        }
+        writeln!(self.out)
+    }
+
+    fn print_csv(&mut self, objects: &[Value]) -> io::Result<()> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        if self.printed == 0 {
+            writer.write_record(&self.columns)?;
+        }
+        for object in objects {
+            writer.write_record(self.columns.iter().map(|column| plain(member(object, column))))?;
+        }
+        self.printed += objects.len().max(1);
+        let bytes = writer.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
+        self.out.write_all(&bytes)
+    }
+}
+
+/// Returns the members of an object that identify it, separated by slashes.
+pub(super) fn id_of(object: &Value, id: &[&str]) -> String {
+    let parts: Vec<_> = id.iter().map(|part| plain(member(object, part))).collect();
+    parts.join("/")
+}
+
+/// Returns a member of a member: `source.id`.
+fn member<'v>(object: &'v Value, path: &str) -> &'v Value {
+    // The name of a fragment may have dots itself.
+    if let Some(found) = object.get(path) {
+        return found;
+    }
+    let splits =
+        path.match_indices('.').filter_map(|(dot, _)| Some((object.get(&path[..dot])?, &path[dot + 1..])));
+    splits.map(|(inner, rest)| member(inner, rest)).find(|found| !found.is_null()).unwrap_or(&Value::Null)
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Returns the text of a cell. Control characters, which a terminal would obey, are replaced.
+fn cell(object: &Value, column: &str) -> String {
+    let text = plain(member(object, column));
+    let safe = |character: char| if character.is_control() { char::REPLACEMENT_CHARACTER } else { character };
+    let mut cut: String = text.chars().take(WIDEST).map(safe).collect();
+    if text.chars().nth(WIDEST).is_some() {
+        cut.pop();
+        cut.push('…');
+    }
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn printed(form: Form, many: bool, pages: &[&[Value]]) -> String {
+        let columns = ["id", "source.id", "severity"].map(Into::into).into();
+        let (coloured, widths, out) = (false, Vec::new(), Vec::new());
+        let mut printer = Printer { form, columns, id: &["id"], many, coloured, printed: 0, widths, out };
+        pages.iter().for_each(|page| printer.print(page).unwrap());
+        printer.end().unwrap();
+        String::from_utf8(printer.out).unwrap()
+    }
+
+    #[test]
+    fn each_form_shows_every_object_of_every_page() {
+        let first = [json!({"id": "1", "source": {"id": "4711"}, "severity": "MAJOR"})];
+        let second = [json!({"id": "22", "severity": "x\u{1b}[31m,y"})];
+        let both = [&first[..], &second[..]];
+
+        let table = "ID  SOURCE.ID  SEVERITY\n1   4711       MAJOR\n22             x\u{fffd}[31m,y\n";
+        assert_eq!(printed(Form::Table, true, &both), table);
+        assert_eq!(
+            printed(Form::Csv, true, &both),
+            "id,source.id,severity\n1,4711,MAJOR\n22,,\"x\u{1b}[31m,y\"\n"
+        );
+        assert_eq!(printed(Form::Id, true, &both), "1\n22\n");
+        let array: Vec<Value> = serde_json::from_str(&printed(Form::Json, true, &both)).unwrap();
+        assert_eq!(array, [first[0].clone(), second[0].clone()]);
+        assert_eq!(printed(Form::Jsonl, true, &both).lines().count(), 2);
+    }
+
+    #[test]
+    fn nothing_is_an_empty_array_or_the_names_of_the_columns() {
+        assert_eq!(printed(Form::Json, true, &[&[]]), "[]\n");
+        assert_eq!(printed(Form::Csv, true, &[&[]]), "id,source.id,severity\n");
+        assert_eq!(printed(Form::Id, true, &[&[]]), "");
+    }
+
+    #[test]
+    fn member_is_found_below_names_with_dots() {
+        let object = json!({"a.b": {"c": 1}, "a": {"b": {"d": 2}}});
+        assert_eq!((member(&object, "a.b.c"), member(&object, "a.b.d")), (&json!(1), &json!(2)));
+        assert_eq!(member(&object, "a.x"), &Value::Null);
+    }
+
+    #[test]
+    fn long_text_is_cut_in_a_table() {
+        let object = json!({"id": "x".repeat(100)});
+        assert_eq!(cell(&object, "id").chars().count(), WIDEST);
+    }
+}

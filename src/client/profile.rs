@@ -1,0 +1,137 @@
+//! Profiles: servers and credentials that `platform login` stores, in `platform/profiles.json` of the configuration
+//! directory of the user (XDG), which nobody else can read.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::failure::{Code, Failure};
+
+/// The variables that take precedence over profiles: for scripts, which store nothing.
+pub(crate) const VARIABLES: [&str; 4] = [PROFILE, URL, USER, PASSWORD];
+pub(super) const PROFILE: &str = "PLATFORM_PROFILE";
+const URL: &str = "PLATFORM_URL";
+const USER: &str = "PLATFORM_USER";
+const PASSWORD: &str = "PLATFORM_PASSWORD";
+/// The profile of a log-in that names none.
+pub(super) const DEFAULT: &str = "default";
+
+/// A server, and the user that commands act as.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Profile {
+    pub(super) url: String,
+    /// The name of the user, or `tenant/name`.
+    pub(super) user: String,
+    pub(super) password: String,
+}
+
+/// The stored profiles.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Profiles {
+    /// The profile of commands that name none.
+    pub(super) current: Option<String>,
+    pub(super) profiles: BTreeMap<String, Profile>,
+}
+
+/// Returns the profile of a command: that of the variables, the named one, or the current one.
+///
+/// # Errors
+/// There is no such profile, or none at all; or the file cannot be read.
+pub(super) fn choose(named: Option<&str>) -> Result<Profile, Failure> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    if let (None, Some(url)) = (named, variable(URL)) {
+        let missing = |name: &str| Failure::usage(format!("{URL} is set, but {name} is not"));
+        return Ok(Profile {
+            url: checked_url(&url)?,
+            user: variable(USER).ok_or_else(|| missing(USER))?,
+            password: variable(PASSWORD).ok_or_else(|| missing(PASSWORD))?,
+        });
+    }
+    let mut stored = Profiles::load()?;
+    let Some(name) = named.map(Into::into).or_else(|| variable(PROFILE)).or(stored.current) else {
+        return Err(Failure::new(Code::Denied, "no server is known yet").hint(
+            "`platform login http://127.0.0.1:8080` stores one; scripts set PLATFORM_URL, _USER, _PASSWORD",
+        ));
+    };
+    stored.profiles.remove(&name).ok_or_else(|| {
+        let known: Vec<_> = stored.profiles.into_keys().collect();
+        Failure::usage(format!("there is no profile {name:?}; known are: {}", known.join(", ")))
+    })
+}
+
+/// Returns the address of a server without a slash at its end.
+///
+/// # Errors
+/// It is not an `http://` or `https://` address of a host.
+pub(super) fn checked_url(url: &str) -> Result<String, Failure> {
+    let refused = |why: &str| Failure::usage(format!("{url:?} is not the address of a server: {why}"));
+    let parsed: hyper::Uri = url.parse().map_err(|_| refused("it must have the form http://host:port"))?;
+    if !matches!(parsed.scheme_str(), Some("http" | "https")) {
+        return Err(refused("it must begin with http:// or https://"));
+    }
+    if parsed.authority().is_none_or(|authority| authority.as_str().contains('@')) {
+        return Err(refused("a user is given by --user"));
+    }
+    if parsed.path() != "/" || parsed.query().is_some() {
+        return Err(refused("it must end after the host and the port"));
+    }
+    Ok(url.trim_end_matches('/').to_owned())
+}
+
+impl Profiles {
+    /// Reads the stored profiles; there are none before the first log-in.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not what `platform login` writes.
+    pub(super) fn load() -> Result<Self, Failure> {
+        let path = path()?;
+        match fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text).map_err(|error| unusable(&path, &error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(unusable(&path, &error)),
+        }
+    }
+
+    /// Replaces the stored profiles. The file has mode 600 and is complete at every moment.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn store(&self) -> Result<PathBuf, Failure> {
+        let path = path()?;
+        self.write(&path).map_err(|error| unusable(&path, &error))?;
+        Ok(path)
+    }
+
+    fn write(&self, path: &Path) -> io::Result<()> {
+        let directory = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(directory)?;
+        fs::set_permissions(directory, Permissions::from_mode(0o700))?;
+        let new = path.with_extension(format!("{}.new", std::process::id()));
+        let mut file: File = File::options().write(true).create_new(true).mode(0o600).open(&new)?;
+        let written = serde_json::to_writer_pretty(&mut file, self).map_err(io::Error::from);
+        let done = written.and_then(|()| file.write_all(b"\n")).and_then(|()| fs::rename(&new, path));
+        if done.is_err() {
+            fs::remove_file(&new).ok();
+        }
+        done
+    }
+}
+
+fn path() -> Result<PathBuf, Failure> {
+    let directory =
+        |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    // A relative XDG_CONFIG_HOME is invalid, and is ignored.
+    let configured = directory("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+    let configured = configured.or_else(|| Some(directory("HOME")?.join(".config")));
+    let configured =
+        configured.ok_or_else(|| Failure::new(Code::Failed, "neither XDG_CONFIG_HOME nor HOME is set"))?;
+    Ok(configured.join("platform").join("profiles.json"))
+}
+
+fn unusable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::new(Code::Failed, format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,158 @@
+//! The operations of the API as the reference describes them: `/openapi.json`, which is part of this program. Flags of
+//! commands are made from their parameters and bodies, so that a new parameter of the API needs no line here.
+
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::api::documentation;
+
+/// The reference, read when a command is first described.
+static REFERENCE: LazyLock<Value> = LazyLock::new(|| {
+    serde_json::from_str(&documentation::reference()).expect("the build has assembled the reference as JSON")
+});
+
+/// An operation of the API.
+#[derive(Debug)]
+pub(super) struct Operation {
+    /// The method in upper case.
+    pub(super) method: String,
+    /// The path, with variables in braces.
+    pub(super) path: &'static str,
+    /// The summary in a few words.
+    pub(super) summary: &'static str,
+    /// The full description.
+    pub(super) description: &'static str,
+    /// The query parameters except those of paging.
+    pub(super) filters: Vec<Field>,
+    /// The members of the body that a flag can set: those with a scalar value.
+    pub(super) members: Vec<Field>,
+    /// Whether the body is JSON; otherwise it is a text.
+    pub(super) takes_json: bool,
+    /// The names of the members that a body must have.
+    pub(super) required: Vec<&'static str>,
+    /// The member of a page that has the list.
+    pub(super) list: Option<&'static str>,
+}
+
+/// A query parameter, or a member of a body.
+#[derive(Debug, Clone)]
+pub(super) struct Field {
+    /// The name in the API.
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    pub(super) kind: Kind,
+    /// The allowed values; none if there are others.
+    pub(super) allowed: Vec<&'static str>,
+}
+
+/// The type of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Number,
+    Boolean,
+}
+
+/// The parameters of paging: commands turn pages themselves.
+const PAGING: [&str; 3] = ["pageSize", "currentPage", "withTotalPages"];
+
+impl Operation {
+    /// Returns the operation with this `operationId`.
+    ///
+    /// # Panics
+    /// If the reference has none; a test looks up every operation of the commands.
+    pub(super) fn named(id: &str) -> Self {
+        let paths = REFERENCE["paths"].as_object().into_iter().flatten();
+        let mut operations = paths
+            .flat_map(|(path, methods)| methods.as_object().into_iter().flatten().map(move |of| (path, of)));
+        let (path, (method, described)) =
+            operations.find(|(_, (_, described))| described["operationId"] == id).unwrap_or_else(|| {
+                panic!("the reference has no operation {id}");
+            });
+        let parameters = described["parameters"].as_array().into_iter().flatten().map(resolved);
+        let filters = parameters
+            .filter(|parameter| parameter["in"] == "query" && !PAGING.contains(&text(&parameter["name"])))
+            .map(|parameter| {
+                Field::of(text(&parameter["name"]), &parameter["schema"], text(&parameter["description"]))
+            })
+            .collect();
+        let (mut members, mut required) = (Vec::new(), Vec::new());
+        collect(
+            &described["requestBody"]["content"]["application/json"]["schema"],
+            &mut members,
+            &mut required,
+        );
+        let page = resolved(&described["responses"]["200"]["content"]["application/json"]["schema"]);
+        let mut of_page = page["properties"].as_object().into_iter().flatten();
+        Self {
+            method: method.to_uppercase(),
+            path,
+            summary: text(&described["summary"]),
+            description: text(&described["description"]),
+            filters,
+            takes_json: described["requestBody"]["content"].get("application/json").is_some(),
+            members,
+            required,
+            list: of_page.find(|(_, schema)| schema["type"] == "array").map(|(name, _)| name.as_str()),
+        }
+    }
+
+    /// Returns the names of the variables of the path.
+    pub(super) fn variables(&self) -> impl Iterator<Item = &'static str> {
+        self.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
+    }
+}
+
+impl Field {
+    fn of(name: &'static str, schema: &'static Value, described: &'static str) -> Self {
+        let schema = resolved(schema);
+        let is = |kind: &str| match &schema["type"] {
+            Value::Array(kinds) => kinds.iter().all(|one| one == kind || one == "null"),
+            one => one == kind,
+        };
+        let kind = if is("boolean") {
+            Kind::Boolean
+        } else if is("integer") || is("number") {
+            Kind::Number
+        } else {
+            Kind::Text
+        };
+        let described = if described.is_empty() { text(&schema["description"]) } else { described };
+        let allowed = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        Self { name, description: described, kind, allowed }
+    }
+}
+
+/// Adds the members of a body. Of alternatives the first one counts, which is the single object.
+fn collect(schema: &'static Value, members: &mut Vec<Field>, required: &mut Vec<&'static str>) {
+    let schema = resolved(schema);
+    for part in schema["allOf"].as_array().into_iter().flatten() {
+        collect(part, members, required);
+    }
+    for alternatives in ["anyOf", "oneOf"] {
+        if let Some(first) = schema[alternatives].get(0) {
+            collect(first, members, required);
+        }
+    }
+    required.extend(schema["required"].as_array().into_iter().flatten().map(text));
+    for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+        let is_source = name == "source" && required.contains(&"source");
+        let is_structured = ["object", "array"].iter().any(|kind| resolved(member)["type"] == *kind);
+        if is_source || !is_structured {
+            members.push(Field::of(name, member, text(&member["description"])));
+        }
+    }
+}
+
+/// Returns what a reference within the document refers to.
+fn resolved(value: &'static Value) -> &'static Value {
+    match value["$ref"].as_str().and_then(|reference| REFERENCE.pointer(reference.strip_prefix('#')?)) {
+        Some(referred) => resolved(referred),
+        None => value,
+    }
+}
+
+fn text(value: &'static Value) -> &'static str {
+    value.as_str().unwrap_or_default()
+}

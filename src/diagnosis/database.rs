@@ -1,0 +1,201 @@
+//! PostgreSQL: whether it is there, keeps what it acknowledges, and is on this program's schema.
+
+use std::time::SystemTime;
+
+use bytesize::ByteSize;
+use platform_model::error::Result;
+use platform_store::description::Postgres;
+use platform_store::restoration::newest_schema;
+use platform_store::servers::{Server, list_servers};
+use platform_store::{Connections, Database};
+
+use super::Finding;
+use super::machine::{OLDEST_POSTGRES, seconds_ahead};
+use crate::config::Settings;
+use crate::embedded_postgres::{holds_database, running_database_url};
+use crate::secret_key;
+
+const DATABASE: &str = "database";
+const SCHEMA: &str = "schema";
+const SERVERS: &str = "servers";
+/// The difference of clocks from which times in notifications and tokens are wrong for people.
+const CLOCKS: f64 = 2.0;
+
+/// Why there is no database to ask.
+enum Absent {
+    /// A server has not run here, or does not run now.
+    Idle(String),
+    /// It cannot be reached.
+    Unreachable(String),
+}
+
+/// Returns what there is, for `platform status`.
+pub(super) async fn facts(settings: &Settings) -> Vec<Finding> {
+    let database = match database_of(settings) {
+        Ok(database) => database,
+        Err(Absent::Idle(told) | Absent::Unreachable(told)) => return vec![Finding::unknown(DATABASE, told)],
+    };
+    let mut findings = vec![match database.describe_postgres().await {
+        Ok(postgres) => Finding::good(DATABASE, told_of(&postgres, settings)),
+        Err(error) => return vec![Finding::unknown(DATABASE, error.to_string())],
+    }];
+    if let Ok(Some(version)) = database.schema_version().await {
+        findings.push(Finding::good(SCHEMA, format!("V{version}")));
+    }
+    let servers = list_servers(&database).await.unwrap_or_default();
+    findings.extend(servers.iter().map(|server| {
+        let Server { name, version, address, state, slot, .. } = server;
+        Finding::good(
+            SERVERS,
+            format!("{name} ({slot}) {} {address}, version {version}", state.to_lowercase()),
+        )
+    }));
+    findings
+}
+
+/// Returns what is wrong, for `platform doctor`.
+pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
+    let database = match database_of(settings) {
+        Ok(database) => database,
+        Err(Absent::Idle(told)) => return vec![Finding::unknown(DATABASE, told)],
+        Err(Absent::Unreachable(told)) => {
+            return vec![Finding::fault(DATABASE, told, "correct --database-url, or start PostgreSQL")];
+        }
+    };
+    let postgres = match database.describe_postgres().await {
+        Ok(postgres) => postgres,
+        Err(error) => {
+            let remedy = "start PostgreSQL, and see that --database-url names it and its user may log in";
+            return vec![Finding::fault(DATABASE, error.to_string(), remedy)];
+        }
+    };
+    let mut findings = vec![version(&postgres, settings), durability(&postgres), clock(&postgres)];
+    let servers = list_servers(&database).await.unwrap_or_default();
+    findings.push(connections(&postgres, &servers));
+    let version = database.schema_version().await;
+    if let Ok(Some(_)) = version {
+        findings.extend(same_key(settings, &database).await);
+    }
+    findings.push(schema(version));
+    findings.extend(gone(&servers));
+    findings
+}
+
+fn database_of(settings: &Settings) -> std::result::Result<Database, Absent> {
+    let store = &settings.store;
+    let url = match &store.database_url {
+        Some(url) => url.as_str().to_owned(),
+        None => running_database_url(&store.data_dir).ok_or_else(|| {
+            Absent::Idle(match holds_database(&store.data_dir) {
+                true => format!("the private PostgreSQL in {} does not run", store.data_dir.display()),
+                false => format!("none yet in {}; the first start creates it", store.data_dir.display()),
+            })
+        })?,
+    };
+    let few = Connections { reads: 1, devices: 1 };
+    Database::new(&url, few, &settings.limits()).map_err(|error| Absent::Unreachable(error.to_string()))
+}
+
+fn told_of(postgres: &Postgres, settings: &Settings) -> String {
+    let whose = if settings.store.database_url.is_some() { "PostgreSQL" } else { "private PostgreSQL" };
+    format!("{whose} {}, {}", postgres.version, ByteSize(postgres.bytes.try_into().unwrap_or_default()))
+}
+
+fn version(postgres: &Postgres, settings: &Settings) -> Finding {
+    let told = told_of(postgres, settings);
+    if postgres.is_standby {
+        let remedy = "name the primary, or both with target_session_attrs=read-write in --database-url";
+        return Finding::fault(DATABASE, format!("{told}: a standby, which accepts no writes"), remedy);
+    }
+    if u32::try_from(postgres.major).is_ok_and(|major| major < OLDEST_POSTGRES) {
+        let remedy = format!("upgrade PostgreSQL to {OLDEST_POSTGRES} or newer");
+        return Finding::fault(DATABASE, told, remedy);
+    }
+    Finding::good(DATABASE, told)
+}
+
+fn durability(postgres: &Postgres) -> Finding {
+    const SUBJECT: &str = "durability";
+    let off: Vec<_> = [
+        (!postgres.fsync).then_some("fsync"),
+        (!postgres.full_page_writes).then_some("full_page_writes"),
+        (postgres.synchronous_commit == "off").then_some("synchronous_commit"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if off.is_empty() {
+        let told =
+            format!("acknowledged writes are on disk (synchronous_commit {})", postgres.synchronous_commit);
+        return Finding::good(SUBJECT, told);
+    }
+    let remedy: Vec<_> = off.iter().map(|setting| format!("ALTER SYSTEM SET {setting} = on;")).collect();
+    let told = format!("{} is off: a crash loses acknowledged writes", off.join(", "));
+    Finding::fault(SUBJECT, told, format!("{} SELECT pg_reload_conf();", remedy.join(" ")))
+}
+
+fn clock(postgres: &Postgres) -> Finding {
+    const SUBJECT: &str = "clock";
+    let ahead = seconds_ahead(postgres.now.into(), SystemTime::now());
+    let told = format!("PostgreSQL's differs by {:.1} s", ahead.abs());
+    match ahead.abs() < CLOCKS {
+        true => Finding::good(SUBJECT, told),
+        false => Finding::warning(
+            SUBJECT,
+            told,
+            "let NTP set the clocks of both machines: `timedatectl set-ntp true`",
+        ),
+    }
+}
+
+/// PostgreSQL has connections for all servers that run, or for one more.
+fn connections(postgres: &Postgres, servers: &[Server]) -> Finding {
+    const SUBJECT: &str = "connections";
+    let needed: i64 = servers
+        .iter()
+        .filter(|server| server.state != "GONE")
+        .map(|server| i64::from(server.connections))
+        .sum();
+    let (most, open) = (i64::from(postgres.max_connections), postgres.connections);
+    let told = format!("{open} of {most} are open; the servers open at most {needed}");
+    if needed > most {
+        let remedy =
+            format!("ALTER SYSTEM SET max_connections = {}; and restart PostgreSQL", (needed + 20).max(100));
+        return Finding::warning(SUBJECT, told, remedy);
+    }
+    Finding::good(SUBJECT, told)
+}
+
+fn schema(version: Result<Option<i64>>) -> Finding {
+    let newest = newest_schema();
+    match version {
+        Ok(Some(version)) if version == newest => Finding::good(SCHEMA, format!("V{version}")),
+        Ok(Some(version)) if version < newest => Finding::good(
+            SCHEMA,
+            format!("V{version}; the next start of this program upgrades it to V{newest}"),
+        ),
+        Ok(Some(version)) => {
+            let told = format!("V{version} is newer than this program, which knows V{newest}");
+            Finding::warning(SCHEMA, told, "run the newer program")
+        }
+        Ok(None) => Finding::good(SCHEMA, "none yet; the first start creates it"),
+        Err(error) => Finding::fault(SCHEMA, error.to_string(), "the user needs rights on the database"),
+    }
+}
+
+/// The secret key is the one that the database was set up with.
+async fn same_key(settings: &Settings, database: &Database) -> Option<Finding> {
+    let error = secret_key::existing(&settings.store, database).await.err()?;
+    Some(Finding::fault("secret key", error.to_string(), "put the file of the last backup back"))
+}
+
+fn gone(servers: &[Server]) -> Option<Finding> {
+    let gone: Vec<_> = servers.iter().filter(|server| server.state == "GONE").collect();
+    let first = gone.first()?;
+    let told = format!("{} ended without giving its slot back", first.name);
+    Some(Finding::warning(
+        SERVERS,
+        told,
+        format!("`platform server evict {}`, if it does not come back", first.slot),
+    ))
+}

@@ -1,0 +1,133 @@
+//! The log of requests and of what matters for security: one line each, with the id that the response carries, too.
+//! Queries, bodies and credentials are never logged. Polls of the fast lane have neither a line nor an id.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode};
+use actix_web::{HttpMessage, HttpRequest};
+
+use crate::auth::Identity;
+use crate::config::RequestLogging;
+use crate::http::client_address;
+
+/// The header with the id of a request. A proxy may have set it already.
+pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The most characters of an id that somebody else has set.
+const LONGEST: usize = 64;
+/// The paths below which a successful change is one of rights.
+const RIGHTS: [&str; 3] = ["/user/", "/tenant/", "/application/tokenClients"];
+
+/// The log of requests.
+#[derive(Debug)]
+pub struct RequestLog {
+    logging: RequestLogging,
+    /// The first half of every id, so that the ids of two processes differ.
+    process: u32,
+    next: AtomicU64,
+}
+
+/// The user that a request was authenticated as.
+#[derive(Debug, Clone)]
+pub(crate) struct Requester(pub(crate) Arc<Identity>);
+
+impl RequestLog {
+    /// Creates a log that has these requests.
+    pub fn new(logging: RequestLogging) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let process = (now.as_micros() as u32).wrapping_mul(0x9E37_79B9) ^ std::process::id();
+        Self { logging, process, next: AtomicU64::new(0) }
+    }
+
+    /// Returns the id of a request: that of the proxy before this server, or a new one.
+    pub(crate) fn id(&self, request: &ServiceRequest) -> HeaderValue {
+        let given = request.headers().get(X_REQUEST_ID).filter(|id| is_acceptable(id.as_bytes()));
+        given.cloned().unwrap_or_else(|| {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let id = format!("{:08x}{:08x}", self.process, number);
+            HeaderValue::try_from(id).expect("hexadecimal digits are allowed in a header")
+        })
+    }
+
+    /// Logs a completed request, and what it changed.
+    pub(crate) fn completed<B>(&self, response: &ServiceResponse<B>, id: &HeaderValue, took: Duration) {
+        let (request, status) = (response.request(), response.status());
+        let id = id.to_str().unwrap_or_default();
+        let (method, path, code) = (request.method(), request.path(), status.as_u16());
+        if changes_rights(method, path) && status.is_success() {
+            let (user, client) = (user_of(request), client_address(request));
+            tracing::info!(target: "platform::security", id, %method, path, user, %client, "rights changed");
+        }
+        if self.has(status) {
+            let (user, client) = (user_of(request), client_address(request));
+            tracing::info!(target: "platform::requests", id, %method, path, status = code, ?took, user, %client, "request");
+        } else {
+            tracing::debug!(id, %method, path, status = code, ?took, "request completed");
+        }
+    }
+
+    fn has(&self, status: StatusCode) -> bool {
+        match self.logging {
+            RequestLogging::Off => false,
+            RequestLogging::Failed => status.is_client_error() || status.is_server_error(),
+            RequestLogging::All => true,
+        }
+    }
+}
+
+/// Returns the user of a request as `tenant/name`; empty if it was not authenticated.
+fn user_of(request: &HttpRequest) -> String {
+    let extensions = request.extensions();
+    let requester = extensions.get::<Requester>();
+    requester.map(|Requester(identity)| format!("{}/{}", identity.tenant, identity.user)).unwrap_or_default()
+}
+
+fn changes_rights(method: &Method, path: &str) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+        && RIGHTS.iter().any(|prefix| path.starts_with(prefix))
+}
+
+/// Returns whether an id of somebody else may be logged and returned.
+fn is_acceptable(id: &[u8]) -> bool {
+    (1..=LONGEST).contains(&id.len())
+        && id.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    #[test]
+    fn id_is_that_of_the_proxy_if_it_can_be_one() {
+        let log = RequestLog::new(RequestLogging::Off);
+        let id = |given: &str| {
+            let request = TestRequest::default().insert_header((X_REQUEST_ID, given)).to_srv_request();
+            log.id(&request).to_str().unwrap().to_owned()
+        };
+        assert_eq!(id("a-1_B.c"), "a-1_B.c");
+        let long = "x".repeat(LONGEST + 1);
+        for refused in ["", "a b", "a\"b", "ä", long.as_str()] {
+            let own = id(refused);
+            assert!(own.len() == 16 && own.bytes().all(|byte| byte.is_ascii_hexdigit()), "{refused}: {own}");
+        }
+        assert_ne!(id(""), id(""));
+    }
+
+    #[test]
+    fn changes_of_rights_are_told_from_other_requests() {
+        for (method, path, changes) in [
+            (Method::POST, "/user/main/users", true),
+            (Method::DELETE, "/tenant/tenants/t7", true),
+            (Method::GET, "/user/main/users", false),
+            (Method::POST, "/alarm/alarms", false),
+            (Method::POST, "/users", false),
+        ] {
+            assert_eq!(changes_rights(&method, path), changes, "{method} {path}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Metrics, and the files of `ops/` that are made of them, checked by Prometheus' own tool.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::harness::{Caller, Program, alarm_of, other_programs_are_required, run, scratch};
+
+fn in_project(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Runs promtool, which must approve. Returns false if it is not installed.
+fn approves(arguments: &[&str], input: &str) -> bool {
+    if Command::new("promtool").arg("--version").output().is_err() {
+        assert!(!other_programs_are_required(), "promtool is not installed");
+        eprintln!("SKIPPED: promtool is not installed");
+        return false;
+    }
+    let mut promtool = Command::new("promtool");
+    promtool.args(arguments).current_dir(in_project("ops"));
+    let output = run(promtool, input);
+    let told = [output.stdout, output.stderr].concat();
+    let told = String::from_utf8_lossy(&told);
+    assert!(output.status.success(), "promtool {arguments:?}: {told}");
+    true
+}
+
+/// The metrics of a server that has done some work.
+async fn metrics() -> String {
+    let directory = scratch();
+    let mut command = Program::command(directory.path(), &[]);
+    command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");
+    let program = Program::serve_with(command);
+    let admin = Caller::new(program.base(), Some(("admin", "admin-secret")));
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+    admin.create("/alarm/alarms", &alarm_of(&device, "hot")).await;
+    session.receive(1).await;
+    assert_eq!(Caller::new(program.base(), Some(("admin", "wrong"))).get("/alarm/alarms").await.status, 401);
+    Caller::new(program.base(), None).get("/metrics").await.text
+}
+
+#[tokio::test]
+async fn metrics_are_described_and_few() {
+    let text = metrics().await;
+
+    approves(&["check", "metrics"], &text);
+    assert!(text.len() < 100_000, "{} bytes", text.len());
+    let series: Vec<&str> = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+    for name in [
+        "platform_build_info{",
+        "process_resident_memory_bytes ",
+        "platform_database_connections{pool=\"reads\"",
+    ] {
+        assert!(series.iter().any(|line| line.starts_with(name)), "{name} in {text}");
+    }
+    let described: BTreeSet<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("# HELP ")?.split(' ').next()).collect();
+    for line in series {
+        let name = line.split(['{', ' ']).next().unwrap();
+        let family = ["_bucket", "_sum", "_count"].iter().find_map(|suffix| name.strip_suffix(suffix));
+        let is_described =
+            described.contains(name) || family.is_some_and(|family| described.contains(family));
+        assert!(is_described, "{name} has no HELP");
+    }
+}
+
+#[test]
+fn alert_rules_are_valid_and_alert() {
+    approves(&["check", "rules", "alerts.yml"], "");
+    approves(&["test", "rules", "alerts.test.yml"], "");
+}
+
+/// The names of metrics in a text.
+fn metrics_in(text: &str) -> BTreeSet<&str> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    words.filter(|word| word.starts_with("platform_") || word.starts_with("process_")).collect()
+}
+
+#[tokio::test]
+async fn rules_and_dashboard_name_metrics_that_there_are() {
+    let (exported, mut sources) = (metrics().await, String::new());
+    let mut directories = vec![in_project("src"), in_project("actors")];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
+            match entry.file_type().unwrap().is_dir() {
+                true => directories.push(entry.path()),
+                false => sources.push_str(&std::fs::read_to_string(entry.path()).unwrap_or_default()),
+            }
+        }
+    }
+    for file in ["ops/alerts.yml", "ops/dashboard.json"] {
+        let text = std::fs::read_to_string(in_project(file)).unwrap();
+        let named = metrics_in(&text);
+        assert!(named.len() > 8, "{named:?}");
+        for name in named {
+            let family = ["_bucket", "_sum", "_count"]
+                .iter()
+                .find_map(|suffix| name.strip_suffix(suffix))
+                .unwrap_or(name);
+            let is_there = exported.contains(family) || sources.contains(&format!("\"{family}\""));
+            assert!(is_there, "{file} names {name}, which is no metric");
+        }
+    }
+    let dashboard = std::fs::read_to_string(in_project("ops/dashboard.json")).unwrap();
+    serde_json::from_str::<serde_json::Value>(&dashboard).unwrap();
+}
