@@ -14,7 +14,7 @@ const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.
 /** How long something may take that happens at once, on a busy machine. */
 const SOON = 15_000;
 /** What a browser says of a connection that a test cut or a request that the server refused on purpose. */
-const EXPECTED_WHEN_CUT = /net::ERR_|WebSocket connection|Failed to load resource/;
+const EXPECTED_WHEN_CUT = /net::ERR_|WebSocket connection|WebSocket is already in CLOSING|Failed to load resource/;
 /** A page that a test substitutes has no address, so the browser would not let it reach this machine. */
 const SUBSTITUTED = "--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets";
 
