@@ -35,6 +35,6 @@ pub async fn ready(platform: web::Data<Platform>) -> Result<HttpResponse> {
 
 /// Handles `GET` and `HEAD` of `/metrics`: all metrics in Prometheus' text format.
 pub async fn metrics(platform: web::Data<Platform>) -> HttpResponse {
-    let text = crate::telemetry::render(platform.database());
+    let text = crate::telemetry::render(&platform);
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(text)
 }

@@ -5,7 +5,8 @@
 //! [`routes`] is the table of contents: method, path, handler. From there each request goes one way:
 //! [`middleware`] → [`auth`] → [`api`], [`realtime`] or [`csv`] → `platform_actors` → [`http::reply`]; calls of
 //! microservices leave by [`service`], those of event-processing modules by [`outbound_requests`]. [`server`] puts the
-//! parts together; [`program`] adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`], and [`client`]: commands over REST.
+//! parts together; [`program`] adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`], [`client`]: commands over REST, and
+//! `demo`: a simulated fleet.
 
 pub mod administration;
 pub mod api;
@@ -19,6 +20,7 @@ pub mod config;
 pub mod connection;
 pub mod console;
 pub mod csv;
+mod demo;
 pub mod diagnosis;
 pub mod embedded_postgres;
 #[cfg(test)]
@@ -33,12 +35,15 @@ pub mod outbound_requests;
 pub mod prerequisites;
 pub mod program;
 pub mod realtime;
+mod request_counts;
 pub mod request_log;
 pub mod routes;
 pub mod secret_key;
+mod self_request;
 pub mod server;
 pub mod service;
 pub mod start_error;
 pub mod stop;
+mod systemd;
 pub mod telemetry;
 pub mod tls;

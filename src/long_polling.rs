@@ -20,14 +20,14 @@ use platform_actors::session::{ClientId, ConnectResponse, PollHere, SessionActor
 use platform_model::bayeux::channel::Endpoint;
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::auth::{Caller, Source};
+use crate::auth::{Caller, Listener, Source};
 use crate::connection::ConnectionHandle;
 use crate::csv;
 use crate::http::body::UnreadBody;
 use crate::http::error::Result;
 use crate::http::head::Head;
 use crate::http::{authority, client_address};
-use crate::realtime::{Connecting, Exchange, Held, Outcome, Realtime, Text, Transport};
+use crate::realtime::{Connecting, Exchange, Held, Outcome, Realtime, Text, Transport, count_patiently};
 use crate::stop::Stop;
 
 const MEDIA_TYPE: &str = "application/json;charset=UTF-8";
@@ -58,13 +58,17 @@ pub(crate) enum HeldPoll {
 /// Processes the messages, or the CSV rows, of a request and returns the response.
 ///
 /// # Errors
-/// 400 for JSON that is not a message array; every other error is a reply.
+/// 400 for JSON that is not a message array; 403 when the tenant has as many sessions as it may have, and 429 when it
+/// exceeds its rate (Z-20); every other error is a reply.
 pub(crate) async fn answer(
     endpoint: Endpoint,
     caller: Caller,
     head: &impl Head,
     body: &[u8],
 ) -> Result<Answered> {
+    if caller.limits.requests().is_limited() {
+        Box::pin(count(&caller, head, body)).await?;
+    }
     let transport = transport(head);
     let answered = !matches!(transport, Transport::Mute);
     if csv::realtime::is_meant(head) {
@@ -85,6 +89,24 @@ pub(crate) async fn answer(
     Ok(Answered::new(head, MEDIA_TYPE, body, answered))
 }
 
+/// Counts a request. A client whose tenant exceeds its rate keeps its session: its poll is processed later, when there is
+/// room again or after some seconds.
+///
+/// # Errors
+/// `TooManyRequests` for other messages.
+async fn count(caller: &Caller, head: &impl Head, body: &[u8]) -> Result<()> {
+    let Err(refused) = caller.count_request() else { return Ok(()) };
+    if !csv::realtime::is_meant(head) && !contains(body, b"/meta/connect") {
+        return Err(refused);
+    }
+    count_patiently(caller, head.state::<Realtime>().platform.limits()).await;
+    Ok(())
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
 /// Holds the poll of a known client whose request is a single connect. A fleet sends these requests all the time, and
 /// this path needs no future. `here` is the connection, which the session calls with the response if it runs on the same
 /// thread, and `last` the session of its last poll. Returns `None` for every other request.
@@ -95,11 +117,13 @@ pub(crate) fn hold_at_once(
     here: PollHere,
     last: &mut Option<SessionHere>,
 ) -> Option<Answered> {
-    if csv::realtime::is_meant(head) {
+    let requests = caller.limits.requests();
+    if csv::realtime::is_meant(head) || requests.wait().is_some() {
         return None;
     }
     let connecting = Connecting { realtime: head.state::<Realtime>(), caller, transport: &transport(head) };
     let held = connecting.park_alone(body, here, last)?;
+    requests.charge(1);
     Some(Answered::new(head, MEDIA_TYPE, Body::Held(HeldPoll::Json(held)), true))
 }
 
@@ -190,9 +214,9 @@ impl HeldPoll {
 /// `POST /notification/realtime`: resource and module channels (B-01).
 ///
 /// # Errors
-/// 401, 413, and 400 for a body that is not a message array; every other error is a reply.
+/// 401, 403 and 429 (Z-20), 413, and 400 for a body that is not a message array; every other error is a reply.
 pub async fn realtime(
-    caller: Caller,
+    Listener(caller): Listener,
     request: HttpRequest,
     body: UnreadBody,
     realtime: web::Data<Realtime>,
@@ -205,7 +229,7 @@ pub async fn realtime(
 /// # Errors
 /// The errors of [`realtime`].
 pub async fn operations(
-    caller: Caller,
+    Listener(caller): Listener,
     request: HttpRequest,
     body: UnreadBody,
     realtime: web::Data<Realtime>,

@@ -21,7 +21,8 @@ use crate::http::head::{Head, X_HTTP_METHOD};
 use crate::http::hosted::{AtHome, Policies};
 use crate::http::path::{AsReceived, collapsed};
 use crate::http::{address, held_bytes, hosted};
-use crate::request_log::{RequestLog, X_REQUEST_ID};
+use crate::request_counts;
+use crate::request_log::{RequestLog, Requester, X_REQUEST_ID};
 use crate::telemetry::RouteDurations;
 
 /// Wraps every request: emulated methods (C-06), collapsed slashes, malformed heads, error bodies with the
@@ -36,7 +37,7 @@ pub async fn around(
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let begun = Instant::now();
     let log = request.request().state::<RequestLog>().clone();
-    let id = log.id(&request);
+    let id = log.id(request.request());
     emulate_method(&mut request);
     collapse_slashes(&mut request);
     let response = match malformed(&request) {
@@ -46,7 +47,10 @@ pub async fn around(
     if let Some(durations) = response.request().app_data::<RouteDurations>() {
         durations.record(response.status(), begun.elapsed());
     }
-    log.completed(&response, &id, begun.elapsed());
+    let requester = response.request().extensions().get::<Requester>().cloned();
+    let identity = requester.as_ref().map(|Requester(identity)| &**identity);
+    log.completed(response.request(), response.status(), identity, &id, begun.elapsed());
+    request_counts::count(&response);
     let mut response = held_bytes::count(without_body(response));
     response.headers_mut().insert(X_REQUEST_ID, id);
     delimit_by_closing(&mut response);

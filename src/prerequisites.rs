@@ -20,32 +20,42 @@ const TCP_KEEP_ALIVE: Duration = Duration::from_secs(120);
 /// The number of connections that may wait to be accepted when a fleet reconnects.
 const BACKLOG: i32 = 8192;
 
+/// The setting of the address for operators.
+pub(crate) const ADMIN_LISTEN: &str = "--admin-listen";
+
 /// The checked prerequisites: this server can start on this machine.
 pub struct Prerequisites {
     /// The TLS configuration of connections.
     pub(crate) tls: Option<Arc<Tls>>,
-    /// The socket, which is bound; no client can connect yet.
-    socket: Socket,
-    address: SocketAddr,
+    clients: Place,
+    operators: Option<Place>,
+}
+
+/// The sockets on which a server listens.
+pub(crate) struct Listeners {
+    /// For clients.
+    pub(crate) clients: TcpListener,
+    /// For health and metrics, if they have an address of their own, which is named here.
+    pub(crate) operators: Option<(SocketAddr, TcpListener)>,
 }
 
 impl Prerequisites {
-    /// Reads the certificate, checks the secret key and binds the address.
+    /// Reads the certificate, checks the secret key and binds the addresses.
     ///
     /// # Errors
     /// [`StartError`]; nothing has been created or changed.
     pub fn check(settings: &Settings) -> Result<Self, StartError> {
         let tls = Tls::load(&settings.tls).map_err(StartError::Tls)?;
         secret_key::load(&settings.store)?;
-        let refused = |cause| StartError::Listen { address: settings.listen, cause };
-        let socket = take(settings.listen).map_err(refused)?;
-        let address = socket.local_addr().map_err(refused)?.as_socket().unwrap_or(settings.listen);
-        Ok(Self { tls, socket, address })
+        let clients = Place::take("--listen", settings.listen)?;
+        let operators =
+            settings.admin_listen.map(|address| Place::take(ADMIN_LISTEN, address)).transpose()?;
+        Ok(Self { tls, clients, operators })
     }
 
     /// Returns the address on which the server will listen. For port 0 it contains the port that the system selected.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.clients.address
     }
 
     /// Returns the scheme of the server: `https` or `http`.
@@ -55,14 +65,39 @@ impl Prerequisites {
 
     /// Returns the scheme, address and port.
     pub fn base(&self) -> String {
-        format!("{}://{}", self.scheme(), self.address)
+        format!("{}://{}", self.scheme(), self.address())
     }
 
     /// Starts to listen. From now on connections wait to be accepted.
-    pub(crate) fn listen(self) -> Result<TcpListener, StartError> {
-        let refused = |cause| StartError::Listen { address: self.address, cause };
-        self.socket.listen(BACKLOG).map_err(refused)?;
-        Ok(self.socket.into())
+    pub(crate) fn listen(self) -> Result<Listeners, StartError> {
+        let operators = match self.operators {
+            Some(place) => Some((place.address, place.listen()?)),
+            None => None,
+        };
+        Ok(Listeners { clients: self.clients.listen()?, operators })
+    }
+}
+
+/// An address with its socket, which is bound; no client can connect yet.
+struct Place {
+    flag: &'static str,
+    address: SocketAddr,
+    socket: Socket,
+}
+
+impl Place {
+    /// Binds the address of a setting.
+    fn take(flag: &'static str, address: SocketAddr) -> Result<Self, StartError> {
+        let refused = |cause| StartError::Listen { flag, address, cause };
+        let socket = take(address).map_err(refused)?;
+        let address = socket.local_addr().map_err(refused)?.as_socket().unwrap_or(address);
+        Ok(Self { flag, address, socket })
+    }
+
+    fn listen(self) -> Result<TcpListener, StartError> {
+        let Self { flag, address, socket } = self;
+        socket.listen(BACKLOG).map_err(|cause| StartError::Listen { flag, address, cause })?;
+        Ok(socket.into())
     }
 }
 

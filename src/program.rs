@@ -12,12 +12,13 @@ use crate::backup::{self, Source};
 use crate::cli::{self, Command, RestoreArguments};
 use crate::client;
 use crate::config::Settings;
+use crate::demo::{self, Demo};
 use crate::diagnosis;
 use crate::embedded_postgres::{Durability, EmbeddedPostgres, Options, holds_database, running_database_url};
 use crate::prerequisites::Prerequisites;
 use crate::server::Server;
 use crate::start_error::StartError;
-use crate::{secret_key, telemetry, tls};
+use crate::{secret_key, systemd, telemetry, tls};
 use actix_web::rt::System;
 use platform_store::{Connections, Database};
 use tokio::signal::unix::{SignalKind, signal};
@@ -33,7 +34,17 @@ pub fn run() -> ExitCode {
     let command = cli::parse();
     let outcome = match command {
         Command::Client { name, matches } => return client::run(&name, &matches, cli::program()),
-        Command::Serve(settings) => serve(&settings),
+        Command::Serve(settings) => serve(&settings, None),
+        Command::Demo { settings, demo: arguments } => match &arguments.url {
+            Some(url) => return demo::at_server(url, &arguments),
+            None if arguments.remove => on_database(&settings, async |database, _| {
+                database.migrate().await?;
+                Ok(demo::remove_from(database).await?)
+            }),
+            None => Demo::new(&settings, &arguments)
+                .map_err(Failure::from)
+                .and_then(|(settings, demo)| serve(&settings, Some(demo))),
+        },
         Command::TenantCreate { settings, tenant } => administer(&settings, async |database, key| {
             administration::create_tenant(database, key, &tenant).await
         }),
@@ -55,8 +66,8 @@ pub fn run() -> ExitCode {
         Command::Backup { settings, backup } => on_database(&settings, async |database, url| {
             backup::create(&settings.store, database, url, &backup.file).await
         }),
-        Command::Status { settings, output } => {
-            return report(System::new().block_on(diagnosis::status(&settings, output)));
+        Command::Status { settings, output, scope } => {
+            return report(System::new().block_on(diagnosis::status(&settings, output, scope)));
         }
         Command::Doctor { settings, output } => {
             return report(System::new().block_on(diagnosis::doctor(&settings, output)));
@@ -79,29 +90,49 @@ fn report(report: diagnosis::Report) -> ExitCode {
     if report.is_bad() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Runs `platform serve` until SIGTERM or Ctrl-C.
-fn serve(settings: &Settings) -> Result<(), Failure> {
+/// Runs a server until SIGTERM or Ctrl-C, and beside it the simulated fleet of a demo.
+fn serve(settings: &Settings, mut demo: Option<Demo>) -> Result<(), Failure> {
     telemetry::start_logging(settings)?;
     platform_model::naming::install(settings.naming())
         .map_err(|_| "the vendor words were read before they were set")?;
     // The checks come before the database is created, so that a failed check has changed nothing.
-    let prerequisites = Prerequisites::check(settings)?;
+    let prerequisites = Prerequisites::check(settings).map_err(|error| match &demo {
+        Some(_) => demo::advised(error),
+        None => error.into(),
+    })?;
     let mut greeting = Greeting::begin(prerequisites.base())?;
+    systemd::starting();
     let mut postgres = private_postgres(settings)?;
     let url = database_url(settings, postgres.as_ref());
     let served = System::new().block_on(async {
         let stop_signal = stop_signal()?;
-        let mut tell = |user| greeting.introduce(user);
-        let server = Box::pin(Server::start(settings, prerequisites, &url, &mut tell)).await?;
-        greeting.end()?;
-        let database = server.database();
+        let mut tell = |user| match &mut demo {
+            Some(demo) => demo.introduce(user),
+            None => greeting.introduce(user),
+        };
+        let start = Box::pin(Server::start(settings, prerequisites, &url, &mut tell));
+        let server = systemd::while_starting(start).await?;
+        let (base, database, vitals) = (server.base(), server.database(), server.vitals());
+        if demo.is_none() {
+            greeting.end()?;
+        }
+        systemd::ready(&base);
+        let mut outcome = Ok(());
+        let stop = async {
+            match demo {
+                Some(demo) => outcome = Box::pin(demo.run(&base, settings, &database, stop_signal)).await,
+                None => stop_signal.await,
+            }
+            systemd::stopping(settings.drain + settings.shutdown);
+        };
         // Supervision runs on this thread, because the private PostgreSQL must be restarted by the thread that lives
         // longest.
         tokio::select! {
-            () = server.run(stop_signal) => {}
+            () = Box::pin(server.run(stop)) => {}
             never = supervise(postgres.as_mut(), &database) => match never {},
+            never = systemd::keep_watch(vitals) => match never {},
         }
-        Ok(())
+        outcome
     });
     if let Some(postgres) = &mut postgres {
         postgres.stop();
@@ -145,6 +176,9 @@ async fn supervise(postgres: Option<&mut EmbeddedPostgres>, database: &Database)
     loop {
         // The disk is checked before the database is restarted, because PostgreSQL would end again on a full disk.
         database.set_room(postgres.check_disk());
+        if let Some(free) = postgres.free_bytes() {
+            database.set_free_bytes(free);
+        }
         if let Err(error) = postgres.supervise() {
             tracing::error!(%error, "private postgresql cannot be started again");
         }
@@ -154,7 +188,7 @@ async fn supervise(postgres: Option<&mut EmbeddedPostgres>, database: &Database)
 
 /// Resolves at SIGTERM or Ctrl-C. The signal handlers are installed immediately, so that a script that reads `ready`
 /// may stop the server at once.
-fn stop_signal() -> io::Result<impl Future<Output = ()>> {
+pub(crate) fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
@@ -241,8 +275,11 @@ fn on_database(
 
 /// Restores a backup. The database, and the private PostgreSQL, may be new.
 fn restore_backup(settings: &Settings, arguments: &RestoreArguments) -> Result<(), Failure> {
+    let Some(file) = &arguments.file else {
+        return on_database(settings, async |database, _| backup::undo(&settings.store, database).await);
+    };
     // The file is checked before a database is created.
-    let mut source = Source::open(&arguments.file)?;
+    let mut source = Source::open(file)?;
     source.check(&settings.store, arguments)?;
     let mut postgres = private_postgres(settings)?;
     let url = database_url(settings, postgres.as_ref());

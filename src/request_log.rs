@@ -1,18 +1,18 @@
 //! The log of requests and of what matters for security: one line each, with the id that the response carries, too.
-//! Queries, bodies and credentials are never logged. Polls of the fast lane have neither a line nor an id.
+//! Queries, bodies and credentials are never logged. A poll that the fast lane answers with 200 gets an id
+//! only if all requests are logged, so that it costs nothing here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
-use actix_web::{HttpMessage, HttpRequest};
 
 use crate::auth::Identity;
 use crate::config::RequestLogging;
 use crate::http::client_address;
+use crate::http::head::Head;
 
 /// The header with the id of a request. A proxy may have set it already.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -43,30 +43,56 @@ impl RequestLog {
     }
 
     /// Returns the id of a request: that of the proxy before this server, or a new one.
-    pub(crate) fn id(&self, request: &ServiceRequest) -> HeaderValue {
-        let given = request.headers().get(X_REQUEST_ID).filter(|id| is_acceptable(id.as_bytes()));
-        given.cloned().unwrap_or_else(|| {
+    pub(crate) fn id(&self, head: &impl Head) -> HeaderValue {
+        let given = head.header(&X_REQUEST_ID).filter(|id| is_acceptable(id));
+        let given = given.and_then(|id| HeaderValue::from_bytes(id).ok());
+        given.unwrap_or_else(|| {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
-            let id = format!("{:08x}{:08x}", self.process, number);
-            HeaderValue::try_from(id).expect("hexadecimal digits are allowed in a header")
+            let id = (u64::from(self.process) << 32).wrapping_add(number);
+            let digits: [u8; 16] =
+                std::array::from_fn(|at| b"0123456789abcdef"[(id >> (60 - 4 * at)) as usize & 15]);
+            HeaderValue::from_bytes(&digits).expect("hexadecimal digits are allowed in a header")
         })
     }
 
     /// Logs a completed request, and what it changed.
-    pub(crate) fn completed<B>(&self, response: &ServiceResponse<B>, id: &HeaderValue, took: Duration) {
-        let (request, status) = (response.request(), response.status());
+    pub(crate) fn completed(
+        &self,
+        head: &impl Head,
+        status: StatusCode,
+        requester: Option<&Identity>,
+        id: &HeaderValue,
+        took: Duration,
+    ) {
         let id = id.to_str().unwrap_or_default();
-        let (method, path, code) = (request.method(), request.path(), status.as_u16());
+        let (method, path, code) = (head.method(), head.path(), status.as_u16());
         if changes_rights(method, path) && status.is_success() {
-            let (user, client) = (user_of(request), client_address(request));
+            let (user, client) = (user_of(requester), client_address(head));
             tracing::info!(target: "platform::security", id, %method, path, user, %client, "rights changed");
         }
         if self.has(status) {
-            let (user, client) = (user_of(request), client_address(request));
+            let (user, client) = (user_of(requester), client_address(head));
             tracing::info!(target: "platform::requests", id, %method, path, status = code, ?took, user, %client, "request");
         } else {
             tracing::debug!(id, %method, path, status = code, ?took, "request completed");
         }
+    }
+
+    /// Logs a completed poll of the fast lane, and returns the id that its response gets: none for a poll that succeeded,
+    /// unless all requests are logged.
+    pub(crate) fn completed_poll(
+        &self,
+        head: &impl Head,
+        status: StatusCode,
+        requester: Option<&Identity>,
+        took: Duration,
+    ) -> Option<HeaderValue> {
+        if status.is_success() && !self.has(status) {
+            return None;
+        }
+        let id = self.id(head);
+        self.completed(head, status, requester, &id, took);
+        Some(id)
     }
 
     fn has(&self, status: StatusCode) -> bool {
@@ -79,10 +105,8 @@ impl RequestLog {
 }
 
 /// Returns the user of a request as `tenant/name`; empty if it was not authenticated.
-fn user_of(request: &HttpRequest) -> String {
-    let extensions = request.extensions();
-    let requester = extensions.get::<Requester>();
-    requester.map(|Requester(identity)| format!("{}/{}", identity.tenant, identity.user)).unwrap_or_default()
+fn user_of(requester: Option<&Identity>) -> String {
+    requester.map(|identity| format!("{}/{}", identity.tenant, identity.user)).unwrap_or_default()
 }
 
 fn changes_rights(method: &Method, path: &str) -> bool {
@@ -106,7 +130,7 @@ mod tests {
     fn id_is_that_of_the_proxy_if_it_can_be_one() {
         let log = RequestLog::new(RequestLogging::Off);
         let id = |given: &str| {
-            let request = TestRequest::default().insert_header((X_REQUEST_ID, given)).to_srv_request();
+            let request = TestRequest::default().insert_header((X_REQUEST_ID, given)).to_http_request();
             log.id(&request).to_str().unwrap().to_owned()
         };
         assert_eq!(id("a-1_B.c"), "a-1_B.c");

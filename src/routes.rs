@@ -15,22 +15,39 @@ use crate::api::{
     bulk_registration, current_application, current_user, device_credentials, documentation, entry,
     error_page, event_binaries, events, groups, hosted_applications, identity, inventory, inventory_binaries,
     inventory_children, measurement_series, measurements, modules, new_device_requests, operation_diagnosis,
-    operations, options, retention, roles, subscriptions, tenants, token_clients, users,
+    operations, options, retention, roles, sessions, statistics, subscriptions, tenant_limits, tenants,
+    token_clients, users,
 };
 use crate::auth::{AnyCaller, Caller, cors};
 use crate::console;
 use crate::csv;
 use crate::health;
 use crate::http::error::{ApiError, Result, Shape};
+use crate::lane::{NewData, Resource as LaneResource};
 use crate::long_polling;
 use crate::realtime::websocket;
 use crate::service;
 use crate::telemetry::RouteDurations;
 
+/// Where the metrics are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metrics {
+    /// At the address of the clients.
+    Here,
+    /// At an address of their own.
+    Elsewhere,
+}
+
 /// Registers every path of the server.
-pub fn table(app: &mut web::ServiceConfig) {
+pub fn table(app: &mut web::ServiceConfig, metrics: Metrics) {
     app.service(root());
-    enter(app, paths().into_iter().map(Path::into_resource));
+    let paths = paths().into_iter().filter(|path| metrics == Metrics::Here || path.pattern != METRICS);
+    enter(app, paths.map(Path::into_resource));
+}
+
+/// Registers the paths for operators' tools, which may have an address of their own.
+pub fn table_of_operators(app: &mut web::ServiceConfig) {
+    enter(app, of_operators().into_iter().map(Path::into_resource));
 }
 
 /// Creates the resource of `/`: browsers get the console, and clients of the API get what any unknown path returns.
@@ -70,6 +87,8 @@ pub fn listed() -> Vec<(String, String)> {
     paths().into_iter().map(|path| (path.pattern.clone(), path.allow())).collect()
 }
 
+const METRICS: &str = "/metrics";
+
 /// The Bayeux endpoints (B-01), including the deprecated paths.
 const BAYEUX: [(&str, Endpoint); 5] = [
     ("/notification/realtime", Endpoint::Realtime),
@@ -85,9 +104,18 @@ fn bayeux_with_message_types() -> impl Iterator<Item = (String, Endpoint)> {
     types.flat_map(|word| BAYEUX.map(|(path, endpoint)| (format!("{path}/{word}"), endpoint)))
 }
 
-/// Returns every path of long polls, the most frequent ones first.
-pub(crate) fn of_long_polls() -> impl Iterator<Item = (String, Endpoint)> {
-    BAYEUX.map(|(path, endpoint)| (path.to_owned(), endpoint)).into_iter().chain(bayeux_with_message_types())
+/// Returns every path of the fast lane, the most frequent ones first.
+pub(crate) fn of_lane() -> impl Iterator<Item = (String, LaneResource)> {
+    let writes = [
+        ("/measurement/measurements", NewData::Measurements),
+        ("/alarm/alarms", NewData::Alarm),
+        ("/event/events", NewData::Event),
+    ];
+    let polls = BAYEUX.map(|(path, endpoint)| (path.to_owned(), LaneResource::Polls(endpoint)));
+    let writes = writes.map(|(path, data)| (path.to_owned(), LaneResource::Data(data)));
+    let with_types =
+        bayeux_with_message_types().map(|(path, endpoint)| (path, LaneResource::Polls(endpoint)));
+    polls.into_iter().chain(writes).chain(with_types)
 }
 
 #[rustfmt::skip]
@@ -187,6 +215,8 @@ fn paths() -> Vec<Path> {
     paths.push(at("/tenant/tenants/{id}").get(tenants::get).put(tenants::update).delete(tenants::remove));
     paths.push(at("/tenant/tenants/{tenant}/applications").get(subscriptions::list).post(subscriptions::create));
     paths.push(at("/tenant/tenants/{tenant}/applications/{application}").get(subscriptions::get).delete(subscriptions::remove));
+    paths.push(at("/tenant/limits").get(tenant_limits::get_own));
+    paths.push(at("/tenant/tenants/{id}/limits").get(tenant_limits::get).put(tenant_limits::update));
     paths.push(at("/tenant/currentTenant").get(tenants::get_current));
     paths.push(at("/tenant/loginOptions").get(tenants::list_login_options));
     paths.push(at("/tenant/options").get(options::list).post(options::create));
@@ -195,6 +225,15 @@ fn paths() -> Vec<Path> {
     paths.push(at("/tenant/options/{category}/{key}/editable").put(options::update_editable));
     paths.push(at("/tenant/system/options").get(options::list_system));
     paths.push(at("/tenant/system/options/{category}/{key}").get(options::get_system));
+
+    paths.push(at("/tenant/sessions").get(sessions::list));
+    paths.push(at("/tenant/sessions/{id}").get(sessions::get).delete(sessions::remove));
+    paths.push(at("/tenant/statistics").get(statistics::days::list));
+    paths.push(at("/tenant/statistics/summary").get(statistics::days::get_summary));
+    paths.push(at("/tenant/statistics/allTenantsSummary").get(statistics::days::list_summaries));
+    paths.push(at("/tenant/statistics/live").get(statistics::live::get));
+    paths.push(at("/tenant/statistics/storage").get(statistics::storage::get));
+    paths.push(at("/tenant/statistics/allTenantsStorage").get(statistics::storage::get_all));
 
     paths.push(at("/retention/retentions").get(retention::list).post(retention::create));
     paths.push(at("/retention/retentions/{id}").get(retention::get).put(retention::update).delete(retention::remove));
@@ -225,11 +264,17 @@ fn paths() -> Vec<Path> {
     paths.push(at("/docs/errors").get(error_page::get).announcing_head());
     paths.push(at("/docs/{page}").get(documentation::get_page).announcing_head());
     paths.push(at("/docs/{folder}/{page}").get(documentation::get_page_of_folder).announcing_head());
-    // Load balancers and uptime monitors send HEAD requests.
-    paths.push(at("/health/live").get(health::live).announcing_head());
-    paths.push(at("/health/ready").get(health::ready).announcing_head());
-    paths.push(at("/metrics").get(health::metrics).announcing_head());
+    paths.extend(of_operators());
     paths
+}
+
+/// Returns the paths for operators' tools. Load balancers and uptime monitors send HEAD requests.
+fn of_operators() -> [Path; 3] {
+    [
+        at("/health/live").get(health::live).announcing_head(),
+        at("/health/ready").get(health::ready).announcing_head(),
+        at(METRICS).get(health::metrics).announcing_head().reserved(),
+    ]
 }
 
 /// Creates a path whose callers authenticate.

@@ -16,8 +16,10 @@ pub enum StartError {
     #[error("{0}")]
     Tls(String),
     /// The server cannot listen on the address.
-    #[error("cannot listen on {address}: {cause}{}", remedy(.cause))]
+    #[error("cannot listen on {address}: {cause}{}", remedy(.cause, .flag))]
     Listen {
+        /// The setting that names the address.
+        flag: &'static str,
         /// The configured address.
         address: SocketAddr,
         /// The error of the operating system.
@@ -26,15 +28,21 @@ pub enum StartError {
 }
 
 /// Returns what an operator can do about an address that cannot be used, as the end of a sentence.
-fn remedy(cause: &io::Error) -> &'static str {
+fn remedy(cause: &io::Error, flag: &str) -> String {
     match cause.kind() {
         io::ErrorKind::AddrInUse => {
-            "; another program listens there: stop it, or choose another address with --listen (with port 0 the system chooses)"
+            format!(
+                "; another program listens there: stop it, or choose another address with {flag} (with port 0 the system chooses)"
+            )
         }
         io::ErrorKind::PermissionDenied => {
-            "; ports below 1024 are for root and for programs with CAP_NET_BIND_SERVICE: choose another with --listen"
+            format!(
+                "; ports below 1024 are for root and for programs with CAP_NET_BIND_SERVICE: choose another with {flag}"
+            )
         }
-        io::ErrorKind::AddrNotAvailable => "; this machine has no such address: choose another with --listen",
-        _ => "",
+        io::ErrorKind::AddrNotAvailable => {
+            format!("; this machine has no such address: choose another with {flag}")
+        }
+        _ => String::new(),
     }
 }

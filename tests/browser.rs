@@ -22,6 +22,11 @@ fn console_shows_and_changes_what_happens_live() {
     play("console/run.mjs", || node::install_packages(&suite()));
 }
 
+#[test]
+fn sample_page_shows_alarms_as_they_change() {
+    play("samples.mjs", || node::output_of("python3", &["--version"]).map(drop));
+}
+
 fn suite() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser")
 }

@@ -10,6 +10,8 @@ use std::process::Command;
 
 use platform_test_harness::{Program, other_programs_are_required, scratch};
 
+/// What the checks allow beyond their defaults.
+const CONFIGURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis/schemathesis.toml");
 const REQUIREMENTS: &str = include_str!("schemathesis/requirements.txt");
 const PASSWORD: &str = "admin-secret";
 
@@ -62,6 +64,7 @@ fn requests_made_from_the_reference_get_what_it_says() {
 impl Run {
     fn go(&self, suite: &Path, server: &Program, directory: &Path) {
         let mut command = Command::new(suite);
+        command.args(["--config-file", CONFIGURATION]);
         command.arg("run").arg(format!("{}/openapi.json", server.base()));
         command.args(["--auth", &format!("{}:{PASSWORD}", self.user), "--checks", CHECKS]);
         command.args(["--max-time", &self.seconds.to_string(), "--max-examples", "15", "--workers", "1"]);

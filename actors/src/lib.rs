@@ -46,8 +46,9 @@ mod session_moves;
 mod small_map;
 mod tables;
 pub mod tenant;
+mod tenant_alarms;
 pub mod writes;
 
-pub use platform::{BulkProgress, Changed, Holders, Names, Platform, Tenant};
+pub use platform::{BulkProgress, Changed, FoundSessions, Holders, Names, Platform, Tenant, WantedSessions};
 pub use session_moves::OwnerElsewhere;
 pub use tenant::NewSession;

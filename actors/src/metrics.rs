@@ -65,6 +65,10 @@ pub(crate) static MODULE_STATEMENTS_SWITCHED_OFF: LazyLock<Counter> =
 pub(crate) static RETENTION_DELETED: LazyLock<Counter> =
     LazyLock::new(|| metrics::counter!("platform_retention_deleted_total"));
 
+/// The days until the disk is full, if the database grows on as before.
+pub(crate) static STORAGE_DAYS_LEFT: LazyLock<Gauge> =
+    LazyLock::new(|| metrics::gauge!("platform_storage_days_left"));
+
 /// Returns the counter of modules that were switched off for a cause. They are rare enough for a look-up.
 pub(crate) fn modules_switched_off(cause: &'static str) -> Counter {
     metrics::counter!("platform_modules_switched_off_total", "cause" => cause)
@@ -105,5 +109,6 @@ pub fn describe() {
     describe_counter!("platform_module_writes_total", "writes that modules asked for and that were made");
     describe_counter!("platform_module_messages_undelivered_total", "messages of modules, not delivered");
     describe_counter!("platform_retention_deleted_total", "rows deleted because of their age");
+    describe_gauge!("platform_storage_days_left", "days until the disk is full, at most 3650");
     describe_gauge!("platform_module_retained_events", "events that modules retain");
 }

@@ -2,15 +2,18 @@
 //! callers read the registry and ask this actor only when an entry is missing.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::WeakAddr;
 use actix::prelude::*;
+use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::origin::is_device_user;
 use platform_model::units::SystemOfUnits;
 use platform_store::announcements::Holders;
+use platform_store::tenant_limits::Counted;
 
 use crate::background::presence::{UserConnected, UserDisconnected};
 use crate::device::DeviceActor;
@@ -28,9 +31,9 @@ pub(crate) struct StartDevice {
 }
 
 /// Starts a session on the thread of its first connection. The reply is `None` when the user has reached the limit of
-/// sessions.
+/// sessions, and an error when the tenant has (Z-20).
 #[derive(Debug, Message)]
-#[rtype(result = "Option<ClientId>")]
+#[rtype(result = "Result<Option<ClientId>>")]
 pub(crate) struct StartSession {
     pub(crate) new: NewSession,
     /// The dispatcher of the connection's thread.
@@ -63,6 +66,8 @@ pub struct NewSession {
     pub acknowledgement: AcknowledgementExtension,
     /// The system of units for measurements in notifications; `None` leaves them as stored (B-20).
     pub units: Option<SystemOfUnits>,
+    /// The address of the client.
+    pub address: Option<IpAddr>,
 }
 
 /// Whether the client requested numbered batches in its handshake (B-22).
@@ -146,6 +151,10 @@ impl Handler<StartSession> for TenantActor {
         StartSession { new, dispatcher, elsewhere }: StartSession,
         _: &mut Self::Context,
     ) -> Self::Result {
+        let (sessions, of_tenant) = (&self.environment.sessions, &self.environment.of_tenant);
+        if let Err(refused) = of_tenant.check_one_more(Counted::Sessions, || sessions.len()) {
+            return MessageResult(Err(refused));
+        }
         let of_user = self.sessions_of_user.entry(new.user.clone()).or_default();
         if let Some(most) = self.environment.limits.sessions_per_user {
             // One that has left for another server is still here for some seconds, and counts there.
@@ -155,7 +164,7 @@ impl Handler<StartSession> for TenantActor {
                 .iter()
                 .filter(|client| !of_user.contains(client) || sessions.find(client).is_none());
             if here + there.count() >= most {
-                return MessageResult(None);
+                return MessageResult(Ok(None));
             }
         }
         let client = self.environment.transfers.ids().make();
@@ -163,7 +172,7 @@ impl Handler<StartSession> for TenantActor {
         let beginning = Beginning::New(new);
         let session = NewSessionActor { environment: self.environment.clone(), client, beginning };
         SessionDispatcher::start_session(&dispatcher, session);
-        MessageResult(Some(client))
+        MessageResult(Ok(Some(client)))
     }
 }
 

@@ -136,6 +136,24 @@ pub async fn change_password(database: &Database, key: &SecretKey, user: &UserPa
     Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
 }
 
+/// Gives an administrator of a tenant a generated password; creates the user if it does not exist.
+///
+/// # Errors
+/// `NotFound` for an unknown tenant, `Invalid` for values that are not allowed.
+pub(crate) async fn ensure_administrator(
+    database: &Database,
+    key: &SecretKey,
+    tenant: &str,
+    name: &str,
+    generated: &str,
+) -> Result<()> {
+    let (id, secret) = (TenantId::parse(tenant)?, Secret::Generated(generated.to_owned()));
+    if platform_store::users::find_user(database, &id, name).await?.is_some() {
+        return platform_store::users::changes::update_password(database, &id, name, &secret.hash(key)).await;
+    }
+    insert_user(database, key, &id, name, Rights::Administrator, &secret).await
+}
+
 /// The rights of a new user.
 enum Rights<'a> {
     /// Those of a member of group `admins`.

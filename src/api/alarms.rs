@@ -16,8 +16,9 @@ use platform_model::role;
 use platform_store::alarms::bulk_updates::NewBulkAlarmUpdate;
 
 use crate::auth::Caller;
-use crate::http::body::UnreadBody;
+use crate::http::body::{JsonBody, UnreadBody, object_of};
 use crate::http::error::{ApiError, Result};
+use crate::http::head::Head;
 use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{RequestHead, reply};
@@ -27,20 +28,28 @@ use crate::http::{RequestHead, reply};
 /// # Errors
 /// 403 without the role or ownership, 422 for an invalid body or an unknown source, 503 when it cannot be
 /// stored now.
-pub async fn create(
-    caller: Caller,
-    head: RequestHead,
-    body: UnreadBody,
-    platform: web::Data<Platform>,
+pub async fn create(caller: Caller, head: RequestHead, body: UnreadBody) -> Result<HttpResponse> {
+    create_of(&caller, &head, body).await
+}
+
+/// Raises an alarm as [`create`] does, for both HTTP servers.
+///
+/// # Errors
+/// The errors of [`create`].
+pub(crate) async fn create_of(
+    caller: &Caller,
+    head: &impl Head,
+    body: impl JsonBody,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&head, role::ALARM_ADMIN, Api::Alarm)?;
-    let (media_type, alarm) = body.parse(&["alarm"], |body| NewAlarm::parse(body).map(Arc::new)).await?;
+    let origin = caller.origin(head, role::ALARM_ADMIN, Api::Alarm)?;
+    let (media_type, body) = object_of(head, body, &["alarm"]).await?;
+    let alarm = Arc::new(NewAlarm::parse(body)?);
     let (source, links) = (alarm.source, origin.links.clone());
 
     let message = RaiseAlarm { alarm, origin: Arc::new(origin) };
-    let alarm = platform.tenant(&caller.tenant).ask_device(source, message).await?;
+    let alarm = head.state::<Platform>().tenant(&caller.tenant).ask_device(source, message).await?;
 
-    Ok(reply::created(&head, media_type, links.alarm(alarm.id), &alarm, &links))
+    Ok(reply::created(head, media_type, links.alarm(alarm.id), &alarm, &links))
 }
 
 /// `GET /alarm/alarms`: returns a page of alarms, newest first. A caller without ROLE_ALARM_READ gets

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_actors::device::{DeleteEvent, UpdateEvent};
+use platform_actors::writes::Turn;
 use platform_model::access::Api;
 use platform_model::error::Noun;
 use platform_model::event::{EventFilter, EventPatch, NewEvent};
@@ -13,8 +14,9 @@ use platform_model::page::TimeOrder;
 use platform_model::role;
 
 use crate::auth::Caller;
-use crate::http::body::UnreadBody;
+use crate::http::body::{JsonBody, UnreadBody, object_of};
 use crate::http::error::{ApiError, Result};
+use crate::http::head::Head;
 use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{RequestHead, reply};
@@ -24,18 +26,28 @@ use crate::http::{RequestHead, reply};
 /// # Errors
 /// 403 without the role or ownership, 422 for an invalid body or an unknown source, 503 when it cannot be
 /// stored now.
-pub async fn create(
-    caller: Caller,
-    head: RequestHead,
-    body: UnreadBody,
-    platform: web::Data<Platform>,
+pub async fn create(caller: Caller, head: RequestHead, body: UnreadBody) -> Result<HttpResponse> {
+    create_of(&caller, &head, body, head.take_turn()).await
+}
+
+/// Creates an event as [`create`] does, for both HTTP servers.
+///
+/// # Errors
+/// The errors of [`create`].
+pub(crate) async fn create_of(
+    caller: &Caller,
+    head: &impl Head,
+    body: impl JsonBody,
+    turn: Option<Turn>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?;
-    let (media_type, event) = body.parse(&["event"], NewEvent::parse).await?;
+    let origin = caller.origin_of_data(head, role::EVENT_ADMIN, Api::Event)?;
+    let (media_type, body) = object_of(head, body, &["event"]).await?;
+    let event = NewEvent::parse(body)?;
 
-    let event = platform.tenant(&caller.tenant).create_event(event, &origin, head.take_turn()).await?;
+    let tenant = head.state::<Platform>().tenant(&caller.tenant);
+    let event = tenant.create_event(event, &origin, turn).await?;
 
-    Ok(reply::created(&head, media_type, origin.links.event(event.id), &event, &origin.links))
+    Ok(reply::created(head, media_type, origin.links.event(event.id), &event, &origin.links))
 }
 
 /// `GET /event/events`: returns a page of events, newest first (V-01). A caller without ROLE_EVENT_READ gets

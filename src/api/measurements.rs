@@ -17,8 +17,10 @@ use platform_store::measurements::collection::list_measurements;
 use platform_store::measurements::rows::get_measurement;
 
 use crate::auth::Caller;
-use crate::http::body::UnreadBody;
+use crate::http::body::{JsonBody, UnreadBody};
 use crate::http::error::Result;
+use crate::http::head::Head;
+use crate::http::negotiation::{accepted, check_content_type};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{RequestHead, csv, reply};
@@ -32,27 +34,37 @@ const CSV_COLUMNS: [&str; 6] = ["time", "source", "device_name", "fragment.serie
 /// # Errors
 /// 403 without the role or ownership, 422 for an invalid body or an unknown source, 503 when it cannot be
 /// stored now.
-pub async fn create(
-    caller: Caller,
-    head: RequestHead,
-    body: UnreadBody,
-    platform: web::Data<Platform>,
+pub async fn create(caller: Caller, head: RequestHead, body: UnreadBody) -> Result<HttpResponse> {
+    create_of(&caller, &head, body, head.take_turn()).await
+}
+
+/// Creates what [`create`] creates, for both HTTP servers.
+///
+/// # Errors
+/// The errors of [`create`].
+pub(crate) async fn create_of(
+    caller: &Caller,
+    head: &impl Head,
+    body: impl JsonBody,
+    turn: Option<Turn>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin_of_data(&head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
-    head.check_content_type(&["measurement", "measurementCollection"])?;
+    let platform = head.state::<Platform>();
+    let origin = caller.origin_of_data(head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
+    check_content_type(head, &["measurement", "measurementCollection"])?;
     let links = origin.links.clone();
     let mut body = body.json(platform.limits().body_bytes).await?;
     let Some(collection) = body.take("measurements") else {
-        let media_type = head.accepted("measurement").or_else(|_| head.accepted("measurementCollection"))?;
+        let media_type =
+            accepted(head, "measurement").or_else(|_| accepted(head, "measurementCollection"))?;
         let new = NewMeasurements { measurements: vec![NewMeasurement::parse(body)?], origin };
-        let stored = store(&caller, &platform, new, head.take_turn()).await?;
+        let stored = store(caller, platform, new, turn).await?;
         let measurement = stored.first().expect("as many are stored as are given");
-        return Ok(reply::created(&head, media_type, links.measurement(measurement.id), measurement, &links));
+        return Ok(reply::created(head, media_type, links.measurement(measurement.id), measurement, &links));
     };
-    let media_type = head.accepted("measurementCollection").or_else(|_| head.accepted("measurement"))?;
+    let media_type = accepted(head, "measurementCollection").or_else(|_| accepted(head, "measurement"))?;
     let new = NewMeasurements { measurements: NewMeasurement::parse_collection(&collection)?, origin };
-    let stored = store(&caller, &platform, new, head.take_turn()).await?;
-    Ok(reply::created_together(&head, media_type, "measurements", &stored, &links))
+    let stored = store(caller, platform, new, turn).await?;
+    Ok(reply::created_together(head, media_type, "measurements", &stored, &links))
 }
 
 /// Stores what [`create`] would store, for a caller that needs no response: a row of the CSV protocol, which

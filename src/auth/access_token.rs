@@ -8,7 +8,7 @@ use platform_store::users::access_tokens::Issued;
 
 use super::jwt::bearer;
 use super::throttle::Source;
-use super::{Authenticator, Caller, Proof, admit, password};
+use super::{Authenticator, Caller, Proof, password};
 use crate::http::error::{ApiError, Result, TokenFlaw};
 
 /// The number of characters of a token: letters and digits, 256 bits (T-08).
@@ -85,7 +85,7 @@ impl Authenticator {
         let found = platform_store::users::find_user(&self.database, &granted.tenant, &granted.user).await?;
         let enabled = found.filter(|(user, _)| user.enabled);
         let (user, status) = enabled.ok_or_else(|| self.refusal(TokenFlaw::Invalid))?;
-        admit(user, status, Proof::AccessToken { hash, scope: granted.scope, expires }, seen)
+        self.admit(user, status, Proof::AccessToken { hash, scope: granted.scope, expires }, seen)
     }
 
     /// Returns whether the token of a caller still exists.

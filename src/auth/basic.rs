@@ -12,7 +12,7 @@ use time::OffsetDateTime;
 
 use super::password::VerifyChosen;
 use super::throttle::{Attempt, Source};
-use super::{Authenticator, Caller, MACHINE_SECRET, Proof, admit, password};
+use super::{Authenticator, Caller, MACHINE_SECRET, Proof, password};
 use crate::http::error::{ApiError, Result};
 use crate::telemetry;
 
@@ -119,7 +119,7 @@ impl Authenticator {
             return Err(ApiError::Unauthorized);
         }
         let unused = user.unused_until;
-        let caller = admit(user, status, Proof::Password, seen)?;
+        let caller = self.admit(user, status, Proof::Password, seen)?;
         if let Some(until) = unused {
             self.used(&caller, until).await?;
         }

@@ -11,10 +11,12 @@ use futures_util::future::{Either, LocalBoxFuture, Map};
 use platform_model::access::{Api, Authority, DevicePermissions, Permission};
 use platform_model::application::{ApplicationUser, UserPurpose};
 use platform_model::id::TenantId;
+use platform_model::links::Links;
 use platform_model::origin::{Origin, ProcessingMode};
 use platform_model::role::{self, RoleSet};
 use platform_model::token_client::{Scope, TokenHash};
 use platform_store::shares;
+use platform_store::tenant_limits::TenantLimits;
 use tokio::time::sleep;
 
 use super::throttle::Source;
@@ -22,7 +24,8 @@ use super::{Authenticator, cors};
 use crate::connection::{ConnectionHandle, FOR_A_SILENT_PEER};
 use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::head::Head;
-use crate::http::{RequestHead, application_key, authority, client_address};
+use crate::http::negotiation::processing_mode;
+use crate::http::{RequestHead, application_key, authority, base, client_address};
 use crate::request_log::Requester;
 
 /// An authenticated user.
@@ -46,6 +49,8 @@ pub struct Identity {
     pub permissions: DevicePermissions,
     /// The microservice that this user belongs to, if it is one's user.
     pub application: Option<ApplicationUser>,
+    /// The limits of the tenant (Z-20).
+    pub limits: Arc<TenantLimits>,
     /// The credentials by which the user was authenticated.
     pub(super) proof: Proof,
     /// The number of changes before the look-up; see [`Changes`](super::changes::Changes).
@@ -107,6 +112,12 @@ impl Identity {
         self.proof.expires()
     }
 
+    /// Returns whether this is a bootstrap user, of devices or of a microservice.
+    pub(crate) fn is_bootstrap_user(&self) -> bool {
+        let of_service = self.application.is_some_and(|user| user.purpose == UserPurpose::Bootstrap);
+        of_service || self.roles.has(role::DEVICE_BOOTSTRAP)
+    }
+
     /// Returns the remaining validity of the token; `None` for a password.
     pub fn remaining(&self) -> Option<Duration> {
         self.expires().map(|until| until.saturating_duration_since(Instant::now()))
@@ -128,6 +139,11 @@ impl std::ops::Deref for Caller {
 }
 
 impl Caller {
+    /// Returns the identity, for the log.
+    pub(crate) fn identity(&self) -> Arc<Identity> {
+        self.identity.clone()
+    }
+
     /// Returns whether both callers come from the same verification.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.identity, &other.identity)
@@ -153,6 +169,15 @@ impl Caller {
     /// `Forbidden` without any of the roles.
     pub fn require_any(&self, roles: &[&str]) -> Result<()> {
         if roles.iter().any(|role| self.roles.has(role)) { Ok(()) } else { Err(ApiError::forbidden()) }
+    }
+
+    /// Counts a request of the caller's tenant.
+    ///
+    /// # Errors
+    /// `TooManyRequests` when the tenant exceeds its rate (Z-20).
+    #[inline]
+    pub(crate) fn count_request(&self) -> Result<()> {
+        self.limits.requests().admit(1).map_err(ApiError::over_rate)
     }
 
     /// Returns the authority by which the caller reads or writes: unlimited by role, otherwise limited to
@@ -210,16 +235,16 @@ impl Caller {
     ///
     /// # Errors
     /// `Invalid` for an unknown processing mode.
-    pub fn origin(&self, head: &RequestHead, role: &str, api: Api) -> Result<Origin> {
-        Ok(self.origin_in(head.mode()?, head, role, api))
+    pub(crate) fn origin(&self, head: &impl Head, role: &str, api: Api) -> Result<Origin> {
+        Ok(self.origin_in(processing_mode(head)?.with_notifications()?, head, role, api))
     }
 
     /// Returns the origin of a write of measurements or events, which support all processing modes.
     ///
     /// # Errors
     /// `Invalid` for an unknown processing mode.
-    pub fn origin_of_data(&self, head: &RequestHead, role: &str, api: Api) -> Result<Origin> {
-        Ok(self.origin_in(head.data_mode()?, head, role, api))
+    pub(crate) fn origin_of_data(&self, head: &impl Head, role: &str, api: Api) -> Result<Origin> {
+        Ok(self.origin_in(processing_mode(head)?, head, role, api))
     }
 
     /// Returns the origin of a write that the role alone permits, because nobody owns the object, and that
@@ -232,17 +257,17 @@ impl Caller {
         Ok(self.origin_with(ProcessingMode::Persistent, head, Authority::Role))
     }
 
-    fn origin_in(&self, mode: ProcessingMode, head: &RequestHead, role: &str, api: Api) -> Origin {
+    fn origin_in(&self, mode: ProcessingMode, head: &impl Head, role: &str, api: Api) -> Origin {
         self.origin_with(mode, head, self.authority(role, api, Permission::Admin))
     }
 
-    fn origin_with(&self, mode: ProcessingMode, head: &RequestHead, authority: Authority) -> Origin {
+    fn origin_with(&self, mode: ProcessingMode, head: &impl Head, authority: Authority) -> Origin {
         Origin {
             user: self.user.clone(),
             mode,
             authority,
             application: self.sent_by.clone(),
-            links: head.links(),
+            links: Links::new(base(head)),
             by_module: None,
         }
     }
@@ -307,15 +332,15 @@ async fn client_left(request: &HttpRequest) {
 
 type Identified = Either<Ready<Result<Caller>>, LocalBoxFuture<'static, Result<Caller>>>;
 
-fn identified(request: &HttpRequest) -> Identified {
+fn identified(request: &HttpRequest, counting: Counting) -> Identified {
     match known(request) {
-        Some(known) => Either::Left(ready(noted(request, known))),
+        Some(known) => Either::Left(ready(noted(request, known, counting))),
         None => {
             let request = request.clone();
             Either::Right(Box::pin(async move {
                 tokio::select! {
                     biased;
-                    caller = identify(&request) => noted(&request, caller),
+                    caller = identify(&request) => noted(&request, caller, counting),
                     () = client_left(&request) => Err(ApiError::Unauthorized),
                 }
             }))
@@ -323,11 +348,30 @@ fn identified(request: &HttpRequest) -> Identified {
     }
 }
 
-/// Notes the caller with the request, for the log.
-fn noted(request: &HttpRequest, caller: Result<Caller>) -> Result<Caller> {
+/// Whether the extraction of a caller counts as a request of its tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counting {
+    /// It does, unless the request is the call of a row, which was counted with its row.
+    Request,
+    /// The handler counts (see [`Listener`]).
+    ByHandler,
+}
+
+/// Notes the caller with the request, for the log, and counts the request.
+///
+/// # Errors
+/// `TooManyRequests` when the tenant exceeds its rate (Z-20).
+fn noted(request: &HttpRequest, caller: Result<Caller>, counting: Counting) -> Result<Caller> {
     if let Ok(caller) = &caller {
         shares::charge(&caller.identity.tenant);
         request.extensions_mut().insert(Requester(caller.identity.clone()));
+        // The calls of rows have no connection of their own.
+        if counting == Counting::Request
+            && caller.limits.requests().is_limited()
+            && request.conn_data::<ConnectionHandle>().is_some()
+        {
+            caller.count_request()?;
+        }
     }
     caller
 }
@@ -356,7 +400,21 @@ impl FromRequest for Caller {
     type Future = Map<Identified, fn(Result<Caller>) -> Result<Self>>;
 
     fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        identified(request).map(|caller| caller?.beyond_bootstrap())
+        identified(request, Counting::Request).map(|caller| caller?.beyond_bootstrap())
+    }
+}
+
+/// A caller whose handler counts the requests of the tenant, because it treats some of them differently: a client that
+/// polls must not lose its session (Z-20).
+#[derive(Debug, Clone)]
+pub struct Listener(pub Caller);
+
+impl FromRequest for Listener {
+    type Error = ApiError;
+    type Future = Map<Identified, fn(Result<Caller>) -> Result<Self>>;
+
+    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
+        identified(request, Counting::ByHandler).map(|caller| caller?.beyond_bootstrap().map(Self))
     }
 }
 
@@ -370,6 +428,6 @@ impl FromRequest for AnyCaller {
     type Future = Map<Identified, fn(Result<Caller>) -> Result<Self>>;
 
     fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        identified(request).map(|caller| caller.map(Self))
+        identified(request, Counting::Request).map(|caller| caller.map(Self))
     }
 }

@@ -158,11 +158,13 @@ impl Log {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Instant;
 
     use platform_actors::Names;
     use platform_model::access::DevicePermissions;
     use platform_model::role::RoleSet;
+    use platform_store::tenant_limits::TenantLimits;
 
     use super::*;
     use crate::auth::caller::Proof;
@@ -183,6 +185,7 @@ mod tests {
             roles,
             permissions,
             application: None,
+            limits: Arc::new(TenantLimits::unlimited()),
             proof,
             seen,
         }

@@ -29,7 +29,7 @@ const MAX_AGE: &str = "600";
 /// The content types that any page may send to any site without a preflight.
 const TYPES_OF_FORMS: [&str; 3] = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
 /// The response headers that pages may read.
-const EXPOSED: &str = "Location, Deprecation, Retry-After";
+const EXPOSED: &str = "Location, Deprecation, Retry-After, X-Request-Id";
 
 /// A cache of the origins that each tenant allows. An entry is removed when the option changes.
 pub struct Cors {

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::changes::Changes;
 use super::rsa::{PROVIDER, PublicKey, STRONG};
 use super::throttle::Source;
-use super::{Authenticator, Caller, Proof, admit};
+use super::{Authenticator, Caller, Proof};
 use crate::http::error::{ApiError, Result};
 
 /// The only issuer.
@@ -204,7 +204,7 @@ impl Authenticator {
         drop(key);
         let found = platform_store::users::find_user(&self.database, &token.key.tenant, &token.user).await?;
         let (user, status) = found.filter(|(user, _)| user.enabled).ok_or(ApiError::Unauthorized)?;
-        admit(user, status, Proof::Jwt { expires }, seen)
+        self.admit(user, status, Proof::Jwt { expires }, seen)
     }
 }
 

@@ -45,7 +45,7 @@ use password::{ChosenPasswords, HashChosen, SecretKey};
 use throttle::Throttle;
 
 use caller::Proof;
-pub use caller::{AnyCaller, Caller, Identity};
+pub use caller::{AnyCaller, Caller, Identity, Listener};
 pub use rate_limit::RateLimit;
 pub use throttle::Source;
 
@@ -238,7 +238,7 @@ impl Authenticator {
         let seen = self.changes.now();
         let found = platform_store::users::find_user(&self.database, tenant, user).await?;
         let Some((user, status)) = found.filter(|(user, _)| user.enabled) else { return Ok(None) };
-        Ok(admit(user, status, proof, seen).and_then(Caller::beyond_bootstrap).ok())
+        Ok(self.admit(user, status, proof, seen).and_then(Caller::beyond_bootstrap).ok())
     }
 
     /// Hashes a password that a person chose, if there is one, on the threads for those (U-16).
@@ -360,23 +360,24 @@ impl Authenticator {
         mac.update(host.as_bytes());
         mac.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
     }
-}
 
-/// Returns the caller for an authenticated user.
-///
-/// # Errors
-/// `Forbidden` for a suspended tenant.
-fn admit(user: Account, status: TenantStatus, proof: Proof, seen: u64) -> Result<Caller> {
-    match status {
-        TenantStatus::Suspended => Err(ApiError::suspended()),
-        TenantStatus::Active => Ok(Caller::from(Identity {
-            tenant: user.tenant,
-            user: user.name,
-            roles: user.roles,
-            permissions: user.permissions,
-            application: user.application,
-            proof,
-            seen,
-        })),
+    /// Returns the caller for an authenticated user.
+    ///
+    /// # Errors
+    /// `Forbidden` for a suspended tenant.
+    fn admit(&self, user: Account, status: TenantStatus, proof: Proof, seen: u64) -> Result<Caller> {
+        match status {
+            TenantStatus::Suspended => Err(ApiError::suspended()),
+            TenantStatus::Active => Ok(Caller::from(Identity {
+                limits: self.database.tenant_limits().of(&user.tenant),
+                tenant: user.tenant,
+                user: user.name,
+                roles: user.roles,
+                permissions: user.permissions,
+                application: user.application,
+                proof,
+                seen,
+            })),
+        }
     }
 }

@@ -108,6 +108,24 @@ impl Caller {
         self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
     }
 
+    /// Returns the authorization to end sessions of the caller's own tenant (B-25).
+    ///
+    /// # Errors
+    /// `Forbidden` without ROLE_USER_MANAGEMENT_ADMIN.
+    pub fn administers_sessions(&self, platform: &Platform) -> Result<Administration> {
+        self.require(role::USER_MANAGEMENT_ADMIN)?;
+        self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
+    }
+
+    /// Returns the authorization to change the limits of a tenant that the caller's tenant manages (Z-20).
+    ///
+    /// # Errors
+    /// `Forbidden` without ROLE_TENANT_MANAGEMENT_ADMIN or _UPDATE.
+    pub fn administers_limits(&self, platform: &Platform, tenant: TenantId) -> Result<Administration> {
+        self.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE])?;
+        self.administration(platform, tenant, UserAuthority::Everyone)
+    }
+
     fn administration(
         &self,
         platform: &Platform,

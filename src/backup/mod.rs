@@ -3,13 +3,14 @@
 //! The file is a ZIP archive with three entries: `manifest.json`, `secret.key`, and `database.dump`, which is what
 //! `pg_dump --format=custom` writes: a consistent snapshot, also beside a running server.
 
+mod previous_key;
 mod restore;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
@@ -21,7 +22,7 @@ use crate::embedded_postgres::client_program;
 use crate::secret_key;
 use platform_store::{Database, libpq_environment};
 
-pub use restore::Source;
+pub use restore::{Source, undo};
 
 /// An error that ends the command and is printed for the operator.
 type Failure = Box<dyn std::error::Error>;
@@ -31,6 +32,11 @@ const FORMAT: u32 = 1;
 const MANIFEST: &str = "manifest.json";
 const SECRET_KEY: &str = "secret.key";
 const DUMP: &str = "database.dump";
+
+/// How the names of files begin that are not complete.
+const UNFINISHED: &str = ".platform-unfinished-";
+/// The age up to which a file that nobody has locked may belong to a command that is creating it.
+const NEW: Duration = Duration::from_secs(60);
 
 /// What a backup says about itself.
 #[derive(Debug, Serialize, Deserialize)]
@@ -85,7 +91,7 @@ pub async fn create(
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     let mut file = unfinished_beside(target)?;
-    write_entries(file.as_file_mut(), &manifest, &std::fs::read(key_file)?, dump.spawn()?)?;
+    write_entries(file.as_file_mut(), &manifest, &fs::read(key_file)?, dump.spawn()?)?;
     if database.schema_version().await? != Some(schema) {
         return Err("a server upgraded the database meanwhile; start the backup again".into());
     }
@@ -147,9 +153,31 @@ fn ended(name: &str, mut child: Child) -> Result<(), Failure> {
     if status.success() { Ok(()) } else { Err(format!("{name} failed ({status}): {}", said.trim()).into()) }
 }
 
-/// Creates a file of mode 600 in the directory of `target`, which is deleted unless it gets its name.
+/// Creates a file of mode 600 in the directory of `target`, which is deleted unless it gets its name. It is locked as
+/// long as it is open.
 fn unfinished_beside(target: &Path) -> Result<NamedTempFile, Failure> {
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = tempfile::Builder::new().prefix(".platform-unfinished-").tempfile_in(directory);
-    file.map_err(|error| format!("{} cannot be written: {error}", directory.display()).into())
+    let refused = |error: io::Error| format!("{} cannot be written: {error}", directory.display());
+    remove_leftovers(directory);
+    let file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(directory).map_err(refused)?;
+    file.as_file().lock().map_err(refused)?;
+    Ok(file)
+}
+
+/// Deletes the files that killed commands have left in a directory. What fails is left for the next command.
+fn remove_leftovers(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let is_old = entry.metadata().is_ok_and(|found| {
+            // A new file is not locked yet.
+            found.is_file() && found.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > NEW))
+        });
+        if !is_old || !entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            continue;
+        }
+        if File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+            && fs::remove_file(entry.path()).is_ok()
+        {
+            tracing::info!("{} was left by a command that was killed; it is deleted", entry.path().display());
+        }
+    }
 }

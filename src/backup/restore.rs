@@ -7,7 +7,9 @@ use std::process::Stdio;
 
 use zip::ZipArchive;
 
-use super::{DUMP, FORMAT, Failure, MANIFEST, Manifest, SECRET_KEY, client, ended, unfinished_beside};
+use super::{
+    DUMP, FORMAT, Failure, MANIFEST, Manifest, SECRET_KEY, client, ended, previous_key, unfinished_beside,
+};
 use crate::auth::password::SecretKey;
 use crate::cli::RestoreArguments;
 use crate::config::StoreSettings;
@@ -17,6 +19,7 @@ use platform_store::restoration::{Restoration, SET_ASIDE, newest_schema};
 use platform_store::{Database, libpq_environment};
 use tempfile::NamedTempFile;
 
+const BUSY: &str = "a server is starting on the database, or another restore runs; stop it first";
 /// The greatest size of an entry other than the dump, in bytes.
 const SMALL: u64 = 65_536;
 
@@ -95,28 +98,31 @@ impl Source {
         let postgres = database.postgres_version().await?;
         let program = client_program("pg_restore", store.postgres_bin_dir.as_deref(), postgres)?;
         let Some(restoration) = Restoration::begin(database).await? else {
-            return Err("a server is starting on the database, or another restore runs; stop it first".into());
+            return Err(BUSY.into());
         };
-        let empty = free_for_restore(&restoration, arguments).await?;
-        if !empty {
-            restoration.set_aside().await?;
-        }
-        if let Err(failure) = self.fill(&program, url) {
-            if !empty {
-                restoration.put_back().await?;
+        let place = store.secret_key_file();
+        match free_for_restore(&restoration, arguments).await? {
+            Content::Nothing => self.fill(&program, url)?,
+            Content::Something => {
+                restoration.set_aside().await?;
+                if let Err(failure) = previous_key::keep(&place).and_then(|()| self.fill(&program, url)) {
+                    restoration.put_back().await?;
+                    previous_key::forget(&place);
+                    return Err(failure);
+                }
             }
-            return Err(failure);
+            Content::SetAside => {
+                restoration.begin_again().await?;
+                self.fill(&program, url)?;
+            }
         }
-        key.persist(store.secret_key_file()).map_err(|failed| {
-            format!(
-                "the database is restored, but {} is not: {}",
-                store.secret_key_file().display(),
-                failed.error
-            )
+        key.persist(&place).map_err(|failed| {
+            format!("the database is restored, but {} is not: {}", place.display(), failed.error)
         })?;
-        if !empty {
+        if restoration.was_interrupted().await? {
             restoration.drop_previous().await?;
         }
+        previous_key::forget(&place);
         let Manifest { created, schema, .. } = &self.manifest;
         Ok(format!("restored {} of {created} (schema {schema}); start the server", self.path.display()))
     }
@@ -155,32 +161,75 @@ impl Source {
     }
 }
 
-/// Returns whether the database is empty.
+/// What a database contains before a restore.
+enum Content {
+    Nothing,
+    /// Something that may be replaced.
+    Something,
+    /// What an interrupted restore has made; the content before it is set aside.
+    SetAside,
+}
+
+/// Returns what the database contains.
 ///
 /// # Errors
 /// Somebody else is connected to it, or it is not empty and may not be replaced.
-async fn free_for_restore(restoration: &Restoration, arguments: &RestoreArguments) -> Result<bool, Failure> {
-    if restoration.was_interrupted().await? {
-        return Err(format!(
-            "the schema {SET_ASIDE} of the database holds what it contained before a restore that was interrupted; rename \
-             it to public, or drop it"
-        )
-        .into());
+async fn free_for_restore(
+    restoration: &Restoration,
+    arguments: &RestoreArguments,
+) -> Result<Content, Failure> {
+    let content = if restoration.was_interrupted().await? {
+        Content::SetAside
+    } else if restoration.is_empty().await? {
+        Content::Nothing
+    } else {
+        Content::Something
+    };
+    match content {
+        Content::SetAside if !arguments.replace => {
+            return Err(format!(
+                "a restore was interrupted, and the schema {SET_ASIDE} of the database holds what it contained before: \
+                 --replace repeats the restore, `platform restore --undo` brings that back"
+            )
+            .into());
+        }
+        Content::Something if !arguments.replace => {
+            return Err(
+                "the database is not empty; restore into an empty one, or replace its content with --replace"
+                    .into(),
+            );
+        }
+        _ => {}
     }
-    let empty = restoration.is_empty().await?;
-    if !empty && !arguments.replace {
-        return Err(
-            "the database is not empty; restore into an empty one, or replace its content with --replace"
-                .into(),
-        );
-    }
+    is_unused(restoration).await?;
+    Ok(content)
+}
+
+async fn is_unused(restoration: &Restoration) -> Result<(), Failure> {
     match restoration.count_others().await? {
-        0 => Ok(empty),
+        0 => Ok(()),
         others => {
             Err(format!("{others} other connections use the database; stop the servers on it, then restore")
                 .into())
         }
     }
+}
+
+/// Brings back what a database contained before a restore that was interrupted, and its secret key.
+///
+/// # Errors
+/// Somebody uses the database, or no restore was interrupted.
+pub async fn undo(store: &StoreSettings, database: &Database) -> Result<String, Failure> {
+    let Some(restoration) = Restoration::begin(database).await? else {
+        return Err(BUSY.into());
+    };
+    if !restoration.was_interrupted().await? {
+        return Err("no restore was interrupted, so there is nothing to undo".into());
+    }
+    is_unused(&restoration).await?;
+    restoration.put_back().await?;
+    previous_key::bring_back(&store.secret_key_file())?;
+    Ok("the database has its previous content again; start the server".into())
 }
 
 /// Reads an entry that must be small.

@@ -15,8 +15,12 @@ pub struct BackupArguments {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct RestoreArguments {
     /// File that `platform backup` wrote
-    pub file: PathBuf,
+    #[arg(required_unless_present = "undo")]
+    pub file: Option<PathBuf>,
     /// Replace what the database contains, and the secret key
     #[arg(long)]
     pub replace: bool,
+    /// Bring back what the database contained before a restore with --replace that was interrupted
+    #[arg(long, conflicts_with_all = ["file", "replace"])]
+    pub undo: bool,
 }

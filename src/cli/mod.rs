@@ -6,6 +6,7 @@
 mod admin;
 mod applications;
 mod backups;
+mod demo;
 mod servers;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,8 @@ use admin::AdminCommand;
 pub use admin::{TenantCreate, UserCreate, UserPasswd};
 pub use applications::{ApplicationRoute, ApplicationTask};
 pub use backups::{BackupArguments, RestoreArguments};
+pub use demo::DemoArguments;
+use demo::DemoCommand;
 pub use servers::{Output, ServerChoice, ServerEvict, ServerList, ServerTask};
 pub use tokens::{
     ClientCreate, ClientDelete, ClientList, LimitsSet, LimitsTokenCreate, LimitsTokenDelete, TokenTask,
@@ -27,6 +30,15 @@ pub use tokens::{
 
 use crate::client;
 use crate::config::{self, ConfigFile, Environment, Settings, StoreSettings};
+
+/// What `platform status` asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The server, its database, and the other servers.
+    Everything,
+    /// Only whether the server responds; if it does not, that is a fault.
+    Life,
+}
 
 /// A parsed command.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,6 +93,8 @@ pub enum Command {
         settings: Box<Settings>,
         /// The shape of the output.
         output: Output,
+        /// What to ask.
+        scope: Scope,
     },
     /// Print what is wrong here.
     Doctor {
@@ -110,6 +124,13 @@ pub enum Command {
         /// The file.
         restore: RestoreArguments,
     },
+    /// Run a simulated fleet.
+    Demo {
+        /// The settings of the server that the demo starts.
+        settings: Box<Settings>,
+        /// The fleet.
+        demo: DemoArguments,
+    },
     /// Speak to a server over REST.
     Client {
         /// The name of the command: a noun such as `alarm`, or `login`.
@@ -134,6 +155,7 @@ database included.";
 
 const EXAMPLES: &str = "\
 Examples:
+  platform demo                          a server with 200 simulated devices, to look at
   platform                               serve on 127.0.0.1:8080, everything in ./platform-data
   platform --listen 0.0.0.0:80 --data-dir /var/lib/platform
   platform --database-url postgres://platform:secret@db/platform
@@ -167,6 +189,8 @@ struct CommandLine {
 enum TopLevel {
     /// Run the server (the default: its flags are accepted without this word)
     Serve(Box<Settings>),
+    /// Run a simulated fleet, with a server of its own in ./platform-demo, until Ctrl-C
+    Demo(Box<DemoCommand>),
     /// Administer the database of a server, also beside the running server
     #[command(subcommand)]
     Admin(AdminCommand),
@@ -174,7 +198,7 @@ enum TopLevel {
     #[command(subcommand)]
     Server(servers::ServerCommand),
     /// Print what runs here: this server, its database, the other servers
-    Status(Box<Diagnosis>),
+    Status(Box<StatusArguments>),
     /// Check this machine, the database and the settings, and print what mends each fault (exit code 1 for one)
     Doctor(Box<Diagnosis>),
     /// Check settings without starting a server
@@ -184,6 +208,16 @@ enum TopLevel {
     Backup(OnStore<BackupArguments>),
     /// Restore database and secret key from such a file, while no server runs
     Restore(OnStore<RestoreArguments>),
+}
+
+/// The arguments of `platform status`.
+#[derive(Debug, Args)]
+struct StatusArguments {
+    /// Ask only whether the server responds, for health checks (exit code 1 if it does not)
+    #[arg(long)]
+    live: bool,
+    #[command(flatten)]
+    diagnosis: Diagnosis,
 }
 
 /// The arguments of `platform status` and `platform doctor`.
@@ -213,7 +247,10 @@ struct OnStore<A: Args> {
 
 /// Returns the whole command line: that of the server, and the commands that speak to one.
 pub fn program() -> clap::Command {
-    CommandLine::command().subcommands(client::commands())
+    // A demo never uses the data of a server that somebody relies on.
+    let of_demo =
+        |demo: clap::Command| demo.mut_arg("data_dir", |data_dir| data_dir.default_value("./platform-demo"));
+    CommandLine::command().mut_subcommand("demo", of_demo).subcommands(client::commands())
 }
 
 /// Returns whether a command speaks to a server.
@@ -287,9 +324,12 @@ fn parse_with(
     Ok(match line.command {
         None => Command::Serve(Box::new(line.settings)),
         Some(TopLevel::Serve(settings)) => Command::Serve(settings),
+        Some(TopLevel::Demo(given)) => Command::Demo { settings: Box::new(given.settings), demo: given.demo },
         Some(TopLevel::Admin(command)) => command.parsed(settings)?,
         Some(TopLevel::Status(given)) => {
-            Command::Status { settings: given.settings.into(), output: given.output }
+            let scope = if given.live { Scope::Life } else { Scope::Everything };
+            let Diagnosis { settings, output } = given.diagnosis;
+            Command::Status { settings: settings.into(), output, scope }
         }
         Some(TopLevel::Doctor(given)) => {
             Command::Doctor { settings: given.settings.into(), output: given.output }

@@ -192,7 +192,7 @@ fn help_explains_the_default_start() {
 fn backup_and_restore_name_their_file_and_the_data() {
     let line = "platform restore b.zip --replace --data-dir /d";
     let Ok(Command::Restore { settings, restore }) = parsed(line, &[]) else { panic!("refused") };
-    assert_eq!((restore.file.as_path(), restore.replace), (Path::new("b.zip"), true));
+    assert_eq!((restore.file.as_deref(), restore.replace), (Some(Path::new("b.zip")), true));
     assert_eq!(settings.store.data_dir, Path::new("/d"));
 
     let Ok(Command::Backup { backup, .. }) = parsed("platform backup b.zip", &[]) else { panic!("refused") };

@@ -11,6 +11,7 @@ use super::commands::{DATA, FIELD, SET};
 use super::failure::{Code, Failure};
 use super::nouns::Noun;
 use super::reference::{Field, Kind, Operation};
+use super::words::Words;
 
 /// Returns the bodies of a command: one, or as many as `--data` has objects. A new object without a time, if it needs
 /// one, gets the present.
@@ -21,6 +22,7 @@ pub(super) fn bodies(
     noun: &Noun,
     operation: &Operation,
     matches: &ArgMatches,
+    words: &Words,
 ) -> Result<Vec<Value>, Failure> {
     let given = match matches.get_one::<String>(DATA) {
         Some(data) => objects(&read(data)?)?,
@@ -34,13 +36,14 @@ pub(super) fn bodies(
                 let shortcuts = noun.shortcuts.iter().filter(|(flag, ..)| matches.get_flag(flag));
                 let shortcuts = shortcuts.map(|(.., name, json)| (*name, *json));
                 for (name, json) in noun.fixed.iter().copied().chain(shortcuts) {
-                    body.entry(name).or_insert_with(|| serde_json::from_str(json).unwrap_or_default());
+                    let json = || serde_json::from_str(&words.of(json)).unwrap_or_default();
+                    body.entry(words.of(name)).or_insert_with(json);
                 }
             }
             for field in &operation.members {
                 if let Some(value) = value_of(field, matches) {
                     let value = if field.name == "source" { serde_json::json!({"id": value}) } else { value };
-                    body.insert(field.name.into(), value);
+                    body.insert(words.of(field.name), value);
                 }
             }
             for assignment in matches.get_many::<String>(SET).into_iter().flatten() {
@@ -69,14 +72,18 @@ pub(super) fn set_device(body: &Value, member: &str, device: &str) -> Value {
 
 /// Returns the value of a flag in the type of its member or parameter.
 pub(super) fn value_of(field: &Field, matches: &ArgMatches) -> Option<Value> {
-    let id = format!("{FIELD}{}", field.name);
+    value_of_flag(field, &format!("{FIELD}{}", field.name), matches)
+}
+
+/// Returns the value of the flag with this id in the type of a member or parameter.
+pub(super) fn value_of_flag(field: &Field, id: &str, matches: &ArgMatches) -> Option<Value> {
     if !field.allowed.is_empty() {
-        return matches.get_one::<String>(&id).map(|text| text.as_str().into());
+        return matches.get_one::<String>(id).map(|text| text.as_str().into());
     }
     match field.kind {
-        Kind::Text => matches.get_one::<String>(&id).map(|text| text.as_str().into()),
-        Kind::Number => matches.get_one::<serde_json::Number>(&id).cloned().map(Value::Number),
-        Kind::Boolean => matches.get_one::<bool>(&id).map(|value| (*value).into()),
+        Kind::Text => matches.get_one::<String>(id).map(|text| text.as_str().into()),
+        Kind::Number => matches.get_one::<serde_json::Number>(id).cloned().map(Value::Number),
+        Kind::Boolean => matches.get_one::<bool>(id).map(|value| (*value).into()),
     }
 }
 

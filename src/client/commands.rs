@@ -6,7 +6,8 @@ use clap::{Arg, ArgAction, Command, value_parser};
 
 use super::nouns::{NOUNS, Noun, Verb};
 use super::output::Form;
-use super::reference::{Field, Kind, Operation};
+use super::reference::{Field, FileBody, Kind, Operation};
+use super::{many, register, upload};
 
 /// The names of flags that every noun has, or that mean the same for each.
 pub(super) const ID: &str = "ID";
@@ -19,6 +20,9 @@ pub(super) const DRY_RUN: &str = "dry-run";
 pub(super) const PROFILE: &str = "profile";
 pub(super) const TENANT: &str = "tenant";
 pub(super) const COUNT: &str = "count";
+pub(super) const WORKERS: &str = "workers";
+/// The most requests of a command that are under way.
+const MOST_WORKERS: u64 = 64;
 /// The prefix of the ids of arguments that are query parameters or members of the body.
 pub(super) const FIELD: &str = "field:";
 
@@ -45,17 +49,29 @@ fn verbs_of(command: Command) -> Command {
 
 fn verb_of(noun: &Noun, verb: Verb, operation: &Operation) -> Command {
     let command = Command::new(verb.name()).about(operation.summary).long_about(operation.description);
+    let filters = || fields(FIELD, "", &operation.filters);
     let command = match verb {
-        Verb::List => {
-            command.args(fields(&operation.filters)).arg(limit()).arg(output("table")).arg(columns(noun))
-        }
-        Verb::Get | Verb::Delete => command.args(fields(&operation.filters)).arg(ids()),
+        Verb::List => command.args(filters()).arg(limit()).arg(output("table")).arg(columns(noun)),
+        Verb::Get | Verb::Delete => command.args(filters()).arg(ids()),
         Verb::Create => body(command, noun, operation),
         Verb::Update => body(command, noun, operation).arg(ids()),
+        Verb::UpdateMany | Verb::DeleteMany => many::arguments(command, operation),
+        Verb::Upload if operation.file == Some(FileBody::FormWithObject) => {
+            further_members(upload::arguments(command, operation))
+        }
+        Verb::Upload | Verb::Replace => upload::arguments(command, operation),
+        Verb::Download => upload::arguments_of_download(command),
+        Verb::Register => register::arguments(command, operation),
     };
     let command = match verb {
-        Verb::List | Verb::Delete => command,
-        Verb::Get | Verb::Create | Verb::Update => command.arg(output("json")).arg(columns(noun)),
+        Verb::Create | Verb::Get | Verb::Update | Verb::Delete => command.arg(workers()),
+        _ => command,
+    };
+    let command = match verb {
+        Verb::List | Verb::Delete | Verb::UpdateMany | Verb::DeleteMany | Verb::Download => command,
+        Verb::Get | Verb::Create | Verb::Update | Verb::Upload | Verb::Replace | Verb::Register => {
+            command.arg(output("json")).arg(columns(noun))
+        }
     };
     let command = match operation.variables().any(|variable| variable == TENANT) {
         true => command.arg(text(TENANT, "TENANT", "Tenant [default: that of the user]")),
@@ -67,12 +83,14 @@ fn verb_of(noun: &Noun, verb: Verb, operation: &Operation) -> Command {
 /// Adds the flags of a body.
 fn body(command: Command, noun: &Noun, operation: &Operation) -> Command {
     let shortcuts = noun.shortcuts.iter().filter(|_| operation.method == "POST");
+    let shortcuts = shortcuts
+        .map(|(flag, about, ..)| Arg::new(*flag).long(*flag).help(*about).action(ArgAction::SetTrue));
+    further_members(command.args(fields(FIELD, "", &operation.members)).args(shortcuts))
+}
+
+/// Adds the flags for members that have none.
+fn further_members(command: Command) -> Command {
     command
-        .args(fields(&operation.members))
-        .args(
-            shortcuts
-                .map(|(flag, about, ..)| Arg::new(*flag).long(*flag).help(*about).action(ArgAction::SetTrue)),
-        )
         .arg(
             text(
                 SET,
@@ -92,10 +110,11 @@ fn body(command: Command, noun: &Noun, operation: &Operation) -> Command {
         ))
 }
 
-fn fields(fields: &[Field]) -> impl Iterator<Item = Arg> {
-    fields.iter().map(|field| {
-        let flag = kebab(field.name);
-        let mut arg = Arg::new(format!("{FIELD}{}", field.name)).help(first_sentence(field.description));
+/// Returns the flags of fields. Their ids have the prefix `id`, their names the prefix `name`.
+pub(super) fn fields(id: &str, name: &str, fields: &[Field]) -> impl Iterator<Item = Arg> {
+    fields.iter().map(move |field| {
+        let flag = format!("{name}{}", kebab(field.name));
+        let mut arg = Arg::new(format!("{id}{}", field.name)).help(first_sentence(field.description));
         arg = match field.name {
             "q" => arg.short('q').long(flag),
             "source" | "deviceId" => arg.long(flag).visible_alias("device"),
@@ -149,6 +168,12 @@ fn ids() -> Arg {
 fn limit() -> Arg {
     let help = "End after so many; otherwise all pages are read";
     text(LIMIT, "COUNT", help).value_parser(value_parser!(u64).range(1..))
+}
+
+fn workers() -> Arg {
+    let help = "Send so many requests at once; their responses are printed in order";
+    let arg = text(WORKERS, "COUNT", help).value_parser(value_parser!(u64).range(1..=MOST_WORKERS));
+    arg.default_value("1")
 }
 
 fn output(default: &'static str) -> Arg {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// The reason why a command failed.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(crate) struct Failure {
     code: Code,
     message: String,
     hint: Option<String>,
@@ -15,7 +15,7 @@ pub(super) struct Failure {
 
 /// The exit code of a command that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Code {
+pub(crate) enum Code {
     /// The reader of the output has ended, as `head` does; nothing is wrong.
     ReaderEnded = 0,
     /// The server refused the request for another reason, or something on this machine failed.
@@ -31,20 +31,20 @@ pub(super) enum Code {
 }
 
 impl Failure {
-    pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None }
     }
 
-    pub(super) fn usage(message: impl Into<String>) -> Self {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Code::Usage, message)
     }
 
-    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
     /// Returns the failure that a response with an error status stands for.
-    pub(super) fn of_response(status: u16, body: &[u8]) -> Self {
+    pub(crate) fn of_response(status: u16, body: &[u8]) -> Self {
         let code = match status {
             401 | 403 => Code::Denied,
             404 => Code::NotFound,
@@ -63,11 +63,16 @@ impl Failure {
         }
     }
 
-    pub(super) fn code(&self) -> Code {
+    /// Returns the message and the hint for a program that says itself that it is an error.
+    pub(crate) fn without_prefix(&self) -> String {
+        self.to_string().trim_start_matches("error: ").to_owned()
+    }
+
+    pub(crate) fn code(&self) -> Code {
         self.code
     }
 
-    pub(super) fn exit_code(&self) -> ExitCode {
+    pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code as u8)
     }
 }

@@ -1,59 +1,51 @@
-//! Requests to the server of a profile, one after the other over a connection that is kept.
+//! Requests to a server, one after the other over a connection that is kept: those of the commands, and of simulated
+//! devices.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, USER_AGENT};
-use hyper::rt::{Read, Write};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, Uri};
-use hyper_util::rt::TokioIo;
-use rustls_pki_types::ServerName;
 use serde_json::Value;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::content::{Body, Content};
 use super::failure::{Code, Failure};
 use super::profile::Profile;
-use crate::tls::Roots;
+use super::words::Words;
+use crate::tls::{Roots, Security};
 
 /// The timeout of a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 /// The timeout of a response; a long poll is answered sooner.
 const RESPONSE: Duration = Duration::from_secs(300);
+/// The least bytes a second of an upload, for which the timeout is longer.
+const SLOWEST: u64 = 20_000;
 
 /// A server, and the connection to it.
-pub(super) struct Server {
-    pub(super) url: String,
-    pub(super) user: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
+    pub(crate) user: String,
+    pub(crate) words: Words,
     authority: HeaderValue,
     authorization: HeaderValue,
-    target: Target,
-    roots: Roots,
-    connection: Option<SendRequest<Full<Bytes>>>,
-}
-
-struct Target {
-    encrypted: bool,
+    security: Security,
     host: String,
     port: u16,
+    roots: Arc<Roots>,
+    connection: Option<SendRequest<Body>>,
 }
 
 /// A complete response.
 #[derive(Debug)]
-pub(super) struct Response {
-    pub(super) status: u16,
-    pub(super) body: Bytes,
-}
-
-/// The content of a request.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Content {
-    Json(Value),
-    Text(String),
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) body: Bytes,
 }
 
 impl Server {
@@ -61,15 +53,13 @@ impl Server {
     ///
     /// # Errors
     /// The address, or the user, cannot be sent.
-    pub(super) fn of(profile: Profile) -> Result<Self, Failure> {
+    pub(crate) fn of(profile: Profile) -> Result<Self, Failure> {
         let refused = || Failure::usage(format!("{:?} is not the address of a server", profile.url));
         let uri: Uri = profile.url.parse().map_err(|_| refused())?;
         let authority = uri.authority().ok_or_else(refused)?;
-        let encrypted = uri.scheme_str() == Some("https");
-        let target = Target {
-            encrypted,
-            host: authority.host().trim_matches(['[', ']']).to_owned(),
-            port: authority.port_u16().unwrap_or(if encrypted { 443 } else { 80 }),
+        let (security, default_port) = match uri.scheme_str() {
+            Some("https") => (Security::Tls, 443),
+            _ => (Security::Plain, 80),
         };
         let credentials = BASE64_STANDARD.encode(format!("{}:{}", profile.user, profile.password));
         let mut authorization =
@@ -78,53 +68,84 @@ impl Server {
         Ok(Self {
             authority: HeaderValue::from_str(authority.as_str()).map_err(|_| refused())?,
             authorization,
-            target,
-            roots: Roots::of_machine(),
+            security,
+            host: authority.host().to_owned(),
+            port: authority.port_u16().unwrap_or(default_port),
+            roots: Arc::new(Roots::of_machine()),
             connection: None,
             url: profile.url,
             user: profile.user,
+            words: profile.words,
         })
+    }
+
+    /// Returns the same server and user, with another connection.
+    pub(super) fn another(&self) -> Self {
+        Self {
+            url: self.url.clone(),
+            user: self.user.clone(),
+            words: self.words.clone(),
+            authority: self.authority.clone(),
+            authorization: self.authorization.clone(),
+            host: self.host.clone(),
+            roots: self.roots.clone(),
+            connection: None,
+            ..*self
+        }
     }
 
     /// Sends a request and reads the whole response, whatever its status.
     ///
     /// # Errors
     /// There is no response. A request that may have reached the server is not repeated.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &mut self,
         method: &str,
         path: &str,
         content: Option<&Content>,
     ) -> Result<Response, Failure> {
         let refused = |_| Failure::usage(format!("{method} {path} is not a request"));
-        let (text, content_type) = match content {
-            None => (String::new(), None),
-            Some(Content::Json(value)) => (value.to_string(), Some("application/json")),
-            Some(Content::Text(text)) => (text.clone(), Some("text/plain")),
-        };
         let mut request = Request::builder()
             .method(
                 Method::from_bytes(method.as_bytes())
                     .map_err(|_| Failure::usage(format!("{method} is no method")))?,
             )
             .uri(path)
-            .header(HOST, &self.authority)
-            .header(AUTHORIZATION, &self.authorization)
-            .header(ACCEPT, "application/json, */*;q=0.5")
-            .header(USER_AGENT, concat!("platform/", env!("CARGO_PKG_VERSION")));
-        if let Some(content_type) = content_type {
-            request = request.header(CONTENT_TYPE, content_type);
+            .header(ACCEPT, "application/json, */*;q=0.5");
+        let (body, length) = match content {
+            None => (Content::nothing(), 0),
+            Some(content) => content.body()?,
+        };
+        if let Some(content) = content {
+            request = request.header(CONTENT_TYPE, content.media_type()).header(CONTENT_LENGTH, length);
         }
-        let request = request.body(Full::new(Bytes::from(text))).map_err(refused)?;
+        let request = request.body(body).map_err(refused)?;
+        self.exchange(request, RESPONSE + Duration::from_secs(length / SLOWEST)).await
+    }
+
+    /// Sends a request with headers of its own, beside those that name the server and the user, and waits this long for
+    /// the whole response.
+    ///
+    /// # Errors
+    /// There is no response. A request that may have reached the server is not repeated.
+    pub(crate) async fn exchange(
+        &mut self,
+        mut request: Request<Body>,
+        patience: Duration,
+    ) -> Result<Response, Failure> {
+        let headers = request.headers_mut();
+        headers.insert(HOST, self.authority.clone());
+        headers.insert(AUTHORIZATION, self.authorization.clone());
+        headers.insert(USER_AGENT, HeaderValue::from_static(concat!("platform/", env!("CARGO_PKG_VERSION"))));
         let exchange = async {
             let sender = self.connected().await?;
             let response = sender.send_request(request).await?;
             let status = response.status().as_u16();
             Ok(Response { status, body: response.into_body().collect().await?.to_bytes() })
         };
-        let outcome: Result<Response, Unreachable> = match timeout(RESPONSE, exchange).await {
+        let outcome: Result<Response, Unreachable> = match timeout(patience, exchange).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(Unreachable(format!("no response within {} s", RESPONSE.as_secs()))),
+            Err(_) => Err(Unreachable(format!("no response within {} s", patience.as_secs()))),
         };
         outcome.map_err(|Unreachable(why)| {
             self.connection = None;
@@ -132,11 +153,16 @@ impl Server {
         })
     }
 
+    /// Ends the connection. The next request opens another one.
+    pub(crate) fn hang_up(&mut self) {
+        self.connection = None;
+    }
+
     /// Sends a request that must succeed and returns the response.
     ///
     /// # Errors
     /// There is no response, or it has an error status.
-    pub(super) async fn expect(
+    pub(crate) async fn expect(
         &mut self,
         method: &str,
         path: &str,
@@ -150,42 +176,27 @@ impl Server {
     }
 
     /// Returns the connection, a new one if the last one has ended.
-    async fn connected(&mut self) -> Result<&mut SendRequest<Full<Bytes>>, Unreachable> {
+    async fn connected(&mut self) -> Result<&mut SendRequest<Body>, Unreachable> {
         let kept = match self.connection.take() {
             Some(mut sender) => sender.ready().await.is_ok().then_some(sender),
             None => None,
         };
-        let sender =
-            match kept {
-                Some(sender) => sender,
-                None => timeout(CONNECT, Box::pin(self.target.connect(&self.roots))).await.unwrap_or_else(
-                    |_| Err(Unreachable(format!("no connection within {} s", CONNECT.as_secs()))),
-                )?,
-            };
+        let sender = match kept {
+            Some(sender) => sender,
+            None => timeout(CONNECT, Box::pin(self.connect())).await.unwrap_or_else(|_| {
+                Err(Unreachable(format!("no connection within {} s", CONNECT.as_secs())))
+            })?,
+        };
         Ok(self.connection.insert(sender))
     }
-}
 
-impl Target {
-    async fn connect(&self, roots: &Roots) -> Result<SendRequest<Full<Bytes>>, Unreachable> {
-        let tcp = TcpStream::connect((self.host.as_str(), self.port)).await?;
-        tcp.set_nodelay(true)?;
-        if !self.encrypted {
-            return over(TokioIo::new(tcp)).await;
-        }
-        let name = ServerName::try_from(self.host.clone()).map_err(|error| Unreachable(error.to_string()))?;
-        let connector = roots.connector().await.map_err(Unreachable)?;
-        over(TokioIo::new(connector.connect(name, tcp).await?)).await
+    async fn connect(&self) -> Result<SendRequest<Body>, Unreachable> {
+        let stream = self.roots.connect(self.security, &self.host, self.port).await.map_err(Unreachable)?;
+        let (sender, connection) = handshake(stream).await?;
+        // The connection ends with an error when the server closes it, which the next request notices.
+        tokio::spawn(async move { connection.await.ok() });
+        Ok(sender)
     }
-}
-
-async fn over(
-    stream: impl Read + Write + Unpin + Send + 'static,
-) -> Result<SendRequest<Full<Bytes>>, Unreachable> {
-    let (sender, connection) = handshake(stream).await?;
-    // The connection ends with an error when the server closes it, which the next request notices.
-    tokio::spawn(async move { connection.await.ok() });
-    Ok(sender)
 }
 
 impl Response {
@@ -193,7 +204,7 @@ impl Response {
     ///
     /// # Errors
     /// It is something else.
-    pub(super) fn json(&self) -> Result<Value, Failure> {
+    pub(crate) fn json(&self) -> Result<Value, Failure> {
         serde_json::from_slice(&self.body)
             .map_err(|error| Failure::new(Code::Failed, format!("the response is not JSON: {error}")))
     }

@@ -8,6 +8,7 @@ use super::commands::PROFILE;
 use super::failure::{Code, Failure};
 use super::http::Server;
 use super::profile::{Profile, Profiles, checked_url};
+use super::words::Words;
 
 /// Asks for what is missing, checks it at the server, and stores it.
 ///
@@ -22,10 +23,11 @@ pub(super) async fn login(matches: &ArgMatches) -> Result<(), Failure> {
     };
     let password =
         if stdin().is_terminal() { rpassword::prompt_password("Password: ")? } else { first_line()? };
-    let profile = Profile { url, user, password };
+    let mut profile = Profile { url, user, password, words: Words::default() };
 
     let mut server = Server::of(profile.clone())?;
     server.expect("GET", "/user/currentUser", None).await?;
+    profile.words = Words::of_server(&mut server).await;
 
     let mut profiles = Profiles::load()?;
     let name = matches.get_one::<String>(PROFILE).cloned().unwrap_or_default();

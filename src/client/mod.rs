@@ -1,20 +1,27 @@
 //! The commands that speak to any server over REST: `platform alarm list`, `platform device create`, …
 //!
 //! Reading order: [`nouns`] what there is, [`reference`] what the API says about it, [`commands`] the command line made
-//! of both; then a command in use: [`profile`] at which server, [`body`] what is sent, [`requests`] and [`watch`] how,
-//! [`http`] the connection, [`output`] what is printed, [`failure`] what goes wrong.
+//! of both; then a command in use: [`profile`] at which server and in which [`words`], [`body`] and [`content`] what is
+//! sent, [`requests`], [`many`], [`upload`], [`register`] and [`watch`] how, [`bayeux`] the session, [`http`] the
+//! connection, [`output`] what is printed, [`failure`] what goes wrong.
 
+pub(crate) mod bayeux;
 mod body;
 mod commands;
-mod failure;
-mod http;
+pub(crate) mod content;
+pub(crate) mod failure;
+pub(crate) mod http;
 mod login;
+mod many;
 mod nouns;
 mod output;
-mod profile;
+pub(crate) mod profile;
 mod reference;
+mod register;
 mod requests;
+mod upload;
 mod watch;
+pub(crate) mod words;
 
 use std::io::{IsTerminal, Write, stdout};
 use std::process::ExitCode;
@@ -27,8 +34,9 @@ pub(crate) use commands::commands;
 pub(crate) use profile::VARIABLES;
 
 use commands::{DATA, DRY_RUN, PROFILE};
+use content::Content;
 use failure::{Code, Failure};
-use http::{Content, Server};
+use http::Server;
 use nouns::NOUNS;
 
 /// Runs a command and returns the exit code. `program` is the whole command line, for completions and manual pages.
@@ -98,8 +106,8 @@ async fn api(matches: &ArgMatches) -> Result<(), Failure> {
     let mut out = stdout().lock();
     if matches.get_flag(DRY_RUN) {
         writeln!(out, "{method} {}{path}", server.url)?;
-        if let Some(Content::Json(body)) = &content {
-            writeln!(out, "{body:#}")?;
+        if let Some(content) = &content {
+            writeln!(out, "{}", content.described())?;
         }
         return Ok(());
     }

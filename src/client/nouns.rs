@@ -30,6 +30,12 @@ pub(super) enum Verb {
     Create,
     Update,
     Delete,
+    UpdateMany,
+    DeleteMany,
+    Upload,
+    Replace,
+    Download,
+    Register,
 }
 
 impl Verb {
@@ -40,11 +46,17 @@ impl Verb {
             Self::Create => "create",
             Self::Update => "update",
             Self::Delete => "delete",
+            Self::UpdateMany => "update-many",
+            Self::DeleteMany => "delete-many",
+            Self::Upload => "upload",
+            Self::Replace => "replace",
+            Self::Download => "download",
+            Self::Register => "register",
         }
     }
 }
 
-use Verb::{Create, Delete, Get, List, Update};
+use Verb::{Create, Delete, DeleteMany, Download, Get, List, Register, Replace, Update, UpdateMany, Upload};
 
 /// What most nouns have.
 const PLAIN: Noun = Noun {
@@ -71,6 +83,7 @@ pub(super) const NOUNS: &[Noun] = &[
             (Create, "createManagedObject"),
             (Update, "updateManagedObject"),
             (Delete, "deleteManagedObject"),
+            (Register, "createNewDeviceRequest"),
         ],
         columns: &["id", "name", "type", "owner", "lastUpdated"],
         unfiltered: Some(("fragmentType", "plat_IsDevice")),
@@ -80,6 +93,7 @@ pub(super) const NOUNS: &[Noun] = &[
         examples: "\
   platform device list -q \"name eq 'pump*'\"
   platform device create --name pump --type acme_Pump --agent --set plat_RequiredAvailability.responseInterval=10
+  platform device register sn-1 --wait
   platform device list -o id | platform operation create --restart",
         ..PLAIN
     },
@@ -91,6 +105,8 @@ pub(super) const NOUNS: &[Noun] = &[
             (Get, "getAlarm"),
             (Create, "createAlarm"),
             (Update, "updateAlarm"),
+            (UpdateMany, "updateAlarms"),
+            (DeleteMany, "deleteAlarms"),
         ],
         columns: &["id", "time", "severity", "status", "count", "source.id", "type", "text"],
         channel: Some("/alarms/"),
@@ -98,6 +114,7 @@ pub(super) const NOUNS: &[Noun] = &[
   platform alarm list --resolved false --severity CRITICAL,MAJOR
   platform alarm create --device 4711 --type leak --text \"It drips\" --severity MAJOR
   platform alarm list --type leak -o id | platform alarm update --status CLEARED
+  platform alarm update-many --type leak --resolved false --new-status CLEARED
   platform alarm watch",
         ..PLAIN
     },
@@ -110,12 +127,18 @@ pub(super) const NOUNS: &[Noun] = &[
             (Create, "createEvent"),
             (Update, "updateEvent"),
             (Delete, "deleteEvent"),
+            (DeleteMany, "deleteEvents"),
+            (Upload, "createEventFile"),
+            (Replace, "updateEventFile"),
+            (Download, "getEventFile"),
         ],
         columns: &["id", "time", "source.id", "type", "text"],
         channel: Some("/events/"),
         examples: "\
   platform event list --device 4711 --date-from 2024-03-01 --limit 20
-  platform event create --device 4711 --type door --text \"Door opened\"",
+  platform event create --device 4711 --type door --text \"Door opened\"
+  platform event upload 4712 door.log
+  platform event delete-many --type door --date-to 2024-03-01",
         ..PLAIN
     },
     Noun {
@@ -126,6 +149,7 @@ pub(super) const NOUNS: &[Noun] = &[
             (Get, "getMeasurement"),
             (Create, "createMeasurements"),
             (Delete, "deleteMeasurement"),
+            (DeleteMany, "deleteMeasurements"),
         ],
         columns: &["id", "time", "source.id", "type"],
         channel: Some("/measurements/"),
@@ -142,6 +166,7 @@ pub(super) const NOUNS: &[Noun] = &[
             (Get, "getOperation"),
             (Create, "createOperation"),
             (Update, "updateOperation"),
+            (DeleteMany, "deleteOperations"),
         ],
         columns: &["id", "creationTime", "deviceId", "deviceName", "status", "failureReason"],
         shortcuts: &[("restart", "Restart the device", "plat_Restart", "{}")],
@@ -186,6 +211,22 @@ pub(super) const NOUNS: &[Noun] = &[
         ..PLAIN
     },
     Noun {
+        name: "file",
+        about: "Files of the inventory",
+        verbs: &[
+            (List, "listBinaries"),
+            (Upload, "createBinary"),
+            (Replace, "updateBinary"),
+            (Download, "getBinary"),
+            (Delete, "deleteBinary"),
+        ],
+        columns: &["id", "name", "type", "owner", "lastUpdated"],
+        examples: "\
+  platform file upload firmware.bin --set acme_Version=2
+  platform file download 4711 firmware.bin",
+        ..PLAIN
+    },
+    Noun {
         name: "application",
         about: "Applications: hosted pages, microservices, and links to others",
         verbs: &[
@@ -194,9 +235,12 @@ pub(super) const NOUNS: &[Noun] = &[
             (Create, "createApplication"),
             (Update, "updateApplication"),
             (Delete, "deleteApplication"),
+            (Upload, "createApplicationArchive"),
         ],
         columns: &["id", "name", "type", "availability", "owner.tenant.id", "contextPath"],
-        examples: "  platform application create --name rules --key rules-key --type MICROSERVICE",
+        examples: "\
+  platform application create --name rules --key rules-key --type MICROSERVICE
+  platform application upload 4711 rules.zip",
         ..PLAIN
     },
     Noun {
@@ -230,6 +274,27 @@ pub(super) const NOUNS: &[Noun] = &[
         examples: "\
   platform user create --user-name joe --password \"$PASSWORD\" --email joe@example.com
   platform user update joe --enabled false",
+        ..PLAIN
+    },
+    Noun {
+        name: "session",
+        about: "Sessions of clients that receive notifications, at all servers",
+        verbs: &[(List, "listSessions"), (Get, "getSession"), (Delete, "deleteSession")],
+        columns: &[
+            "id",
+            "user",
+            "transport",
+            "server",
+            "creationTime",
+            "lastDeliveryTime",
+            "queuedNotificationCount",
+            "holdsConnect",
+            "subscriptions",
+        ],
+        examples: "\
+  platform session list
+  platform session list --channel /alarms/4711
+  platform session list --user mia -o id | platform session delete",
         ..PLAIN
     },
     Noun {
@@ -270,6 +335,7 @@ pub(super) const NOUNS: &[Noun] = &[
             (List, "listAuditRecords"),
             (Get, "getAuditRecord"),
             (Create, "createAuditRecord"),
+            (DeleteMany, "deleteAuditRecords"),
         ],
         columns: &["id", "time", "type", "user", "activity", "source.id", "text"],
         examples: "  platform audit list --user mia --date-from 2024-03-01",

@@ -10,38 +10,42 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::failure::{Code, Failure};
+use super::words::Words;
 
 /// The variables that take precedence over profiles: for scripts, which store nothing.
 pub(crate) const VARIABLES: [&str; 4] = [PROFILE, URL, USER, PASSWORD];
-pub(super) const PROFILE: &str = "PLATFORM_PROFILE";
+pub(crate) const PROFILE: &str = "PLATFORM_PROFILE";
 const URL: &str = "PLATFORM_URL";
 const USER: &str = "PLATFORM_USER";
 const PASSWORD: &str = "PLATFORM_PASSWORD";
 /// The profile of a log-in that names none.
-pub(super) const DEFAULT: &str = "default";
+pub(crate) const DEFAULT: &str = "default";
 
 /// A server, and the user that commands act as.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Profile {
-    pub(super) url: String,
+pub(crate) struct Profile {
+    pub(crate) url: String,
     /// The name of the user, or `tenant/name`.
-    pub(super) user: String,
-    pub(super) password: String,
+    pub(crate) user: String,
+    pub(crate) password: String,
+    /// The vendor words of the server, as it told them at the log-in.
+    #[serde(default)]
+    pub(crate) words: Words,
 }
 
 /// The stored profiles.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Profiles {
+pub(crate) struct Profiles {
     /// The profile of commands that name none.
-    pub(super) current: Option<String>,
-    pub(super) profiles: BTreeMap<String, Profile>,
+    pub(crate) current: Option<String>,
+    pub(crate) profiles: BTreeMap<String, Profile>,
 }
 
 /// Returns the profile of a command: that of the variables, the named one, or the current one.
 ///
 /// # Errors
 /// There is no such profile, or none at all; or the file cannot be read.
-pub(super) fn choose(named: Option<&str>) -> Result<Profile, Failure> {
+pub(crate) fn choose(named: Option<&str>) -> Result<Profile, Failure> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     if let (None, Some(url)) = (named, variable(URL)) {
         let missing = |name: &str| Failure::usage(format!("{URL} is set, but {name} is not"));
@@ -49,6 +53,7 @@ pub(super) fn choose(named: Option<&str>) -> Result<Profile, Failure> {
             url: checked_url(&url)?,
             user: variable(USER).ok_or_else(|| missing(USER))?,
             password: variable(PASSWORD).ok_or_else(|| missing(PASSWORD))?,
+            words: Words::of_variables(),
         });
     }
     let mut stored = Profiles::load()?;
@@ -67,7 +72,7 @@ pub(super) fn choose(named: Option<&str>) -> Result<Profile, Failure> {
 ///
 /// # Errors
 /// It is not an `http://` or `https://` address of a host.
-pub(super) fn checked_url(url: &str) -> Result<String, Failure> {
+pub(crate) fn checked_url(url: &str) -> Result<String, Failure> {
     let refused = |why: &str| Failure::usage(format!("{url:?} is not the address of a server: {why}"));
     let parsed: hyper::Uri = url.parse().map_err(|_| refused("it must have the form http://host:port"))?;
     if !matches!(parsed.scheme_str(), Some("http" | "https")) {
@@ -87,7 +92,7 @@ impl Profiles {
     ///
     /// # Errors
     /// The file cannot be read, or is not what `platform login` writes.
-    pub(super) fn load() -> Result<Self, Failure> {
+    pub(crate) fn load() -> Result<Self, Failure> {
         let path = path()?;
         match fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text).map_err(|error| unusable(&path, &error)),
@@ -100,7 +105,7 @@ impl Profiles {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn store(&self) -> Result<PathBuf, Failure> {
+    pub(crate) fn store(&self) -> Result<PathBuf, Failure> {
         let path = path()?;
         self.write(&path).map_err(|error| unusable(&path, &error))?;
         Ok(path)

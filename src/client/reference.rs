@@ -27,12 +27,25 @@ pub(super) struct Operation {
     pub(super) filters: Vec<Field>,
     /// The members of the body that a flag can set: those with a scalar value.
     pub(super) members: Vec<Field>,
-    /// Whether the body is JSON; otherwise it is a text.
+    /// Whether the body is JSON; otherwise it is a text or a file.
     pub(super) takes_json: bool,
+    /// How a file is sent; `None` if the body is none.
+    pub(super) file: Option<FileBody>,
     /// The names of the members that a body must have.
     pub(super) required: Vec<&'static str>,
     /// The member of a page that has the list.
     pub(super) list: Option<&'static str>,
+}
+
+/// How a file is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileBody {
+    /// As the body.
+    Raw,
+    /// As a part of a form.
+    Form,
+    /// As a part of a form, beside the managed object.
+    FormWithObject,
 }
 
 /// A query parameter, or a member of a body.
@@ -92,6 +105,7 @@ impl Operation {
             description: text(&described["description"]),
             filters,
             takes_json: described["requestBody"]["content"].get("application/json").is_some(),
+            file: file_body(&described["requestBody"]["content"]),
             members,
             required,
             list: of_page.find(|(_, schema)| schema["type"] == "array").map(|(name, _)| name.as_str()),
@@ -102,6 +116,14 @@ impl Operation {
     pub(super) fn variables(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
     }
+}
+
+fn file_body(content: &'static Value) -> Option<FileBody> {
+    if content.get("*/*").is_some() {
+        return Some(FileBody::Raw);
+    }
+    let form = resolved(&content.get("multipart/form-data")?["schema"]);
+    Some(if form["properties"].get("object").is_some() { FileBody::FormWithObject } else { FileBody::Form })
 }
 
 impl Field {

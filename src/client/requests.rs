@@ -1,17 +1,21 @@
 //! The commands of the nouns: each is one operation of the API, for one object or for many.
 
+use std::cell::RefCell;
 use std::io::{IsTerminal, stderr, stdout};
+use std::pin::pin;
 
 use clap::ArgMatches;
 use form_urlencoded::Serializer;
+use futures_util::{StreamExt, stream};
 use indicatif::ProgressBar;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use super::body::{bodies, missing_device, piped_ids, read, set_device, value_of};
-use super::commands::{COLUMNS, DATA, DRY_RUN, ID, LIMIT, OUTPUT, TENANT};
+use super::commands::{COLUMNS, DATA, DRY_RUN, ID, LIMIT, OUTPUT, TENANT, WORKERS};
+use super::content::Content;
 use super::failure::{Code, Failure};
-use super::http::{Content, Server};
+use super::http::Server;
 use super::nouns::{Noun, Verb};
 use super::output::{Form, Printer};
 use super::reference::Operation;
@@ -46,31 +50,35 @@ pub(super) async fn run(
             let requests = command.of_ids(verb).await?;
             command.send_all(requests).await
         }
+        Verb::UpdateMany | Verb::DeleteMany => command.change_many(verb).await,
+        Verb::Upload | Verb::Replace => command.upload().await,
+        Verb::Download => command.download().await,
+        Verb::Register => command.register().await,
     }
 }
 
 /// A command that is being run.
-struct Command<'c> {
-    server: &'c mut Server,
-    noun: &'c Noun,
-    operation: Operation,
-    matches: &'c ArgMatches,
+pub(super) struct Command<'c> {
+    pub(super) server: &'c mut Server,
+    pub(super) noun: &'c Noun,
+    pub(super) operation: Operation,
+    pub(super) matches: &'c ArgMatches,
     /// The tenant in the path, once it is known.
     tenant: Option<String>,
 }
 
 /// A request that a command sends.
-struct Request {
-    path: String,
-    content: Option<Content>,
+pub(super) struct Request {
+    pub(super) path: String,
+    pub(super) content: Option<Content>,
 }
 
 impl Command<'_> {
-    fn is_dry_run(&self) -> bool {
+    pub(super) fn is_dry_run(&self) -> bool {
         self.matches.get_flag(DRY_RUN)
     }
 
-    fn printer(&self, many: bool) -> Printer<std::io::StdoutLock<'static>> {
+    pub(super) fn printer(&self, many: bool) -> Printer<std::io::StdoutLock<'static>> {
         // Deletions print nothing.
         let form = self.matches.try_get_one::<Form>(OUTPUT).ok().flatten().copied().unwrap_or(Form::Jsonl);
         let columns = self.matches.try_get_many::<String>(COLUMNS).ok().flatten();
@@ -82,7 +90,8 @@ impl Command<'_> {
         let limit = self.matches.get_one::<u64>(LIMIT).copied().unwrap_or(u64::MAX);
         let mut query = self.query();
         if let (None, Some((name, value))) = (query.as_ref(), self.noun.unfiltered) {
-            query = Some(Serializer::new(String::new()).append_pair(name, value).finish());
+            let value = self.server.words.of(value);
+            query = Some(Serializer::new(String::new()).append_pair(name, &value).finish());
         }
         let path = self.path("").await?;
         let page_size = limit.min(PAGE).to_string();
@@ -116,7 +125,7 @@ impl Command<'_> {
             let data = self.matches.get_one::<String>(DATA).map_or("-", String::as_str);
             return Ok(vec![Request { path, content: Some(Content::Text(read(data)?)) }]);
         }
-        let mut bodies = bodies(self.noun, &self.operation, self.matches)?;
+        let mut bodies = bodies(self.noun, &self.operation, self.matches, &self.server.words)?;
         if let Some(member) = missing_device(&self.operation, &bodies) {
             let devices = piped_ids(&["id"]).map_err(|failure| failure.hint("--device names a device"))?;
             let of_device = |device: &String| {
@@ -134,7 +143,7 @@ impl Command<'_> {
     /// Returns the requests for the given or piped ids.
     async fn of_ids(&mut self, verb: Verb) -> Result<Vec<Request>, Failure> {
         let content = if verb == Verb::Update {
-            let mut bodies = bodies(self.noun, &self.operation, self.matches)?;
+            let mut bodies = bodies(self.noun, &self.operation, self.matches, &self.server.words)?;
             match (bodies.pop(), bodies.is_empty()) {
                 (Some(body), true) if body != Value::Object(serde_json::Map::new()) => {
                     Some(Content::Json(body))
@@ -162,7 +171,7 @@ impl Command<'_> {
     }
 
     /// Sends the requests and prints the responses. A request that fails does not end the others.
-    async fn send_all(&mut self, requests: Vec<Request>) -> Result<(), Failure> {
+    pub(super) async fn send_all(&mut self, requests: Vec<Request>) -> Result<(), Failure> {
         if self.is_dry_run() {
             return self.describe(&requests);
         }
@@ -170,8 +179,20 @@ impl Command<'_> {
         let mut printer = self.printer(all > 1);
         let shown = all >= MANY && stderr().is_terminal() && !stdout().is_terminal();
         let bar = if shown { ProgressBar::new(all as u64) } else { ProgressBar::hidden() };
-        for Request { path, content } in requests {
-            let outcome = self.server.expect(&self.operation.method, &path, content.as_ref()).await;
+        // Verbs that always send one request have no such flag.
+        let workers =
+            self.matches.try_get_one::<u64>(WORKERS).ok().flatten().map_or(1, |workers| *workers as usize);
+        let workers = workers.min(all.max(1));
+        // One connection for each request that is under way.
+        let idle = RefCell::new((0..workers).map(|_| self.server.another()).collect::<Vec<_>>());
+        let outcomes = stream::iter(requests).map(async |Request { path, content }| {
+            let mut server = idle.borrow_mut().pop().expect("there are as many as requests under way");
+            let outcome = server.expect(&self.operation.method, &path, content.as_ref()).await;
+            idle.borrow_mut().push(server);
+            (path, outcome)
+        });
+        let mut outcomes = pin!(outcomes.buffered(workers));
+        while let Some((path, outcome)) = outcomes.next().await {
             match outcome {
                 Ok(response) if response.body.is_empty() => {}
                 Ok(response) => printer.print(&[response.json()?])?,
@@ -192,28 +213,26 @@ impl Command<'_> {
     }
 
     /// Prints requests instead of sending them.
-    fn describe(&self, requests: &[Request]) -> Result<(), Failure> {
+    pub(super) fn describe(&self, requests: &[Request]) -> Result<(), Failure> {
         use std::io::Write;
         let mut out = stdout().lock();
         for Request { path, content } in requests {
             writeln!(out, "{} {}{path}", self.operation.method, self.server.url)?;
-            match content {
-                Some(Content::Json(body)) => writeln!(out, "{body:#}")?,
-                Some(Content::Text(text)) => writeln!(out, "{text}")?,
-                None => {}
+            if let Some(content) = content {
+                writeln!(out, "{}", content.described())?;
             }
         }
         Ok(())
     }
 
     /// Returns the query of the flags; `None` if none is given.
-    fn query(&self) -> Option<String> {
+    pub(super) fn query(&self) -> Option<String> {
         let mut query = Serializer::new(String::new());
         let mut any = false;
         for filter in &self.operation.filters {
             if let Some(value) = value_of(filter, self.matches) {
                 let text = value.as_str().map_or_else(|| value.to_string(), Into::into);
-                query.append_pair(filter.name, &text);
+                query.append_pair(&self.server.words.of(filter.name), &text);
                 any = true;
             }
         }
@@ -221,7 +240,7 @@ impl Command<'_> {
     }
 
     /// Returns the path for an id, whose parts are separated by slashes if the path has several variables.
-    async fn path(&mut self, id: &str) -> Result<String, Failure> {
+    pub(super) async fn path(&mut self, id: &str) -> Result<String, Failure> {
         let variables = self.operation.variables().filter(|variable| *variable != TENANT).count();
         let mut parts = id.splitn(variables.max(1), '/');
         let mut path = String::new();
@@ -265,6 +284,6 @@ impl Command<'_> {
     }
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     utf8_percent_encode(text, KEPT).to_string()
 }

@@ -48,6 +48,12 @@ pub struct Settings {
           value_parser = values::address)]
     pub listen: SocketAddr,
 
+    /// Address and port of health and metrics alone, over HTTP; the other address then has no metrics
+    ///
+    /// Without it both are at the address for clients. Health is there in any case, for load balancers.
+    #[arg(long, env = "PLATFORM_ADMIN_LISTEN", value_name = "ADDRESS:PORT", value_parser = values::address)]
+    pub admin_listen: Option<SocketAddr>,
+
     /// Base of the links in responses when a request names no host, such as `https://things.example.com`
     #[arg(long, env = "PLATFORM_PUBLIC_URL", value_name = "URL", value_parser = values::public_url)]
     pub public_url: Option<String>,
@@ -114,7 +120,7 @@ pub struct Settings {
 
     /// Requests that the log has, one line each: time, id, user, path and status, neither query nor body
     ///
-    /// At most 100 lines a second; the log says how many it left out. Held polls of the fast lane are not among them.
+    /// At most 100 lines a second; the log says how many it left out.
     #[arg(long, env = "PLATFORM_REQUEST_LOG", value_name = "REQUESTS", default_value = "failed")]
     pub request_log: RequestLogging,
 

@@ -31,6 +31,7 @@ use crate::auth::{Authenticator, Caller};
 use crate::http::head::{X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO};
 use crate::http::path::collapsed;
 use crate::http::{RequestHead, application_key_header};
+use crate::request_counts::Rows;
 use crate::telemetry::RouteDurations;
 
 /// The largest REST response in bytes that templates evaluate; for a larger one the row fails with 413.
@@ -148,6 +149,11 @@ impl RestCaller {
     pub(crate) fn of(request: &HttpRequest, caller: &Caller) -> Self {
         let routes = request.app_data::<RestRoutes>().expect("every app has its routes").clone();
         Self { routes, request: request.clone(), caller: caller.clone(), carried: carried() }
+    }
+
+    /// Notes how many rows the request has, for statistics.
+    pub(crate) fn note_rows(&self, count: u64) {
+        self.request.extensions_mut().insert(Rows(count));
     }
 
     /// Returns a maker of calls that are always stored and published, for objects that other rows depend on,

@@ -24,6 +24,7 @@ use super::request_template::RequestTemplate;
 use super::static_templates::{self, Arguments, Row};
 use super::template_set::TemplateSet;
 use super::template_sets::RegisteredSet;
+use crate::http::error::ApiError;
 
 /// The number of rows of one request that may run at once.
 const OVERLAP: usize = 128;
@@ -45,7 +46,9 @@ pub(super) async fn run(engine: &Engine<'_>, body: &[u8], switches: bool) -> Str
         },
         under_way: FuturesOrdered::new(),
         order: None,
+        is_first: true,
         more: true,
+        count: 0,
         answer: GroupedLines::default(),
     };
     if let Some(x_id) = &engine.x_id {
@@ -62,6 +65,7 @@ pub(super) async fn run(engine: &Engine<'_>, body: &[u8], switches: bool) -> Str
         rows.take(record).await;
     }
     rows.settle(0).await;
+    engine.rest.note_rows(rows.count);
     rows.answer.finish()
 }
 
@@ -72,8 +76,12 @@ struct RowRunner<'e> {
     under_way: FuturesOrdered<LocalBoxFuture<'e, (usize, Lines)>>,
     /// The order in which overlapping rows are published, once there are some.
     order: Option<PublicationOrder>,
+    /// Whether no row was taken yet.
+    is_first: bool,
     /// Whether rows follow the current one.
     more: bool,
+    /// The number of rows so far.
+    count: u64,
     answer: GroupedLines,
 }
 
@@ -101,10 +109,15 @@ enum SelectedRow<'b> {
 impl<'e> RowRunner<'e> {
     async fn take(&mut self, record: Record<'e>) {
         let line = record.line;
+        if self.count_row().is_err() {
+            self.settle(0).await;
+            return Refusal::Rest(StatusCode::TOO_MANY_REQUESTS).write(line, self.answer.lines());
+        }
         if let Some(x_id) = switch(&record, self.engine.x_id.as_deref()) {
             self.settle(0).await;
             return self.enter(x_id, line).await;
         }
+        self.count += 1;
         match self.selected.step(record) {
             Ok(step) if self.overlaps(&step) => self.begin(step, line).await,
             Ok(step) => {
@@ -118,6 +131,14 @@ impl<'e> RowRunner<'e> {
             }
             Err(None) => {}
         }
+    }
+
+    /// Counts a row as a request of the tenant. The first one was counted with the request.
+    ///
+    /// # Errors
+    /// `TooManyRequests` when the tenant exceeds its rate (Z-20).
+    fn count_row(&mut self) -> Result<(), ApiError> {
+        if std::mem::replace(&mut self.is_first, false) { Ok(()) } else { self.engine.caller.count_request() }
     }
 
     /// Returns whether a row may overlap others. A single row has no others to overlap.

@@ -7,7 +7,7 @@ use platform_model::error::Result;
 use platform_store::description::Postgres;
 use platform_store::restoration::newest_schema;
 use platform_store::servers::{Server, list_servers};
-use platform_store::{Connections, Database};
+use platform_store::{Connections, Database, libpq_environment};
 
 use super::Finding;
 use super::machine::{OLDEST_POSTGRES, seconds_ahead};
@@ -70,11 +70,19 @@ pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
         }
     };
     let mut findings = vec![version(&postgres, settings), durability(&postgres), clock(&postgres)];
+    findings.extend(encryption(&postgres, &mode_of(settings)));
     let servers = list_servers(&database).await.unwrap_or_default();
     findings.push(connections(&postgres, &servers));
     let version = database.schema_version().await;
     if let Ok(Some(_)) = version {
         findings.extend(same_key(settings, &database).await);
+    }
+    if database.restore_was_interrupted().await.unwrap_or_default() {
+        findings.push(Finding::fault(
+            SCHEMA,
+            "a restore was interrupted, and the server does not start",
+            "`platform restore FILE --replace` repeats it, `platform restore --undo` brings the previous content back",
+        ));
     }
     findings.push(schema(version));
     findings.extend(gone(&servers));
@@ -132,6 +140,38 @@ fn durability(postgres: &Postgres) -> Finding {
     let remedy: Vec<_> = off.iter().map(|setting| format!("ALTER SYSTEM SET {setting} = on;")).collect();
     let told = format!("{} is off: a crash loses acknowledged writes", off.join(", "));
     Finding::fault(SUBJECT, told, format!("{} SELECT pg_reload_conf();", remedy.join(" ")))
+}
+
+/// Returns the `sslmode` of the connection string.
+fn mode_of(settings: &Settings) -> String {
+    let url = settings.store.database_url.as_ref().map(|url| libpq_environment(url.as_str()));
+    let variables = url.and_then(Result::ok).unwrap_or_default();
+    let mode = variables.into_iter().find(|(name, _)| *name == "PGSSLMODE");
+    mode.map(|(_, mode)| mode.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The connection to another machine is encrypted, and PostgreSQL's certificate is checked.
+pub(super) fn encryption(postgres: &Postgres, mode: &str) -> Option<Finding> {
+    const SUBJECT: &str = "encryption";
+    let remedy = "sslmode=verify-full and sslrootcert=FILE in --database-url";
+    if !postgres.over_network {
+        return None;
+    }
+    Some(match (postgres.encrypted, mode.starts_with("verify-")) {
+        (true, true) => Finding::good(SUBJECT, format!("the connection to PostgreSQL is encrypted ({mode})")),
+        (true, false) => Finding::warning(
+            SUBJECT,
+            format!(
+                "PostgreSQL's certificate is not checked (sslmode {mode}): anybody on the way can pretend to be it"
+            ),
+            remedy,
+        ),
+        (false, _) => Finding::warning(
+            SUBJECT,
+            "the connection to PostgreSQL is not encrypted: passwords and data can be read on the way",
+            remedy,
+        ),
+    })
 }
 
 fn clock(postgres: &Postgres) -> Finding {

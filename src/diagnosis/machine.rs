@@ -1,8 +1,6 @@
-//! The machine of the server: its address, files, disk, and limits.
+//! The machine of the server: its files, disk, and limits.
 
 use std::fs;
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -17,8 +15,6 @@ use crate::embedded_postgres::{client_program, holds_database};
 use crate::secret_key;
 use crate::tls;
 
-/// The timeout of a connection to the server on this machine.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// The open files below which a fleet is turned away: each device that waits needs one.
 const FILES: u64 = 8192;
 /// The time before its end at which a certificate should have been renewed.
@@ -28,96 +24,11 @@ pub(super) const OLDEST_POSTGRES: u32 = 14;
 
 /// Returns all findings about the machine.
 pub(super) fn check(settings: &Settings) -> Vec<Finding> {
-    let mut findings = vec![address(settings), open_files(), key(settings)];
+    let mut findings = vec![open_files(), key(settings)];
     findings.extend(disk(settings));
     findings.extend(certificate(settings));
     findings.extend(backups(settings));
     findings
-}
-
-/// Returns whether a server answers at the address.
-pub(super) fn server(settings: &Settings) -> Finding {
-    told_of("server", &ask(settings), settings)
-}
-
-/// Returns what an answer, or its absence, says about the server.
-fn told_of(subject: &'static str, answer: &io::Result<Answer>, settings: &Settings) -> Finding {
-    match answer {
-        Ok(Answer::Status(200)) => Finding::good(subject, format!("ready at {}", base(settings))),
-        Ok(Answer::Status(status)) => {
-            let remedy = "the log of the server says why; `platform server list` shows one that drains";
-            Finding::warning(subject, format!("not ready at {} ({status})", base(settings)), remedy)
-        }
-        Ok(Answer::Encrypted) => Finding::good(subject, format!("accepts connections at {}", base(settings))),
-        Ok(Answer::Stranger) => {
-            Finding::unknown(subject, format!("another program has the address {}", settings.listen))
-        }
-        Err(_) => Finding::unknown(subject, format!("none at {}", base(settings))),
-    }
-}
-
-/// What is behind an address.
-#[derive(Debug, PartialEq, Eq)]
-enum Answer {
-    /// A server, with the status of its readiness.
-    Status(u16),
-    /// It accepts connections; over TLS nothing is asked.
-    Encrypted,
-    /// Something that speaks another protocol.
-    Stranger,
-}
-
-/// Asks the server at the configured address whether it is ready.
-fn ask(settings: &Settings) -> io::Result<Answer> {
-    let mut address = settings.listen;
-    if address.ip().is_unspecified() {
-        let here =
-            if address.is_ipv4() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { IpAddr::V6(Ipv6Addr::LOCALHOST) };
-        address = SocketAddr::new(here, address.port());
-    }
-    let mut connection = TcpStream::connect_timeout(&address, PATIENCE)?;
-    if settings.tls.cert.is_some() {
-        return Ok(Answer::Encrypted);
-    }
-    connection.set_read_timeout(Some(PATIENCE))?;
-    connection.set_write_timeout(Some(PATIENCE))?;
-    let request = format!("GET /health/ready HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    connection.write_all(request.as_bytes()).ok();
-    let mut response = Vec::new();
-    connection.take(1024).read_to_end(&mut response).ok();
-    let response = String::from_utf8_lossy(&response);
-    let status = response.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
-    Ok(status.map_or(Answer::Stranger, Answer::Status))
-}
-
-fn base(settings: &Settings) -> String {
-    let scheme = if settings.tls.cert.is_some() { "https" } else { "http" };
-    format!("{scheme}://{}", settings.listen)
-}
-
-/// The address is free, or a server is there that answers.
-fn address(settings: &Settings) -> Finding {
-    const SUBJECT: &str = "address";
-    let answer = ask(settings);
-    match &answer {
-        Ok(Answer::Stranger) => Finding::fault(
-            SUBJECT,
-            format!("another program has {}", settings.listen),
-            format!(
-                "`ss -ltnp 'sport = :{}'` names it; --listen chooses another address",
-                settings.listen.port()
-            ),
-        ),
-        Ok(_) => told_of(SUBJECT, &answer, settings),
-        Err(_) => match TcpListener::bind(settings.listen) {
-            Ok(_) => Finding::good(SUBJECT, format!("{} is free; no server runs on it", settings.listen)),
-            Err(error) => Finding::fault(
-                SUBJECT,
-                format!("{} cannot be used: {error}", settings.listen),
-                "--listen chooses an address of this machine; ports below 1024 need CAP_NET_BIND_SERVICE",
-            ),
-        },
-    }
 }
 
 fn open_files() -> Finding {

@@ -1,9 +1,11 @@
 //! `platform status` and `platform doctor`: what runs here, and what is wrong, with the command that mends it. They read
 //! only: they start no PostgreSQL and upgrade no schema.
 //!
-//! [`machine`] looks at files, addresses and limits, [`database`] at PostgreSQL and the servers on it.
+//! [`address`] asks the server, [`machine`] and [`files`] look at the machine, [`database`] at PostgreSQL and the servers on it.
 
+mod address;
 mod database;
+mod files;
 mod machine;
 #[cfg(test)]
 mod tests;
@@ -12,7 +14,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::cli::Output;
+use crate::cli::{Output, Scope};
 use crate::config::Settings;
 
 /// What was found about one subject.
@@ -116,16 +118,21 @@ impl fmt::Display for Report {
     }
 }
 
-/// Returns what runs here: this server, its database, the other servers.
-pub async fn status(settings: &Settings, output: Output) -> Report {
-    let mut findings = vec![machine::server(settings)];
+/// Returns what runs here.
+pub async fn status(settings: &Settings, output: Output, scope: Scope) -> Report {
+    if scope == Scope::Life {
+        return Report { findings: address::life(settings).await, output, judges: true };
+    }
+    let mut findings = address::server(settings).await;
     findings.extend(database::facts(settings).await);
     Report { findings, output, judges: false }
 }
 
 /// Returns everything that can be checked, whether the server runs or not.
 pub async fn doctor(settings: &Settings, output: Output) -> Report {
-    let mut findings = machine::check(settings);
+    let mut findings = address::check(settings).await;
+    findings.extend(machine::check(settings));
+    findings.extend(files::check(settings));
     findings.extend(database::check(settings).await);
     Report { findings, output, judges: true }
 }

@@ -23,23 +23,23 @@ fn found(settings: &Settings, subject: &str) -> Finding {
         .clone()
 }
 
-#[test]
-fn address_of_another_program_is_a_fault_with_its_remedy() {
+#[tokio::test]
+async fn address_of_another_program_is_a_fault_with_its_remedy() {
     let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = stranger.local_addr().unwrap();
     std::thread::spawn(move || stranger.accept().map(|(connection, _)| drop(connection)));
     let (settings, _directory) = settings(|settings| settings.listen = address);
 
-    let finding = found(&settings, "address");
+    let finding = address::check(&settings).await.remove(0);
 
     assert_eq!(finding.state, State::Fault, "{finding:?}");
     assert!(finding.remedy.unwrap().contains(&address.port().to_string()));
 }
 
-#[test]
-fn address_of_another_machine_is_a_fault() {
+#[tokio::test]
+async fn address_of_another_machine_is_a_fault() {
     let (settings, _directory) = settings(|settings| settings.listen = "192.0.2.1:80".parse().unwrap());
-    assert_eq!(found(&settings, "address").state, State::Fault);
+    assert_eq!(address::check(&settings).await[0].state, State::Fault);
 }
 
 #[test]
@@ -86,4 +86,63 @@ fn certificate_is_judged_by_its_last_day() {
     }
     let (settings, _directory) = settings(|settings| settings.tls.cert = Some("/nowhere.pem".into()));
     assert_eq!(found(&settings, "certificate").state, State::Fault);
+}
+
+#[test]
+fn files_that_others_may_use_are_named_with_what_mends_them() {
+    use std::os::unix::fs::PermissionsExt;
+    let (mut settings, directory) = settings(|_| {});
+    let set = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let (data, key) = (settings.store.data_dir.clone(), directory.path().join("key.pem"));
+    let file = directory.path().join("platform.toml");
+    std::fs::create_dir(&data).unwrap();
+    std::fs::write(&key, "").unwrap();
+    std::fs::write(&file, "admin-password = \"secret-1\"\n").unwrap();
+    (settings.tls.key, settings.store.config) = (Some(key.clone()), Some(file.clone()));
+    for path in [&data, &key, &file] {
+        set(path, 0o750);
+    }
+
+    assert_eq!(files::check(&settings)[0].state, State::Good);
+    for (path, mode, state) in
+        [(&data, 0o777, State::Fault), (&key, 0o644, State::Warning), (&file, 0o644, State::Warning)]
+    {
+        set(path, mode);
+        let [finding]: [Finding; 1] = files::check(&settings).try_into().unwrap();
+        set(path, 0o750);
+        assert_eq!(finding.state, state, "{finding:?}");
+        assert!(finding.remedy.unwrap().ends_with(path.to_str().unwrap()));
+    }
+    std::fs::write(&file, "listen = \"127.0.0.1:0\"\n").unwrap();
+    set(&file, 0o644);
+    assert_eq!(files::check(&settings)[0].state, State::Good, "a file without secrets may be read");
+}
+
+#[test]
+fn connection_to_another_machine_should_be_encrypted_and_checked() {
+    let postgres = |over_network, encrypted| platform_store::description::Postgres {
+        version: "17".into(),
+        major: 17,
+        fsync: true,
+        full_page_writes: true,
+        synchronous_commit: "on".into(),
+        max_connections: 100,
+        connections: 1,
+        is_standby: false,
+        over_network,
+        encrypted,
+        now: time::OffsetDateTime::UNIX_EPOCH,
+        bytes: 0,
+    };
+    for (over_network, encrypted, mode, state) in [
+        (false, false, "", None),
+        (true, false, "prefer", Some(State::Warning)),
+        (true, true, "require", Some(State::Warning)),
+        (true, true, "verify-full", Some(State::Good)),
+    ] {
+        let finding = database::encryption(&postgres(over_network, encrypted), mode);
+        assert_eq!(finding.map(|finding| finding.state), state, "{over_network} {encrypted} {mode}");
+    }
 }

@@ -24,6 +24,8 @@ pub(super) struct Disk {
     /// Writes are rejected while fewer bytes are free; 0 means never.
     least_free: u64,
     room: Room,
+    /// The free bytes that were found last.
+    last_free: Option<u64>,
     /// Whether creating the reserve has failed, for example because the file system cannot preallocate files.
     reserves_nothing: bool,
 }
@@ -32,7 +34,7 @@ impl Disk {
     /// Creates the monitor of the data in `cluster`, with the file `reserve`.
     pub(super) fn new(cluster: PathBuf, reserve: PathBuf, least_free: u64) -> Self {
         let places = [cluster.join("pg_wal"), cluster];
-        Self { places, reserve, least_free, room: Room::Enough, reserves_nothing: false }
+        Self { places, reserve, least_free, room: Room::Enough, last_free: None, reserves_nothing: false }
     }
 
     /// Checks the free space, removes or recreates the reserve, and logs changes.
@@ -48,6 +50,11 @@ impl Disk {
         self.room
     }
 
+    /// Returns the free bytes that were found last.
+    pub(super) fn last_free(&self) -> Option<u64> {
+        self.last_free
+    }
+
     /// Returns the free bytes of the fuller disk, without those that are reserved for root.
     fn free(&self) -> io::Result<u64> {
         let mut least = u64::MAX;
@@ -60,6 +67,7 @@ impl Disk {
 
     fn judge(&mut self, free: u64) {
         telemetry::set_free_disk(free);
+        self.last_free = Some(free);
         let before = self.room;
         self.room = room(before, free, self.least_free);
         if free < self.share() && self.give_reserve_away() {

@@ -162,6 +162,11 @@ impl EmbeddedPostgres {
         self.disk.check()
     }
 
+    /// Returns the free bytes that the last check found; `None` if the disk is not checked.
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.disk.last_free()
+    }
+
     /// Restarts the database when it ended by itself or was stopped by an operator, after a delay of one second that
     /// grows to three. Called about twice a second on the thread that called [`start`](Self::start); returns
     /// immediately unless it starts the database.

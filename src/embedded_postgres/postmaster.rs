@@ -258,13 +258,15 @@ pub(super) fn stop_child(child: &mut Child) {
 const TIED: [&str; 3] = ["--pdeathsig", "INT", "--"];
 
 /// These settings are passed on the command line, so that they override `postgresql.conf`.
-const COMMON: [&str; 6] = [
+const COMMON: [&str; 7] = [
     "listen_addresses=",
     "unix_socket_permissions=0700",
     "wal_compression=on",
     "log_destination=stderr",
     "logging_collector=off",
     "log_timezone=UTC",
+    // The unit of the package allows no memory that is both written and executed.
+    "jit=off",
 ];
 
 /// Returns the size of PostgreSQL's shared buffers in mebibytes: an eighth of the memory, between 128 and 1024. The

@@ -15,10 +15,10 @@ use platform_actors::Platform;
 use platform_model::body::Body;
 
 use crate::connection::{BodyIs, ConnectionHandle, Deadline, Pace};
-use crate::http::RequestHead;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::held_bytes::Share;
+use crate::http::negotiation::{accepted, check_content_type};
 use crate::stop::Stop;
 
 /// The bytes of a body as they arrive. A client may close its half of the connection after them (B-24); see
@@ -207,11 +207,7 @@ impl UnreadBody {
     /// # Errors
     /// The errors of [`RequestHead::accepted`], [`RequestHead::check_content_type`] and [`UnreadBody::json`].
     pub async fn object(self, names: &[&str]) -> Result<(String, Body)> {
-        let head = RequestHead::of(&self.request);
-        let media_type = head.accepted(names.first().copied().unwrap_or_default())?;
-        head.check_content_type(names)?;
-        let limit = self.request.state::<Platform>().limits().body_bytes;
-        Ok((media_type, self.json(limit).await?))
+        object_of(&self.request.clone(), self, names).await
     }
 
     /// Reads the object as [`UnreadBody::object`] does, and parses it.
@@ -234,6 +230,43 @@ impl UnreadBody {
     pub async fn json(self, limit: usize) -> Result<Body> {
         Ok(Body::parse(&self.read(limit).await?)?)
     }
+}
+
+/// A body with one JSON object, which is parsed after everything else was checked (E-04).
+pub(crate) trait JsonBody {
+    /// Returns the object of a body that has at most `limit` bytes.
+    async fn json(self, limit: usize) -> Result<Body>;
+}
+
+impl JsonBody for UnreadBody {
+    async fn json(self, limit: usize) -> Result<Body> {
+        self.json(limit).await
+    }
+}
+
+/// A body that arrived with its head.
+pub(crate) struct WholeBody<'b>(pub(crate) &'b [u8]);
+
+impl JsonBody for WholeBody<'_> {
+    async fn json(self, limit: usize) -> Result<Body> {
+        if self.0.len() > limit { Err(ApiError::TooLarge { limit }) } else { Ok(Body::parse(self.0)?) }
+    }
+}
+
+/// Reads the object that a client sends to create or change one, after all checks that need no body; see
+/// [`UnreadBody::object`].
+///
+/// # Errors
+/// The errors of [`accepted`], [`check_content_type`] and [`UnreadBody::json`].
+pub(crate) async fn object_of(
+    head: &impl Head,
+    body: impl JsonBody,
+    names: &[&str],
+) -> Result<(String, Body)> {
+    let media_type = accepted(head, names.first().copied().unwrap_or_default())?;
+    check_content_type(head, names)?;
+    let limit = head.state::<Platform>().limits().body_bytes;
+    Ok((media_type, body.json(limit).await?))
 }
 
 /// The maximum number of bytes of a rejected body that are read and discarded before the connection is closed.

@@ -36,6 +36,12 @@ impl Table {
         self.0.write_record(cells.iter().map(|cell| cell.as_bytes())).expect("each line has all the columns");
     }
 
+    /// Adds a line with one cell per column, of which there are as many as the caller says.
+    pub fn cells<'c>(&mut self, cells: impl Iterator<Item = Cell<'c>>) {
+        let cells: Vec<Cow<'c, str>> = cells.map(Cell::text).collect();
+        self.0.write_record(cells.iter().map(|cell| cell.as_bytes())).expect("each line has all the columns");
+    }
+
     /// Returns the text of the table.
     pub fn finish(self) -> Vec<u8> {
         self.0.into_inner().expect("writing to memory does not fail")

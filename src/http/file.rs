@@ -10,7 +10,7 @@ use platform_model::binary::Binary;
 use platform_model::error::Error;
 use platform_model::id::TenantId;
 use platform_store::inventory::binaries::Upload;
-use platform_store::{self, Database};
+use platform_store::{self, Database, shares};
 
 use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
@@ -63,8 +63,9 @@ fn content(database: Database, tenant: TenantId, binary: Binary) -> impl Stream<
             if left <= 0 {
                 return Ok(None);
             }
-            let bytes =
-                platform_store::inventory::binaries::read_chunk(&database, &tenant, id, number).await?;
+            let read = platform_store::inventory::binaries::read_chunk(&database, &tenant, id, number);
+            // The next chunk waits for a turn of its tenant, so that many downloads do not slow down other tenants.
+            let bytes = shares::of_tenant(&tenant, read).await?;
             let left = left - bytes.len() as i64;
             Ok(Some((bytes, (number + 1, left))))
         }

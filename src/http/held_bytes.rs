@@ -21,6 +21,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
+use platform_model::tenant::TenantLimit;
+use platform_store::tenant_limits::AllTenantLimits;
 
 use super::authority;
 use super::error::{ApiError, Result};
@@ -45,7 +47,7 @@ pub struct HeldBytes {
     find_owner: FindOwner,
     held: Mutex<Held>,
     per_user: usize,
-    per_tenant: usize,
+    limits_of_tenants: Arc<AllTenantLimits>,
     /// The number of users and tenants that have reached their limit. It is nearly always 0, and requests then cost
     /// only this check.
     full: AtomicUsize,
@@ -53,8 +55,16 @@ pub struct HeldBytes {
 
 #[derive(Debug, Default)]
 struct Held {
-    users: HashMap<Owner, usize>,
-    tenants: HashMap<TenantId, usize>,
+    users: HashMap<Owner, Occupied>,
+    tenants: HashMap<TenantId, Occupied>,
+}
+
+/// The bytes of a user or a tenant.
+#[derive(Debug, Default)]
+struct Occupied {
+    bytes: usize,
+    /// Whether they reach the limit that was in force when they changed last.
+    is_full: bool,
 }
 
 /// The limit that is reached.
@@ -65,12 +75,12 @@ enum Full {
 
 impl HeldBytes {
     /// Creates counters with these limits.
-    pub fn new(limits: &Limits, find_owner: FindOwner) -> Self {
+    pub fn new(limits: &Limits, limits_of_tenants: Arc<AllTenantLimits>, find_owner: FindOwner) -> Self {
         Self {
             find_owner,
             held: Mutex::default(),
             per_user: limits.held_bytes_per_user,
-            per_tenant: limits.held_bytes_per_tenant,
+            limits_of_tenants,
             full: AtomicUsize::new(0),
         }
     }
@@ -90,62 +100,73 @@ impl HeldBytes {
         let Some(owner) = self.owner_of(head) else { return Ok(()) };
         let held = self.held.lock();
         let of_user = held.users.get(&owner);
-        if of_user.is_some_and(|bytes| *bytes >= self.per_user) {
+        if of_user.is_some_and(|held| held.bytes >= self.per_user) {
             return Err(Full::User.into());
         }
-        if held.tenants.get(&owner.0).is_some_and(|bytes| *bytes >= self.per_tenant) {
+        let most = self.most_of(&owner.0);
+        if held.tenants.get(&owner.0).is_some_and(|held| held.bytes >= most) {
             Err(Full::Tenant.into())
         } else {
             Ok(())
         }
     }
 
+    /// Returns how many bytes a tenant may occupy (Z-20).
+    fn most_of(&self, tenant: &TenantId) -> usize {
+        let most = self.limits_of_tenants.of(tenant).value(TenantLimit::UnreadBytes);
+        most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX)
+    }
+
     /// Adds bytes of a user. With `bounded`, fails when a limit would be exceeded.
     fn add(&self, of: &Owner, bytes: usize, bounded: bool) -> Result<(), Full> {
+        let most = self.most_of(&of.0);
         let mut held = self.held.lock();
         let held = &mut *held;
         let of_user = held.users.entry(of.clone()).or_default();
         let of_tenant = held.tenants.entry(of.0.clone()).or_default();
-        let full = match (*of_user + bytes > self.per_user, *of_tenant + bytes > self.per_tenant) {
-            (true, _) if *of_user > 0 => Some(Full::User),
-            (_, true) if *of_tenant > 0 => Some(Full::Tenant),
+        let full = match (of_user.bytes + bytes > self.per_user, of_tenant.bytes + bytes > most) {
+            (true, _) if of_user.bytes > 0 => Some(Full::User),
+            (_, true) if of_tenant.bytes > 0 => Some(Full::Tenant),
             // A single response or body may use the whole limit.
             _ => None,
         };
         match full.filter(|_| bounded) {
             Some(full) => {
                 // The entry of a user without bytes is removed. The tenant has bytes, or it would not be full.
-                if *of_user == 0 {
+                if of_user.bytes == 0 {
                     held.users.remove(of);
                 }
                 Err(full)
             }
             None => {
-                self.change(of_user, *of_user + bytes, self.per_user);
-                self.change(of_tenant, *of_tenant + bytes, self.per_tenant);
+                self.change(of_user, of_user.bytes + bytes, self.per_user);
+                self.change(of_tenant, of_tenant.bytes + bytes, most);
                 Ok(())
             }
         }
     }
 
     fn give_back(&self, of: &Owner, bytes: usize) {
+        let most = self.most_of(&of.0);
         let held = &mut *self.held.lock();
         self.subtract(&mut held.users, of, bytes, self.per_user);
-        self.subtract(&mut held.tenants, &of.0, bytes, self.per_tenant);
+        self.subtract(&mut held.tenants, &of.0, bytes, most);
     }
 
     /// Subtracts bytes from an entry and removes the entry when nothing is left.
-    fn subtract<K: Eq + Hash>(&self, held: &mut HashMap<K, usize>, of: &K, bytes: usize, most: usize) {
+    fn subtract<K: Eq + Hash>(&self, held: &mut HashMap<K, Occupied>, of: &K, bytes: usize, most: usize) {
         let Some(left) = held.get_mut(of) else { return };
-        self.change(left, left.saturating_sub(bytes), most);
-        if *left == 0 {
+        // Nothing is never full, so that an entry that is removed is not counted as full.
+        self.change(left, left.bytes.saturating_sub(bytes), most.max(1));
+        if left.bytes == 0 {
             held.remove(of);
         }
     }
 
-    fn change(&self, held: &mut usize, now: usize, most: usize) {
-        let before = std::mem::replace(held, now);
-        match (before >= most, now >= most) {
+    fn change(&self, held: &mut Occupied, bytes: usize, most: usize) {
+        let was_full = held.is_full;
+        *held = Occupied { bytes, is_full: bytes >= most };
+        match (was_full, held.is_full) {
             (false, true) => drop(self.full.fetch_add(1, Ordering::Relaxed)),
             (true, false) => drop(self.full.fetch_sub(1, Ordering::Relaxed)),
             _ => {}
@@ -160,7 +181,7 @@ impl From<Full> for ApiError {
                 "bytes of unread responses and incomplete requests of this user (--held-bytes-per-user)"
             }
             Full::Tenant => {
-                "bytes of unread responses and incomplete requests of this tenant (--held-bytes-per-tenant)"
+                "bytes of unread responses and incomplete requests of this tenant (limit unreadBytes)"
             }
         };
         Self::TooManyRequests { of, retry_after: RETRY_AFTER }

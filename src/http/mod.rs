@@ -11,16 +11,19 @@ pub mod head;
 pub mod held_bytes;
 pub mod hosted;
 pub mod multipart;
+pub(crate) mod negotiation;
 pub mod paging;
 pub mod path;
 pub mod query;
 pub mod reply;
 pub mod spool;
 
+use std::net::IpAddr;
 use std::sync::OnceLock;
 
+use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderName};
-use actix_web::{FromRequest, HttpMessage, HttpRequest, dev};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, dev, web};
 use platform_actors::writes::Turn;
 use platform_model::links::Links;
 use platform_model::naming::naming;
@@ -31,6 +34,7 @@ pub use address::{authority, base, client_address};
 
 use error::{ApiError, Result};
 use head::{Head, text};
+use negotiation::MediaRange;
 
 /// The headers of a request, parsed when they are needed.
 #[derive(Debug, Clone)]
@@ -72,15 +76,6 @@ impl RequestHead {
         Ok(self.given_mode()?.with_notifications()?)
     }
 
-    /// Returns the header `X-Platform-Processing-Mode`, for measurements and events, which support all four modes
-    /// (M-01, M-03).
-    ///
-    /// # Errors
-    /// `Invalid` names the value and the allowed ones.
-    pub fn data_mode(&self) -> Result<ProcessingMode> {
-        self.given_mode()
-    }
-
     /// Returns the header `X-Platform-Processing-Mode`, for changes of child references. QUIESCENT suppresses their
     /// notifications (M-03).
     ///
@@ -100,10 +95,7 @@ impl RequestHead {
     }
 
     fn given_mode(&self) -> Result<ProcessingMode> {
-        match self.request.headers().get(naming().header("Processing-Mode")) {
-            Some(value) => Ok(ProcessingMode::parse(&String::from_utf8_lossy(value.as_bytes()))?),
-            None => Ok(ProcessingMode::Persistent),
-        }
+        negotiation::processing_mode(&self.request)
     }
 
     /// Returns the header `Content-Type`, if it is text.
@@ -123,7 +115,7 @@ impl RequestHead {
 
     /// Returns whether the client sent `Accept`. Without it, the response to a POST or PUT has no body (C-08).
     pub fn has_accept(&self) -> bool {
-        self.request.headers().contains_key(header::ACCEPT)
+        negotiation::has_accept(&self.request)
     }
 
     /// Returns the content type of the response: `{mt}<name>+json`, or plain JSON when the client accepts only that
@@ -132,25 +124,7 @@ impl RequestHead {
     /// # Errors
     /// `NotAcceptable` when the client accepts neither, or a version other than 0.9.
     pub fn accepted(&self, name: &str) -> Result<String> {
-        let vendor = naming().media_type(name);
-        let versioned = format!("{vendor};ver=0.9;charset=UTF-8");
-        let mut headers = self.request.headers().get_all(header::ACCEPT).peekable();
-        if headers.peek().is_none() {
-            return Ok(versioned);
-        }
-        let text: Vec<_> = headers.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
-        let ranges = || text.iter().flat_map(|value| value.split(',')).filter_map(MediaRange::parse);
-        if ranges().any(|range| range.has_version_0_9() && (range.is(&vendor) || range.is("*/*"))) {
-            return Ok(versioned);
-        }
-        if ranges().any(|range| range.is("application/json") || range.is("application/*")) {
-            Ok("application/json;charset=UTF-8".into())
-        } else {
-            Err(ApiError::NotAcceptable(format!(
-                "Not acceptable: {}; available: {vendor};ver=0.9 and application/json",
-                text.join(",")
-            )))
-        }
+        negotiation::accepted(&self.request, name)
     }
 
     /// Returns the same as [`RequestHead::accepted`], but only when the client names one of the types: many clients
@@ -220,21 +194,37 @@ impl RequestHead {
     /// # Errors
     /// `UnsupportedMediaType` names the type and the supported ones.
     pub fn check_content_type(&self, names: &[&str]) -> Result<()> {
-        let Some(value) = self.request.headers().get(header::CONTENT_TYPE) else { return Ok(()) };
-        let text = String::from_utf8_lossy(value.as_bytes());
-        let known = MediaRange::parse(&text).is_some_and(|range| {
-            range.is("application/json")
-                || (range.has_version_0_9() && names.iter().any(|name| range.is(&naming().media_type(name))))
-        });
-        if known || text.trim().is_empty() {
-            Ok(())
-        } else {
-            let allowed: Vec<String> = names.iter().map(|name| naming().media_type(name)).collect();
-            let allowed = allowed.join(", ");
-            let message =
-                format!("Unsupported type of body: {text}; allowed: {allowed} and application/json");
-            Err(ApiError::UnsupportedMediaType(message))
-        }
+        negotiation::check_content_type(&self.request, names)
+    }
+}
+
+impl Head for RequestHead {
+    fn state<T: 'static>(&self) -> &web::Data<T> {
+        self.request.state()
+    }
+
+    fn method(&self) -> &Method {
+        self.request.method()
+    }
+
+    fn path(&self) -> &str {
+        self.request.path()
+    }
+
+    fn values<'h>(&'h self, name: &'h HeaderName) -> impl DoubleEndedIterator<Item = &'h [u8]> {
+        self.request.values(name)
+    }
+
+    fn target_authority(&self) -> Option<&str> {
+        self.request.target_authority()
+    }
+
+    fn peer(&self) -> Option<IpAddr> {
+        self.request.peer()
+    }
+
+    fn header(&self, name: &HeaderName) -> Option<&[u8]> {
+        self.request.header(name)
     }
 }
 
@@ -253,33 +243,6 @@ impl FromRequest for RequestHead {
     }
 }
 
-/// A media type with its `ver` parameter. The comparison ignores case, and the order of parameters and whitespace does
-/// not matter (C-08).
-struct MediaRange<'a> {
-    essence: &'a str,
-    version: Option<&'a str>,
-}
-
-impl<'a> MediaRange<'a> {
-    fn parse(text: &'a str) -> Option<Self> {
-        let mut parts = text.split(';').map(str::trim);
-        let essence = parts.next().filter(|essence| !essence.is_empty())?;
-        let version = parts
-            .filter_map(|parameter| parameter.split_once('='))
-            .find(|(name, _)| name.trim().eq_ignore_ascii_case("ver"))
-            .map(|(_, version)| version.trim().trim_matches('"'));
-        Some(Self { essence, version })
-    }
-
-    fn is(&self, media_type: &str) -> bool {
-        self.essence.eq_ignore_ascii_case(media_type)
-    }
-
-    fn has_version_0_9(&self) -> bool {
-        self.version.is_none_or(|version| version == "0.9")
-    }
-}
-
 /// Returns the header `X-Platform-Application-Key`, if it is text and not empty (C-05).
 pub fn application_key(head: &impl Head) -> Option<&str> {
     text(head.header(application_key_header())?).map(str::trim).filter(|key| !key.is_empty())
@@ -292,24 +255,4 @@ pub(crate) fn application_key_header() -> &'static HeaderName {
         let name = naming().header("Application-Key");
         HeaderName::from_bytes(name.as_bytes()).expect("header names are checked at start")
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn media_ranges_are_read_in_any_spelling() {
-        for text in [
-            "application/json",
-            "Application/JSON ; charset=UTF-8;",
-            "application/json;VER = 0.9 ; q=1",
-            " application/json;charset=utf-8;ver=\"0.9\"",
-        ] {
-            let range = MediaRange::parse(text).expect(text);
-            assert!(range.is("application/json") && range.has_version_0_9(), "{text}");
-        }
-        assert!(!MediaRange::parse("application/json;ver=1.0").expect("a range").has_version_0_9());
-        assert!(MediaRange::parse(" ").is_none());
-    }
 }

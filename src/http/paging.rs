@@ -72,7 +72,23 @@ impl<'w> Listing<'w> {
     where
         for<'a> Linked<'a, T>: Serialize,
     {
-        let collection = Collection { name, page, listing: &self, links: &self.head.links() };
+        self.respond_with(name, page, None)
+    }
+
+    /// Does the same as [`respond`](Self::respond), with another member of the collection: a list of names.
+    ///
+    /// # Errors
+    /// None, as there.
+    pub fn respond_with<T>(
+        self,
+        name: &'static str,
+        page: &Page<T>,
+        more: Option<(&'static str, &[String])>,
+    ) -> Result<HttpResponse>
+    where
+        for<'a> Linked<'a, T>: Serialize,
+    {
+        let collection = Collection { name, page, listing: &self, links: &self.head.links(), more };
         let json = serde_json::to_vec(&collection)
             .expect("writing to memory does not fail and all keys are strings");
         Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, self.media_type)).body(json))
@@ -85,6 +101,8 @@ struct Collection<'a, T> {
     page: &'a Page<T>,
     listing: &'a Listing<'a>,
     links: &'a Links,
+    /// A further member.
+    more: Option<(&'static str, &'a [String])>,
 }
 
 impl<T> Collection<'_, T> {
@@ -129,6 +147,9 @@ where
         let statistics =
             Statistics { total_pages, page_size: self.listing.request.size, current_page: current };
         map.serialize_entry("statistics", &statistics)?;
+        if let Some((name, list)) = self.more {
+            map.serialize_entry(name, list)?;
+        }
         // For a caller who may read only part of the collection, `currentPage` is an offset into the whole collection
         // (P-07).
         let (back, forth) = match self.page.count {

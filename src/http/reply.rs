@@ -9,11 +9,13 @@ use platform_model::links::{Linked, Links, encode};
 use serde::Serialize;
 
 use crate::http::RequestHead;
+use crate::http::head::Head;
+use crate::http::negotiation::has_accept;
 
 /// Returns a 201 with `Location`, and with the object when the client sent `Accept` (C-08). `media_type` is the
 /// accepted type.
-pub fn created<T>(
-    head: &RequestHead,
+pub(crate) fn created<T>(
+    head: &impl Head,
     media_type: String,
     location: String,
     value: &Arc<T>,
@@ -29,8 +31,8 @@ where
 
 /// Returns a 201 for several objects that were created together, with the objects as `{<name>: [...]}` when the client
 /// sent `Accept` (G-02).
-pub fn created_together<T>(
-    head: &RequestHead,
+pub(crate) fn created_together<T>(
+    head: &impl Head,
     media_type: String,
     name: &'static str,
     values: &[Arc<T>],
@@ -40,7 +42,7 @@ where
     for<'a> Linked<'a, T>: Serialize,
 {
     let mut response = HttpResponse::Created();
-    if !head.has_accept() {
+    if !has_accept(head) {
         return response.finish();
     }
     let members: Vec<_> = values.iter().map(|value| Linked { value: &**value, links }).collect();
@@ -84,7 +86,7 @@ enum Part<'a, T> {
 }
 
 fn with_body_if_wanted<T>(
-    head: &RequestHead,
+    head: &impl Head,
     mut response: actix_web::HttpResponseBuilder,
     media_type: String,
     value: &T,
@@ -93,7 +95,7 @@ fn with_body_if_wanted<T>(
 where
     for<'a> Linked<'a, T>: Serialize,
 {
-    if head.has_accept() {
+    if has_accept(head) {
         response.insert_header((header::CONTENT_TYPE, media_type)).body(encode(value, links))
     } else {
         response.finish()

@@ -12,6 +12,7 @@ use crate::http::address::AddressSettings;
 use crate::http::error::ErrorDetail;
 use crate::http::held_bytes::HeldBytes;
 use crate::realtime::Realtime;
+use crate::request_log::RequestLog;
 use crate::stop::Stop;
 
 /// The components of the server that requests of the fast lane use. Each worker has its own references to them.
@@ -26,6 +27,7 @@ pub(crate) struct Components {
     pub(crate) errors: Data<ErrorDetail>,
     pub(crate) held_bytes: Data<HeldBytes>,
     pub(crate) realtime: Data<Realtime>,
+    pub(crate) requests: Data<RequestLog>,
 }
 
 impl Components {
@@ -38,6 +40,8 @@ impl Components {
         }
         one(&self.realtime)
             .or_else(|| one(&self.authenticator))
+            .or_else(|| one(&self.platform))
+            .or_else(|| one(&self.requests))
             .or_else(|| one(&self.addresses))
             .or_else(|| one(&self.cors))
             .or_else(|| one(&self.csv))

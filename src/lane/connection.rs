@@ -308,7 +308,7 @@ impl Connection {
                                     connection.put(response);
                                 }
                             }
-                            None => connection.state = State::Answering(Box::pin(respond(known, request))),
+                            None => connection.state = State::Answering(respond(known, request)),
                         }
                     }
                     Next::Foreign => connection.state = State::Leaving,

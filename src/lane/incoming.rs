@@ -3,12 +3,13 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::connection::Connection;
 use super::request::{Look, Outline, Request, look};
-use super::response::Outgoing;
+use super::response::{Outgoing, with_id};
 use crate::auth::Caller;
 use crate::connection::{Pace, REQUEST_HEAD};
 use crate::http::error::ApiError;
@@ -94,6 +95,10 @@ impl Connection {
         }
         let bytes = std::mem::take(&mut self.unread);
         let request = Request { lane: self.lane.clone(), outline, peer: self.peer, bytes };
+        if !request.is_accepted() {
+            self.unread = request.bytes;
+            return Some(Next::Foreign);
+        }
         if request.is_whole() {
             return Some(Next::Request(request));
         }
@@ -114,6 +119,9 @@ impl Connection {
         let bytes = std::mem::take(&mut self.unread);
         let request =
             Request { lane: self.lane.clone(), outline: unfinished.outline, peer: self.peer, bytes };
-        Outgoing::refusal(why.answer(&request), true, None, &self.lane.config)
+        let refusal = why.answer(&request);
+        let requests = &self.lane.components.requests;
+        let id = requests.completed_poll(&request, refusal.status(), None, Duration::ZERO);
+        Outgoing::rendered(refusal, true, with_id(None, id), &self.lane.config)
     }
 }

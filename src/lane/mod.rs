@@ -1,10 +1,10 @@
-//! The fast lane: an HTTP server for held polls, the main workload of this server.
+//! The fast lane: an HTTP server for what devices do all the time. They hold polls, and they send data.
 //!
 //! The lane runs in front of actix-http, on the same port, and every connection starts here. As long as the requests of
-//! a connection are plain POSTs to a Bayeux path (`request`), the lane serves them, with the same
-//! [`Caller`](crate::auth::Caller) and the same `long_polling::answer` as the other transports. The first other request
-//! is passed to actix-http together with all bytes read so far, and the connection stays there. The lane rejects no
-//! request that actix-http might accept, and no connection returns to it.
+//! a connection are plain POSTs to a Bayeux path, or of measurements, alarms or events (`request`), the lane serves
+//! them, with the same [`Caller`](crate::auth::Caller), the same `long_polling::answer` and the same handlers (`data`)
+//! as the other transports. The first other request is passed to actix-http together with all bytes read so far, and the
+//! connection stays there. The lane rejects no request that actix-http might accept, and no connection returns to it.
 //!
 //! The session of a held poll writes the response within its call (`direct`); the task of the connection has its turn when
 //! the next request arrives.
@@ -14,6 +14,7 @@
 
 mod components;
 mod connection;
+mod data;
 mod direct;
 #[cfg(test)]
 mod fuzz;
@@ -48,24 +49,40 @@ pub(crate) struct Lane {
     clock: Rc<Clock>,
 }
 
-/// A path of long polls.
+/// A path of the lane.
 struct Path {
     name: String,
-    endpoint: Endpoint,
+    resource: Resource,
     durations: RouteDurations,
 }
 
+/// What requests to a path are for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Resource {
+    /// Bayeux messages.
+    Polls(Endpoint),
+    /// Data of a device.
+    Data(NewData),
+}
+
+/// What requests create.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NewData {
+    Measurements,
+    Alarm,
+    Event,
+}
+
 impl Lane {
-    /// Creates the lane of the worker to which this clock belongs. `paths` are those of long polls, the most frequent ones
-    /// first.
+    /// Creates the lane of the worker to which this clock belongs. The most frequent paths come first.
     pub(crate) fn new(
         components: Components,
-        paths: impl Iterator<Item = (String, Endpoint)>,
+        paths: impl Iterator<Item = (String, Resource)>,
         clock: Rc<Clock>,
     ) -> Rc<Self> {
-        let path = |(name, endpoint): (String, _)| {
+        let path = |(name, resource): (String, _)| {
             let durations = RouteDurations::new(&name);
-            Path { name, endpoint, durations }
+            Path { name, resource, durations }
         };
         Rc::new(Self {
             components,

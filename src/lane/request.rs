@@ -11,7 +11,7 @@ use actix_web::http::Method;
 use actix_web::http::header::HeaderName;
 use actix_web::web;
 
-use super::Lane;
+use super::{Lane, Resource, data};
 use crate::http::address::is_authority;
 use crate::http::head::Head;
 
@@ -233,6 +233,14 @@ impl Request {
     /// Returns whether the body is complete.
     pub(super) fn is_whole(&self) -> bool {
         self.bytes.len() == self.outline.end
+    }
+
+    /// Returns whether the lane accepts a request with such a body for its resource.
+    pub(super) fn is_accepted(&self) -> bool {
+        match self.lane.paths[self.outline.path].resource {
+            Resource::Polls(_) => true,
+            Resource::Data(_) => self.outline.end - self.outline.body <= data::longest_body(self),
+        }
     }
 
     pub(super) fn body(&self) -> &[u8] {

@@ -1,4 +1,5 @@
-//! Responses of the fast lane and their bytes. The response heads look like those of actix-http.
+//! Responses of the fast lane to polls, and the bytes of all its responses. The response heads look like those of
+//! actix-http.
 
 use std::fmt::Write;
 use std::io::{self, IoSlice};
@@ -10,18 +11,23 @@ use actix_http::ServiceConfig;
 use actix_web::HttpResponse;
 use actix_web::body::MessageBody;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{self, HeaderMap};
+use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use bytes::{BufMut, BytesMut};
+use futures_util::future::LocalBoxFuture;
 use platform_actors::session::{PollHere, SessionHere};
+use platform_model::bayeux::channel::Endpoint;
 use tokio::io::AsyncWrite;
 
 use super::request::Request;
-use crate::auth::{Caller, cors};
+use super::{Resource, data};
+use crate::auth::{Caller, Identity, cors};
 use crate::connection::Stream;
+use crate::http::application_key;
 use crate::http::error::Result;
 use crate::http::head::Head as _;
 use crate::long_polling::{self, Answered, Body, DEPRECATION, HeldPoll};
 use crate::realtime::Text;
+use crate::request_log::X_REQUEST_ID;
 
 /// The maximum number of slices in one write.
 const SLICES: usize = 64;
@@ -34,8 +40,8 @@ pub(super) struct Head {
     pub(super) media_type: &'static str,
     pub(super) deprecated: bool,
     pub(super) closes: bool,
-    /// The CORS headers, which allow a page of another site to read the response.
-    pub(super) for_pages: Option<Box<HeaderMap>>,
+    /// The headers that few responses have: those that allow a page of another site to read it (CORS), and its id.
+    pub(super) more: Option<Box<HeaderMap>>,
 }
 
 /// The way in which a client finds the end of a text: by a content length or by chunks.
@@ -51,7 +57,7 @@ impl Head {
         if self.deprecated {
             put_header(&mut head, DEPRECATION, b"true");
         }
-        self.for_pages.iter().for_each(|headers| put_headers(&mut head, headers));
+        self.more.iter().for_each(|headers| put_headers(&mut head, headers));
         end(head, config)
     }
 }
@@ -109,51 +115,101 @@ pub(super) fn hold_at_once(
     let begun = Instant::now();
     let caller = known?.as_ref().ok().filter(|_| !request.has(&header::ORIGIN))?;
     let path = &request.lane.paths[request.outline.path];
+    if !matches!(path.resource, Resource::Polls(_)) {
+        return None;
+    }
     let answered = long_polling::hold_at_once(caller, request, request.body(), here(), last)?;
     path.durations.record(StatusCode::OK, begun.elapsed());
-    Some(LaneResponse::of(answered, request, None))
+    count(caller, request);
+    let requests = &request.lane.components.requests;
+    let id = requests.completed_poll(request, StatusCode::OK, Some(caller), begun.elapsed());
+    Some(LaneResponse::of(answered, request, with_id(None, id)))
 }
 
-/// Computes the response to a request and records its duration in the metrics like every other route. The duration of a
-/// held poll ends when the poll is held. `known` is the caller, if no database query is needed to authenticate it.
-pub(super) async fn respond(known: Option<Result<Caller>>, request: Request) -> LaneResponse {
-    let (begun, mut closes) = (Instant::now(), request.outline.closes);
+/// Adds the id of a request to the headers that only some responses have.
+pub(super) fn with_id(headers: Option<Box<HeaderMap>>, id: Option<HeaderValue>) -> Option<Box<HeaderMap>> {
+    let Some(id) = id else { return headers };
+    let mut headers = headers.unwrap_or_default();
+    headers.insert(X_REQUEST_ID, id);
+    Some(headers)
+}
+
+/// Counts a request for the statistics of its tenant (Z-07).
+pub(super) fn count(caller: &Identity, request: &Request) {
+    let statistics = request.lane.components.platform.database().statistics();
+    statistics.add_request(&caller.tenant, 1, application_key(request).is_none());
+}
+
+/// Computes the response to a request. `known` is the caller, if no database query is needed to authenticate it.
+pub(super) fn respond(
+    known: Option<Result<Caller>>,
+    request: Request,
+) -> LocalBoxFuture<'static, LaneResponse> {
+    // Each kind has a future of its own, so that that of a poll stays small.
+    match request.lane.paths[request.outline.path].resource {
+        Resource::Polls(endpoint) => Box::pin(respond_to_messages(endpoint, known, request)),
+        Resource::Data(new) => Box::pin(data::create(new, known, request)),
+    }
+}
+
+/// Computes the response to Bayeux messages and records its duration in the metrics like every other route. The duration
+/// of a held poll ends when the poll is held.
+async fn respond_to_messages(
+    endpoint: Endpoint,
+    known: Option<Result<Caller>>,
+    request: Request,
+) -> LaneResponse {
+    let begun = Instant::now();
+    let (caller, closes) = identify(known, &request).await;
     let (path, config) = (&request.lane.paths[request.outline.path], &request.lane.config);
-    let caller = match known {
-        Some(caller) => {
-            // actix-http closes such a connection, too, because it has not read the body yet.
-            closes |= caller.is_err();
-            caller
-        }
-        // This future is boxed, so that the future of known callers stays small.
-        None => Box::pin(Caller::of(&request)).await,
-    };
+    let identity = caller.as_ref().ok().map(Caller::identity);
     let answered = match caller {
-        Ok(caller) => long_polling::answer(path.endpoint, caller, &request, request.body()).await,
+        Ok(caller) => {
+            count(&caller, &request);
+            long_polling::answer(endpoint, caller, &request, request.body()).await
+        }
         Err(error) => Err(error),
     };
-    let mut for_pages = None;
-    if request.has(&header::ORIGIN) {
-        let mut headers = HeaderMap::new();
-        Box::pin(cors::allow(&request, &mut headers)).await;
-        for_pages = Some(Box::new(headers));
+    let answered = answered.map_err(|error| error.answer(&request));
+    let status = answered.as_ref().map_or_else(HttpResponse::status, |_| StatusCode::OK);
+    let (requests, took) = (&request.lane.components.requests, begun.elapsed());
+    path.durations.record(status, took);
+    let id = requests.completed_poll(&request, status, identity.as_deref(), took);
+    let more = with_id(for_pages(&request).await, id);
+    match answered {
+        Ok(answered) => LaneResponse::of(answered, &request, more),
+        Err(refusal) => LaneResponse::Now(Outgoing::rendered(refusal, closes, more, config), closes),
     }
-    let (status, response) = match answered {
-        Ok(answered) => (StatusCode::OK, LaneResponse::of(answered, &request, for_pages)),
-        Err(error) => {
-            let response = error.answer(&request);
-            let status = response.status();
-            (status, LaneResponse::Now(Outgoing::refusal(response, closes, for_pages, config), closes))
+}
+
+/// Authenticates the caller of a request. Returns also whether the connection closes after the response.
+pub(super) async fn identify(known: Option<Result<Caller>>, request: &Request) -> (Result<Caller>, bool) {
+    let closes = request.outline.closes;
+    match known {
+        Some(caller) => {
+            // actix-http closes such a connection, too, because it has not read the body yet.
+            let refused = caller.is_err();
+            (caller, closes || refused)
         }
-    };
-    path.durations.record(status, begun.elapsed());
-    response
+        // This future is boxed, so that the future of known callers stays small.
+        None => (Box::pin(Caller::of(request)).await, closes),
+    }
+}
+
+/// Returns the CORS headers of the response to a page of another site.
+pub(super) async fn for_pages(request: &Request) -> Option<Box<HeaderMap>> {
+    if !request.has(&header::ORIGIN) {
+        return None;
+    }
+    let mut headers = HeaderMap::new();
+    Box::pin(cors::allow(request, &mut headers)).await;
+    Some(Box::new(headers))
 }
 
 impl LaneResponse {
-    fn of(answered: Answered, request: &Request, for_pages: Option<Box<HeaderMap>>) -> Self {
+    fn of(answered: Answered, request: &Request, more: Option<Box<HeaderMap>>) -> Self {
         let (closes, Answered { media_type, deprecated, body }) = (request.outline.closes, answered);
-        let head = Head { media_type, deprecated, closes, for_pages };
+        let head = Head { media_type, deprecated, closes, more };
         match body {
             Body::Text(text) => Self::Now(Outgoing::whole(&head, text.into(), &request.lane.config), closes),
             Body::Held(held) => Self::Later(head, held),
@@ -199,17 +255,17 @@ impl Outgoing {
     }
 
     /// Returns the error response to an invalid request.
-    pub(super) fn refusal(
+    pub(super) fn rendered(
         response: HttpResponse,
         closes: bool,
-        for_pages: Option<Box<HeaderMap>>,
+        more: Option<Box<HeaderMap>>,
         config: &ServiceConfig,
     ) -> Self {
         let (response, body) = response.into_parts();
         let text = body.try_into_bytes().unwrap_or_default();
         let mut head = begin(response.status(), Framing::Length(text.len()), closes);
         put_headers(&mut head, response.headers());
-        for_pages.iter().for_each(|headers| put_headers(&mut head, headers));
+        more.iter().for_each(|headers| put_headers(&mut head, headers));
         Self::new(end(head, config), Text::from(text.to_vec()), b"")
     }
 

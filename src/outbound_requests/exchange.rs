@@ -5,13 +5,9 @@ use std::pin::pin;
 
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::client::conn::http1;
-use hyper::rt::{Read, Write};
-use hyper_util::rt::TokioIo;
 use platform_actors::event_processing::OutboundResponse;
-use rustls_pki_types::ServerName;
-use tokio::net::TcpStream;
 
-use super::message::{Message, Security};
+use super::message::Message;
 use crate::tls::Roots;
 
 /// The most bytes of a response body.
@@ -22,24 +18,8 @@ pub(super) const RESPONSE_BYTES: usize = 1 << 20;
 /// # Errors
 /// The reason why there is no response, for the author of the module.
 pub(super) async fn exchange(message: Message, roots: &Roots) -> Result<OutboundResponse, String> {
-    let Message { security, host, port, .. } = &message;
-    let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-    let unreachable = |error: std::io::Error| format!("{host}:{port} cannot be reached: {error}");
-    let tcp = TcpStream::connect((name.as_str(), *port)).await.map_err(unreachable)?;
-    tcp.set_nodelay(true).map_err(unreachable)?;
-    match security {
-        Security::Plain => over(TokioIo::new(tcp), message).await,
-        Security::Tls => {
-            let server = ServerName::try_from(name)
-                .map_err(|_| format!("not sent: '{host}' is not a valid host name for https"))?;
-            let connector = roots.connector().await.map_err(|error| format!("not sent: {error}"))?;
-            let stream = connector.connect(server, tcp).await.map_err(unreachable)?;
-            Box::pin(over(TokioIo::new(stream), message)).await
-        }
-    }
-}
-
-async fn over(stream: impl Read + Write + Unpin, message: Message) -> Result<OutboundResponse, String> {
+    let connection = roots.connect(message.security, &message.host, message.port).await;
+    let stream = connection.map_err(|why| format!("not sent: {why}"))?;
     let broken = |error: hyper::Error| format!("the connection ended before a response: {error}");
     let (mut sender, connection) = http1::handshake(stream).await.map_err(broken)?;
     let mut exchange = pin!(async {

@@ -8,6 +8,7 @@ use hyper::{Method, Request, Uri};
 use platform_actors::event_processing::{OutboundRequest, RESERVED_HEADERS};
 
 use crate::config::AllowedHost;
+use crate::tls::Security;
 
 /// The methods that a module may use.
 const METHODS: [Method; 6] =
@@ -23,13 +24,6 @@ pub(super) struct Message {
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) request: Request<Full<Bytes>>,
-}
-
-/// Whether the connection is encrypted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Security {
-    Plain,
-    Tls,
 }
 
 impl Message {

@@ -151,7 +151,7 @@ impl Held {
 
     /// Writes the reply to the connect.
     pub(super) fn write_reply(&self, answer: &ConnectResponse, out: &mut Vec<u8>) {
-        let told = (answer.error, answer.advice, answer.delivery.batch);
+        let told = (&answer.error, answer.advice, answer.delivery.batch);
         if let (None, None, None) = told {
             return Reply::write_connected(self.id.as_deref(), self.client, out);
         }
@@ -160,7 +160,7 @@ impl Held {
             channel: Some(CONNECT),
             client_id: Some(&self.client.to_string()),
             successful: answer.error.is_none(),
-            error: answer.error,
+            error: answer.error.as_deref(),
             advice: answer.advice,
             ext: answer.delivery.batch.map(Acknowledgement::Batch),
             ..Reply::default()

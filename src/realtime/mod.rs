@@ -7,6 +7,7 @@
 mod connecting;
 mod held;
 mod moved;
+mod pace;
 mod subscribing;
 pub mod websocket;
 
@@ -35,6 +36,7 @@ pub(crate) use connecting::Connecting;
 use held::REPLY_BYTES;
 pub use held::{Held, Text};
 use moved::Known;
+pub(crate) use pace::count_patiently;
 
 /// The channel on which a client waits for notifications (B-10).
 const CONNECT: &str = "/meta/connect";
@@ -184,7 +186,8 @@ impl Exchange<'_> {
         };
         let interval = message.advice().and_then(|advice| advice.interval);
         let (user, expires) = (caller.user.clone(), caller.expires());
-        let new = NewSession { user, expires, interval, acknowledgement, units };
+        let address = Some(self.source.address());
+        let new = NewSession { user, expires, interval, acknowledgement, units, address };
         let tenant = self.tenant(&caller);
         let Some(client) = tenant.start_session(new).await? else {
             replies.refuse(message, Some(channel), error::HANDSHAKE_DENIED, Some(Advice::NONE));

@@ -89,6 +89,7 @@ impl Components {
         let senders = authenticator.clone();
         let held_bytes = HeldBytes::new(
             limits,
+            platform.database().tenant_limits().clone(),
             Box::new(move |header, host| {
                 let caller = senders.remembered(header, host)?;
                 Some((caller.tenant.clone(), caller.user.clone()))
@@ -173,6 +174,7 @@ impl Components {
             errors: self.errors.clone(),
             held_bytes: self.held_bytes.clone(),
             realtime: self.realtime.clone(),
+            requests: self.requests.clone(),
         }
     }
 

@@ -1,6 +1,8 @@
 //! Assembles the server from database, platform and HTTP server, and shuts it down in order.
 
 mod components;
+mod operators;
+mod vitals;
 mod workers;
 
 use std::future::Future;
@@ -12,7 +14,7 @@ use std::time::Duration;
 use actix_web::dev::ServerHandle;
 use actix_web::rt::spawn;
 use platform_actors::Platform;
-use platform_actors::background::{abandoned_uploads, retention};
+use platform_actors::background::{abandoned_uploads, retention, usage};
 use platform_store::servers::Introduction;
 use platform_store::{self, Connections, Database};
 use tokio::task::{JoinHandle, JoinSet};
@@ -21,11 +23,14 @@ use crate::administration::{self, NewUser};
 use crate::config::{AllowedHost, Settings};
 use crate::http::address::AddressSettings;
 use crate::prerequisites::Prerequisites;
+use crate::routes::Metrics;
+use crate::self_request::Protocol;
 use crate::service::probes;
 use crate::start_error::StartError;
 use crate::tls::{self, Tls};
 use crate::{outbound_requests, secret_key, stop, telemetry};
 use components::Components;
+pub(crate) use vitals::Vitals;
 use workers::Transport;
 
 /// The time over which the clients of released polls spread their reconnects.
@@ -38,6 +43,8 @@ const CONNECTIONS_PER_WORKER: usize = 1_000_000;
 pub struct Server {
     components: Components,
     http: actix_web::dev::Server,
+    /// The server of health and metrics, if they have an address of their own.
+    operators: Option<actix_web::dev::Server>,
     tls: Option<Arc<Tls>>,
     address: SocketAddr,
     drain: Duration,
@@ -70,7 +77,7 @@ impl Server {
         let secret_key = Arc::new(secret_key::open(&settings.store, &database).await?);
         // The server listens before it creates users, so that a start that fails here has changed nothing and can be
         // repeated.
-        let listener = prerequisites.listen()?;
+        let listeners = prerequisites.listen()?;
         database
             .join(Introduction {
                 name: settings.server_name.clone().unwrap_or_else(machine_name),
@@ -101,13 +108,30 @@ impl Server {
             .max_concurrent_connections(CONNECTIONS_PER_WORKER)
             .shutdown_timeout(settings.shutdown.as_secs())
             .disable_signals();
-        let http = workers::listen(builder, listener, components.clone(), tls.clone(), transport)
-            .map_err(|cause| StartError::Listen { address: settings.listen, cause })?
-            .run();
+        let metrics = if listeners.operators.is_some() { Metrics::Elsewhere } else { Metrics::Here };
+        let http =
+            workers::listen(builder, listeners.clients, components.clone(), tls.clone(), transport, metrics)
+                .map_err(|cause| StartError::Listen { flag: "--listen", address, cause })?
+                .run();
+        let operators = match listeners.operators {
+            Some((address, listener)) => Some(operators::serve(address, listener, components.clone())?),
+            None => None,
+        };
         warn_of_exposure(settings);
         let module_request_hosts = settings.module_request_hosts.clone();
         let (drain, shutdown, workers) = (settings.drain, settings.shutdown, settings.workers);
-        Ok(Self { components, http, tls, address, drain, shutdown, workers, module_request_hosts, watching })
+        Ok(Self {
+            components,
+            http,
+            operators,
+            tls,
+            address,
+            drain,
+            shutdown,
+            workers,
+            module_request_hosts,
+            watching,
+        })
     }
 
     /// Returns the address on which the server listens. For port 0 it contains the port that the system selected.
@@ -125,6 +149,17 @@ impl Server {
         self.components.platform.database().clone()
     }
 
+    /// Returns what proves that the server works.
+    pub(crate) fn vitals(&self) -> Vitals {
+        let protocol = if self.tls.is_some() { Protocol::Encrypted } else { Protocol::Plain };
+        Vitals::new(
+            self.components.platform(),
+            self.components.stop.clone().into_inner(),
+            self.address,
+            protocol,
+        )
+    }
+
     /// Serves until `stop` resolves. Then its readiness is 503, and after the time to drain it accepts no new
     /// connections, finishes requests in progress, responds to held polls with the advice to reconnect within a few
     /// seconds, and returns.
@@ -132,6 +167,8 @@ impl Server {
         let handle = self.http.handle();
         let upkeep = self.keep_up();
         let serving = spawn(self.http);
+        // Its address responds until the end of the stop.
+        let operators = self.operators.map(|operators| (operators.handle(), spawn(operators)));
         spawn(self.components.platform().spread_sessions(self.workers));
         stop.await;
         // Load balancers see that this server is not ready before its connections end.
@@ -150,12 +187,17 @@ impl Server {
         if let Err(error) = database.session_moves().flush().await {
             tracing::warn!(%error, "the last sessions could not be handed over; their clients handshake again");
         }
+        self.components.platform.write_last_statistics().await;
         database.leave().await;
+        if let Some((handle, served)) = operators {
+            handle.stop(false).await;
+            drop(served.await);
+        }
         self.components.platform.stop();
     }
 
     /// Starts the background tasks that run as long as the server.
-    fn keep_up(&self) -> [JoinHandle<()>; 18] {
+    fn keep_up(&self) -> [JoinHandle<()>; 21] {
         let platform = || self.components.platform();
         let database = || self.components.platform.database().clone();
         let links = || self.components.links();
@@ -179,9 +221,12 @@ impl Server {
             spawn(platform().keep_modules_going()),
             spawn(platform().hand_over_while_draining()),
             spawn(platform().note_user_sessions()),
+            spawn(platform().keep_tenant_limits()),
             spawn(outbound_requests::keep_sending(platform(), self.module_request_hosts.clone())),
             spawn(abandoned_uploads::remove_hourly(platform(), links())),
-            spawn(retention::run_daily(platform())),
+            spawn(retention::run_daily(platform(), links())),
+            spawn(usage::measure_regularly(platform())),
+            spawn(platform().count_regularly()),
             spawn(platform().watch_silence(links())),
             spawn(probes::keep_probing(self.components.services.clone())),
         ]

@@ -30,7 +30,7 @@ use crate::connection::{
 use crate::csv::rest_caller::RestRoutes;
 use crate::lane::Lane;
 use crate::middleware;
-use crate::routes;
+use crate::routes::{self, Metrics};
 use crate::service::ServiceConnections;
 use crate::stop::Stop;
 use crate::tls::Tls;
@@ -45,6 +45,7 @@ pub(super) fn listen(
     components: Components,
     tls: Option<Arc<Tls>>,
     transport: Transport,
+    metrics: Metrics,
 ) -> io::Result<ServerBuilder> {
     let stopping = builder.graceful_shutdown_signal();
     let address = listener.local_addr()?;
@@ -56,7 +57,7 @@ pub(super) fn listen(
             .app_data(rest_routes(&components))
             .app_data(web::Data::new(ServiceConnections::default()))
             .configure(|app| components.register(app))
-            .configure(routes::table)
+            .configure(|app| routes::table(app, metrics))
             .wrap(actix_web::middleware::from_fn(middleware::around))
             .into_factory()
             .map_err(|error: actix_web::Error| error.error_response());
@@ -99,7 +100,7 @@ pub(super) fn listen(
                 components.platform.add_session_thread();
                 let lane = match transport {
                     Transport::FastLane => {
-                        Some(Lane::new(components.of_lane(), routes::of_long_polls(), clock.clone()))
+                        Some(Lane::new(components.of_lane(), routes::of_lane(), clock.clone()))
                     }
                     Transport::Common => None,
                 };

@@ -88,7 +88,7 @@ pub async fn call(
     if services.health.is_down(application.id) {
         return Err(fault(ServiceFault::Down));
     }
-    let call = services.calls.begin(application.id, services.platform.limits().service_calls);
+    let call = services.calls.begin(application.id, &caller.tenant, services.platform.limits().service_calls);
     let call = call.ok_or_else(|| fault(ServiceFault::Busy))?;
     let mut head = Head {
         method: method_of(&request).ok_or(ApiError::MethodNotAllowed { allow: allow().into() })?,

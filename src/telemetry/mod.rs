@@ -1,28 +1,25 @@
 //! Logs and metrics of a server process.
 
 mod quota;
+mod routes;
+mod tenants;
 
 use std::io::IsTerminal;
 use std::sync::{LazyLock, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use actix_http::error::DispatchError;
-use actix_web::http::StatusCode;
-use metrics::Histogram;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use platform_store::Database;
+use platform_actors::Platform;
 use tracing_subscriber::filter::FilterExt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
 use quota::Quotas;
+pub use routes::RouteDurations;
 
 use crate::config::{LogFormat, Settings};
-
-/// The time in seconds from a request's head to its response, by route. For a held poll it ends when the response head
-/// is sent.
-const REQUEST_DURATION: &str = "platform_http_request_seconds";
 
 /// The number of throttled password verifications, by subject (account, source) and effect (delayed, refused).
 const THROTTLED: &str = "platform_authentication_throttled_total";
@@ -89,9 +86,14 @@ pub fn start_logging(settings: &Settings) -> Result<(), String> {
 pub fn start_metrics() {
     RECORDER.get_or_init(|| {
         let seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+        // There are some interfaces with a histogram each.
+        let of_requests = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
         let rows = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
         let recorder = PrometheusBuilder::new()
             .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &seconds)
+            .and_then(|builder| {
+                builder.set_buckets_for_metric(Matcher::Full(routes::REQUEST_DURATION.into()), &of_requests)
+            })
             .and_then(|builder| builder.set_buckets_for_metric(Matcher::Suffix("_rows".into()), &rows))
             .expect("the buckets are not empty")
             .build_recorder();
@@ -111,7 +113,7 @@ pub fn start_metrics() {
 
 /// Describes the metrics of this module to the installed recorder.
 fn describe() {
-    metrics::describe_histogram!(REQUEST_DURATION, "seconds from a request's head to its response, by route");
+    routes::describe();
     metrics::describe_counter!(
         THROTTLED,
         "verifications of passwords that were delayed or got 429, because of guesses at the account or by the source"
@@ -150,10 +152,12 @@ pub async fn keep_up() {
 
 /// Returns all metrics in Prometheus' text format, with those of the process and of the connections to the database as
 /// they are now.
-pub fn render(database: &Database) -> String {
+pub fn render(platform: &Platform) -> String {
     metrics_process::Collector::default().collect();
-    platform_store::metrics::set_connections(database);
-    RECORDER.get().map(PrometheusHandle::render).unwrap_or_default()
+    platform_store::metrics::set_connections(platform.database());
+    let mut text = RECORDER.get().map(PrometheusHandle::render).unwrap_or_default();
+    tenants::render(platform, &mut text);
+    text
 }
 
 /// The subject whose wrong passwords caused the throttling of a verification.
@@ -225,29 +229,4 @@ pub(crate) fn set_certificate_expiry(expires: SystemTime) {
 /// recorder, so the gauge is looked up each time.
 pub(crate) fn set_free_disk(bytes: u64) {
     metrics::gauge!(FREE_DISK).set(bytes as f64);
-}
-
-/// The durations of the requests of one route, by status class. The metric handles are looked up once per route and
-/// class, so that a request costs one addition, paths with device ids create no metrics of their own, and unused routes
-/// create none either.
-pub struct RouteDurations {
-    route: String,
-    classes: [OnceLock<Histogram>; 5],
-}
-
-impl RouteDurations {
-    /// Creates the durations of a route. `route` is the pattern, e.g. `/alarm/alarms/{id}`.
-    pub fn new(route: &str) -> Self {
-        Self { route: route.to_owned(), classes: Default::default() }
-    }
-
-    /// Records the duration of a completed request.
-    pub fn record(&self, status: StatusCode, duration: Duration) {
-        const NAMES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
-        let class = usize::from((status.as_u16() / 100).clamp(1, 5) - 1);
-        let durations = self.classes[class].get_or_init(
-            || metrics::histogram!(REQUEST_DURATION, "route" => self.route.clone(), "status" => NAMES[class]),
-        );
-        durations.record(duration);
-    }
 }

@@ -4,6 +4,7 @@
 //! their current contents. Files that cannot be used, for example a half-written one, change nothing. Open
 //! connections keep the certificate they began with.
 
+mod connect;
 mod roots;
 mod socket;
 
@@ -29,6 +30,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::config::TlsSettings;
 use crate::telemetry::{Handshake, count_handshake, set_certificate_expiry};
+pub(crate) use connect::Security;
 pub(crate) use roots::Roots;
 pub(crate) use socket::Socket;
 

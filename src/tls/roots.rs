@@ -29,7 +29,7 @@ impl Roots {
     ///
     /// # Errors
     /// The reason why no server can be trusted.
-    pub(crate) async fn connector(&self) -> Result<TlsConnector, String> {
+    pub(super) async fn connector(&self) -> Result<TlsConnector, String> {
         let make = async || {
             let roots = match &self.given {
                 Some(given) => given.clone(),

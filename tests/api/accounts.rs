@@ -13,5 +13,7 @@ mod callers;
 mod device_registration;
 mod groups;
 mod regions;
+mod sessions;
+mod statistics;
 mod tenants;
 mod users;

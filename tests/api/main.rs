@@ -40,3 +40,4 @@ mod own_tree;
 mod process;
 mod retention;
 mod servers;
+mod upgrade;

@@ -56,6 +56,7 @@ async fn metrics_are_in_the_format_of_prometheus_and_name_no_tenant_or_device() 
     assert!(answer.header("Content-Type").unwrap().starts_with("text/plain"));
     for name in [
         "platform_http_request_seconds_count",
+        "platform_http_requests_total",
         "platform_device_actors",
         "platform_sessions_open",
         "platform_long_polls_parked",
@@ -101,7 +102,7 @@ async fn routes_and_statuses_that_nobody_caused_are_not_in_metrics() {
     let text = stranger.get("/metrics").await.text;
 
     let listed: Vec<_> =
-        text.lines().filter(|line| line.starts_with("platform_http_request_seconds_count")).collect();
+        text.lines().filter(|line| line.starts_with("platform_http_requests_total")).collect();
     let [only] = listed.as_slice() else { panic!("{listed:#?}") };
     assert!(only.contains("/alarm/alarms\"") && only.contains("4xx"), "{only}");
 }

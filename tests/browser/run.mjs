@@ -8,9 +8,10 @@ import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { basic, PASSWORD, Platform } from "../clients/platform.mjs";
+import { PASSWORD, Platform } from "../clients/platform.mjs";
 import { sleep } from "../clients/wait.mjs";
 import { Chromium } from "./chromium.mjs";
+import { Tenant } from "./tenant.mjs";
 import { zip } from "./zip.mjs";
 
 const DOMAIN = "plant7.example.com";
@@ -18,38 +19,6 @@ const SHARED = "shared.example.com";
 /** How long a page may take for what it does at once. */
 const SOON = 60_000;
 const USAGE = "usage: node run.mjs --server <program> [--browser <program>]";
-
-/** A tenant as its administrator sees it. */
-class Tenant {
-  constructor(platform, user) {
-    Object.assign(this, { base: `http://127.0.0.1:${platform.port}`, user, authorization: basic(user) });
-  }
-
-  async post(where, body) {
-    const isJson = body.constructor === Object;
-    const headers = { Authorization: this.authorization, Accept: "application/json" };
-    if (isJson) headers["Content-Type"] = "application/json";
-    const response = await fetch(`${this.base}${where}`, { method: "POST", headers, body: isJson ? JSON.stringify(body) : body });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`POST ${where} was answered ${response.status}: ${text}`);
-    return text ? JSON.parse(text) : undefined;
-  }
-
-  /** Makes an application of an archive, and a device. */
-  async install(name, archive) {
-    const application = { name, key: `${name}-key`, type: "HOSTED", contextPath: name, resourcesUrl: "/" };
-    const { id } = await this.post("/application/applications", application);
-    const form = new FormData();
-    form.append("file", new Blob([archive]), "application.zip");
-    await this.post(`/application/applications/${id}/binaries`, form);
-    this.device = (await this.post("/inventory/managedObjects", { name: "pump", plat_IsDevice: {} })).id;
-  }
-
-  tell(text) {
-    const event = { type: "acme_Told", text, time: new Date().toISOString(), source: { id: this.device } };
-    return this.post("/event/events", event);
-  }
-}
 
 async function archiveOf(directory) {
   const names = await readdir(directory);
@@ -151,7 +120,9 @@ try {
   if (!values.server) throw new Error(USAGE);
   await play(path.resolve(values.server), values.browser);
   console.log("a hosted application works under its tenant's domain, and confined on a shared address");
+  // Node 20 may turn for ever in its own tidying up if it is left to end by itself.
+  process.exit(0);
 } catch (error) {
   console.error(error.stack);
-  process.exitCode = 1;
+  process.exit(1);
 }

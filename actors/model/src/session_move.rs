@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::bayeux::Pattern;
+use crate::client_session::{SessionFilter, SessionsOfServer};
 use crate::units::SystemOfUnits;
 
 /// The point at which a session moves, in the order of everything that is published for its tenant: what was published
@@ -44,12 +45,26 @@ pub struct SessionState {
     pub connects: u64,
     /// Whether it ever had a connection.
     pub appeared: bool,
+    /// When it began and what else administrators see of it.
+    #[serde(default)]
+    pub traces: SessionTraces,
     /// The template sets of a CSV client (S-53).
     pub templates: Option<TemplateNames>,
     /// The notifications that wait for a connect, oldest first.
     pub waiting: Vec<Box<RawValue>>,
     /// The batches under the acknowledgement extension, if the client uses it (B-22).
     pub batches: Option<BatchState>,
+}
+
+/// What administrators see of the past of a session.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionTraces {
+    /// When it began, in seconds since 1970.
+    pub began: u32,
+    /// When notifications were passed to a connection for the last time, in seconds since 1970; 0 for never.
+    pub delivered: u32,
+    /// The address of its client at the handshake.
+    pub address: Option<std::net::IpAddr>,
 }
 
 /// The names of the template sets of a session, as in its header and beside it.
@@ -130,6 +145,33 @@ pub enum ServerMessage {
         client: String,
         /// The tenant.
         tenant: String,
+    },
+    /// An administrator of a tenant wants to see its sessions, or to end one of them; the server `by` asks for those of
+    /// this server.
+    Show {
+        /// The number of the request.
+        request: u64,
+        /// The server that asks.
+        by: i64,
+        /// The tenant.
+        tenant: String,
+        /// Which sessions are wanted.
+        filter: SessionFilter,
+        /// The id after which the page begins.
+        after: Option<String>,
+        /// How many sessions are wanted.
+        limit: usize,
+        /// Whether they are to end.
+        ends: bool,
+    },
+    /// The sessions that were asked for.
+    Shown {
+        /// The number of the request.
+        request: u64,
+        /// The server that has them.
+        from: i64,
+        /// The sessions.
+        found: SessionsOfServer,
     },
     /// A server that stops asks for its sessions to be taken.
     Adopt {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use platform_model::access::{Authority, Grants};
+use platform_model::availability::is_device;
 use platform_model::bulk_registration::{NewDevice, NewRequest};
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Result};
@@ -141,6 +142,10 @@ impl BulkRegistration {
         let registrar = self.registrar(tenant);
         let (database, pool) = (self.platform.database(), self.platform.registrations());
         let ids = self.platform.ids();
+        database.ensure_stored_quota(tenant)?;
+        let devices = rows.iter().filter_map(|row| row.object.as_ref());
+        let devices = devices.filter(|row| is_device(&row.object.fragments)).count();
+        database.tenant_limits().of(tenant).admit_devices(devices)?;
         let batch = register_devices(database, pool, tenant, &registrar, ids, rows, &mut self.memory).await?;
         Ok(self.note(tenant, batch))
     }
@@ -202,6 +207,7 @@ impl BulkRegistration {
 fn one_alone(outcome: Result<Vec<Registered>>) -> Result<Vec<Registered>> {
     let reason = match outcome {
         Err(Error::Invalid(reason)) => reason,
+        Err(error @ Error::QuotaExceeded { .. }) => error.to_string(),
         Err(Error::Duplicate { .. }) => {
             "Duplicate ID: a registration request was made at the same moment".into()
         }

@@ -6,6 +6,7 @@
 //!   ensure that one of several servers runs it. [`bulk_registration`] runs within its request and also in steps, but a
 //!   restart ends it.
 //! - [`abandoned_uploads`] deletes files of events whose upload was not completed, [`retention`] data that is too old.
+//! - [`usage`] measures how many devices tenants have and how many bytes they store.
 
 pub mod abandoned_uploads;
 pub(crate) mod bulk_alarm_update;
@@ -16,3 +17,4 @@ mod leases;
 pub(crate) mod presence;
 pub mod retention;
 pub(crate) mod silence;
+pub mod usage;

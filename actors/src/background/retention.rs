@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use platform_model::error::{Error, Result};
+use platform_model::links::Links;
+use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
 use platform_store::Database;
 use platform_store::retention::matching::Sweep;
@@ -18,15 +20,42 @@ use tokio::time::sleep;
 
 use crate::metrics::RETENTION_DELETED;
 use crate::platform::Platform;
+use crate::tenant_alarms::{PartOfTenant, TenantAlarm};
 
-/// Makes the runs of all tenants, each when it is due, until the future is dropped.
-pub async fn run_daily(platform: Arc<Platform>) {
+/// What the alarm about a late run is about.
+const RETENTION: PartOfTenant = PartOfTenant { type_: "Retention", name: "Retention" };
+
+/// Makes the runs of all tenants, each when it is due, until the future is dropped. Links in notifications start with
+/// `links`, because no request causes them.
+pub async fn run_daily(platform: Arc<Platform>, links: Links) {
     loop {
         sleep(platform.limits().retention_check).await;
+        if let Err(error) = tell_late_runs(&platform, &links).await {
+            tracing::debug!(%error, "late runs of retention cannot be looked for now");
+        }
         if let Err(error) = run_all(&platform).await {
             tracing::warn!(%error, "data that is too old could not be deleted; the run is continued later");
         }
     }
+}
+
+/// Raises an alarm for each run that has not ended within a day.
+async fn tell_late_runs(platform: &Platform, links: &Links) -> Result<()> {
+    for late in runs::take_late(platform.database()).await? {
+        let (due, begun) = (late.due, late.begun);
+        let text = format!(
+            "The retention run that was due at {due} has not ended within a day. It began at {begun}. Data that is too \
+             old stays for longer; the next run follows when this one has ended."
+        );
+        tracing::warn!(tenant.id = %late.tenant, %due, "a run of retention has not ended within a day");
+        let origin = Arc::new(Origin::of_server(links.clone()));
+        let alarm = TenantAlarm { of: RETENTION, type_: "RetentionLate", text };
+        if let Err(error) = alarm.raise(&platform.tenant(&late.tenant), &origin).await {
+            tracing::warn!(tenant.id = %late.tenant, %error, "the alarm about a late run could not be raised yet");
+            runs::give_late_back(platform.database(), &late).await?;
+        }
+    }
+    Ok(())
 }
 
 async fn run_all(platform: &Platform) -> Result<()> {
@@ -37,11 +66,18 @@ async fn run_all(platform: &Platform) -> Result<()> {
         if looked_at.replace(run.due) != Some(run.due) {
             drop_partitions(database, run.due).await?;
         }
-        if !carry_out(database, &mut run).await? {
-            continue;
+        match carry_out(database, &mut run).await {
+            Ok(true) => {
+                let (deleted, seconds) = (run.deleted.values().sum::<i64>(), begun.elapsed().as_secs());
+                tracing::info!(tenant = %run.tenant, deleted, seconds, "data that was too old is deleted");
+            }
+            Ok(false) => {}
+            // Its lease ends in a minute, and the runs of other tenants do not wait for it.
+            Err(error) => tracing::warn!(
+                tenant = %run.tenant, %error,
+                "data of a tenant that is too old could not be deleted; the run is continued later"
+            ),
         }
-        let deleted: i64 = run.deleted.values().sum();
-        tracing::info!(tenant = %run.tenant, deleted, seconds = begun.elapsed().as_secs(), "data that was too old is deleted");
     }
     Ok(())
 }

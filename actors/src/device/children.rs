@@ -125,6 +125,8 @@ impl Device {
 
         let mut child = [object.created(Some(id), &origin.user)];
         let (database, tenant) = (&self.context.database, &self.context.tenant);
+        database.ensure_stored_quota(tenant)?;
+        database.ensure_device_quota(tenant, &child[0].fragments)?;
         let to = Children { parent: self.id, kind };
         let route =
             platform_store::inventory::links::insert_child(database, tenant, to, &child[0], &origin).await?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::availability::is_device;
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
@@ -84,6 +85,7 @@ impl Device {
             self.context.heard(self.id, &origin);
             return Ok(object);
         }
+        self.ensure_device_quota(&patch).await?;
         let by = ChangedBy {
             audit_record: self.context.ids.next()?,
             user: origin.user.clone(),
@@ -120,6 +122,18 @@ impl Device {
                 Ok(object)
             }
             _ => Err(self.missing()),
+        }
+    }
+
+    /// Checks whether the tenant may have one more device, if a change makes this object one (Z-20).
+    async fn ensure_device_quota(&self, patch: &ManagedObjectPatch) -> Result<()> {
+        let (database, tenant) = (&self.context.database, &self.context.tenant);
+        if !is_device(&patch.fragments) || !database.tenant_limits().of(tenant).bounds_devices() {
+            return Ok(());
+        }
+        match is_device(&self.current_object().await?.fragments) {
+            true => Ok(()),
+            false => database.ensure_device_quota(tenant, &patch.fragments),
         }
     }
 

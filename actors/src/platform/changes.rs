@@ -13,7 +13,7 @@ use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::publication::Publication;
 use platform_store::announcements::{Change, RightsChange};
-use platform_store::publications::Receivers;
+use platform_store::publications::{Doubt, Receivers};
 use platform_store::users;
 use platform_store::watch;
 use tokio::sync::mpsc;
@@ -101,11 +101,13 @@ impl Platform {
                 }
             }
         };
-        let end_sessions = move |tenant: &TenantId| {
+        let end_sessions = move |tenant: &TenantId, doubt: Doubt| {
             let Some(platform) = ending.upgrade() else { return };
-            let tenant = tenant.clone();
-            let transfers = platform.transfers.clone();
-            transfers.stay_until(async move { platform.end_sessions(&tenant, Holders::Everybody).await });
+            let (id, transfers) = (tenant.clone(), platform.transfers.clone());
+            transfers.stay_until(tenant, async move {
+                platform.end_sessions(&id, Holders::Everybody).await;
+                drop(doubt);
+            });
         };
         let using = Arc::downgrade(self);
         let is_used = move |tenant: &TenantId| {
@@ -142,6 +144,8 @@ impl Platform {
             Change::Rights(tenant, of, _) => notify(Changed::Rights(tenant, of)),
             Change::Tenant(tenant) => {
                 self.database.publications().tenant_changed(tenant);
+                // A new tenant may be bounded by the one that created it.
+                self.database.tenant_limits().outdate();
                 self.forget_options(tenant);
                 // A suspended tenant has its modules stopped.
                 self.modules.check_soon();
@@ -154,6 +158,8 @@ impl Platform {
             Change::Availability(tenant, object) => {
                 self.forget_heartbeat_schedule(Some((tenant.clone(), *object)))
             }
+            // They are loaded before the response.
+            Change::Limits(_) => self.database.tenant_limits().outdate(),
             Change::Names(tenant) => self.database.names_changed(tenant),
             Change::Guess(_, text) => notify(Changed::Guess(text)),
             Change::Modules(_) => self.modules.check_soon(),
@@ -162,6 +168,7 @@ impl Platform {
                 self.modules.check_soon();
                 self.database.applications_changed();
                 self.database.any_names_changed();
+                self.database.tenant_limits().outdate();
                 self.tenants.read().values().for_each(|tenant| tenant.forget_options());
                 self.forget_heartbeat_schedule(None);
                 notify(Changed::Anything);
@@ -185,6 +192,11 @@ impl Platform {
                 Change::Tenant(tenant) => self.end_sessions(tenant, Holders::Everybody).await,
                 Change::Rights(tenant, of, RightsChange::Withdrawn) => {
                     self.end_denied(tenant, of.clone(), InDoubt::End).await;
+                }
+                Change::Limits(tenant) => {
+                    if let Err(error) = self.database.load_tenant_limits().await {
+                        tracing::debug!(tenant.id = %tenant, %error, "changed limits are not in force yet");
+                    }
                 }
                 Change::Anything => {
                     for (tenant, _) in self.known_tenants() {

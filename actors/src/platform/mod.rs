@@ -1,13 +1,17 @@
 //! The platform of a server process, which the HTTP layer uses: it finds or starts tenants, devices and sessions.
 
+mod activity;
 mod bulk_operations;
 mod changes;
 mod draining;
 mod modules;
 mod server_messages;
 mod sessions;
+mod shown_sessions;
 mod tenant;
+mod tenant_limits;
 mod user_sessions;
+mod vitals;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,6 +24,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
+pub use activity::Activity;
 use changes::Forget;
 pub use changes::{Changed, Holders, Names};
 use platform_model::error::{Error, Result};
@@ -29,6 +34,7 @@ use platform_store::Database;
 use platform_store::alarms::bulk_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use platform_store::leases;
 use platform_store::writer::{Writer, WriterHandle};
+pub use shown_sessions::{FoundSessions, WantedSessions};
 pub use tenant::Tenant;
 
 use crate::background::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
@@ -65,6 +71,10 @@ pub struct Platform {
     transfers: Arc<Transfers>,
     /// The threads of connections, on which sessions live.
     session_threads: Mutex<Vec<Addr<SessionDispatcher>>>,
+    /// The questions to other servers for their sessions.
+    questions: shown_sessions::Questions,
+    /// What tenants did in the last few seconds.
+    activity: Mutex<Activity>,
     /// The functions that remove outdated entries from the caches of the HTTP layer.
     forget: Forget,
 }
@@ -111,6 +121,7 @@ impl Platform {
     /// `Unavailable` when the process has not joined or the database is away; `Database`.
     pub async fn start(database: Database, limits: Limits, actor_threads: usize) -> Result<Arc<Self>> {
         let process = database.membership().incarnation().ok_or_else(not_joined)?;
+        database.load_tenant_limits().await?;
         let ids = database.membership().ids().clone();
         let writers = (0..actor_threads.max(1))
             .map(|_| {
@@ -156,6 +167,8 @@ impl Platform {
                 registrations,
                 transfers,
                 session_threads: Mutex::default(),
+                questions: shown_sessions::Questions::default(),
+                activity: Mutex::default(),
                 forget: Forget::default(),
             }
         });
@@ -232,11 +245,22 @@ impl Platform {
         let places: Vec<_> =
             self.threads.iter().map(|thread| thread.arbiter.clone()).zip(contexts.iter().cloned()).collect();
         let (shared, limits) = (sessions.clone(), self.limits.clone());
+        let of_tenant = self.database.tenant_limits().of(id);
+        let limits_of_tenant = of_tenant.clone();
         let (of_sessions, transfers) = (id.clone(), self.transfers.clone());
+        let counters = self.database.statistics().of(id);
         let address = TenantActor::start_in_arbiter(arbiter, move |ctx| {
             let tenant = ctx.address();
-            let environment =
-                SessionEnvironment { id: of_sessions, hub, tenant, sessions: shared, limits, transfers };
+            let environment = SessionEnvironment {
+                id: of_sessions,
+                hub,
+                tenant,
+                sessions: shared,
+                limits,
+                of_tenant,
+                transfers,
+                counters,
+            };
             TenantActor::new(Arc::new(environment), places)
         });
         Tenant {
@@ -246,6 +270,7 @@ impl Platform {
             contexts,
             ids: self.ids.clone(),
             sessions_per_user: self.limits().sessions_per_user,
+            limits: limits_of_tenant,
         }
     }
 

@@ -8,6 +8,7 @@ use platform_model::id::{ModuleId, TenantId};
 use platform_model::links::Links;
 use platform_model::module::{Module, ModulePatch, ModuleStatus};
 use platform_model::origin::Origin;
+use platform_model::tenant::TenantLimit;
 use platform_model::timestamp::Timestamp;
 use platform_store::modules::changes::{ChangedBy, ModuleChange, StoredModule, change_modules};
 use tokio::sync::mpsc;
@@ -22,10 +23,11 @@ impl Platform {
     ///
     /// # Errors
     /// `Invalid` names the first error of the text and its position, and nothing is stored; `Duplicate` for a name
-    /// that is taken; `Contended`, `Unavailable` or `Database`.
+    /// that is taken; `QuotaExceeded` when the tenant has as many modules as it may have (Z-20); `Contended`, `Unavailable` or `Database`.
     pub async fn deploy_module(&self, tenant: &TenantId, text: Bytes, origin: &Origin) -> Result<Module> {
         let new = self.new_module(text)?;
-        self.change_modules(tenant, origin, move |stored| changes::deploy(stored, &new)).await
+        let most = self.database.tenant_limits().of(tenant).value(TenantLimit::Modules);
+        self.change_modules(tenant, origin, move |stored| changes::deploy(stored, &new, most)).await
     }
 
     /// Replaces a module: the new text gets a new id, and the old module is deleted.

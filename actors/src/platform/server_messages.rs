@@ -9,7 +9,7 @@ use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::session_move::{Leaving, ServerMessage};
 
-use super::{Holders, Platform};
+use super::{Holders, Platform, WantedSessions};
 use crate::session::dispatcher::SessionDispatcher;
 use crate::session::{ClientId, EndSession, FindOwner, Owner, SessionActor, StartMove};
 use crate::session_moves::{Destination, Source};
@@ -21,12 +21,11 @@ impl Platform {
         let messages = self.database.session_moves();
         match message {
             ServerMessage::Wanted { client, tenant, user, request, by } => {
-                let client = ClientId::parse(&client);
+                let (client, destination) = (ClientId::parse(&client), Destination { server: by, request });
                 match client.and_then(|client| self.session_of(&tenant, client)) {
-                    Some(session) => {
-                        let destination = Destination { server: by, request };
-                        session.do_send(StartMove { user: Some(user), destination });
-                    }
+                    Some(session) => session.do_send(StartMove { user: Some(user), destination }),
+                    // The question was repeated, and the session has left because of it.
+                    None if client.is_some_and(|client| self.transfers.follows(client, destination)) => {}
                     None => messages.tell(by, self.transfers.refusal(client, request)),
                 }
             }
@@ -57,6 +56,14 @@ impl Platform {
                 let platform = self.clone();
                 tokio::spawn(async move { platform.adopt(sessions).await });
             }
+            ServerMessage::Show { request, by, tenant, filter, after, limit, ends } => {
+                let platform = self.clone();
+                let wanted = WantedSessions { filter, after, limit };
+                tokio::spawn(
+                    async move { platform.show_sessions((by, request), &tenant, wanted, ends).await },
+                );
+            }
+            ServerMessage::Shown { request, from, found } => self.questions.receive(request, from, found),
             response => self.transfers.receive(response),
         }
     }

@@ -123,6 +123,13 @@ impl Platform {
         keeper.map(|(dispatcher, number)| Keeper { dispatcher, number })
     }
 
+    /// Returns the dispatchers of all threads on which sessions live.
+    pub(super) async fn dispatchers(&self) -> Vec<Addr<SessionDispatcher>> {
+        let mut all = self.session_threads.lock().clone();
+        all.extend(self.keeper().await.ok().map(|keeper| keeper.dispatcher));
+        all
+    }
+
     /// Lists the sessions of all tenants with their users.
     pub(super) async fn all_sessions(&self) -> Vec<SessionHere> {
         let mut all = Vec::new();

@@ -17,6 +17,7 @@ use platform_model::operation_diagnosis::Findings;
 use platform_model::origin::Origin;
 use platform_model::reference::LinkKind;
 use platform_store::operations::diagnosis::find_out;
+use platform_store::tenant_limits::TenantLimits;
 
 use crate::background::bulk_alarm_update::delete_alarms;
 use crate::device::{CreateChild, DeviceActor};
@@ -34,6 +35,7 @@ pub struct Tenant {
     pub(super) contexts: Vec<writes::WriteContext>,
     pub(super) ids: Arc<IdGenerator>,
     pub(super) sessions_per_user: Option<usize>,
+    pub(super) limits: Arc<TenantLimits>,
 }
 
 impl Tenant {
@@ -210,11 +212,11 @@ impl Tenant {
     /// Starts a session on the calling thread. Returns `None` when the user has reached the limit of sessions (B-23).
     ///
     /// # Errors
-    /// `Unavailable` when the tenant's actor stopped at this moment.
+    /// `QuotaExceeded` when the tenant has reached its limit (Z-20); `Unavailable` when the tenant's actor stopped at this moment.
     pub async fn start_session(&self, new: NewSession) -> Result<Option<ClientId>> {
         let dispatcher = SessionDispatcher::here();
         let elsewhere = self.sessions_elsewhere(&new.user).await?;
-        self.address.send(StartSession { new, dispatcher, elsewhere }).await.map_err(Error::unavailable)
+        self.address.send(StartSession { new, dispatcher, elsewhere }).await.map_err(Error::unavailable)?
     }
 
     /// Returns a session of this tenant.

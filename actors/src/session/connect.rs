@@ -3,11 +3,13 @@
 //! A held connect is a stored sender or a connection of the same thread, not an open handler. When its transport drops
 //! the receiver, or its connection no longer holds the poll, the batch stays in the queue for the next connect.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
 use platform_model::bayeux::Advice;
+use platform_store::tenant_limits::Counted;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -21,7 +23,7 @@ pub struct ConnectResponse {
     /// The advice for the next step of the client, if the response has to contain one (B-08).
     pub advice: Option<Advice>,
     /// The Bayeux error; `None` means success.
-    pub error: Option<&'static str>,
+    pub error: Option<Cow<'static, str>>,
     /// The templates that turn the notifications into rows for a CSV client (S-53).
     pub templates: Option<Arc<SessionTemplates>>,
     /// The number of this connect within the session, for [`ResumeConnect`].
@@ -168,6 +170,9 @@ pub struct Writing;
 #[rtype(result = "()")]
 pub struct Written;
 
+/// How long a client waits whose connect is one more than its tenant may hold.
+const BACK_OFF: Duration = Duration::from_secs(5);
+
 /// A connect that waits for notifications.
 #[derive(Debug)]
 pub(super) struct Parked {
@@ -180,6 +185,11 @@ pub(super) struct Parked {
 impl Parked {
     fn advice(&self) -> Option<Advice> {
         self.advised.map(|hold| Advice::retry(Duration::ZERO, hold))
+    }
+
+    /// Returns whether it is a long poll, which counts for the tenant (Z-20).
+    fn counts(&self) -> bool {
+        self.carries == ResponseContent::Notifications
     }
 }
 
@@ -283,15 +293,33 @@ impl Handler<Written> for SessionActor {
 impl SessionActor {
     /// Holds a connect, or answers it at once if notifications are queued.
     fn park(&mut self, parked: Parked, hold: Duration, ctx: &mut SessionContext) {
+        if parked.counts() {
+            self.environment.of_tenant.add(Counted::HeldPolls);
+        }
         self.parked = Some(parked);
         self.due = Instant::now() + hold;
         crate::metrics::PARKED.increment(1);
         if hold.is_zero() {
             self.connect_timed_out()
         } else {
-            self.answer_with_queue(ctx)
+            self.answer_with_queue(ctx);
+            self.answer_beyond_quota();
         }
         self.arm(ctx);
+    }
+
+    /// Answers a long poll that would be one more than the tenant may hold (Z-20). The session stays, so its client gets
+    /// its notifications later.
+    fn answer_beyond_quota(&mut self) {
+        if !self.parked.as_ref().is_some_and(Parked::counts) {
+            return;
+        }
+        let Err(refused) = self.environment.of_tenant.check(Counted::HeldPolls) else { return };
+        let interval = BACK_OFF.min(self.interval / 2);
+        let advice = Some(Advice::retry(interval, self.environment.limits.connect_timeout));
+        let error = Some(format!("403::{refused}").into());
+        self.answer_parked(ConnectResponse { advice, error, ..ConnectResponse::default() });
+        self.due = Instant::now() + self.interval;
     }
 
     /// Sends all queued notifications in the response to the parked connect, if there is one that carries
@@ -334,7 +362,7 @@ impl SessionActor {
         let answer = ConnectResponse { delivery, advice: parked.advice(), error: None, templates, connect };
         self.may_get_back |= count > 0 && matches!(parked.reply_to, ReplyTo::Channel(_));
         match parked.reply_to.send(answer) {
-            Ok(()) => crate::metrics::DELIVERED.increment(count),
+            Ok(()) => self.count_delivered(count),
             Err(unsent) => self.queue.put_back(unsent.delivery),
         }
     }
@@ -347,6 +375,9 @@ impl SessionActor {
 
     fn unpark(&mut self) -> Option<Parked> {
         let parked = self.parked.take()?;
+        if parked.counts() {
+            self.environment.of_tenant.subtract(Counted::HeldPolls);
+        }
         crate::metrics::PARKED.decrement(1);
         Some(parked)
     }

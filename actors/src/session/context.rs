@@ -200,6 +200,11 @@ impl RunningSession {
         Ok(())
     }
 
+    /// Returns the session, unless it has ended or is on its way to or from another place.
+    pub(super) fn settled(&self) -> Option<&SessionActor> {
+        (!self.context.stopping && self.session.moving.is_none()).then_some(&self.session)
+    }
+
     /// Returns whether this is the session of a client, in the tenant with these sessions. One that leaves is not: its
     /// client has used another server since, and the session has to come back from there.
     pub(super) fn is(&self, client: ClientId, sessions: &Arc<Sessions>) -> bool {

@@ -28,7 +28,7 @@ use crate::tenant::NewSession;
 /// How many sessions the dispatcher calls before it lets other tasks of its thread run. The clients that received their
 /// notifications ask for the next ones meanwhile, and what the thread needs for their requests is still in the cache of
 /// the processor.
-const AT_ONCE: usize = 128;
+const AT_ONCE: usize = 32;
 /// How many messages that await a reply a session's mailbox takes; this is the default of actix.
 const MAILBOX: usize = 16;
 
@@ -106,6 +106,11 @@ pub(crate) struct RemoveSession {
     pub(crate) wakes: Option<Instant>,
 }
 
+/// Is answered when the thread works. Sent by whoever watches the threads.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct AnswerPing;
+
 /// Owns the sessions of its thread.
 pub(crate) struct SessionDispatcher {
     number: NonZeroU32,
@@ -166,6 +171,18 @@ impl SessionDispatcher {
         session.environment.sessions.insert(session.client, address.clone());
         dispatcher.do_send(AddSession { session: Box::new(session), receiver });
         address
+    }
+
+    /// Calls a function with each session of the thread. A session that is on its way to or from another place is left
+    /// out, because it counts there.
+    pub(super) fn look_at_each(&self, mut look: impl FnMut(&SessionActor)) {
+        for session in self.sessions.borrow().values() {
+            if let Ok(running) = session.running.try_borrow()
+                && let Some(session) = running.settled()
+            {
+                look(session);
+            }
+        }
     }
 
     fn next_slot(&mut self) -> SessionSlot {
@@ -266,6 +283,12 @@ where
     for session in slots.iter().filter_map(|slot| sessions.get(&slot.number)) {
         session.running.borrow_mut().handle(message.clone());
     }
+}
+
+impl Handler<AnswerPing> for SessionDispatcher {
+    type Result = ();
+
+    fn handle(&mut self, _: AnswerPing, _: &mut Self::Context) {}
 }
 
 impl Handler<ScheduleWake> for SessionDispatcher {

@@ -38,6 +38,7 @@ mod connect;
 mod context;
 pub(crate) mod dispatcher;
 mod frame_writers;
+pub(crate) mod listing;
 mod moving;
 mod presence;
 mod queue;
@@ -52,7 +53,7 @@ mod tests;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use actix::prelude::*;
 use tokio::time::Instant;
@@ -68,7 +69,10 @@ pub(crate) use moving::{HandOver, StartMove};
 use platform_model::bayeux::{Advice, Pattern, error};
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
+use platform_model::session_move::SessionTraces;
 use platform_model::units::SystemOfUnits;
+use platform_store::statistics::{Counted, TenantCounters};
+use platform_store::tenant_limits::TenantLimits;
 pub use queue::Delivery;
 pub use registered::{SessionEntry, Sessions};
 pub(crate) use rights::ListSubscriptions;
@@ -169,8 +173,12 @@ pub(crate) struct SessionEnvironment {
     pub(crate) tenant: Addr<TenantActor>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) limits: Arc<Limits>,
+    /// The limits of the tenant, and what it uses of them.
+    pub(crate) of_tenant: Arc<TenantLimits>,
     /// The sessions on their way to or from this server.
     pub(crate) transfers: Arc<Transfers>,
+    /// What is counted of the tenant.
+    pub(crate) counters: Arc<TenantCounters>,
 }
 
 /// A Bayeux client session.
@@ -191,6 +199,8 @@ pub struct SessionActor {
     connects: u64,
     /// The templates that turn notifications into CSV rows; `None` for a client that reads JSON (S-53).
     templates: Option<Arc<SessionTemplates>>,
+    /// What administrators see of its past.
+    traces: SessionTraces,
     /// Whether the session ever had a connection.
     appeared: bool,
     /// Whether a response or frames are being written to a client that reads slowly. The session does not end while
@@ -227,6 +237,7 @@ impl SessionActor {
             socket: None,
             connects: 0,
             templates: None,
+            traces: SessionTraces { began: seconds_now(), delivered: 0, address: new.address },
             appeared: false,
             is_being_written: false,
             may_get_back: false,
@@ -243,7 +254,8 @@ impl SessionActor {
         source: Source,
     ) -> Self {
         let acknowledgement = AcknowledgementExtension::Absent;
-        let new = NewSession { user, expires: None, interval: None, acknowledgement, units: None };
+        let new =
+            NewSession { user, expires: None, interval: None, acknowledgement, units: None, address: None };
         let moving = Some(Box::new(Moving::Expected(source)));
         Self { moving, ..Self::new(environment, client, new) }
     }
@@ -273,6 +285,14 @@ impl SessionActor {
         }
     }
 
+    /// Counts notifications that were passed to a transport.
+    fn count_delivered(&mut self, count: u64) {
+        if count > 0 {
+            self.traces.delivered = seconds_now();
+        }
+        count_delivered(&self.environment.counters, count);
+    }
+
     /// Ends a session whose client does not fetch its notifications (B-12). The next connect receives 402.
     fn overflow(&mut self, ctx: &mut SessionContext) {
         crate::metrics::OVERFLOWS.increment(1);
@@ -280,11 +300,24 @@ impl SessionActor {
     }
 }
 
+/// Returns the time in seconds since 1970.
+fn seconds_now() -> u32 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u32::try_from(now.as_secs()).unwrap_or(u32::MAX)
+}
+
+/// Counts notifications of a tenant that were passed to a transport.
+fn count_delivered(counters: &TenantCounters, count: u64) {
+    crate::metrics::DELIVERED.increment(count);
+    counters.add(Counted::NotificationDelivered, count);
+}
+
 impl Actor for SessionActor {
     type Context = SessionContext;
 
     fn started(&mut self, ctx: &mut Self::Context) {
         crate::metrics::SESSIONS.increment(1);
+        self.environment.counters.session_began();
         self.begin_arrival(ctx);
         self.arm(ctx);
     }
@@ -295,6 +328,7 @@ impl Actor for SessionActor {
         let dropped = std::mem::take(&mut self.queue).len() as u64;
         crate::metrics::DROPPED.increment(dropped);
         crate::metrics::SESSIONS.decrement(1);
+        self.environment.counters.session_ended();
         self.end_move();
         let responded = self.answer_parked(ConnectResponse::unknown_client());
         if let Some(socket) = socket {
@@ -390,6 +424,6 @@ impl Handler<Disconnect> for SessionActor {
 impl ConnectResponse {
     /// The response for a session that does not exist; it advises a new handshake (B-14).
     pub fn unknown_client() -> Self {
-        Self { error: Some(error::UNKNOWN_CLIENT), advice: Some(Advice::HANDSHAKE), ..Self::default() }
+        Self { error: Some(error::UNKNOWN_CLIENT.into()), advice: Some(Advice::HANDSHAKE), ..Self::default() }
     }
 }

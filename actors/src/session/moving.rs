@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use platform_model::error::Error;
-use platform_model::session_move::{ServerMessage, SessionMove, SessionState, TemplateNames};
+use platform_model::session_move::{ServerMessage, SessionMove, SessionState, SessionTraces, TemplateNames};
 use platform_store::publications::Hearing;
 use platform_store::session_moves::StoredSession;
 use tokio::time::Instant;
@@ -113,6 +113,9 @@ impl SessionActor {
         self.interval = state.interval;
         self.units = state.units;
         self.connects = state.connects;
+        if state.traces != SessionTraces::default() {
+            self.traces = state.traces;
+        }
         self.templates = state
             .templates
             .map(|TemplateNames { header, extra }| Arc::new(SessionTemplates { header, extra }));
@@ -140,6 +143,7 @@ impl SessionActor {
             units: self.units,
             connects: self.connects,
             appeared: self.appeared,
+            traces: self.traces,
             templates: templates.map(|SessionTemplates { header, extra }| TemplateNames { header, extra }),
             waiting,
             batches,
@@ -183,8 +187,8 @@ impl Handler<StartMove> for SessionActor {
     fn handle(&mut self, start: StartMove, ctx: &mut Self::Context) {
         let transfers = self.environment.transfers.clone();
         let Destination { server: to, request } = start.destination;
-        if let Some(refusal) = self.refuse_move(&start) {
-            return transfers.tell(to, refusal);
+        if !self.can_leave(&start) {
+            return;
         }
         // Both places of a move within this server hear the same.
         if to == transfers.messages().server() {
@@ -204,6 +208,22 @@ impl Handler<StartMove> for SessionActor {
 }
 
 impl SessionActor {
+    /// Returns whether the session can leave now. If it cannot, the taker is told so, unless the session has begun to leave
+    /// because of the same request.
+    fn can_leave(&self, start: &StartMove) -> bool {
+        let transfers = &self.environment.transfers;
+        if transfers.follows(self.client, start.destination) {
+            return false;
+        }
+        match self.refuse_move(start) {
+            Some(refusal) => {
+                transfers.tell(start.destination.server, refusal);
+                false
+            }
+            None => true,
+        }
+    }
+
     /// Returns what a taker is told whose request is in vain.
     fn refuse_move(&self, StartMove { user, destination }: &StartMove) -> Option<ServerMessage> {
         if self.is_leaving() || !self.environment.transfers.may_leave() {
@@ -218,9 +238,9 @@ impl SessionActor {
     fn leave(&mut self, start: &StartMove, hearing: Option<Hearing>, ctx: &mut SessionContext) {
         let transfers = self.environment.transfers.clone();
         let Destination { server: to, request } = start.destination;
-        // Another server may have asked meanwhile.
-        if let Some(refusal) = self.refuse_move(start) {
-            return transfers.tell(to, refusal);
+        // Another server may have asked meanwhile, or the same one again.
+        if !self.can_leave(start) {
+            return;
         }
         // Its client uses another server now, which has the same effect as a newer connect (B-13).
         self.answer_parked(ConnectResponse::default());

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use parking_lot::Mutex;
+use platform_store::statistics::TenantCounters;
 
 use super::queue::size;
-use super::{ClientId, Delivery, FrameWriterKey, SessionActor, SessionContext};
+use super::{ClientId, Delivery, FrameWriterKey, SessionActor, SessionContext, count_delivered, seconds_now};
 use crate::hub::Notification;
 
 /// The most bytes of notifications in one frame, unless a single notification is larger.
@@ -43,6 +44,7 @@ pub struct Frame(Arc<FrameState>);
 struct FrameState {
     progress: Mutex<Progress>,
     session: Addr<SessionActor>,
+    counters: Arc<TenantCounters>,
 }
 
 #[derive(Debug)]
@@ -54,9 +56,13 @@ struct Progress {
 }
 
 impl Frame {
-    fn new(notifications: Vec<Arc<Notification>>, session: Addr<SessionActor>, is_awaited: bool) -> Self {
+    fn new(
+        notifications: Vec<Arc<Notification>>,
+        (session, counters): (Addr<SessionActor>, Arc<TenantCounters>),
+        is_awaited: bool,
+    ) -> Self {
         let progress = Mutex::new(Progress { notifications, is_written: false, is_awaited });
-        Self(Arc::new(FrameState { progress, session }))
+        Self(Arc::new(FrameState { progress, session, counters }))
     }
 
     /// Takes the notifications. Only the first caller receives them.
@@ -66,7 +72,7 @@ impl Frame {
 
     /// Notes that the connection has taken the bytes of this many notifications. Called by the socket.
     pub fn written(self, count: usize) {
-        crate::metrics::DELIVERED.increment(count as u64);
+        count_delivered(&self.0.counters, count as u64);
         let is_awaited = {
             let mut progress = self.0.progress.lock();
             progress.is_written = true;
@@ -228,7 +234,7 @@ impl SessionActor {
 
     /// Writes a notification to the socket directly. Returns `false` if other notifications come first or the socket
     /// cannot write it at once; the notification is then to be queued.
-    pub(super) fn write_at_once(&self, notification: &Notification) -> bool {
+    pub(super) fn write_at_once(&mut self, notification: &Notification) -> bool {
         let Some(socket) =
             self.socket.as_ref().filter(|_| self.queue.is_empty() && !self.queue.acknowledges())
         else {
@@ -238,7 +244,7 @@ impl SessionActor {
         let frame = notification.frame();
         let is_written = is_idle && frame.len() <= LARGE && socket.writer.write(frame);
         if is_written {
-            crate::metrics::DELIVERED.increment(1);
+            self.count_delivered(1);
         }
         is_written
     }
@@ -258,7 +264,9 @@ impl SessionActor {
         // A client this far behind reads for a while before it sees the response to its connect (B-10a).
         let is_slow = !self.queue.is_empty() || size(&notifications) > FRAME_BYTES;
         self.is_being_written |= is_slow;
-        let frame = Frame::new(notifications, ctx.address(), is_slow);
+        self.traces.delivered = seconds_now();
+        let owner = (ctx.address(), self.environment.counters.clone());
+        let frame = Frame::new(notifications, owner, is_slow);
         socket.frame = Some(frame.clone());
         socket.recipient.do_send(SocketMessage::Frame(frame));
     }

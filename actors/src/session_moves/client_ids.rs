@@ -46,6 +46,13 @@ impl ClientIds {
         (self.check(name) == check).then_some((name >> 64) as i64)
     }
 
+    /// Returns the id by which administrators know a session: a digest of its clientId, which is the same at all servers
+    /// and does not tell the clientId.
+    pub(crate) fn shown(&self, client: ClientId) -> String {
+        let tag = hmac::sign(&self.key, format!("shown {client}").as_bytes());
+        tag.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     fn check(&self, name: u128) -> u128 {
         let tag = hmac::sign(&self.key, &name.to_be_bytes());
         let tag = tag.as_ref().iter().take(CHECK_BITS as usize / 8);
@@ -71,6 +78,19 @@ mod tests {
             assert_eq!(ids.map(|id| servers.birth(id)), [Some(5), Some(7)]);
         }
         assert_eq!(ClientIds::new(b"other", 5).birth(ids[0]), None);
+    }
+
+    #[test]
+    fn shown_id_is_the_same_at_all_servers_and_contains_no_part_of_the_client_id() {
+        let (first, second) = (ClientIds::new(b"secret", 5), ClientIds::new(b"secret", 7));
+        let id = first.make();
+        let shown = first.shown(id);
+        assert_eq!((shown.len(), &shown), (32, &second.shown(id)));
+        assert_ne!(shown, first.shown(second.make()));
+        let client = id.to_string();
+        assert!(
+            !client.as_bytes().windows(6).any(|part| shown.as_bytes().windows(6).any(|other| other == part))
+        );
     }
 
     #[test]

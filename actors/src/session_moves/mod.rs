@@ -17,8 +17,9 @@
 //! A session that only changes its thread, because connections and their threads begin or end, takes the same steps within
 //! this process, without the database.
 //!
-//! If the holder neither responds nor renews its lease, its client gets 402. A holder that was paused and responds later
-//! ends its session.
+//! A question without a response is repeated, because a server whose listening connection was lost has not seen it. If the
+//! holder has no connection to the database, or neither responds nor renews its lease, its client gets 402. A holder that
+//! was paused and responds later ends its session.
 
 mod client_ids;
 mod place;
@@ -49,6 +50,9 @@ use crate::session::{ClientId, EndSession, HandOver, SessionActor};
 const PATIENCE: Duration = Duration::from_secs(2);
 /// A server whose lease was renewed at most this time before that of the server that asks is not gone.
 const RENEWED: Duration = Duration::from_secs(6);
+/// The pause before a question is sent again, because a server whose listening connection was lost has not seen it. Each
+/// further pause is twice as long.
+const ASK_AGAIN: Duration = Duration::from_millis(300);
 /// How long a session of a server that stops is waited for.
 const PATIENCE_AT_STOP: Duration = Duration::from_secs(20);
 /// How long the state of a session and the point of its move may be apart, however large the state is.
@@ -95,6 +99,7 @@ enum OwnerNews {
 
 /// A session that is asked for.
 struct Arrival {
+    tenant: TenantId,
     place: Arc<Place>,
     news: mpsc::UnboundedSender<News>,
 }
@@ -213,9 +218,17 @@ impl Transfers {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Prevents sessions from leaving until the future has ended those that may have missed notifications.
-    pub(crate) fn stay_until(self: &Arc<Self>, end: impl Future<Output = ()> + Send + 'static) {
+    /// Prevents sessions from leaving until the future has ended those of a tenant, because they may have missed
+    /// notifications. Those that are on their way to this server end at once: what they wait for may be missed too.
+    pub(crate) fn stay_until(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        end: impl Future<Output = ()> + Send + 'static,
+    ) {
         self.endings.fetch_add(1, Ordering::AcqRel);
+        for arrival in self.arrivals.lock().values().filter(|arrival| arrival.tenant == *tenant) {
+            drop(arrival.news.send(News::Absent));
+        }
         let transfers = self.clone();
         tokio::spawn(async move {
             end.await;
@@ -254,8 +267,8 @@ impl Transfers {
     ) {
         let Some(birth) = self.ids.birth(client) else { return };
         let end = ServerMessage::End { client: client.to_string(), tenant };
-        match self.messages().ask(client.to_string(), birth, end).await {
-            Ok(Asked::Own) => here().into_iter().for_each(|session| session.do_send(EndSession)),
+        match self.messages().ask(client.to_string(), birth, end, false).await {
+            Ok(Asked::Own { .. }) => here().into_iter().for_each(|session| session.do_send(EndSession)),
             Ok(Asked::Sent(_) | Asked::Nobody) => {}
             Err(error) => {
                 tracing::warn!(%error, "a session that misses notifications could not be ended");
@@ -285,7 +298,9 @@ impl Transfers {
             ServerMessage::Wanted { .. }
             | ServerMessage::WhoOwns { .. }
             | ServerMessage::End { .. }
-            | ServerMessage::Adopt { .. } => {}
+            | ServerMessage::Adopt { .. }
+            | ServerMessage::Show { .. }
+            | ServerMessage::Shown { .. } => {}
         }
     }
 
@@ -316,6 +331,11 @@ impl Transfers {
         if departures.get(&client).is_some_and(|departure| departure.destination == destination) {
             departures.remove(&client);
         }
+    }
+
+    /// Returns whether a session is leaving or has just left because of this request.
+    pub(crate) fn follows(&self, client: ClientId, destination: Destination) -> bool {
+        self.departures.lock().get(&client).is_some_and(|departure| departure.destination == destination)
     }
 
     /// Returns whether a session is leaving, and its new place is perhaps not noted yet.

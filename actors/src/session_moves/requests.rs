@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use platform_model::error::Result;
 use platform_model::session_move::{ServerMessage, SessionState};
+use platform_store::publications::Hearing;
 use platform_store::session_moves::Asked;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    AFTER_ERROR, AGAIN, Arrival, Awaited, Destination, News, OwnerElsewhere, OwnerNews, PATIENCE,
+    AFTER_ERROR, AGAIN, ASK_AGAIN, Arrival, Awaited, Destination, News, OwnerElsewhere, OwnerNews, PATIENCE,
     PATIENCE_AT_STOP, Place, RENEWED, REST_FOLLOWS, Source, Transfers,
 };
 use crate::hub::Subscriptions;
@@ -26,49 +27,61 @@ impl Transfers {
         source: Source,
         place: Arc<Place>,
     ) -> Option<Box<SessionState>> {
-        // It is held until the place of the session is known, so that what is published is heard.
-        let hearing = match source {
-            Source::Here(_) => Ok(None),
-            Source::Stored(_) | Source::Elsewhere(_) => self.database.hear(&awaited.tenant).await.map(Some),
-        };
-        let _hearing = match hearing {
-            Ok(hearing) => hearing,
-            Err(error) => {
-                tracing::warn!(tenant.id = %awaited.tenant, %error, "a session cannot be taken over");
-                return None;
-            }
-        };
         match source {
+            Source::Elsewhere(patience) => self.fetch_elsewhere(awaited, patience, place).await,
+            Source::Here(session) => {
+                let (mut request, own) = (self.expect(&awaited, place), self.messages().server());
+                let destination = Destination { server: own, request: request.number };
+                session.do_send(StartMove { user: None, destination });
+                match request.outcome(PATIENCE_AT_STOP).await {
+                    Outcome::Arrived(state) => Some(state),
+                    Outcome::Moving | Outcome::Absent | Outcome::Silent => None,
+                }
+            }
             Source::Stored(state) => {
+                let _held = self.expect_and_hear(&awaited, &place).await?;
                 let (begun, patterns, units) = (place.clone(), state.patterns.clone(), state.units);
                 let begin =
                     move |subscriptions: &mut Subscriptions| begun.begin(subscriptions, patterns, units);
                 place.hub.at_this_point(Box::new(begin));
                 Some(state)
             }
-            Source::Here(session) => {
-                let (request, own) = (self.expect(place), self.messages().server());
-                let destination = Destination { server: own, request: request.number };
-                session.do_send(StartMove { user: None, destination });
-                match request.outcome(Instant::now() + PATIENCE_AT_STOP, own).await {
-                    Outcome::Arrived(state) => Some(state),
-                    Outcome::Moving | Outcome::Absent | Outcome::Silent => None,
-                }
-            }
-            Source::Elsewhere(patience) => self.fetch_elsewhere(awaited, patience, place).await,
         }
     }
 
+    /// Begins to expect a session, and makes sure that this server hears its tenant. The session is expected first, so
+    /// that it ends if the listening connection is lost in between. The hearing is held until the place of the session is
+    /// known. `None` if the database does not respond in time: a server that stops offers its sessions again, maybe to one
+    /// that hears their tenant.
+    async fn expect_and_hear(&self, awaited: &Awaited, place: &Arc<Place>) -> Option<(Request<'_>, Hearing)> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let request = self.expect(awaited, place.clone());
+            match self.database.hear(&awaited.tenant).await {
+                Ok(hearing) => return Some((request, hearing)),
+                Err(error) if Instant::now() >= deadline => {
+                    tracing::warn!(tenant.id = %awaited.tenant, %error, "a session cannot be taken over");
+                    return None;
+                }
+                Err(_) => sleep(AFTER_ERROR).await,
+            }
+        }
+    }
+
+    /// Asks for a session until it comes. The question is repeated, because a server whose listening connection was lost
+    /// has not seen it, and its response is repeated by nobody. A holder that is silent, but renews its lease, is waited
+    /// for longer: it is busy, or waits until it hears the tenant.
     async fn fetch_elsewhere(
         &self,
         awaited: Awaited,
         patience: Duration,
         place: Arc<Place>,
     ) -> Option<Box<SessionState>> {
-        let (mut deadline, birth) = (Instant::now() + patience, self.ids.birth(awaited.client)?);
-        let mut silent = None;
+        let birth = self.ids.birth(awaited.client)?;
+        let mut deadline = Instant::now() + patience;
+        let (mut request, _hearing) = self.expect_and_hear(&awaited, &place).await?;
+        let (last, mut pause, mut asked) = (deadline + REST_FOLLOWS, ASK_AGAIN, None);
         loop {
-            let request = self.expect(place.clone());
             let wanted = ServerMessage::Wanted {
                 client: awaited.client.to_string(),
                 tenant: awaited.tenant.to_string(),
@@ -78,26 +91,53 @@ impl Transfers {
             };
             // A session that is leaving is noted at its taker before it is no longer leaving.
             let was_leaving = self.is_before_point(awaited.client);
-            match self.messages().ask(awaited.client.to_string(), birth, wanted).await {
-                Ok(Asked::Sent(holder)) => match request.outcome(deadline, holder).await {
-                    Outcome::Arrived(state) => return Some(state),
-                    Outcome::Moving => {}
-                    // It may have handed the session to another server and ended before it could say so.
-                    Outcome::Silent if silent != Some(holder) => {
-                        (silent, deadline) = (Some(holder), Instant::now() + PATIENCE);
+            let asking = self.messages().ask(awaited.client.to_string(), birth, wanted, asked.is_some());
+            // Whoever ends sessions waits for this one, so it does not wait for a database that does not respond.
+            let outcome = match timeout(PATIENCE, asking).await {
+                Ok(Ok(Asked::Sent(holder))) => {
+                    if asked.replace(holder).is_some_and(|before| before != holder) {
+                        deadline = Instant::now() + PATIENCE;
                     }
-                    Outcome::Silent | Outcome::Absent => return None,
-                },
-                Ok(Asked::Own) if was_leaving => {}
-                Ok(Asked::Own | Asked::Nobody) => return None,
+                    request.outcome(pause).await
+                }
+                // Its move to this server is noted, so its point is on its way.
+                Ok(Ok(Asked::Own { has_moved: true })) if asked.is_some() => request.outcome(pause).await,
+                Ok(Ok(Asked::Own { .. })) if was_leaving => Outcome::Moving,
+                Ok(Ok(Asked::Own { .. } | Asked::Nobody)) => return None,
                 // The database may respond again before the client gives up.
-                Err(_) => sleep(AFTER_ERROR).await,
+                Ok(Err(_)) | Err(_) => request.outcome(AFTER_ERROR).await,
+            };
+            let is_silent = match outcome {
+                Outcome::Arrived(state) => return Some(state),
+                Outcome::Absent => return None,
+                Outcome::Moving => {
+                    sleep(AGAIN).await;
+                    false
+                }
+                Outcome::Silent => {
+                    pause *= 2;
+                    true
+                }
+            };
+            if Instant::now() < deadline {
+                continue;
             }
-            if Instant::now() >= deadline {
-                return None;
+            match asked {
+                Some(holder) if is_silent && deadline < last && self.lives(holder).await => {
+                    deadline += PATIENCE
+                }
+                holder => {
+                    tracing::warn!(?holder, is_silent, "a session does not arrive in time");
+                    return None;
+                }
             }
-            sleep(AGAIN).await;
         }
+    }
+
+    /// Returns whether a server renews its lease. If the database does not respond, the server counts as alive, because it
+    /// cannot renew either.
+    async fn lives(&self, server: i64) -> bool {
+        self.database.has_renewed_within(server, RENEWED).await.unwrap_or(true)
     }
 
     /// Returns the owner of a session at another server.
@@ -107,40 +147,46 @@ impl Transfers {
     pub(crate) async fn find_owner(&self, client: ClientId) -> Result<Option<OwnerElsewhere>> {
         let Some(birth) = self.ids.birth(client) else { return Ok(None) };
         let deadline = Instant::now() + PATIENCE;
-        loop {
-            match self.ask_for_owner(client, birth, deadline).await? {
+        let mut is_repeated = false;
+        while Instant::now() < deadline {
+            match self.ask_for_owner(client, birth, is_repeated).await? {
                 Some(OwnerNews::Owner(owner)) => return Ok(Some(owner)),
                 Some(OwnerNews::Moving) => sleep(AGAIN).await,
                 None => return Ok(None),
             }
+            is_repeated = true;
         }
+        Ok(None)
     }
 
+    /// A server that does not respond may not have seen the question, which is the same as a session that is moving.
     async fn ask_for_owner(
         &self,
         client: ClientId,
         birth: i64,
-        deadline: Instant,
+        is_repeated: bool,
     ) -> Result<Option<OwnerNews>> {
         let request = self.next_request.fetch_add(1, Ordering::Relaxed);
         let (told, news) = oneshot::channel();
         self.owners.lock().insert(request, told);
         let (by, client) = (self.messages().server(), client.to_string());
         let question = ServerMessage::WhoOwns { client: client.clone(), request, by };
-        let asked = self.messages().ask(client, birth, question).await;
+        let asked = self.messages().ask(client, birth, question, is_repeated).await;
         let news = match asked {
-            Ok(Asked::Sent(_)) => timeout_at(deadline, news).await.ok().and_then(|news| news.ok()),
-            Ok(Asked::Own | Asked::Nobody) | Err(_) => None,
+            Ok(Asked::Sent(_)) => {
+                timeout(ASK_AGAIN, news).await.map_or(Some(OwnerNews::Moving), |news| news.ok())
+            }
+            Ok(Asked::Own { .. } | Asked::Nobody) | Err(_) => None,
         };
         self.owners.lock().remove(&request);
         asked.map(|_| news)
     }
 
-    fn expect(&self, place: Arc<Place>) -> Request<'_> {
+    fn expect(&self, awaited: &Awaited, place: Arc<Place>) -> Request<'_> {
         let number = self.next_request.fetch_add(1, Ordering::Relaxed);
         let (sender, news) = mpsc::unbounded_channel();
-        self.arrivals.lock().insert(number, Arrival { place, news: sender });
-        Request { transfers: self, number, news }
+        self.arrivals.lock().insert(number, Arrival { tenant: awaited.tenant.clone(), place, news: sender });
+        Request { transfers: self, number, news, has_begun: false, arrived: None }
     }
 }
 
@@ -149,6 +195,10 @@ struct Request<'t> {
     transfers: &'t Transfers,
     number: u64,
     news: mpsc::UnboundedReceiver<News>,
+    /// Whether the point of the move was reached here.
+    has_begun: bool,
+    /// The state, if it has arrived before that point.
+    arrived: Option<Box<SessionState>>,
 }
 
 /// What became of a request for a session.
@@ -158,50 +208,33 @@ enum Outcome {
     Moving,
     /// The session is not there, or does not arrive as a whole.
     Absent,
-    /// The server that was asked does not respond, nor does it renew its lease.
+    /// Nothing has come in time.
     Silent,
 }
 
 impl Request<'_> {
     /// Waits until the session is here: the holder has sent the state, and the point of the move is reached here. The
-    /// state may come first, because a point waits until everything that was published before is delivered. A holder
-    /// that is silent, but renews its lease, is waited for longer: it is busy, or waits until it hears the tenant.
-    async fn outcome(mut self, deadline: Instant, holder: i64) -> Outcome {
-        let (mut has_begun, mut arrived, mut deadline) = (false, None, deadline);
-        let last = deadline + REST_FOLLOWS;
+    /// state may come first, because a point waits until everything that was published before is delivered.
+    async fn outcome(&mut self, patience: Duration) -> Outcome {
         loop {
-            match timeout_at(deadline, self.news.recv()).await {
-                Ok(Some(News::Begun)) => has_begun = true,
-                Ok(Some(News::State(state))) => arrived = Some(state),
+            let has_part = self.has_begun || self.arrived.is_some();
+            match timeout(if has_part { REST_FOLLOWS } else { patience }, self.news.recv()).await {
+                Ok(Some(News::Begun)) => self.has_begun = true,
+                Ok(Some(News::State(state))) => self.arrived = Some(state),
                 Ok(Some(News::Moving)) => return Outcome::Moving,
                 Ok(Some(News::Absent) | None) => return Outcome::Absent,
-                Err(_) if !has_begun && arrived.is_none() && deadline < last && self.lives(holder).await => {
-                    deadline += PATIENCE;
-                    continue;
-                }
+                Err(_) if !has_part => return Outcome::Silent,
                 Err(_) => {
-                    tracing::warn!(
-                        holder,
-                        has_begun,
-                        has_state = arrived.is_some(),
-                        "a session does not arrive in time"
-                    );
-                    let is_silent = !has_begun && arrived.is_none();
-                    return if is_silent { Outcome::Silent } else { Outcome::Absent };
+                    tracing::warn!(self.has_begun, "only a part of a session arrives in time");
+                    return Outcome::Absent;
                 }
             }
-            match arrived.take() {
-                Some(state) if has_begun => return Outcome::Arrived(state),
-                waiting => arrived = waiting,
+            if self.has_begun
+                && let Some(state) = self.arrived.take()
+            {
+                return Outcome::Arrived(state);
             }
-            deadline = Instant::now() + REST_FOLLOWS;
         }
-    }
-
-    /// Returns whether a server renews its lease. If the database does not respond, the server counts as alive, because it
-    /// cannot renew either.
-    async fn lives(&self, server: i64) -> bool {
-        self.transfers.database.has_renewed_within(server, RENEWED).await.unwrap_or(true)
     }
 }
 

@@ -26,6 +26,10 @@ pub struct Postgres {
     pub connections: i64,
     /// Whether it is a standby, which accepts no writes.
     pub is_standby: bool,
+    /// Whether it is on another machine.
+    pub over_network: bool,
+    /// Whether the connection is encrypted.
+    pub encrypted: bool,
     /// The time by its clock.
     pub now: OffsetDateTime,
     /// The size of the database in bytes.
@@ -48,6 +52,8 @@ impl Database {
             max_connections: row.get("max_connections"),
             connections: row.get("connections"),
             is_standby: row.get("is_standby"),
+            over_network: row.get("over_network"),
+            encrypted: row.get("encrypted"),
             now: row.get("now"),
             bytes: row.get("bytes"),
         })

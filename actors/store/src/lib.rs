@@ -33,7 +33,10 @@ pub mod servers;
 pub mod session_moves;
 mod shared_lookups;
 pub mod shares;
+pub mod statistics;
+pub mod tenant_limits;
 pub mod tenants;
+pub mod usage;
 pub mod users;
 pub mod watch;
 pub mod writer;
@@ -44,7 +47,8 @@ use std::time::Duration;
 
 use access::{LineageLookup, SourceLookup};
 pub use connect::libpq_environment;
-use connect::{CONNECTION_WAIT, Connector, Turn, Turns, pool};
+use connect::{CONNECTION_WAIT, Connector, pool};
+pub use connect::{Turn, Turns};
 use deadpool_postgres::Object;
 /// The connections of one purpose.
 pub use deadpool_postgres::{Object as PooledConnection, Pool};
@@ -54,7 +58,7 @@ use measurements::shapes::Shapes;
 use platform_model::error::{Error, Result};
 use platform_model::limits::Limits;
 use recent_sources::RecentSources;
-use room::DiskSpaceFlag;
+use room::DiskSpace;
 pub use room::{Room, keep_log_short};
 use shared_lookups::{STATEMENTS_AT_ONCE, SharedLookups};
 use tokio::time::timeout;
@@ -81,7 +85,7 @@ pub struct Database {
     lineages: Arc<SharedLookups<LineageLookup>>,
     sources: Arc<SharedLookups<SourceLookup>>,
     reachable: Arc<AtomicBool>,
-    scarcity: Arc<DiskSpaceFlag>,
+    disk: Arc<DiskSpace>,
     statement_timeout: Duration,
     ping: Duration,
     shapes: Arc<Shapes>,
@@ -93,6 +97,8 @@ pub struct Database {
     publications: Arc<publications::Publications>,
     membership: Arc<servers::Membership>,
     session_moves: Arc<session_moves::SessionMoves>,
+    statistics: Arc<statistics::Statistics>,
+    tenant_limits: Arc<tenant_limits::AllTenantLimits>,
 }
 
 /// Planner settings of those that look rows up by key in batches of any size: writers, and the look-ups of connecting
@@ -103,9 +109,10 @@ const KEYED_PLANS: &str = "-c plan_cache_mode=force_generic_plan -c enable_seqsc
 
 /// Planner settings of readers, which filter by values that clients send. A generic plan, or one with the seek costs of
 /// a disk, scans a table for a page of five rows; planning anew costs a fraction of a millisecond. Rows that indexes
-/// find are joined in memory, and a hundred thousand of them must not spill to disk.
-const READER_PLANS: &str =
-    "-c plan_cache_mode=force_custom_plan -c random_page_cost=1.1 -c jit=off -c work_mem=16MB";
+/// find are joined in memory, and a hundred thousand of them must not spill to disk. Tenants share connections, so a
+/// statement occupies one processor and no more.
+const READER_PLANS: &str = "-c plan_cache_mode=force_custom_plan -c random_page_cost=1.1 -c jit=off -c work_mem=16MB \
+    -c max_parallel_workers_per_gather=0";
 
 /// Timeouts of a step of bulk work. A device's write waits for a step, so a step does not wait long for a device's
 /// write: this would risk a deadlock with an arbitrary victim. And a process that hangs in the middle of a step must
@@ -131,7 +138,7 @@ impl Database {
             sources: Arc::new(SharedLookups::new(SourceLookup(objects))),
             connector,
             reachable: Arc::new(AtomicBool::new(true)),
-            scarcity: Arc::default(),
+            disk: Arc::new(DiskSpace::new(limits.database_disk_bytes)),
             statement_timeout: limits.statement_timeout,
             ping: limits.database_ping,
             shapes: Arc::default(),
@@ -143,6 +150,8 @@ impl Database {
             publications,
             membership: Arc::default(),
             session_moves: Arc::default(),
+            statistics: Arc::default(),
+            tenant_limits: Arc::new(tenant_limits::AllTenantLimits::new(limits)),
         })
     }
 
@@ -221,6 +230,11 @@ impl Database {
     /// Returns the place of this process among the servers.
     pub fn membership(&self) -> &servers::Membership {
         &self.membership
+    }
+
+    /// Returns what this process counts.
+    pub fn statistics(&self) -> &statistics::Statistics {
+        &self.statistics
     }
 
     /// Returns how many connections this process opens at most.

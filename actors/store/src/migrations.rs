@@ -6,6 +6,7 @@ use tokio_postgres::Client;
 use platform_model::error::{Error, Noun, Result};
 
 use crate::connect::Connector;
+use crate::restoration::{SET_ASIDE, was_interrupted};
 
 mod embedded {
     refinery::embed_migrations!("../../sql/migrations");
@@ -37,15 +38,29 @@ pub(super) async fn run(connector: &Connector) -> Result<()> {
     }
     // It still checks that the older migrations are those that it knows.
     let runner = runner.set_abort_missing(!tolerated);
-    let outcome = match runner.run_async(&mut client).await {
-        Ok(_) => Ok(()),
-        Err(error) => Err(misfit(&runner, &client, &error).await),
+    let outcome = if was_interrupted(&client).await? {
+        Err(half_restored())
+    } else {
+        match runner.run_async(&mut client).await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(misfit(&runner, &client, &error).await),
+        }
     };
     client.execute("SELECT pg_advisory_unlock($1)", &[&ADVISORY_LOCK]).await?;
     drop(client);
     // The driver ends with the client; its result no longer matters.
     let _ = driver.await;
     outcome
+}
+
+/// Returns the error for a database whose content was set aside for a restore that did not end. A server would set
+/// itself up anew on what is there.
+fn half_restored() -> Error {
+    let message = format!(
+        "a restore was interrupted, and what the database contained before is in its schema {SET_ASIDE}: `platform restore \
+         FILE --replace` repeats the restore, `platform restore --undo` brings the previous content back"
+    );
+    Error::Conflict { noun: Noun::Tenant, message }
 }
 
 /// Returns why the connection to the operator's PostgreSQL failed, with its address.

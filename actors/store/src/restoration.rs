@@ -1,6 +1,7 @@
 //! What backups and restores ask of PostgreSQL. The rows themselves are carried by its programs pg_dump and pg_restore.
 
 use platform_model::error::Result;
+use tokio_postgres::Client;
 
 use crate::{Connection, Database, migrations};
 
@@ -22,6 +23,14 @@ impl Database {
         migrations::version(&client).await
     }
 
+    /// Returns whether an interrupted restore left the previous content in the schema [`SET_ASIDE`].
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn restore_was_interrupted(&self) -> Result<bool> {
+        was_interrupted(&*self.loader().await?).await
+    }
+
     /// Returns the major version of PostgreSQL.
     ///
     /// # Errors
@@ -31,6 +40,11 @@ impl Database {
         let major: i32 = self.loader().await?.query_one(version, &[]).await?.get(0);
         Ok(major.try_into().unwrap_or_default())
     }
+}
+
+/// Returns whether the schema [`SET_ASIDE`] is there.
+pub(crate) async fn was_interrupted(client: &Client) -> Result<bool> {
+    Ok(client.query_one("SELECT to_regnamespace($1) IS NOT NULL", &[&SET_ASIDE]).await?.get(0))
 }
 
 /// A database that is about to be restored. Servers that start on it wait, because it holds the lock of migrations.
@@ -79,7 +93,15 @@ impl Restoration {
     /// # Errors
     /// `Database`.
     pub async fn was_interrupted(&self) -> Result<bool> {
-        Ok(self.client.query_one("SELECT to_regnamespace($1) IS NOT NULL", &[&SET_ASIDE]).await?.get(0))
+        was_interrupted(&self.client).await
+    }
+
+    /// Deletes what an interrupted restore has made; the previous content stays in the schema [`SET_ASIDE`].
+    ///
+    /// # Errors
+    /// `Database`.
+    pub async fn begin_again(&self) -> Result<()> {
+        self.run("DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public").await
     }
 
     /// Moves the content of the database to the schema [`SET_ASIDE`].
@@ -95,7 +117,7 @@ impl Restoration {
     /// # Errors
     /// `Database`; the content is still in the schema [`SET_ASIDE`] then.
     pub async fn put_back(&self) -> Result<()> {
-        self.run("DROP SCHEMA public CASCADE; ALTER SCHEMA before_restore RENAME TO public").await
+        self.run("DROP SCHEMA IF EXISTS public CASCADE; ALTER SCHEMA before_restore RENAME TO public").await
     }
 
     /// Deletes the content that was set aside.

@@ -2,10 +2,11 @@
 //! deletions are not restricted. The server can only check the disk of its private PostgreSQL. A PostgreSQL of the
 //! operator reports a full disk as an error of the statement, which becomes the same `DiskFull`.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use platform_model::error::{Error, Result};
+use platform_model::usage::DatabaseGrowth;
 
 use crate::Database;
 
@@ -22,21 +23,50 @@ pub enum Room {
     Scarce,
 }
 
-/// Whether room is scarce; all writers of the process share this flag.
-#[derive(Debug, Default)]
-pub(super) struct DiskSpaceFlag(AtomicBool);
+/// The room on the disk, as far as this process knows it; all its writers share it.
+#[derive(Debug)]
+pub(super) struct DiskSpace {
+    is_scarce: AtomicBool,
+    /// The free bytes that were found last.
+    free: AtomicU64,
+    /// The bytes that an operator says the database may have.
+    capacity: Option<u64>,
+}
+
+/// Stands for a number of free bytes that is unknown.
+const UNKNOWN: u64 = u64::MAX;
+
+impl DiskSpace {
+    pub(super) fn new(capacity: Option<usize>) -> Self {
+        let capacity = capacity.map(|bytes| bytes as u64);
+        Self { is_scarce: AtomicBool::new(false), free: AtomicU64::new(UNKNOWN), capacity }
+    }
+}
 
 impl Database {
     /// Returns whether new data may be stored.
     pub fn has_room(&self) -> bool {
-        !self.scarcity.0.load(Ordering::Relaxed)
+        !self.disk.is_scarce.load(Ordering::Relaxed)
     }
 
     /// Sets whether new data may be stored from now on. Writes that are running already are not stopped.
     pub fn set_room(&self, room: Room) {
         let scarce = room == Room::Scarce;
-        self.scarcity.0.store(scarce, Ordering::Relaxed);
+        self.disk.is_scarce.store(scarce, Ordering::Relaxed);
         crate::metrics::WRITES_STOPPED.set(f64::from(u8::from(scarce)));
+    }
+
+    /// Sets the free bytes of the disk that the private PostgreSQL writes to.
+    pub fn set_free_bytes(&self, free: u64) {
+        self.disk.free.store(free, Ordering::Relaxed);
+    }
+
+    /// Returns how many bytes the database may still grow: what is free on the disk of the private PostgreSQL, or what
+    /// an operator granted. `None` if this server knows neither.
+    pub fn free_bytes(&self, growth: Option<DatabaseGrowth>) -> Option<u64> {
+        let free = self.disk.free.load(Ordering::Relaxed);
+        let granted = || Some(self.disk.capacity?.saturating_sub(growth?.bytes.max(0).unsigned_abs()));
+        if free == UNKNOWN { granted() } else { Some(free) }
     }
 
     /// Ensures that new data may be stored.

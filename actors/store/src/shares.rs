@@ -17,6 +17,11 @@ pub fn of_request<F: Future>(processing: F) -> impl Future<Output = F::Output> {
     TENANT.scope(OnceCell::new(), processing)
 }
 
+/// Processes something for a tenant outside of its requests, such as the rest of a download.
+pub fn of_tenant<F: Future>(tenant: &TenantId, processing: F) -> impl Future<Output = F::Output> {
+    TENANT.scope(OnceCell::from(tenant.clone()), processing)
+}
+
 /// Names the tenant of the request that is being processed. The first name counts.
 pub fn charge(tenant: &TenantId) {
     // Outside of a scope nothing is charged.

@@ -7,5 +7,8 @@ SELECT current_setting('server_version') AS version,
        current_setting('max_connections')::int AS max_connections,
        (SELECT count(*) FROM pg_stat_activity WHERE backend_type IS NOT DISTINCT FROM 'client backend') AS connections,
        pg_is_in_recovery() AS is_standby,
+       -- A connection over a Unix socket has no addresses; one on the same machine has two that are equal.
+       coalesce(inet_client_addr() <> inet_server_addr(), false) AS over_network,
+       coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS encrypted,
        clock_timestamp() AS now,
        pg_database_size(current_database()) AS bytes

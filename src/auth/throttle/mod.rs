@@ -74,6 +74,11 @@ impl Source {
             IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),
         })
     }
+
+    /// Returns the address, of IPv6 that of the network of 64 bits.
+    pub(crate) fn address(self) -> IpAddr {
+        self.0
+    }
 }
 
 /// The keyed hash of a user of a tenant, whether or not it exists.

@@ -57,7 +57,7 @@ pub(super) fn write_denied(lines: &mut Lines) {
 /// Writes the lines of a connect without notifications: its client is unknown, or its time expired. A connect
 /// that a newer one replaced has no lines.
 pub(super) fn write_connected(answer: &ConnectResponse, line: usize, csv: &Csv, lines: &mut Lines) {
-    if let Some(error) = answer.error {
+    if let Some(error) = answer.error.as_deref() {
         lines.push(["40", Message::Connect.channel(), error]);
     }
     let Some(advice) = answer.advice else { return };

@@ -4,6 +4,8 @@
 mod shape;
 mod words;
 
+use std::time::Duration;
+
 use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderValue};
@@ -31,7 +33,7 @@ pub enum ApiError {
     AccessToken(TokenFlaw),
     /// Another error, whose body has the format of a particular interface.
     Shaped(Shape, Box<ApiError>),
-    /// Too many password guesses are waiting already, or came from one address (E-06).
+    /// Too many password guesses are waiting already, or came from one address (E-06); or a tenant exceeds a rate (Z-20).
     TooManyRequests {
         /// The subject of the limit, in words.
         of: &'static str,
@@ -109,6 +111,13 @@ impl ApiError {
             Error::NotFound { noun: Noun::ManagedObject, .. } => Error::not_found(noun, id).into(),
             other => other.into(),
         }
+    }
+
+    /// Creates the error for a tenant that exceeds its rate of requests, which has room for the next one after a time
+    /// (Z-20).
+    pub fn over_rate(wait: Duration) -> Self {
+        let retry_after = wait.as_secs_f64().ceil().max(1.0) as u64;
+        Self::TooManyRequests { of: "requests of this tenant (limit requestsPerSecond)", retry_after }
     }
 
     /// Returns the error with the body format of a particular interface.
@@ -221,7 +230,7 @@ impl ResponseError for ApiError {
                 Error::Duplicate { .. } | Error::Conflict { .. } => StatusCode::CONFLICT,
                 Error::Malformed(_) => StatusCode::BAD_REQUEST,
                 Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
-                Error::Forbidden | Error::Refused(_) => StatusCode::FORBIDDEN,
+                Error::Forbidden | Error::Refused(_) | Error::QuotaExceeded { .. } => StatusCode::FORBIDDEN,
                 Error::Timeout => StatusCode::PAYLOAD_TOO_LARGE,
                 Error::Contended | Error::Unavailable(_) | Error::DiskFull => StatusCode::SERVICE_UNAVAILABLE,
                 Error::Database(_) => StatusCode::INTERNAL_SERVER_ERROR,

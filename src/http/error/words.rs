@@ -19,6 +19,7 @@ impl ApiError {
             Noun::AuditRecord => "audit",
             Noun::User | Noun::Group | Noun::Role => "user",
             Noun::Tenant | Noun::Option | Noun::Subscription => "tenants",
+            Noun::Session => "notification",
             Noun::Application | Noun::TokenClient => "application",
             Noun::Module => "cep-server",
             Noun::RetentionRule => "retention",
@@ -33,6 +34,7 @@ impl ApiError {
                 Error::Conflict { noun, .. } => format!("{}/Update Conflict", area(noun)),
                 Error::Malformed(_) | Error::Invalid(_) => "undefined/validationError".into(),
                 Error::Forbidden | Error::Refused(_) => "security/Forbidden".into(),
+                Error::QuotaExceeded { .. } => "tenants/Quota Exceeded".into(),
                 Error::Timeout => "general/Execution timeout".into(),
                 Error::Contended | Error::Unavailable(_) | Error::DiskFull => {
                     "general/Service Unavailable".into()

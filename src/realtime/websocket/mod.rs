@@ -23,6 +23,7 @@ use platform_model::error::Error;
 use platform_model::limits::SOCKET_HANDSHAKE;
 use tokio::task::yield_now;
 
+use super::pace::{CountedSocket, count_patiently};
 use super::{Exchange, Held, Outcome, Realtime, Transport};
 use crate::auth::{Authenticator, Caller, Source, cors};
 use crate::connection::ConnectionHandle;
@@ -37,7 +38,7 @@ use received::ReceivedFrames;
 /// handshake then carries them.
 ///
 /// # Errors
-/// 401 for wrong credentials, 405 when it is no upgrade.
+/// 401 for wrong credentials, 403 when the tenant has as many sockets as it may have (Z-20), 405 when it is no upgrade.
 pub async fn realtime(request: HttpRequest, stream: web::Payload) -> Result<HttpResponse> {
     upgrade(Endpoint::Realtime, request, stream).await
 }
@@ -64,6 +65,7 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, payload: web::Payload
     if !upgrades {
         return Err(ApiError::MethodNotAllowed { allow: "POST".into() });
     }
+    let counted = caller.as_ref().map(CountedSocket::of).transpose()?;
     let realtime = request.state::<Realtime>().clone();
     if let Some(line) = request.conn_data::<ConnectionHandle>() {
         line.bound_send_buffer();
@@ -81,6 +83,7 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, payload: web::Payload
         host: authority(&request).unwrap_or_default().to_owned(),
         source: Source::of(client_address(&request)),
         caller,
+        counted,
         // Few sockets serve more than one session.
         attached: Vec::with_capacity(1),
         fragments: None,
@@ -111,6 +114,8 @@ struct WebSocket {
     host: String,
     source: Source,
     caller: Option<Caller>,
+    /// The socket among those of its tenant, as soon as that is known.
+    counted: Option<CountedSocket>,
     attached: Vec<(ClientId, Addr<SessionActor>)>,
     /// The frames received so far of a message that is split into several frames.
     fragments: Option<BytesMut>,
@@ -276,6 +281,9 @@ impl WebSocket {
             if let Err(outdated) = refresh(&realtime, &mut caller).await {
                 return (Err(outdated), caller, attached, host);
             }
+            if let Some(caller) = caller.as_ref().filter(|caller| caller.limits.requests().is_limited()) {
+                Box::pin(count_patiently(caller, realtime.platform.limits())).await;
+            }
             let mut exchange = Exchange {
                 realtime: &realtime,
                 endpoint,
@@ -304,6 +312,7 @@ impl WebSocket {
             }
             (socket.caller, socket.attached, socket.host) = (caller, attached, host);
             socket.frames.resume();
+            let outcome = socket.count().map_err(ApiError::from).and(outcome);
             match outcome {
                 Ok(Outcome::Replies(replies)) => ctx.text(into_text(replies)),
                 Ok(Outcome::Farewell(replies)) => {
@@ -318,6 +327,19 @@ impl WebSocket {
                 Err(error) => close(ctx, CloseCode::Invalid, &error.to_string()),
             }
         }));
+    }
+
+    /// Counts the socket for the tenant of its caller, which a handshake may have named.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`.
+    fn count(&mut self) -> Result<(), Error> {
+        let Some(caller) = &self.caller else { return Ok(()) };
+        if !self.counted.as_ref().is_some_and(|counted| counted.is_of(caller)) {
+            self.counted = None;
+            self.counted = Some(CountedSocket::of(caller)?);
+        }
+        Ok(())
     }
 
     /// Closes the socket when its caller is no longer valid. The caller may have no session whose end would close the

@@ -4,6 +4,7 @@
 //! they should not; the other files are about what a connection does over time.
 
 mod corpus;
+mod data;
 mod direct;
 mod endings;
 mod framing;

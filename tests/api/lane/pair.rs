@@ -160,7 +160,7 @@ impl Side {
                 // connection ends is visible at its end.
                 answer.fields.retain(|field| !field.starts_with("connection: "));
             }
-            // The fast lane gives requests no ids.
+            // The fast lane gives ids to errors only.
             answer.fields.retain(|field| !field.starts_with("x-request-id: "));
             let texts = [&mut answer.line, &mut answer.body].into_iter().chain(&mut answer.fields);
             texts.for_each(|text| *text = self.redact(text));

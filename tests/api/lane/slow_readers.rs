@@ -234,7 +234,7 @@ async fn tenant_with_too_many_unread_answers_is_told_so() {
 
         let refused = until(429, &mia, &format!("/inventory/managedObjects/{large}")).await;
 
-        assert!(refused.text.contains("--held-bytes-per-tenant"), "{}", refused.text);
+        assert!(refused.text.contains("limit unreadBytes"), "{}", refused.text);
         drop(unread);
     }
 }

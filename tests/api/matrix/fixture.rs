@@ -126,6 +126,13 @@ impl Fixture {
                 let rule = json!({"maximumAge": 36_500, "type": format!("{SECRET} {number}")});
                 id(admin.create("/retention/retentions", &rule).await)
             }
+            "session" => {
+                let user = format!("{SECRET}{number}");
+                let session = self.server.user_with(&user, &["ROLE_ALARM_READ"]).await.session().await;
+                let listed = admin.read(&format!("/tenant/sessions?user={user}")).await;
+                assert!(session.is_known().await);
+                id(listed["sessions"][0].clone())
+            }
             "object" | "free" => {
                 let body = json!({"name": format!("{SECRET} {number}"), "plat_IsDevice": {}});
                 id(owner.create("/inventory/managedObjects", &body).await)

@@ -21,13 +21,14 @@ const SAMPLES: [(&str, &str); 5] = [
 
 /// Operations whose examples only particular callers or tenants may send, with the status that the administrator of a
 /// tenant gets instead.
-const FOR_OTHERS: [(&str, u16); 6] = [
+const FOR_OTHERS: [(&str, u16); 7] = [
     // For users that the server makes for devices and microservices.
     ("createDeviceCredentials", 403),
     ("updateCurrentApplication", 403),
     // For the tenant that manages others.
     ("createTenant", 403),
     ("updateTenant", 404),
+    ("updateLimitsOfTenant", 404),
     ("updateOptionEditable", 403),
     // The client of the example does not exist.
     ("createAccessToken", 401),

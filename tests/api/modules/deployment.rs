@@ -224,8 +224,8 @@ async fn tenant_has_at_most_a_hundred_modules() {
     let request = admin.request("POST", MODULES).header("Content-Type", "text/plain");
     let answer = request.body(marking("marks", "seen")).send().await;
 
-    assert_eq!((answer.status, server.database().count("modules").await), (422, 100), "{}", answer.text);
-    assert!(answer.message().contains("at most 100 modules"), "{}", answer.text);
+    assert_eq!((answer.status, server.database().count("modules").await), (403, 100), "{}", answer.text);
+    assert!(answer.message().contains("is used up: 100 of 100"), "{}", answer.text);
 }
 
 #[tokio::test]

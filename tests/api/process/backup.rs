@@ -4,13 +4,14 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-use crate::harness::{Caller, Program, TestDatabase, run, scratch};
+use crate::harness::{Caller, Program, TestDatabase, eventually, run, scratch};
 
 const OBJECTS: &str = "/inventory/managedObjects";
 
@@ -132,13 +133,13 @@ async fn external_database_is_backed_up_restored_and_replaced_only_when_told() {
     drop(server);
     let file = directory.path().join("b.zip");
     let broken = with_entry(&file, "database.dump", |_| b"nonsense".to_vec());
-    crate::harness::eventually("the end of the server's connections", async || {
+    eventually("the end of the server's connections", async || {
         let (_, said) = outcome(restore(&broken, &["--replace"]));
         said.contains("pg_restore failed").then_some(())
     })
     .await;
     assert_eq!(users().await, ["kept", "later"], "a restore that fails changes nothing");
-    crate::harness::eventually("the end of the test's connections", async || {
+    eventually("the end of the test's connections", async || {
         (outcome(restore("b.zip", &["--replace"])).0 == Some(0)).then_some(())
     })
     .await;
@@ -147,7 +148,7 @@ async fn external_database_is_backed_up_restored_and_replaced_only_when_told() {
     database.run_script("DROP SCHEMA public CASCADE; CREATE SCHEMA public").await;
     refuse(backup("empty.zip"), "nothing to back up");
     assert!(!directory.path().join("empty.zip").exists());
-    crate::harness::eventually("the restore into the empty database", async || {
+    eventually("the restore into the empty database", async || {
         (outcome(restore("b.zip", &[])).0 == Some(0)).then_some(())
     })
     .await;
@@ -183,4 +184,104 @@ async fn backups_that_do_not_fit_are_refused_before_anything_is_made() {
         assert!(!directory.path().join("data").exists(), "{file}");
     }
     refuse(Program::command(directory.path(), &["restore", &other_key]), "its manifest does not name");
+}
+
+#[tokio::test]
+async fn backup_deletes_what_killed_ones_left_and_nothing_else() {
+    let (directory, database) = (scratch(), TestDatabase::create().await);
+    let old = SystemTime::now() - Duration::from_secs(600);
+    let file = |name: &str, modified: SystemTime| {
+        let file = File::create(directory.path().join(name)).unwrap();
+        file.set_modified(modified).unwrap();
+        file
+    };
+    file(".platform-unfinished-left", old);
+    file("unrelated", old);
+    file(".platform-unfinished-new", SystemTime::now());
+    // A command that takes long holds its lock.
+    let at_work = file(".platform-unfinished-at-work", old);
+    at_work.lock().unwrap();
+
+    succeed(on(&database, directory.path(), &["backup", "b.zip"]));
+
+    let entries = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = entries.map(|name| name.into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, [".platform-unfinished-at-work", ".platform-unfinished-new", "b.zip", "unrelated"]);
+}
+
+/// Returns a command as [`on`] does, with a copy of the secret key, which other tests do not use.
+fn apart(database: &TestDatabase, directory: &Path, arguments: &[&str]) -> Command {
+    let key = directory.join("secret.key");
+    if !key.exists() {
+        fs::copy(database.data_dir().join("secret.key"), &key).unwrap();
+    }
+    let mut command = on(database, directory, arguments);
+    command.env("PLATFORM_SECRET_KEY_FILE", key);
+    command
+}
+
+/// Begins a restore that replaces the database, and kills it while pg_restore runs.
+async fn interrupt_restore(database: &TestDatabase, directory: &Path) {
+    let (programs, marker) = (directory.join("programs"), directory.join("marker"));
+    let (script, found) = (programs.join("pg_restore"), platform::embedded_postgres::client_program);
+    let real = found("pg_restore", None, 14).unwrap();
+    fs::create_dir_all(&programs).unwrap();
+    let text = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && exec {} --version\necho $$ > {}\nexec sleep 60\n",
+        real.display(),
+        marker.display()
+    );
+    fs::write(&script, text).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = apart(database, directory, &["restore", "b.zip", "--replace"]);
+    command.env("PLATFORM_POSTGRES_BIN_DIR", &programs);
+    let mut restore = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let sleeper = eventually("pg_restore", async || {
+        let text = fs::read_to_string(&marker).ok()?;
+        text.strip_suffix('\n').map(str::to_owned)
+    })
+    .await;
+    restore.kill().unwrap();
+    restore.wait().unwrap();
+    fs::remove_file(marker).unwrap();
+    succeed({
+        let mut kill = Command::new("kill");
+        kill.arg(sleeper);
+        kill
+    });
+}
+
+#[tokio::test]
+async fn restore_that_was_killed_is_undone_or_repeated_and_no_server_starts_meanwhile() {
+    let (directory, database) = (scratch(), TestDatabase::create().await);
+    let command = |arguments: &[&str]| apart(&database, directory.path(), arguments);
+    let until_it_ends = async |arguments: &[&str]| {
+        eventually("the end of connections", async || {
+            (outcome(command(arguments)).0 == Some(0)).then_some(())
+        })
+        .await;
+    };
+    let later = async || {
+        let found = "SELECT 1 FROM users WHERE tenant = 'main' AND name = 'later'";
+        database.query(found, &[]).await.len()
+    };
+    succeed(command(&["backup", "b.zip"]));
+    database.insert_user("later", &[]).await;
+    refuse(command(&["restore", "--undo"]), "no restore was interrupted");
+
+    interrupt_restore(&database, directory.path()).await;
+    refuse(command(&["serve"]), "a restore was interrupted");
+    refuse(command(&["restore", "b.zip"]), "a restore was interrupted");
+    let (code, told) = outcome(command(&["doctor"]));
+    assert!(code == Some(1) && told.contains("platform restore --undo"), "{told}");
+    until_it_ends(&["restore", "--undo"]).await;
+    assert_eq!(later().await, 1, "the previous content is back");
+
+    interrupt_restore(&database, directory.path()).await;
+    until_it_ends(&["restore", "b.zip", "--replace"]).await;
+    assert_eq!(later().await, 0, "the backup is restored");
+    let server = Program::serve_with(command(&[]));
+    assert_eq!(Caller::new(server.base(), None).get("/health/ready").await.status, 200);
+    assert!(!directory.path().join("secret.key.before_restore").exists());
 }

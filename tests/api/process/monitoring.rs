@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use crate::harness::{Caller, Program, alarm_of, other_programs_are_required, run, scratch};
+use rustix::process::Signal;
+
+use crate::harness::{Caller, Program, alarm_of, free_port, other_programs_are_required, run, scratch};
 
 fn in_project(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -63,6 +66,69 @@ async fn metrics_are_described_and_few() {
         let is_described =
             described.contains(name) || family.is_some_and(|family| described.contains(family));
         assert!(is_described, "{name} has no HELP");
+    }
+}
+
+#[tokio::test]
+async fn address_of_operators_has_health_and_metrics_and_nothing_else() {
+    let (directory, port) = (scratch(), free_port());
+    let address = format!("127.0.0.1:{port}");
+    let mut command = Program::command(directory.path(), &["--admin-listen", &address]);
+    command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");
+    let mut program = Program::serve_with(command);
+    let operator = Caller::new(&format!("http://{address}"), None);
+    let admin = Caller::new(program.base(), Some(("admin", "admin-secret")));
+    let clients = program.base().strip_prefix("http://").unwrap().to_owned();
+
+    for path in ["/health/live", "/health/ready", "/metrics"] {
+        assert_eq!(operator.get(path).await.status, 200, "{path}");
+        assert_eq!(operator.request("HEAD", path).send().await.status, 200, "{path}");
+    }
+    assert!(operator.get("/metrics").await.text.contains("platform_build_info"));
+    assert_eq!(admin.get("/metrics").await.status, 404);
+    assert_eq!(admin.get("/health/ready").await.status, 200);
+    let with_credentials = Caller::new(&format!("http://{address}"), Some(("admin", "admin-secret")));
+    // The reference is that of the other address.
+    assert_eq!(with_credentials.request("GET", "/alarm/alarms").head().await.status(), 404);
+    let told = |arguments: &[&str]| {
+        let addresses = ["--listen", &clients, "--admin-listen", &address];
+        let output = run(Program::command(directory.path(), &[arguments, &addresses].concat()), "");
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, status) = told(&["status"]);
+    assert!(code == Some(0) && status.contains(&format!("metrics   ready at http://{address}")), "{status}");
+    assert!(told(&["doctor"]).1.contains("admin address"));
+    assert_eq!(told(&["status", "--live"]).0, Some(0));
+    let taken = ["--listen", "127.0.0.1:0", "--admin-listen", &address, "--data-dir", "elsewhere"];
+    let output = run(Program::command(directory.path(), &taken), "");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(&address) && said.contains("choose another address with --admin-listen"), "{said}");
+    program.signal(Signal::TERM);
+    assert_eq!(program.ended_within(Duration::from_secs(25)).await.code(), Some(0));
+    let (code, status) = told(&["status", "--live"]);
+    assert!(code == Some(1) && status.contains("none at"), "{status}");
+}
+
+#[tokio::test]
+async fn life_of_a_server_with_a_certificate_is_asked_over_tls() {
+    let directory = scratch();
+    let certified = rcgen::generate_simple_self_signed(["things.example.com".to_owned()]).unwrap();
+    let files = ["cert.pem", "key.pem"].map(|name| directory.path().join(name));
+    std::fs::write(&files[0], certified.cert.pem()).unwrap();
+    std::fs::write(&files[1], certified.signing_key.serialize_pem()).unwrap();
+    let tls =
+        [["--tls-cert", files[0].to_str().unwrap()], ["--tls-key", files[1].to_str().unwrap()]].concat();
+    let program = Program::serve_with(Program::command(directory.path(), &tls));
+    let address = program.base().strip_prefix("https://").unwrap();
+
+    for (arguments, code) in
+        [(&["status", "--live"][..], Some(0)), (&["doctor"], Some(0)), (&["status"], Some(0))]
+    {
+        let arguments = [arguments, &["--listen", address], &tls].concat();
+        let output = run(Program::command(directory.path(), &arguments), "");
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), code, "{told}");
+        assert!(told.contains(&format!("https://{address}")), "{told}");
     }
 }
 

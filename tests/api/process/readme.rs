@@ -42,6 +42,7 @@ macro_rules! documents {
 documents! {
     blocks_of_the_readme_print_what_it_shows: "README.md",
     blocks_about_devices_print_what_is_shown: "docs/guide/devices.md",
+    blocks_about_the_inventory_print_what_is_shown: "docs/guide/inventory.md",
     blocks_about_csv_print_what_is_shown: "docs/guide/csv.md",
     blocks_about_notifications_print_what_is_shown: "docs/guide/notifications.md",
     blocks_about_tenants_print_what_is_shown: "docs/guide/tenants.md",
@@ -51,6 +52,7 @@ documents! {
     blocks_about_operation_print_what_is_shown: "docs/guide/operation.md",
     blocks_about_the_command_line_print_what_is_shown: "docs/guide/command-line.md",
     blocks_about_the_console_print_what_is_shown: "docs/guide/console.md",
+    blocks_about_the_demo_print_what_is_shown: "docs/guide/demo.md",
     blocks_about_compatibility_print_what_is_shown: "docs/guide/compatibility.md",
     blocks_about_the_reference_print_what_is_shown: "docs/guide/reference.md",
 }
@@ -340,6 +342,11 @@ fn links_of_the_documents_lead_somewhere() {
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "loadtest/README.md",
+        "samples/README.md",
+        "samples/dashboard/README.md",
+        "samples/device-c/README.md",
+        "samples/device-python/README.md",
+        "samples/microservice-python/README.md",
         "sql/README.md",
         "tests/clients/README.md",
     ];

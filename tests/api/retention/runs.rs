@@ -108,11 +108,7 @@ async fn abandoned_run_is_continued() {
     rule_in_force(&server, &admin, &rule).await;
     server.database().execute("UPDATE retention_rules SET changed_at = now() - interval '4 days'", &[]).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert_eq!(
-        server.database().count("alarms").await,
-        1,
-        "another server holds the run, and it comes first"
-    );
+    assert_eq!(hot(&server).await, 1, "another server holds the run, and it comes first");
 
     server.database().execute("UPDATE retention_runs SET leased_until = now() - interval '1 s'", &[]).await;
 
@@ -123,7 +119,56 @@ async fn abandoned_run_is_continued() {
     })
     .await;
     assert_eq!(first["deleted"], json!({"ALARM": 8}), "the count goes on");
-    assert_eq!(server.database().count("alarms").await, 0);
+    assert_eq!(hot(&server).await, 0);
+}
+
+/// The number of alarms of the type of these tests.
+async fn hot(server: &TestServer) -> i64 {
+    server.database().query("SELECT count(*) FROM alarms WHERE type = 'hot'", &[]).await[0].get(0)
+}
+
+#[tokio::test]
+async fn run_that_does_not_end_within_a_day_raises_one_alarm_of_its_tenant() {
+    let (server, admin) = eager().await.with_admin();
+    let other = create_tenant(&server, "plant7").await;
+    let late = "INSERT INTO retention_runs (tenant, due_at, leased_until) VALUES \
+        ('main', now() - interval '25 hours', now() + interval '1 day'), \
+        ('plant7', now() - interval '23 hours', now() + interval '1 day')";
+    server.database().execute(late, &[]).await;
+
+    let alarms = async || admin.read("/alarm/alarms?type=plat_RetentionLate").await["alarms"].clone();
+    let alarm = eventually("the alarm", async || alarms().await.as_array().unwrap().first().cloned()).await;
+
+    assert_eq!((&alarm["status"], &alarm["severity"]), (&json!("ACTIVE"), &json!("MAJOR")));
+    assert!(alarm["text"].as_str().unwrap().contains("has not ended within a day"), "{alarm}");
+    let source = format!("/inventory/managedObjects/{}", alarm["source"]["id"].as_str().unwrap());
+    assert_eq!(admin.read(&source).await["name"], "Retention");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(alarms().await[0]["count"], 1, "it is raised once");
+    assert_eq!(other.read("/alarm/alarms").await["alarms"], json!([]), "its run has time left");
+}
+
+#[tokio::test]
+async fn run_that_fails_does_not_keep_other_tenants_waiting() {
+    let (server, admin, device) = eager().await.with_device("pump").await;
+    let other = create_tenant(&server, "plant7").await;
+    create_cleared_alarm(&admin, &device, "hot").await;
+    age(server.database(), 40).await;
+    // Deletions of the other tenant fail.
+    let foreign = other.create_device("pump").await;
+    create_cleared_alarm(&other, &foreign, "cold").await;
+    age(server.database(), 40).await;
+    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ \
+        BEGIN IF OLD.tenant = 'plant7' THEN RAISE EXCEPTION 'no'; END IF; RETURN OLD; END $$";
+    server.database().execute(refuse, &[]).await;
+    let trigger = "CREATE TRIGGER refuse BEFORE DELETE ON alarms FOR EACH ROW EXECUTE FUNCTION refuse()";
+    server.database().execute(trigger, &[]).await;
+    other.create(RULES, &json!({"dataType": "ALARM", "maximumAge": 30})).await;
+
+    rule_in_force(&server, &admin, &json!({"dataType": "ALARM", "maximumAge": 30})).await;
+
+    assert_eq!(ended(&admin).await["deleted"], json!({"ALARM": 1}));
+    assert_eq!(other.read(RUNS).await["retentionRuns"][0]["status"], "RUNNING");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Several servers on one database: their slots, and the commands by which operators take them out of service.
 
 mod commands;
+mod connections;
 mod slots;
 mod stop;
 

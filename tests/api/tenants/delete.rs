@@ -92,8 +92,21 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO modules (tenant, id, name, deployed, deployment, inputs, last_modified, text) \
             SELECT $1, n, 'm' || n, false, 0, 0, now(), 'x' FROM generate_series(1, 2500) n",
         "INSERT INTO retention_rules (tenant, id, maximum_age) SELECT $1, n, 365 FROM generate_series(1, 1000) n",
-        "INSERT INTO retention_runs (tenant, due_at, leased_until) \
-            SELECT $1, now() - make_interval(days => n), now() + interval '1 hour' FROM generate_series(1, 90) n",
+        // Runs that are under way. A late run of which its tenant was not told would get an alarm, whose source has an
+        // external id.
+        "INSERT INTO retention_runs (tenant, due_at, leased_until, told_late) \
+            SELECT $1, now() - make_interval(days => n), now() + interval '1 hour', true FROM generate_series(1, 90) n",
+        "INSERT INTO tenant_limits (tenant, name, value) VALUES ($1, 'unknown', 7)",
+        "INSERT INTO tenant_counts (tenant, server, held_polls, web_sockets, sessions) VALUES ($1, 1, 1, 1, 1)",
+        "INSERT INTO tenant_usage (tenant, measured_at, devices, devices_with_children, stored_bytes, tables) \
+            VALUES ($1, now(), 1, 1, 1, '{}') ON CONFLICT DO NOTHING",
+        "INSERT INTO tenant_statistics (tenant, day) \
+            SELECT $1, (now() AT TIME ZONE 'UTC')::date - n FROM generate_series(0, 99) n ON CONFLICT DO NOTHING",
+        "INSERT INTO tenant_activity (tenant, server, measured_at, sessions, polls, sockets, queued, requests, writes, \
+                deliveries) \
+            VALUES ($1, 0, now(), 1, 1, 1, 1, 1, 1, 1)",
+        "INSERT INTO tenant_counts (tenant, server, held_polls, web_sockets, sessions) VALUES ($1, 0, 1, 1, 1)",
+        "INSERT INTO tenant_limits (tenant, name, value) VALUES ($1, 'heldPolls', 7)",
         "INSERT INTO module_leases (tenant, process, fence, leased_until) VALUES ($1, 1, 1, now())",
     ] {
         server.database().execute(statement, &[&tenant]).await;

@@ -6,6 +6,7 @@ mod current;
 mod delete;
 mod fairness;
 mod isolation;
+mod limits;
 mod list;
 mod suspend;
 

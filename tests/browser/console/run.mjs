@@ -2,24 +2,28 @@
 // `--only` plays some flows, `--files` takes the console from a directory instead of the server.
 //
 //   node run.mjs --server <program> [--browser <program>] [--only <part of a name>] [--files <directory>]
+//     [--only pictures --devices 200 --pictures ../../docs/images]
 
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { Platform } from "../../clients/platform.mjs";
 import * as connection from "./flows/connection.mjs";
+import { Demo } from "./demo.mjs";
+import * as demo from "./flows/demo.mjs";
 import * as management from "./flows/management.mjs";
 import * as people from "./flows/people.mjs";
+import * as tools from "./flows/tools.mjs";
 import * as watching from "./flows/watching.mjs";
 import { Stage } from "./stage.mjs";
 
 const USAGE = "usage: node run.mjs --server <program> [--browser <program>] [--only <part of a flow's name>] [--files <directory>]";
-const FLOWS = Object.assign({}, people, watching, management, connection);
+const FLOWS = Object.assign({}, people, watching, management, tools, demo, connection);
 
 /** `an_alarm_appears` as a sentence. */
 const sentence = (name) => name.replaceAll("_", " ");
 
-async function play({ server, only, files }, program) {
-  const stage = await Stage.open(path.resolve(server), program, files);
+async function play({ only, ...values }, program) {
+  const stage = await Stage.open({ ...values, server: path.resolve(values.server) }, program);
   const failed = [];
   try {
     const response = await stage.fetch("/", { headers: { Accept: "text/html" } });
@@ -45,19 +49,21 @@ async function play({ server, only, files }, program) {
 }
 
 /** Whatever ends this process, nothing stays behind. */
-process.on("exit", () => Platform.all.forEach((one) => one.kill()));
+process.on("exit", () => [...Demo.all, ...Platform.all].forEach((one) => one.kill()));
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
 try {
-  const options = { server: { type: "string" }, browser: { type: "string", default: "chromium" }, only: { type: "string" }, files: { type: "string" } };
+  const options = { server: { type: "string" }, browser: { type: "string", default: "chromium" }, only: { type: "string" }, files: { type: "string" }, pictures: { type: "string" }, devices: { type: "string", default: "60" } };
   const { values } = parseArgs({ options });
   if (!values.server) throw new Error(USAGE);
   const begun = Date.now();
   await play(values, await located(values.browser));
   console.log(`the console works, tried for ${Math.round((Date.now() - begun) / 1000)} s`);
+  // Node 20 may turn for ever in its own tidying up if it is left to end by itself.
+  process.exit(0);
 } catch (error) {
   console.error(error.stack);
-  process.exitCode = 1;
+  process.exit(1);
 }
 
 /** Playwright takes a path, not a name. */

@@ -8,6 +8,7 @@ import path from "node:path";
 import { chromium } from "playwright-core";
 import { PASSWORD, Platform } from "../../clients/platform.mjs";
 import { Relay } from "../../clients/relay.mjs";
+import { Demo } from "./demo.mjs";
 import { Fleet } from "./fleet.mjs";
 
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -19,10 +20,12 @@ const EXPECTED_WHEN_CUT = /net::ERR_|WebSocket connection|WebSocket is already i
 const SUBSTITUTED = "--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets";
 
 export class Stage {
-  /** `files` is a directory with another build of the console, to try it without building the server. */
-  static async open(server, program, files) {
+  #demo;
+
+  /** `files` is a directory with another build of the console, to try it without building the server; `pictures` one for those of README.md. */
+  static async open({ server, files, pictures, devices }, program) {
     const stage = new Stage();
-    stage.files = files;
+    Object.assign(stage, { server, files, pictures, devices });
     try {
       stage.platform = await Platform.start(server);
       stage.relay = await Relay.open(() => stage.platform.port);
@@ -39,8 +42,15 @@ export class Stage {
     return stage;
   }
 
+  /** The simulated fleet of `platform demo` at the server under test, in a tenant of its own; begun by the first who asks. */
+  demo() {
+    this.#demo ??= Demo.start(this.server, `http://127.0.0.1:${this.platform.port}`, this.devices);
+    return this.#demo;
+  }
+
   async close() {
     await this.browser?.close();
+    await (await this.#demo?.catch(() => undefined))?.stop();
     this.relay?.close();
     await this.platform?.remove();
   }
@@ -56,8 +66,8 @@ export class Stage {
   }
 
   /** A window of its own, as another person at another machine has. */
-  async visitor({ width = 1280, height = 800, scheme = "light", zone } = {}) {
-    const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: scheme, timezoneId: zone, locale: "en-GB", acceptDownloads: true });
+  async visitor({ width = 1280, height = 800, scale = 1, scheme = "light", zone } = {}) {
+    const context = await this.browser.newContext({ viewport: { width, height }, deviceScaleFactor: scale, colorScheme: scheme, timezoneId: zone, locale: "en-GB", acceptDownloads: true });
     context.setDefaultTimeout(SOON);
     if (this.files) await context.route(({ pathname }) => pathname === "/" || pathname.startsWith("/console/"), (route) => this.#serve(route));
     return new Visitor(this, context, await context.newPage());

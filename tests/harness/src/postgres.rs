@@ -135,10 +135,19 @@ pub struct TestDatabase {
 impl TestDatabase {
     /// Creates a copy of the template.
     pub async fn create() -> Arc<Self> {
+        Self::create_from(TEMPLATE).await
+    }
+
+    /// Creates a database without a schema.
+    pub async fn create_empty() -> Arc<Self> {
+        Self::create_from("template0").await
+    }
+
+    async fn create_from(template: &str) -> Arc<Self> {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let cluster = cluster();
         let name = format!("test_{}", LAST.fetch_add(1, Ordering::Relaxed));
-        let statement = format!("CREATE DATABASE {name} TEMPLATE {TEMPLATE}");
+        let statement = format!("CREATE DATABASE {name} TEMPLATE {template}");
         // Compressing the pages for the log would take most of the time.
         let url = format!("{} options='-c wal_compression=off'", cluster.url);
         // PostgreSQL refuses this while a session is connected to the template, such as the last connection

@@ -139,7 +139,42 @@ pub enum Pattern {
 /// The maximum number of bytes of a channel name: enough for the names of a module and a statement.
 const MAX_CHANNEL: usize = 2048;
 
+impl fmt::Display for Pattern {
+    /// Writes the text of a subscription.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exact(channel) => channel.fmt(f),
+            Self::All(resource) => write!(f, "/{}/*", resource.word()),
+            Self::WithChildren(channel) => FamilyChannel(*channel).fmt(f),
+            Self::Agent(id) => write!(f, "/{id}"),
+            Self::Module { module, statement } => {
+                write!(f, "/{module}/{}", statement.as_deref().unwrap_or("*"))
+            }
+        }
+    }
+}
+
 impl Pattern {
+    /// Returns whether what is published on a channel reaches a session with this subscription. The channel may itself be
+    /// a set, such as `/alarms/*`.
+    pub fn receives(&self, channel: &str) -> bool {
+        let own = self.to_string();
+        own == channel
+            || own.strip_suffix('*').is_some_and(|prefix| {
+                channel.strip_prefix(prefix).is_some_and(|name| !name.is_empty() && !name.contains('/'))
+            })
+    }
+
+    /// Returns whether it names an object, or all objects.
+    pub fn concerns(&self, object: ManagedObjectId) -> bool {
+        match self {
+            Self::Exact(channel) | Self::WithChildren(channel) => channel.id == object,
+            Self::Agent(id) => *id == object,
+            Self::All(_) => true,
+            Self::Module { .. } => false,
+        }
+    }
+
     /// Parses a `subscription`. Returns `None` when it names no channel of this endpoint.
     ///
     /// The word of a resource takes precedence over a module of the same name (B-01). A wildcard must be the whole last
@@ -243,7 +278,20 @@ mod tests {
             (Operations, "/*", None),
         ] {
             assert_eq!(Pattern::parse(endpoint, text), pattern, "{endpoint:?} {text}");
+            if let Some(pattern) = pattern {
+                assert_eq!(pattern.to_string(), text);
+            }
         }
+    }
+
+    #[test]
+    fn wildcard_receives_the_channels_of_its_kind() {
+        let all = Pattern::All(Resource::Alarms);
+        let one = Pattern::Exact(Channel { resource: Resource::Alarms, id: ManagedObjectId(208) });
+        assert!(all.receives("/alarms/208") && all.receives("/alarms/*") && one.receives("/alarms/208"));
+        assert!(!all.receives("/events/208") && !all.receives("/alarms/") && !all.receives("/alarms/1/2"));
+        assert!(!one.receives("/alarms/209") && !one.receives("/alarms/*"));
+        assert!(all.concerns(ManagedObjectId(1)) && !one.concerns(ManagedObjectId(1)));
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub struct Reply<'a> {
     pub successful: bool,
     /// The error string (B-14).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<&'static str>,
+    pub error: Option<&'a str>,
     /// The advice on the next message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,

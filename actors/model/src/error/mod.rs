@@ -59,6 +59,8 @@ pub enum Noun {
     Module,
     /// A retention rule.
     RetentionRule,
+    /// A session of a Bayeux client.
+    Session,
 }
 
 impl fmt::Display for Noun {
@@ -87,6 +89,7 @@ impl fmt::Display for Noun {
             Self::TokenClient => "token client",
             Self::Module => "module",
             Self::RetentionRule => "retention rule",
+            Self::Session => "session",
         })
     }
 }
@@ -132,6 +135,18 @@ pub enum Error {
     /// The caller lacks the right for a specific reason.
     #[error("Access is denied: {0}")]
     Refused(&'static str),
+    /// The tenant uses all that one of its limits allows (Z-20).
+    #[error(
+        "Access is denied: the quota '{name}' of the tenant is used up: {used} of {allowed}; GET /tenant/limits shows all"
+    )]
+    QuotaExceeded {
+        /// The name of the limit.
+        name: &'static str,
+        /// The most that the tenant may use.
+        allowed: u64,
+        /// What it uses.
+        used: u64,
+    },
     /// A query exceeded the statement timeout.
     #[error(
         "the query was stopped by its time limit; narrow it by source, type or time range, and reach a distant page by \

@@ -32,9 +32,6 @@ pub const MAX_ADVICE: Duration = Duration::from_millis(7_200_000);
 /// How long a WebSocket may stay open without a handshake or a valid clientId (B-19).
 pub const SOCKET_HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// The maximum number of modules of a tenant. Q-16 requires limits and names no number for this one.
-pub const MODULES_PER_TENANT: usize = 100;
-
 /// The maximum number of deletions for which one request sends notifications (B-06).
 pub const NOTIFIED_DELETIONS: usize = 1000;
 
@@ -87,6 +84,27 @@ limits! {
     /// A device can continue after days offline.
     incomplete_upload: Duration = 7 * DAY, MINUTE..=365 * DAY, "incomplete-upload-seconds";
 
+    /// Pause between two writes of what is counted for statistics
+    ///
+    /// A server that is killed loses what it has counted since the last one.
+    statistics_pause: Duration = 5 * SECOND, 10..=MINUTE, "statistics-pause-ms", "Z-07";
+
+    /// Number of tenants that have metrics of their own, the busiest ones [default: none]
+    ///
+    /// The others share the metrics of the tenant `other.tenants`.
+    metrics_tenants: Option<usize> = UNLIMITED, 1..=200, "metrics-tenants";
+
+    /// Pause between two measurements of the devices and the bytes of each tenant
+    ///
+    /// The pause is longer if a measurement takes more than a twentieth of it.
+    usage_pause: Duration = 5 * MINUTE, 10..=DAY, "usage-pause-ms", "Z-07";
+
+    /// Bytes that the disk of an external PostgreSQL has for the database [default: unknown]
+    ///
+    /// From these and the growth of the database the server computes how many days are left. The disk of the private
+    /// PostgreSQL is looked at.
+    database_disk_bytes: Option<usize> = UNLIMITED, MIB..=1024 * TIB, "database-disk-bytes", "Z-07";
+
     /// Hour of the day in UTC at which retention rules begin to delete data that is too old
     retention_hour: u32 = 2, 0..=23, "retention-hour", "Z-08";
 
@@ -108,7 +126,38 @@ limits! {
     held_bytes_per_user: usize = 64 * MIB, 64 * KIB..=TIB, "held-bytes-per-user";
 
     /// Maximum bytes of unread large responses and incomplete bodies per tenant; further requests get 429
-    held_bytes_per_tenant: usize = 256 * MIB, 64 * KIB..=TIB, "held-bytes-per-tenant";
+    held_bytes_per_tenant: usize = 256 * MIB, 64 * KIB..=TIB, "held-bytes-per-tenant", "Z-20";
+
+    /// Maximum average requests per second of one tenant; further ones get 429 [default: unlimited]
+    ///
+    /// This and the following settings whose names begin with `tenant-` are the defaults of limits that management may
+    /// set for each tenant. They count at all servers together.
+    tenant_requests_per_second: Option<usize> = UNLIMITED, 1..=1_000_000_000, "tenant-requests-per-second", "Z-20";
+
+    /// Maximum requests of one tenant that may come at once after a pause [default: those of two seconds]
+    tenant_request_burst: Option<usize> = UNLIMITED, 1..=1_000_000_000, "tenant-request-burst", "Z-20";
+
+    /// Maximum long polls of one tenant that are held [default: unlimited]
+    tenant_held_polls: Option<usize> = UNLIMITED, 0..=1_000_000_000, "tenant-held-polls", "Z-20";
+
+    /// Maximum WebSockets of one tenant [default: unlimited]
+    tenant_web_sockets: Option<usize> = UNLIMITED, 0..=1_000_000_000, "tenant-web-sockets", "Z-20";
+
+    /// Maximum sessions of one tenant [default: unlimited]
+    tenant_sessions: Option<usize> = UNLIMITED, 0..=1_000_000_000, "tenant-sessions", "Z-20";
+
+    /// Maximum devices of one tenant [default: unlimited]
+    tenant_devices: Option<usize> = UNLIMITED, 0..=1_000_000_000, "tenant-devices", "Z-20";
+
+    /// Maximum bytes that the data of one tenant occupies [default: unlimited]
+    tenant_stored_bytes: Option<usize> = UNLIMITED, MIB..=1024 * TIB, "tenant-stored-bytes", "Z-20";
+
+    /// Maximum event-processing modules of one tenant
+    tenant_modules: usize = 100, 0..=100_000, "tenant-modules", "Z-20, Q-16";
+
+    /// Maximum milliseconds of computing time per second of the event-processing modules of one tenant; beyond it their
+    /// events wait [default: unlimited]
+    tenant_module_millis_per_second: Option<usize> = UNLIMITED, 1..=1_000_000, "tenant-module-millis-per-second", "Z-20";
 
     /// Time between pings on a WebSocket, which is closed after two and a half of these without a frame
     socket_ping: Duration = 30 * SECOND, SECOND..=HOUR, "socket-ping-seconds", "B-21";

@@ -1,12 +1,16 @@
 //! Tenants: the customers of one deployment, strictly isolated (Z-01, Z-02).
 
 mod change;
+mod limit_values;
+mod limits;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 pub use self::change::{NewTenant, TenantPatch};
+pub use self::limit_values::LimitValues;
+pub use self::limits::{LimitOrigin, LimitViewer, LimitsOfTenant, LimitsPatch, TenantLimit, in_force};
 use crate::error::{Error, Result};
 use crate::id::TenantId;
 use crate::links::{Linked, segment};

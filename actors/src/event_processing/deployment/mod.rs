@@ -22,14 +22,15 @@ use platform_model::error::Result;
 use platform_model::id::{IdGenerator, TenantId};
 use platform_model::limits::Limits;
 use platform_model::links::Links;
-use platform_store::Database;
 use platform_store::modules::holders::{self, ModuleHold};
 use platform_store::modules::session::ModuleSession;
+use platform_store::{Database, Turns};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::timeout;
 
 use super::OutboundRequest;
 use super::look_ups::{LookUpPath, StoreLookUps};
+use super::module_actor::ModuleTurns;
 use super::writes::TenantWrites;
 use crate::platform::{Platform, Tenant};
 use crate::tenant::place_of_tenant;
@@ -69,8 +70,10 @@ pub(crate) struct Deployments {
     /// The permits to plan the deployed modules.
     planning: Semaphore,
     look_ups: LookUpPath,
-    /// The permits to take a step that looks something up.
-    turns: Arc<Semaphore>,
+    /// The turns of steps that look something up.
+    look_up_turns: Turns,
+    /// The turns of the modules of each thread.
+    turns: Vec<ModuleTurns>,
     requests: mpsc::Sender<OutboundRequest>,
     requested: Mutex<Option<mpsc::Receiver<OutboundRequest>>>,
 }
@@ -92,16 +95,35 @@ pub(crate) struct SharedDependencies {
     pub(crate) ids: Arc<IdGenerator>,
 }
 
+/// The niceness of the threads on which modules compute. Others may wait for what they compute; requests of all tenants
+/// do not wait for a processor because of them.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 5;
+
+fn start_thread() -> ArbiterHandle {
+    let thread = Arbiter::new().handle();
+    // On other systems the priority is that of the whole process.
+    #[cfg(target_os = "linux")]
+    thread.spawn_fn(|| {
+        if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
+            tracing::debug!(%error, "modules compute with the priority of everything else");
+        }
+    });
+    thread
+}
+
 impl Deployments {
     /// Starts the threads of modules; no module runs yet.
     pub(crate) fn new(foundation: SharedDependencies, look_ups: LookUpPath) -> Self {
         let SharedDependencies { platform, database, process, limits, ids } = foundation;
         let (requests, requested) = mpsc::channel(OUTBOUND);
+        let threads = limits.module_threads.max(1);
         Self {
             platform,
             database,
             process,
-            threads: (0..limits.module_threads.max(1)).map(|_| Arbiter::new().handle()).collect(),
+            threads: (0..threads).map(|_| start_thread()).collect(),
+            turns: (0..threads).map(|_| ModuleTurns::default()).collect(),
             limits,
             ids,
             clock: Clock::system(),
@@ -112,7 +134,7 @@ impl Deployments {
             changing: Semaphore::new(CHANGES),
             planning: Semaphore::new(CHANGES),
             look_ups,
-            turns: Arc::new(Semaphore::new(LOOKING_UP)),
+            look_up_turns: Turns::new(LOOKING_UP),
             requests,
             requested: Mutex::new(Some(requested)),
         }
@@ -126,6 +148,11 @@ impl Deployments {
     /// Returns the base of the links in notifications of modules.
     fn links(&self) -> Links {
         self.links.get().cloned().unwrap_or_else(|| Links::new(String::new()))
+    }
+
+    /// Returns the turns of the modules on the thread of a tenant.
+    fn turns_of(&self, tenant: &TenantId) -> ModuleTurns {
+        self.turns[place_of_tenant(tenant, self.turns.len())].clone()
     }
 
     /// Returns the look-ups of the modules of a tenant.

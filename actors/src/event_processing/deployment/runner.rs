@@ -83,7 +83,6 @@ struct RunningModule {
     name: Arc<str>,
     plan: Arc<ModulePlan>,
     address: Addr<ModuleActor>,
-    found_dead: bool,
 }
 
 impl TenantRunner {
@@ -175,7 +174,9 @@ impl TenantRunner {
             deployment,
             plan: plan.clone(),
             look_ups: Arc::new(self.deployments.look_ups(self.tenant())),
-            turns: self.deployments.turns.clone(),
+            look_up_turns: self.deployments.look_up_turns.clone(),
+            turns: self.deployments.turns_of(self.tenant()),
+            limits: self.deployments.database.tenant_limits().of(self.tenant()),
             clock: self.deployments.clock.clone(),
             hold: self.hold.clone(),
             runner: ctx.address(),
@@ -196,10 +197,8 @@ impl TenantRunner {
             let steps = Steps::new(planned, Budget::of(&limits), feed, clock, share).without(&off);
             ModuleActor::new(place, outlet, steps)
         });
-        self.running.insert(
-            deployment.module,
-            RunningModule { deployment: deployment.number, name, plan, address, found_dead: false },
-        );
+        self.running
+            .insert(deployment.module, RunningModule { deployment: deployment.number, name, plan, address });
     }
 
     /// Marks a module that cannot continue; its row in the database is updated later.
@@ -212,19 +211,13 @@ impl TenantRunner {
         self.unwritten.push_back(Off { deployment, what: What::Module(trouble.text) });
     }
 
-    /// Marks modules whose actors died without a message, which means a panic. An actor that is found dead may have
-    /// sent its reason, which is still in the mailbox; so the module is marked only when it is found dead for the
-    /// second time.
-    fn note_dead(&mut self) {
-        let mut dead = Vec::new();
-        for (id, running) in self.running.iter_mut().filter(|(_, running)| !running.address.connected()) {
-            if std::mem::replace(&mut running.found_dead, true) {
-                dead.push(Deployment { module: *id, number: running.deployment });
-            }
-        }
-        for deployment in dead {
-            self.running.remove(&deployment.module);
-            self.note_off(deployment, Trouble::new(Cause::Panic, "an internal error of the server"));
+    /// Marks modules whose actors died without a message, which means a panic. An actor that is found dead may have sent its
+    /// reason, which is still in the mailbox; so this is a message, too, and comes after it.
+    fn note_dead(&self, ctx: &Context<Self>) {
+        for (id, running) in self.running.iter().filter(|(_, running)| !running.address.connected()) {
+            let deployment = Deployment { module: *id, number: running.deployment };
+            let trouble = Trouble::new(Cause::Panic, "an internal error of the server");
+            ctx.address().do_send(SwitchedOff { deployment, trouble });
         }
     }
 
@@ -264,7 +257,7 @@ impl Handler<Reconcile> for TenantRunner {
     type Result = AtomicResponse<Self, Result<()>>;
 
     fn handle(&mut self, Reconcile { generation }: Reconcile, ctx: &mut Self::Context) -> Self::Result {
-        self.note_dead();
+        self.note_dead(ctx);
         self.write_off(ctx);
         if generation.is_some() && generation == self.generation {
             return AtomicResponse::new(Box::pin(async { Ok(()) }.into_actor(self)));

@@ -1,8 +1,9 @@
 //! One actor per deployed module that this process runs. It passes events and due timers to the module, and passes on
 //! the results.
 //!
-//! Modules share few threads. So a module takes steps for some milliseconds and then yields to others. A module that
-//! looks something up, which may block, takes its steps on a blocking thread and gets its state back afterwards.
+//! Modules share few threads. So a module takes steps for some milliseconds and then yields to those of other tenants
+//! ([`turns`]). A module that looks something up, which may block, takes its steps on a blocking thread and gets its state
+//! back afterwards.
 //!
 //! A module that exceeds a limit is switched off: its actor ends at once and discards its state, and the
 //! runner of the tenant records that. A statement that retains too much is switched off alone.
@@ -11,15 +12,17 @@ mod outlet;
 mod share;
 mod steps;
 mod trouble;
+mod turns;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use platform_epl::plan::ModulePlan;
 use platform_epl::runtime::Fault;
 use platform_model::id::ModuleId;
-use tokio::sync::Semaphore;
+use platform_store::Turns;
+use platform_store::tenant_limits::TenantLimits;
 use tokio::task::{spawn_blocking, yield_now};
 
 use super::deployment::clock::Clock;
@@ -33,14 +36,17 @@ pub(crate) use steps::Steps;
 use steps::{NextAction, Ran};
 pub(crate) use trouble::{Cause, Trouble};
 use trouble::{Faults, shown};
+pub(crate) use turns::{ModuleTurn, ModuleTurns};
 
 /// The time for which a module takes steps before it yields to others.
-const SLICE: Duration = Duration::from_millis(5);
+const SLICE: Duration = Duration::from_millis(2);
 /// The time for which events are collected after the first: the first is handled at once, those that follow are
 /// delayed at most this long.
 const GATHER: Duration = Duration::from_millis(5);
 /// The interval at which a module checks whether the lease of its process is valid again.
 const LAPSED: Duration = Duration::from_millis(100);
+/// The shortest pause of a module whose tenant has no computing time left.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 /// The longest sleep until a timer: clocks are set, and machines are suspended.
 const LONGEST_REST: Duration = Duration::from_secs(10);
 
@@ -84,8 +90,12 @@ pub(crate) struct ModuleContext {
     pub(crate) deployment: Deployment,
     pub(crate) plan: Arc<ModulePlan>,
     pub(crate) look_ups: Arc<StoreLookUps>,
-    /// The permits to take steps that look something up.
-    pub(crate) turns: Arc<Semaphore>,
+    /// The turns of steps that look something up.
+    pub(crate) look_up_turns: Turns,
+    /// The turns of the modules of this thread.
+    pub(crate) turns: ModuleTurns,
+    /// The limits of the tenant.
+    pub(crate) limits: Arc<TenantLimits>,
     pub(crate) clock: Clock,
     pub(crate) hold: Arc<Hold>,
     pub(crate) runner: Addr<TenantRunner>,
@@ -99,6 +109,8 @@ pub(crate) struct ModuleActor {
     steps: Option<Steps>,
     /// Whether the actor was woken while the module was absent.
     woken: bool,
+    /// Whether the module gets the turn in a message.
+    waits_for_turn: bool,
     faults: Faults,
     timer: Option<SpawnHandle>,
 }
@@ -106,7 +118,15 @@ pub(crate) struct ModuleActor {
 impl ModuleActor {
     pub(crate) fn new(place: ModuleContext, outlet: Outlet, steps: Steps) -> Self {
         metrics::MODULES.increment(1);
-        Self { place, outlet, steps: Some(steps), woken: false, faults: Faults::default(), timer: None }
+        Self {
+            place,
+            outlet,
+            steps: Some(steps),
+            woken: false,
+            waits_for_turn: false,
+            faults: Faults::default(),
+            timer: None,
+        }
     }
 
     /// Takes steps for a while, if the lease is valid and the module is present.
@@ -115,30 +135,54 @@ impl ModuleActor {
             // The runner died; its successor starts the modules afresh.
             return ctx.stop();
         }
-        let Some(mut steps) = self.steps.take() else {
+        if self.steps.is_none() {
             self.woken = true;
             return;
-        };
+        }
         if !self.place.hold.is_believed() {
-            self.steps = Some(steps);
             return self.work_in(LAPSED, ctx);
         }
-        if self.place.plan.looks_up {
-            return self.work_elsewhere(steps, ctx);
+        if let Some(wait) = self.place.limits.module_micros().wait() {
+            // The modules of the tenant have computed as long as they may (Z-20).
+            return self.work_in(wait.max(SHORTEST_WAIT), ctx);
         }
+        if self.waits_for_turn {
+            return;
+        }
+        if self.place.plan.looks_up {
+            return self.work_elsewhere(ctx);
+        }
+        match self.place.turns.ask(self.outlet.tenant(), ctx.address().recipient()) {
+            Some(turn) => self.work_in_turn(turn, ctx),
+            None => self.waits_for_turn = true,
+        }
+    }
+
+    /// Takes steps until the turn ends.
+    fn work_in_turn(&mut self, turn: ModuleTurn, ctx: &mut Context<Self>) {
+        if !self.place.hold.is_believed() {
+            return self.work_in(LAPSED, ctx);
+        }
+        let Some(mut steps) = self.steps.take() else { return };
+        let begun = Instant::now();
         let ran = steps.run(SLICE, &*self.place.look_ups);
+        self.place.limits.module_micros().charge(micros(begun.elapsed()));
         self.steps = Some(steps);
+        drop(turn);
         self.hand_on(ran, ctx);
     }
 
     /// Takes steps on a blocking thread. They come back in order, because there is only one state.
-    fn work_elsewhere(&mut self, mut steps: Steps, ctx: &mut Context<Self>) {
-        let (look_ups, turns) = (self.place.look_ups.clone(), self.place.turns.clone());
+    fn work_elsewhere(&mut self, ctx: &mut Context<Self>) {
+        let Some(mut steps) = self.steps.take() else { return };
+        let (look_ups, turns) = (self.place.look_ups.clone(), self.place.look_up_turns.clone());
+        let (limits, tenant) = (self.place.limits.clone(), self.outlet.tenant().clone());
         let working = async move {
-            let turn = turns.acquire_owned().await;
+            let turn = turns.take(&tenant).await;
             let work = move || {
-                let _turn = turn;
+                let (_turn, begun) = (turn, Instant::now());
                 let ran = steps.run(SLICE, &*look_ups);
+                limits.module_micros().charge(micros(begun.elapsed()));
                 (steps, ran)
             };
             spawn_blocking(work).await
@@ -224,6 +268,10 @@ impl ModuleActor {
         self.place.runner.do_send(SwitchedOff { deployment: self.place.deployment, trouble });
         ctx.stop();
     }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 impl Actor for ModuleActor {

@@ -30,7 +30,14 @@ pub(super) struct Bench {
 /// The handshake of a client that requests nothing special.
 pub(super) fn new_session() -> NewSession {
     let acknowledgement = AcknowledgementExtension::Absent;
-    NewSession { user: USER.into(), expires: None, interval: None, acknowledgement, units: None }
+    NewSession {
+        user: USER.into(),
+        expires: None,
+        interval: None,
+        acknowledgement,
+        units: None,
+        address: None,
+    }
 }
 
 /// A long poll without special requests, and the receiver of its response.
@@ -67,6 +74,7 @@ pub(super) fn start_with(limits: Limits, new: NewSession) -> Bench {
     let tenant = TenantId::parse("t1").expect("an id");
     let arbiter = Arbiter::current();
     let (id, transfers) = (tenant.clone(), Transfers::new(nowhere.clone(), b"secret", 1));
+    let of_tenant = nowhere.tenant_limits().of(&tenant);
     let hub = NotificationHub::new(tenant, nowhere, SubscriptionCounts::default(), arbiter);
     let limits = Arc::new(limits);
     let of_bench = hub.clone();
@@ -78,7 +86,9 @@ pub(super) fn start_with(limits: Limits, new: NewSession) -> Bench {
             tenant: ctx.address(),
             sessions: sessions.clone(),
             limits,
+            of_tenant,
             transfers,
+            counters: Arc::default(),
         });
         environment = Some(shared.clone());
         TenantActor::new(shared, Vec::new())

@@ -37,7 +37,7 @@ async fn session_with_one_subscription_and_a_parked_connect_in_bytes() {
     for _ in 0..SESSIONS {
         let start =
             StartSession { new: new_session(), dispatcher: SessionDispatcher::here(), elsewhere: Vec::new() };
-        clients.push(tenant.send(start).await.expect("alive").expect("as many as wished"));
+        clients.push(tenant.send(start).await.expect("alive").expect("no quota").expect("as many as wished"));
     }
     settle().await;
     step("started");

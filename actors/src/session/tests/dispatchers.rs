@@ -16,7 +16,8 @@ impl Bench {
     ) -> Addr<SessionActor> {
         let new = NewSession { interval, ..new_session() };
         let start = StartSession { new, dispatcher: dispatcher.clone(), elsewhere: Vec::new() };
-        let client = self.tenant.send(start).await.expect("alive").expect("as many as wished");
+        let started = self.tenant.send(start).await.expect("alive").expect("the tenant has no limits");
+        let client = started.expect("as many as wished");
         self.sessions.find(&client).expect("just begun")
     }
 
@@ -207,7 +208,7 @@ async fn sessions_end_with_their_dispatcher() {
 
     SessionDispatcher::here().do_send(Fail);
 
-    assert_eq!(answer.await.expect("answered").error, Some(error::UNKNOWN_CLIENT));
+    assert_eq!(answer.await.expect("answered").error.as_deref(), Some(error::UNKNOWN_CLIENT));
 }
 
 impl Handler<Fail> for SessionDispatcher {

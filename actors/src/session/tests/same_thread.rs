@@ -102,7 +102,7 @@ async fn newer_connect_ends_the_poll_and_the_end_of_the_session_is_told() {
     bench.session.do_send(EndSession);
     settle().await;
 
-    let told = newer.response.borrow().as_ref().and_then(|response| response.error);
-    assert_eq!(told, Some(error::UNKNOWN_CLIENT));
+    let told = newer.response.borrow().as_ref().and_then(|response| response.error.clone());
+    assert_eq!(told.as_deref(), Some(error::UNKNOWN_CLIENT));
     assert!(bench.sessions.find_here(bench.client).is_none());
 }

@@ -27,6 +27,7 @@ use crate::alarms::collection::{AlarmRange, list_ids};
 use crate::alarms::from_row;
 use crate::leases::Hold;
 use crate::publications::{DeletionNotices, Ended};
+use crate::statistics::Counted;
 use crate::{Database, PATIENCE};
 
 const INSERT: &str = include_str!("../../../../sql/queries/bulk_alarm_updates/insert.sql");
@@ -193,19 +194,19 @@ pub async fn make_step(
         let transaction = client.transaction().await?;
         transaction.batch_execute(PATIENCE).await?;
         if !holds(&transaction, of_holder, lease, step).await? {
-            return Ok(Ended::Committed(false));
+            return Ok(Ended::Committed(None));
         }
         let changed = update_statuses(&transaction, ids, of_holder, step).await?;
+        let count = Some(changed.len() as u64);
         let published = changed.into_iter().map(|alarm| Publication::Change {
             source: alarm.source,
             change: PublishedChange::AlarmUpdated(Arc::new(alarm)),
             cause: Cause::persistent(&of_holder.asked.links),
         });
-        database.commit_published(transaction, &of_holder.tenant, true, published.collect()).await
+        database.commit_published(transaction, &of_holder.tenant, count, published.collect()).await
     };
-    if !database.until_committed(attempt).await? {
-        return Ok(Stepped::TakenOver);
-    }
+    let Some(count) = database.until_committed(attempt).await? else { return Ok(Stepped::TakenOver) };
+    database.statistics.add(&held.tenant, Counted::AlarmUpdated, count);
     held.place = step.next;
     Ok(if step.next.is_some() { Stepped::On } else { Stepped::Finished })
 }

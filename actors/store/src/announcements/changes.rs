@@ -38,6 +38,8 @@ pub enum Change {
     Rights(TenantId, Holders, RightsChange),
     /// The status or the domain of a tenant changed: all its sessions end (Z-01).
     Tenant(TenantId),
+    /// The limits of a tenant changed, and with them those of its sub-tenants.
+    Limits(TenantId),
     /// A cached option of a tenant changed.
     Options(TenantId),
     /// The required availability of a managed object changed.
@@ -60,6 +62,7 @@ pub enum Change {
 const USERS: &str = "+users";
 const GIVEN: &str = "+given";
 const TAKEN: &str = "+taken";
+const LIMITS: &str = "+limits";
 const OPTIONS: &str = "+options";
 const AVAILABILITY: &str = "+availability/";
 const NAMES: &str = "+names";
@@ -103,6 +106,7 @@ impl Change {
             Self::Rights(tenant, Holders::Users(names), shift) => lists(tenant, shift.word(), names),
             Self::Rights(tenant, Holders::Everybody, shift) => vec![format!("{tenant}/{}", shift.word())],
             Self::Tenant(tenant) => vec![format!("{tenant}/")],
+            Self::Limits(tenant) => vec![format!("{tenant}/{LIMITS}")],
             Self::Options(tenant) => vec![format!("{tenant}/{OPTIONS}")],
             Self::Availability(tenant, object) => vec![format!("{tenant}/{AVAILABILITY}{object}")],
             Self::Names(tenant) => vec![format!("{tenant}/{NAMES}")],
@@ -138,6 +142,7 @@ impl Change {
         }
         Some(match text {
             "" => Self::Tenant(tenant),
+            LIMITS => Self::Limits(tenant),
             OPTIONS => Self::Options(tenant),
             NAMES => Self::Names(tenant),
             APPLICATIONS => Self::Applications(tenant),
@@ -198,6 +203,7 @@ mod tests {
             Change::Rights(tenant.clone(), Holders::Users(users), RightsChange::Withdrawn),
             Change::Rights(tenant.clone(), Holders::Everybody, RightsChange::Withdrawn),
             Change::Tenant(tenant.clone()),
+            Change::Limits(tenant.clone()),
             Change::Options(tenant.clone()),
             Change::Availability(tenant.clone(), ManagedObjectId(7)),
             Change::Names(tenant.clone()),

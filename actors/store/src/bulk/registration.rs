@@ -27,6 +27,7 @@ use crate::devices::users::{self, DeviceUser, PutOutcome, put_device_users};
 use crate::inventory::external_ids::insert_external_ids;
 use crate::inventory::links::{self, insert_links};
 use crate::inventory::managed_objects::{INSERT, insert_managed_objects};
+use crate::statistics::Counted;
 use crate::{Database, take};
 
 const FIND_TENANT: &str = include_str!("../../../../sql/queries/bulk_registration/find_tenant.sql");
@@ -136,6 +137,7 @@ pub async fn register_devices(
         Ok(done)
     })
     .await?;
+    database.statistics.add(tenant, Counted::InventoryCreated, batch.created.len() as u64);
     memory.transactions.insert(number);
     memory.paths.learn(tenant, paths);
     Ok(batch)

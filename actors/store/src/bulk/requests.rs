@@ -14,6 +14,7 @@ use crate::bulk::registration::{Batch, Memory, Registered, Registrar, refusal_of
 use crate::devices::new_requests;
 use crate::devices::users;
 use crate::inventory::links;
+use crate::statistics::Counted;
 
 /// Creates registration requests, and publishes CREATE of every new group. One transaction, which takes the lock of
 /// link changes when a row names groups.
@@ -38,6 +39,7 @@ pub async fn register_requests(
         database.commit_published(transaction, tenant, done, publications).await
     };
     let (batch, found) = database.until_uncontended(attempt).await?;
+    database.statistics.add(tenant, Counted::InventoryCreated, batch.created.len() as u64);
     memory.paths.learn(tenant, found);
     Ok(batch)
 }

@@ -22,6 +22,7 @@ use crate::bulk::targets::Members;
 use crate::leases::Hold;
 use crate::operations::{INSERT as INSERT_OPERATIONS, Queued, ToQueue, insert_operations};
 use crate::publications::Ended;
+use crate::statistics::Counted;
 use crate::{Database, PATIENCE};
 
 const TAKE_OVER: &str = include_str!("../../../../sql/queries/bulk_operations/take_over.sql");
@@ -210,6 +211,7 @@ async fn try_step(
     if finished {
         transaction.execute(DELETE_TARGETS, &[&held.tenant.as_str(), &held.id.0]).await?;
     }
+    let count = queued.len() as u64;
     let published = queued.into_iter().map(|Queued { operation, agents }| Publication::Queued {
         operation: Arc::new(operation),
         agents,
@@ -219,6 +221,7 @@ async fn try_step(
     let ended = database.commit_published(transaction, &held.tenant, stepped, published.collect()).await?;
     if matches!(ended, Ended::Committed(_)) {
         held.place = reached;
+        database.statistics.add(&held.tenant, Counted::OperationCreated, count);
     }
     Ok(ended)
 }

@@ -1,8 +1,11 @@
 //! Fair shares of a pool of connections: a tenant with many heavy requests does not slow down the others.
 //!
-//! A request of a tenant takes a turn before it takes a connection. While one tenant is alone it may have all turns. When
-//! others are active, each has a bounded share, and a free turn goes to the waiting tenant that holds the fewest. Work
-//! that belongs to no tenant takes no turn.
+//! A request of a tenant takes a turn before it takes a connection. While one tenant is alone it may have nearly all
+//! turns. When others are active, each has a bounded share, and a free turn goes to the waiting tenant that holds the
+//! fewest. Work that belongs to no tenant takes no turn.
+//!
+//! Free connections alone do not keep others fast, because statements share processors and disks. So a share is half of
+//! what an equal division would give, and a tenant whose statements take long has only an eighth of the turns.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -16,12 +19,21 @@ use tokio::sync::oneshot;
 const ACTIVE: Duration = Duration::from_secs(2);
 /// How long a count of the active tenants is used.
 const COUNTED: Duration = Duration::from_millis(100);
+/// The part of an equal share that a tenant has while others are active.
+const PART: usize = 2;
+/// The part of all turns that a tenant has whose statements take long, while others are active. As many turns are left
+/// free beside a lone tenant, for others who come.
+const PART_OF_SLOW: usize = 8;
+/// How long a turn of a tenant is held on average whose statements take long.
+const SLOW: Duration = Duration::from_millis(10);
+/// How many turns the average is taken over.
+const AVERAGED: u32 = 8;
 /// The number of tenants from which those that rest are forgotten.
 const FORGET: usize = 64;
 
-/// The turns of a pool.
+/// The turns of a pool of connections, or of anything else that tenants share.
 #[derive(Debug, Clone)]
-pub(crate) struct Turns(Arc<Gate>);
+pub struct Turns(Arc<Gate>);
 
 #[derive(Debug)]
 struct Gate {
@@ -47,16 +59,33 @@ struct Share {
     waiting: VecDeque<oneshot::Sender<Turn>>,
     /// When it last took a turn or gave one back.
     last: Option<Instant>,
+    /// How long its turns are held, on average.
+    average: Duration,
 }
 
 /// The right to use a connection. It is given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub struct Turn {
     gate: Arc<Gate>,
     tenant: TenantId,
+    since: Instant,
 }
 
 impl Share {
+    /// Returns how many turns the tenant may hold.
+    fn most(&self, size: usize, active: usize) -> usize {
+        match active {
+            0 | 1 => (size - size / PART_OF_SLOW).max(1),
+            _ if self.average > SLOW => (size / PART_OF_SLOW).min(size / active / PART).max(1),
+            _ => (size / active / PART).max(1),
+        }
+    }
+
+    /// Notes how long a turn was held.
+    fn note(&mut self, held: Duration) {
+        self.average = (self.average * (AVERAGED - 1) + held) / AVERAGED;
+    }
+
     fn is_active(&self, now: Instant) -> bool {
         self.held > 0
             || !self.waiting.is_empty()
@@ -65,12 +94,13 @@ impl Share {
 }
 
 impl Turns {
-    pub(crate) fn new(size: usize) -> Self {
+    /// Returns so many turns.
+    pub fn new(size: usize) -> Self {
         Self(Arc::new(Gate { size, state: Mutex::default() }))
     }
 
     /// Waits for a turn of a tenant.
-    pub(crate) async fn take(&self, tenant: &TenantId) -> Turn {
+    pub async fn take(&self, tenant: &TenantId) -> Turn {
         let waiting = {
             let (now, mut state) = (Instant::now(), self.0.state.lock());
             let share = state.tenants.entry(tenant.clone()).or_default();
@@ -80,12 +110,12 @@ impl Turns {
                 // Somebody who comes back bounds the others at once.
                 state.counted = None;
             }
-            let (most, is_free) = (state.most(self.0.size, now), state.held < self.0.size);
+            let (active, is_free) = (state.active(now), state.held < self.0.size);
             let share = state.tenants.entry(tenant.clone()).or_default();
-            if is_free && share.held < most && share.waiting.is_empty() {
+            if is_free && share.held < share.most(self.0.size, active) && share.waiting.is_empty() {
                 share.held += 1;
                 state.held += 1;
-                return Turn { gate: self.0.clone(), tenant: tenant.clone() };
+                return Turn { gate: self.0.clone(), tenant: tenant.clone(), since: now };
             }
             let (granted, waiting) = oneshot::channel();
             share.waiting.push_back(granted);
@@ -97,8 +127,8 @@ impl Turns {
 }
 
 impl State {
-    /// Returns how many turns a tenant may hold: all while it is alone, otherwise the same share as each of the others.
-    fn most(&mut self, size: usize, now: Instant) -> usize {
+    /// Returns how many tenants are active.
+    fn active(&mut self, now: Instant) -> usize {
         if self.counted.is_none_or(|counted| now.duration_since(counted) > COUNTED) {
             if self.tenants.len() > FORGET {
                 self.tenants.retain(|_, share| share.is_active(now));
@@ -106,23 +136,24 @@ impl State {
             self.active = self.tenants.values().filter(|share| share.is_active(now)).count();
             self.counted = Some(now);
         }
-        (size / self.active.max(1)).max(1)
+        self.active
     }
 
     /// Gives free turns to those that wait: each to the tenant that holds the fewest. Returns them with their receivers,
     /// which are told when the lock is free again.
     fn grant(&mut self, gate: &Arc<Gate>) -> Vec<(oneshot::Sender<Turn>, Turn)> {
-        let (mut granted, most) = (Vec::new(), self.most(gate.size, Instant::now()));
+        let (now, size) = (Instant::now(), gate.size);
+        let (mut granted, active) = (Vec::new(), self.active(now));
         while self.waiting > 0 && self.held < gate.size {
-            let next =
-                self.tenants.iter_mut().filter(|(_, share)| !share.waiting.is_empty() && share.held < most);
+            let may = |share: &Share| !share.waiting.is_empty() && share.held < share.most(size, active);
+            let next = self.tenants.iter_mut().filter(|(_, share)| may(share));
             let Some((tenant, share)) = next.min_by_key(|(_, share)| share.held) else { break };
             let Some(waiting) = share.waiting.pop_front() else { break };
             self.waiting -= 1;
             if !waiting.is_closed() {
                 share.held += 1;
                 self.held += 1;
-                granted.push((waiting, Turn { gate: gate.clone(), tenant: tenant.clone() }));
+                granted.push((waiting, Turn { gate: gate.clone(), tenant: tenant.clone(), since: now }));
             }
         }
         granted
@@ -135,8 +166,10 @@ impl Drop for Turn {
             let mut state = self.gate.state.lock();
             state.held -= 1;
             if let Some(share) = state.tenants.get_mut(&self.tenant) {
+                let now = Instant::now();
                 share.held -= 1;
-                share.last = Some(Instant::now());
+                share.last = Some(now);
+                share.note(now - self.since);
             }
             if state.waiting > 0 { state.grant(&self.gate) } else { Vec::new() }
         };
@@ -183,23 +216,49 @@ mod tests {
         held.pop();
         let quiet = now(waiting.as_mut()).expect("the tenant that holds the fewest is next");
 
-        // Each may have two now.
+        // Each may have one of four now.
         held.truncate(1);
+        assert!(queue.iter_mut().all(|waiting| now(waiting.as_mut()).is_none()));
+        held.clear();
         let served = queue.iter_mut().filter_map(|waiting| now(waiting.as_mut())).collect::<Vec<_>>();
         assert_eq!(served.len(), 1);
-        assert!(taken(&turns, "quiet").is_some());
         drop(quiet);
+        assert!(taken(&turns, "quiet").is_some());
     }
 
     #[test]
     fn turns_are_shared_by_as_many_as_are_active() {
-        let turns = Turns::new(8);
+        let turns = Turns::new(16);
         let held: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| taken(&turns, name).unwrap()).collect();
         let second: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| taken(&turns, name).unwrap()).collect();
-        assert!(taken(&turns, "a").is_none());
+        assert!(taken(&turns, "a").is_none(), "half of a quarter of sixteen");
         drop((held, second));
         let many: Vec<_> = (0..20).filter_map(|n| taken(&turns, &format!("t{n}"))).collect();
-        assert_eq!(many.len(), 8, "everybody may have one, as long as there are some");
+        assert_eq!(many.len(), 16, "everybody may have one, as long as there are some");
+    }
+
+    #[test]
+    fn tenant_with_slow_statements_has_an_eighth_beside_others_and_leaves_an_eighth_alone() {
+        let turns = Turns::new(16);
+        turns.0.state.lock().tenants.entry(tenant("slow")).or_default().average = 2 * SLOW;
+        let alone: Vec<_> = (0..16).map_while(|_| taken(&turns, "slow")).collect();
+        assert_eq!(alone.len(), 14, "two are left for somebody who comes");
+        let fast: Vec<_> = (0..16).map_while(|_| taken(&turns, "fast")).collect();
+        assert_eq!(fast.len(), 2, "as many as are free");
+        drop(alone);
+        turns.0.state.lock().tenants.entry(tenant("slow")).or_default().average = 2 * SLOW;
+        assert_eq!((0..16).map_while(|_| taken(&turns, "slow")).collect::<Vec<_>>().len(), 2);
+        drop(fast);
+        assert_eq!((0..16).map_while(|_| taken(&turns, "fast")).collect::<Vec<_>>().len(), 4);
+    }
+
+    #[test]
+    fn average_follows_the_turns_of_a_tenant() {
+        let mut share = Share::default();
+        (0..40).for_each(|_| share.note(Duration::from_millis(100)));
+        assert!(share.average > Duration::from_millis(90), "{:?}", share.average);
+        (0..40).for_each(|_| share.note(Duration::from_millis(1)));
+        assert!(share.average < Duration::from_millis(2), "{:?}", share.average);
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::Database;
 use crate::alarms::fragments;
 use crate::inventory::binaries;
 use crate::publications::{DeletionNotices, Ended, Write};
+use crate::statistics::Counted;
 
 pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/events/insert.sql");
 pub(crate) const UPDATE: &str = include_str!("../../../../sql/queries/events/update.sql");
@@ -233,7 +234,11 @@ async fn change_binary(
         let published = Publication::Change { source: event.source, change, cause: cause.clone() };
         database.commit_published(transaction, tenant, true, vec![published]).await
     };
-    database.until_committed(transaction).await
+    let is_done = database.until_committed(transaction).await?;
+    if is_done {
+        database.statistics.add(tenant, Counted::EventUpdated, 1);
+    }
+    Ok(is_done)
 }
 
 /// Updates an event within a transaction, if it still has the revision that was read.

@@ -64,9 +64,10 @@ impl Upload {
     /// Begins an upload with a new id. One statement.
     ///
     /// # Errors
-    /// `DiskFull`, `Unavailable` or `Database`.
+    /// `DiskFull`, `QuotaExceeded` (Z-20), `Unavailable` or `Database`.
     pub async fn begin(database: &Database, tenant: &TenantId, id: i64) -> Result<Self> {
         database.ensure_room()?;
+        database.ensure_stored_quota(tenant)?;
         let client = database.reader().await?;
         let statement = client.prepare_cached(INSERT).await?;
         client.execute(&statement, &[&tenant.as_str(), &id]).await?;

@@ -23,6 +23,7 @@ use crate::inventory::server_fragments;
 use crate::modules::leases;
 use crate::publications::{Route, Write};
 use crate::query::filter::{Filtered, Order, page_of};
+use crate::statistics::Counted;
 
 const LIST_CHILDREN: &str = include_str!("../../../../sql/queries/links/list_children.sql");
 const LIST_ANCESTORS: &str = include_str!("../../../../sql/queries/links/list_ancestors.sql");
@@ -123,7 +124,9 @@ pub async fn insert_child(
         };
         database.commit_described(transaction, tenant, describe).await
     };
-    database.until_uncontended(attempt).await
+    let route = database.until_uncontended(attempt).await?;
+    database.statistics.add(tenant, Counted::InventoryCreated, 1);
+    Ok(route)
 }
 
 async fn check(

@@ -62,6 +62,16 @@ pub async fn get_module_text(database: &Database, tenant: &TenantId, id: ModuleI
     Ok(row.ok_or_else(|| Error::not_found(Noun::Module, id))?.get(0))
 }
 
+/// Returns how many modules a tenant has. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn count_modules(database: &Database, tenant: &TenantId) -> Result<i64> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached("SELECT count(*) FROM modules WHERE tenant = $1").await?;
+    Ok(client.query_one(&statement, &[&tenant.as_str()]).await?.get(0))
+}
+
 /// Returns whether a module of this name is deployed, on whichever server it runs.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
-use super::tenants::SharedTenant;
+use super::tenants::{Doubt, SharedTenant};
 use super::{Hearing, Publications, channel};
 use crate::Database;
 use crate::connect::CONNECT;
@@ -164,10 +164,14 @@ impl Listening {
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
-    pub(crate) async fn begin(publications: &Publications, client: Arc<Client>) -> Result<Self> {
+    pub(crate) async fn begin(publications: &Arc<Publications>, client: Arc<Client>) -> Result<Self> {
         let Some(server) = publications.server() else { return Ok(Self { client, was_registered: false }) };
         client.batch_execute("SET synchronous_commit = off").await?;
         let heard = publications.tenants.heard();
+        let doubts = heard.iter().map(|state| Doubt::begin(state.clone(), publications.clone())).collect();
+        // Those of an earlier connection end after the new ones have begun, so that nothing passes in between.
+        let earlier = std::mem::replace(&mut *publications.doubts.lock(), doubts);
+        drop(earlier);
         let listen: String =
             heard.iter().map(|state| format!("LISTEN \"{}\";", channel(&state.tenant))).collect();
         client.batch_execute(&listen).await?;
@@ -183,12 +187,12 @@ impl Listening {
             let rows = client.query(LIST_UNSHARED, &[&ids, &server]).await?;
             unshared.extend(rows.iter().map(|row| row.get::<_, String>(0)));
         }
-        for state in heard {
-            let missed_nothing = !state.is_shared() && unshared.iter().any(|id| id == state.tenant.as_str());
-            if !missed_nothing {
-                publications.forget(&state);
-            }
-        }
+        let has_missed_nothing = |state: &SharedTenant| {
+            !state.is_shared() && unshared.iter().any(|id| id == state.tenant.as_str())
+        };
+        heard.iter().filter(|state| !has_missed_nothing(state)).for_each(|state| publications.forget(state));
+        let decided = std::mem::take(&mut *publications.doubts.lock());
+        drop(decided);
         publications.lost_at.lock().take();
         *publications.listening.lock() = Some(client.clone());
         let mut listening = Self { client, was_registered: registered.is_some() };
@@ -200,7 +204,7 @@ impl Listening {
     ///
     /// # Errors
     /// `Unavailable` or `Database`: the connection is lost.
-    pub(crate) async fn check(&mut self, publications: &Publications) -> Result<()> {
+    pub(crate) async fn check(&mut self, publications: &Arc<Publications>) -> Result<()> {
         let Some(server) = publications.server() else {
             self.client.simple_query("").await?;
             return Ok(());
@@ -216,7 +220,7 @@ impl Listening {
         }
     }
 
-    async fn check_as(&mut self, server: i64, publications: &Publications) -> Result<()> {
+    async fn check_as(&mut self, server: i64, publications: &Arc<Publications>) -> Result<()> {
         let mut asked_at = Instant::now();
         let mut peers = self.find_peers(server).await?;
         if peers.is_none_or(|peers| peers.has_dead) {
@@ -250,7 +254,7 @@ impl Listening {
     }
 
     /// Registers this server again if others counted it as dead, and counts those as dead whose lease ended.
-    async fn register(&mut self, server: i64, publications: &Publications) -> Result<()> {
+    async fn register(&mut self, server: i64, publications: &Arc<Publications>) -> Result<()> {
         let registered = register(publications, &self.client, server).await?;
         let is_again = std::mem::replace(&mut self.was_registered, true);
         if registered == Registered::Now && is_again {
@@ -310,7 +314,7 @@ impl Publications {
     }
 
     /// Ends the sessions of a tenant, because notifications may have been missed. The next subscription joins again.
-    pub(super) fn forget(&self, state: &SharedTenant) {
+    pub(super) fn forget(self: &Arc<Self>, state: &SharedTenant) {
         state.hears.store(false, Ordering::Release);
         let tenant = &state.tenant;
         tracing::warn!(%tenant, "notifications of other servers may have been missed; the sessions of the tenant end");

@@ -24,7 +24,8 @@
 //! When the others have ceased to take part, the tenant returns to memory ([`returning`]).
 //!
 //! A server whose listening connection breaks may have missed something. It ends its sessions of the tenants that others
-//! take part in; their clients handshake again, so no gap is silent.
+//! take part in; their clients handshake again, so no gap is silent. Notifications of the next connection are delivered
+//! after these sessions have ended.
 //!
 //! So do the transactions outside of the group commit ([`publishing`]). What no transaction stores (TRANSIENT writes,
 //! rows of modules) is sent in the order of the calls by [`outbox`].
@@ -56,12 +57,12 @@ pub use publishing::DeletionNotices;
 pub(crate) use publishing::{Ended, Write};
 pub use returning::Hearing;
 use tenants::Tenants;
-pub use tenants::{Deliver, IsUsed, LocalDelivery};
+pub use tenants::{Deliver, Doubt, IsUsed, LocalDelivery};
 pub use transaction::Route;
 pub(crate) use transaction::{Checked, TransactionPublications};
 
-/// Ends the sessions of a tenant at this server.
-pub type EndSessions = Box<dyn Fn(&TenantId) + Send + Sync>;
+/// Ends the sessions of a tenant at this server. What is published for it waits until the second argument is dropped.
+pub type EndSessions = Box<dyn Fn(&TenantId, Doubt) + Send + Sync>;
 
 pub(crate) const ASSERT_UNSHARED: &str =
     include_str!("../../../../sql/queries/publications/assert_unshared.sql");
@@ -100,6 +101,8 @@ pub struct Publications {
     /// The end of the `application_name` of this server's connections to the database.
     token: String,
     lost_at: Mutex<Option<Instant>>,
+    /// The doubts since the listening connection was lost, until it is known which tenants have missed something.
+    doubts: Mutex<Vec<Doubt>>,
 }
 
 /// The sessions and modules of a server, as receivers of publications.
@@ -132,6 +135,7 @@ impl Publications {
             unasserted: Arc::default(),
             token,
             lost_at: Mutex::default(),
+            doubts: Mutex::default(),
         }
     }
 
@@ -191,7 +195,12 @@ impl Publications {
     }
 
     /// Takes a notification of the listening connection. Returns whether it was one of a tenant.
-    pub(crate) fn receive(&self, assemblies: &mut Assemblies, channel: &str, payload: &str) -> bool {
+    pub(crate) fn receive(
+        self: &Arc<Self>,
+        assemblies: &mut Assemblies,
+        channel: &str,
+        payload: &str,
+    ) -> bool {
         let Some(tenant) = channel.strip_prefix(CHANNEL).and_then(|id| TenantId::parse(id).ok()) else {
             return false;
         };
@@ -212,9 +221,9 @@ impl Publications {
         true
     }
 
-    fn end_sessions(&self, tenant: &TenantId) {
+    fn end_sessions(self: &Arc<Self>, tenant: &TenantId) {
         if let Some(end) = self.end_sessions.get() {
-            end(tenant);
+            end(tenant, Doubt::begin(self.tenants.get(tenant), self.clone()));
         }
     }
 }

@@ -72,7 +72,7 @@ impl Database {
     pub(super) async fn return_to_memory(&self, state: &SharedTenant) -> Result<()> {
         let change = Change::begin(state);
         let begun = Instant::now();
-        while !change.is_quiet() {
+        while !change.is_quiet() || state.is_in_doubt() {
             if begun.elapsed() > ARRIVAL {
                 return Err(Error::unavailable("transactions run for a long time"));
             }

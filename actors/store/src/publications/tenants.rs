@@ -46,13 +46,29 @@ pub(super) struct SharedTenant {
     order: Mutex<Order>,
 }
 
-/// Publications of other servers wait until those that this server delivers itself are delivered: these were committed
-/// earlier.
+/// Publications that come through the database wait until those that this server delivers itself are delivered: these
+/// were committed earlier. They also wait while earlier ones may have been missed: no session receives anything after a
+/// gap.
 #[derive(Default)]
 struct Order {
     /// The transactions that run or whose publications are not delivered yet.
     under_way: usize,
+    /// How many times earlier ones may have been missed, and it is not known yet what to do about it.
+    doubts: usize,
     waiting: VecDeque<Vec<Publication>>,
+}
+
+impl Order {
+    fn is_free(&self) -> bool {
+        self.under_way == 0 && self.doubts == 0
+    }
+}
+
+/// Publications of a tenant may have been missed. While it is held, further ones wait: until the sessions have ended that
+/// may have missed some, or until it is known that nothing was missed.
+pub struct Doubt {
+    tenant: Arc<SharedTenant>,
+    publications: Arc<super::Publications>,
 }
 
 /// Returns whether sessions or modules of this server use what is published for a tenant.
@@ -152,12 +168,40 @@ impl SharedTenant {
     /// Delivers what came through the database, after everything that this server delivers itself.
     pub(super) fn receive(&self, received: Vec<Publication>, deliver: &Deliver) {
         let mut order = self.order.lock();
-        if order.under_way == 0 {
+        if order.is_free() {
             // The lock is held, so that nothing overtakes this.
             deliver(&self.tenant, received);
         } else {
             order.waiting.push_back(received);
         }
+    }
+
+    /// Returns whether what comes through the database waits for the end of sessions.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.order.lock().doubts > 0
+    }
+
+    fn deliver_waiting(&self, order: &mut Order, deliver: Option<&Deliver>) {
+        if order.is_free()
+            && let Some(deliver) = deliver
+        {
+            order.waiting.drain(..).for_each(|received| deliver(&self.tenant, received));
+        }
+    }
+}
+
+impl Doubt {
+    pub(super) fn begin(tenant: Arc<SharedTenant>, publications: Arc<super::Publications>) -> Self {
+        tenant.order.lock().doubts += 1;
+        Self { tenant, publications }
+    }
+}
+
+impl Drop for Doubt {
+    fn drop(&mut self) {
+        let mut order = self.tenant.order.lock();
+        order.doubts -= 1;
+        self.tenant.deliver_waiting(&mut order, self.publications.deliver.get());
     }
 }
 
@@ -165,10 +209,62 @@ impl Drop for LocalDelivery {
     fn drop(&mut self) {
         let mut order = self.tenant.order.lock();
         order.under_way -= 1;
-        if order.under_way == 0
-            && let Some(deliver) = self.publications.deliver.get()
-        {
-            order.waiting.drain(..).for_each(|received| deliver(&self.tenant.tenant, received));
+        self.tenant.deliver_waiting(&mut order, self.publications.deliver.get());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A state whose deliveries are counted.
+    fn counted() -> (Arc<SharedTenant>, Arc<super::super::Publications>, Arc<AtomicUsize>) {
+        let publications = Arc::new(super::super::Publications::new(String::new(), Duration::ZERO));
+        let count = Arc::<AtomicUsize>::default();
+        let counter = count.clone();
+        let deliver: Deliver = Box::new(move |_, _| {
+            counter.fetch_add(1, Ordering::Relaxed);
+        });
+        publications.deliver.set(deliver).ok();
+        let tenant = TenantId::parse("acme").expect("an id");
+        (publications.tenants.get(&tenant), publications, count)
+    }
+
+    #[test]
+    fn what_comes_after_a_loss_waits_until_it_is_no_longer_in_doubt() {
+        let (state, publications, count) = counted();
+        let come = || state.receive(Vec::new(), publications.deliver.get().expect("it is set"));
+        let delivered = || count.load(Ordering::Relaxed);
+        come();
+        assert_eq!(delivered(), 1);
+
+        let doubt = Doubt::begin(state.clone(), publications.clone());
+        come();
+        come();
+        assert_eq!(delivered(), 1);
+
+        drop(doubt);
+        assert_eq!(delivered(), 3);
+        come();
+        assert_eq!(delivered(), 4);
+        assert!(!state.is_in_doubt());
+    }
+
+    #[test]
+    fn everything_waits_for_the_last_of_several_doubts() {
+        let (state, publications, count) = counted();
+        for is_in_order in [true, false] {
+            count.store(0, Ordering::Relaxed);
+            let mut doubts =
+                VecDeque::from([(), ()].map(|()| Doubt::begin(state.clone(), publications.clone())));
+            state.receive(Vec::new(), publications.deliver.get().expect("it is set"));
+
+            drop(if is_in_order { doubts.pop_front() } else { doubts.pop_back() });
+            assert_eq!(count.load(Ordering::Relaxed), 0);
+            drop(doubts);
+            assert_eq!(count.load(Ordering::Relaxed), 1);
         }
     }
 }

@@ -17,6 +17,8 @@ use crate::query::filter::{Filtered, Order, page_of};
 const TAKE_OVER: &str = include_str!("../../../../sql/queries/retention/take_run_over.sql");
 const BEGIN: &str = include_str!("../../../../sql/queries/retention/begin_run.sql");
 const REPORT: &str = include_str!("../../../../sql/queries/retention/report_run.sql");
+const TELL_LATE: &str = include_str!("../../../../sql/queries/retention/tell_late_runs.sql");
+const UNTELL_LATE: &str = include_str!("../../../../sql/queries/retention/untell_late_run.sql");
 const DELETE_OLD: &str = include_str!("../../../../sql/queries/retention/delete_old_runs.sql");
 
 /// How long a run belongs to a server that does not report progress. A step takes seconds at most.
@@ -52,6 +54,43 @@ pub async fn take(database: &Database, hour: u32) -> Result<Option<HeldRun>> {
         fence: row.try_get(2)?,
         deleted: counts(&row.try_get::<_, Json<Value>>(3)?.0),
     }))
+}
+
+/// A run that has not ended within a day.
+pub struct LateRun {
+    /// The tenant of the run.
+    pub tenant: TenantId,
+    /// When the run was due.
+    pub due: Timestamp,
+    /// When it began.
+    pub begun: Timestamp,
+}
+
+/// Returns the runs that have not ended within a day, each once. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn take_late(database: &Database) -> Result<Vec<LateRun>> {
+    let client = database.loader().await?;
+    let late = client.query(TELL_LATE, &[]).await?;
+    let late = late.iter().map(|row| {
+        Ok(LateRun {
+            tenant: TenantId::parse(row.try_get(0)?)?,
+            due: Timestamp::stored(row.try_get(1)?, 0),
+            begun: Timestamp::stored(row.try_get(2)?, 0),
+        })
+    });
+    late.collect()
+}
+
+/// Lets [`take_late`] return a run again, because its tenant could not be told. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn give_late_back(database: &Database, late: &LateRun) -> Result<()> {
+    let client = database.loader().await?;
+    client.execute(UNTELL_LATE, &[&late.tenant.as_str(), &late.due.instant()]).await?;
+    Ok(())
 }
 
 impl HeldRun {

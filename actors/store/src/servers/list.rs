@@ -6,6 +6,7 @@ use time::OffsetDateTime;
 use crate::Database;
 
 const LIST: &str = include_str!("../../../../sql/queries/servers/list.sql");
+const LIST_LIVING: &str = include_str!("../../../../sql/queries/servers/list_living.sql");
 const SET_STATE: &str = include_str!("../../../../sql/queries/servers/set_state.sql");
 const EVICT: &str = include_str!("../../../../sql/queries/servers/evict.sql");
 
@@ -75,6 +76,15 @@ pub async fn list_servers(database: &Database) -> Result<Vec<Server>> {
         connections: row.get(9),
     };
     Ok(rows.iter().map(server).collect())
+}
+
+/// Lists the processes of the servers that run, with their names. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn list_living(database: &Database) -> Result<Vec<(i64, String)>> {
+    let rows = database.loader().await?.query(LIST_LIVING, &[]).await?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
 /// Lets a living server drain, or take new clients again, unless it stops. It learns of it within a second or two. One

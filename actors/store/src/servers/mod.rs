@@ -19,7 +19,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
 use crate::Database;
-pub use list::{Server, State, evict, list_servers, set_state};
+pub use list::{Server, State, evict, list_living, list_servers, set_state};
 
 const TAKE: &str = include_str!("../../../../sql/queries/servers/take.sql");
 const RENEW: &str = include_str!("../../../../sql/queries/servers/renew.sql");
@@ -84,6 +84,11 @@ impl Membership {
     /// Returns the number of this process, which no other start of a server has, once it has joined.
     pub fn incarnation(&self) -> Option<i64> {
         self.introduced.get().map(|introduced| introduced.incarnation)
+    }
+
+    /// Returns the name that the operator gave this server, once it has joined.
+    pub fn name(&self) -> Option<&str> {
+        self.introduced.get().map(|introduced| introduced.introduction.name.as_str())
     }
 
     /// Returns the slot that this process holds.

@@ -62,8 +62,11 @@ pub struct SessionMoves {
 pub enum Asked {
     /// It was sent to this server, which holds the session.
     Sent(i64),
-    /// This server holds the session.
-    Own,
+    /// This server holds the session: its clientId says so or, if `has_moved`, a move to this server is noted.
+    Own {
+        /// Whether such a move is noted.
+        has_moved: bool,
+    },
     /// The server that holds the session is gone.
     Nobody,
 }
@@ -80,6 +83,7 @@ struct Question {
     client: String,
     birth: i64,
     message: ServerMessage,
+    is_repeated: bool,
     asked: oneshot::Sender<Result<Asked>>,
 }
 
@@ -129,13 +133,20 @@ impl SessionMoves {
         self.send(Outgoing::Tell(server, message));
     }
 
-    /// Sends a message to the server that holds a session. `birth` is the number in its clientId.
+    /// Sends a message to the server that holds a session. `birth` is the number in its clientId. If the same was asked
+    /// before in vain, it is also found out whether that server has ended.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
-    pub async fn ask(&self, client: String, birth: i64, message: ServerMessage) -> Result<Asked> {
+    pub async fn ask(
+        &self,
+        client: String,
+        birth: i64,
+        message: ServerMessage,
+        is_repeated: bool,
+    ) -> Result<Asked> {
         let (asked, outcome) = oneshot::channel();
-        self.send(Outgoing::Ask(Question { client, birth, message, asked }));
+        self.send(Outgoing::Ask(Question { client, birth, message, is_repeated, asked }));
         outcome.await.unwrap_or_else(|_| Err(not_installed()))
     }
 
@@ -224,6 +235,7 @@ struct Batch {
     clients: Vec<String>,
     births: Vec<i64>,
     questions: Vec<String>,
+    are_repeated: Vec<bool>,
     asked: Vec<oneshot::Sender<Result<Asked>>>,
     sent: Vec<oneshot::Sender<Result<()>>>,
 }
@@ -236,12 +248,13 @@ impl Batch {
                 Outgoing::Tell(server, message) => {
                     batch.add(format!("{CHANNEL}{server}"), moves.pieces(&message));
                 }
-                Outgoing::Ask(Question { client, birth, message, asked }) => {
+                Outgoing::Ask(Question { client, birth, message, is_repeated, asked }) => {
                     match moves.pieces(&message).pop().filter(|text| text.len() < QUESTION_BYTES) {
                         Some(question) => {
                             batch.clients.push(client);
                             batch.births.push(birth);
                             batch.questions.push(question);
+                            batch.are_repeated.push(is_repeated);
                             batch.asked.push(asked);
                         }
                         None => drop(asked.send(Ok(Asked::Nobody))),
@@ -279,12 +292,14 @@ impl Batch {
         let mut asked = vec![Asked::Nobody; self.asked.len()];
         if !self.questions.is_empty() {
             let (statement, dead_after) = (transaction.prepare_cached(ASK).await?, DEAD_AFTER.as_secs_f64());
-            let rows = transaction
-                .query(&statement, &[&self.clients, &self.births, &self.questions, &own, &dead_after])
-                .await?;
+            let questions: [&(dyn ToSql + Sync); 6] =
+                [&self.clients, &self.births, &self.questions, &own, &dead_after, &self.are_repeated];
+            let rows = transaction.query(&statement, &questions).await?;
             for row in rows {
-                let (place, holder): (i64, i64) = (row.get(0), row.get(1));
-                asked[place as usize - 1] = if holder == own { Asked::Own } else { Asked::Sent(holder) };
+                let (place, holder, has_moved): (i64, i64, bool) = (row.get(0), row.get(1), row.get(2));
+                let is_own = holder == own;
+                asked[place as usize - 1] =
+                    if is_own { Asked::Own { has_moved } } else { Asked::Sent(holder) };
             }
         }
         if !self.moved.is_empty() {

@@ -5,6 +5,7 @@ pub mod account_limits;
 pub mod changes;
 pub mod group_members;
 pub mod groups;
+pub mod session_ends;
 pub mod token_clients;
 
 use std::collections::HashMap;

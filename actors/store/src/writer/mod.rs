@@ -93,7 +93,7 @@ impl Write {
 }
 
 impl Change {
-    fn tenant(&self) -> &TenantId {
+    pub(crate) fn tenant(&self) -> &TenantId {
         match self {
             Self::RaiseAlarm(tenant, _)
             | Self::CountRepetition(tenant, _)
@@ -172,7 +172,7 @@ impl WriterHandle {
     ///
     /// # Errors
     /// `Unavailable` when the queue is full or the database is unreachable; the change may or may not be stored then.
-    /// `DiskFull` when the database's disk has no room. `Conflict` when the fence no longer holds. Otherwise the error
+    /// `DiskFull` when the database's disk has no room. `QuotaExceeded` (Z-20). `Conflict` when the fence no longer holds. Otherwise the error
     /// of this change; other changes of the batch are not affected.
     pub async fn write(
         &self,
@@ -208,8 +208,9 @@ impl WriterHandle {
         describe: Option<Describe>,
     ) -> Result<oneshot::Receiver<Result<Committed>>> {
         let (reply_to, reply) = oneshot::channel();
-        let waiting = Waiting { write: Write { change, describe, fence }, reply_to };
         let ready = self.database.ensure_reachable().and_then(|()| self.database.ensure_room());
+        let ready = ready.and_then(|()| self.database.ensure_quota(&change));
+        let waiting = Waiting { write: Write { change, describe, fence }, reply_to };
         let pushed = ready.and_then(|()| self.queue.push(waiting));
         match pushed {
             Ok(Pushed::Wake) => self.writer.do_send(CommitQueued),
@@ -307,6 +308,10 @@ async fn commit(
         (_, Err(error)) => writes.iter().map(|_| Err(error.clone())).collect(),
     };
     crate::metrics::COMMIT.record(begun.elapsed());
+    let committed = writes.iter().zip(&outcomes).filter_map(|(write, outcome)| {
+        outcome.as_ref().ok().map(|committed| (&write.change, &committed.written))
+    });
+    database.statistics.add_writes(committed);
     outcomes
 }
 

@@ -115,7 +115,7 @@ export async function a_file_registers_many_and_explains_each_row_that_failed(st
   await visitor.button("Register all").click();
   await visitor.sees("of 3 rows succeeded");
   await visitor.sees("1 failed");
-  await visitor.page.getByText(/Line 3: .*6 to 32/).waitFor();
+  await visitor.page.getByRole("cell", { name: /Line 3: .*6 to 32/ }).waitFor();
   await visitor.isAccessible("the result of a file");
   await visitor.leave();
 }

@@ -45,7 +45,7 @@ export async function devices_are_found_by_name_query_availability_and_group(sta
   const visitor = await at(stage, "devices");
   const names = () => visitor.page.locator(".virtual [data-device] + b").allTextContents();
   await visitor.sees("40 devices");
-  const search = visitor.page.getByRole("searchbox");
+  const search = visitor.page.getByRole("combobox", { name: "Name or query" });
   await search.fill("pump 00");
   await visitor.sees("5 devices");
   assert.ok((await names()).every((name) => name.startsWith("pump 00")));

@@ -8,8 +8,8 @@ use platform_epl::plan::tenant::{Planned, plan_all};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::ModuleId;
 use platform_model::input_stream::InputStreams;
-use platform_model::limits::MODULES_PER_TENANT;
 use platform_model::module::{Module, ModulePatch, ModuleStatus, StatementOff, check_name};
+use platform_model::tenant::TenantLimit;
 use platform_model::timestamp::Timestamp;
 use platform_store::modules::changes::{ModuleChange, StoredModule};
 
@@ -29,14 +29,14 @@ pub(crate) struct NewModule {
     pub(crate) now: Timestamp,
 }
 
-/// Deploys a text.
+/// Deploys a text, unless the tenant has as many modules as it may have (Z-20).
 ///
 /// # Errors
-/// `Invalid` shows the first mistake of the text, or says that there are too many modules; `Duplicate` for a name that
-/// is in use.
-pub(crate) fn deploy(stored: &[StoredModule], new: &NewModule) -> Decided {
-    if stored.len() >= MODULES_PER_TENANT {
-        return Err(Error::Invalid(format!("a tenant may have at most {MODULES_PER_TENANT} modules")));
+/// `Invalid` shows the first mistake of the text; `QuotaExceeded`; `Duplicate` for a name that is in use.
+pub(crate) fn deploy(stored: &[StoredModule], new: &NewModule, most: Option<u64>) -> Decided {
+    let (name, used) = (TenantLimit::Modules.as_str(), stored.len() as u64);
+    if let Some(allowed) = most.filter(|most| used >= *most) {
+        return Err(Error::QuotaExceeded { name, allowed, used });
     }
     insert(stored, new, Vec::new())
 }

@@ -77,7 +77,7 @@ fn called(name: &str) -> ModulePatch {
 
 #[test]
 fn text_is_deployed_under_its_name_with_what_it_reads() {
-    let (changes, module) = deploy(&[deployed(1, SOURCE)], &new(2, OTHER)).unwrap();
+    let (changes, module) = deploy(&[deployed(1, SOURCE)], &new(2, OTHER), None).unwrap();
 
     assert_eq!(said(&changes), ["insert, reads 1000: 2 other Deployed"]);
     assert_eq!((module.id, &*module.name, module.last_modified), (ModuleId(2), "other", now()));
@@ -85,7 +85,7 @@ fn text_is_deployed_under_its_name_with_what_it_reads() {
 
 #[test]
 fn text_with_a_mistake_is_refused_with_its_place() {
-    let refused = deploy(&[], &new(2, "module other;\nselect from EventCreated;\n")).unwrap_err();
+    let refused = deploy(&[], &new(2, "module other;\nselect from EventCreated;\n"), None).unwrap_err();
 
     assert!(matches!(&refused, Error::Invalid(shown) if shown.contains("line 2")), "{refused}");
 }
@@ -93,7 +93,7 @@ fn text_with_a_mistake_is_refused_with_its_place() {
 #[test]
 fn name_that_is_taken_is_refused_also_of_a_module_that_does_not_run() {
     let taken = [stored(1, OTHER, ModuleStatus::NotDeployed)];
-    assert!(matches!(deploy(&taken, &new(2, OTHER)), Err(Error::Duplicate { .. })));
+    assert!(matches!(deploy(&taken, &new(2, OTHER), None), Err(Error::Duplicate { .. })));
 
     let both = [deployed(1, OTHER), deployed(2, SOURCE)];
     assert!(matches!(update(&both, ModuleId(2), &called("other"), now()), Err(Error::Duplicate { .. })));
@@ -101,25 +101,27 @@ fn name_that_is_taken_is_refused_also_of_a_module_that_does_not_run() {
 
 #[test]
 fn name_of_a_channel_of_the_platform_is_refused() {
-    let refused = deploy(&[], &new(2, "module alarms;\nselect 1 as n from EventCreated;\n"));
+    let refused = deploy(&[], &new(2, "module alarms;\nselect 1 as n from EventCreated;\n"), None);
     assert!(matches!(refused, Err(Error::Invalid(_))));
 }
 
 #[test]
-fn hundred_modules_are_enough() {
+fn quota_of_modules_bounds_new_ones() {
     let one = |id| deployed(id, &format!("module m{id};\nselect 1 as n from EventCreated;\n"));
     let many: Vec<_> = (0..100).map(one).collect();
 
-    assert!(matches!(deploy(&many, &new(200, OTHER)), Err(Error::Invalid(_))));
+    let refused = deploy(&many, &new(200, OTHER), Some(100));
+    assert!(matches!(refused, Err(Error::QuotaExceeded { name: "modules", allowed: 100, used: 100 })));
+    assert!(deploy(&many, &new(200, OTHER), Some(101)).is_ok());
     assert!(replace(&many, ModuleId(7), &new(200, OTHER)).is_ok(), "it takes the place of another");
 }
 
 #[test]
 fn module_that_needs_another_waits_for_it_to_be_deployed() {
     let idle = [stored(1, SOURCE, ModuleStatus::NotDeployed)];
-    assert!(matches!(deploy(&idle, &new(2, DEPENDENT)), Err(Error::Invalid(_))));
+    assert!(matches!(deploy(&idle, &new(2, DEPENDENT), None), Err(Error::Invalid(_))));
 
-    assert!(deploy(&[deployed(1, SOURCE)], &new(2, DEPENDENT)).is_ok());
+    assert!(deploy(&[deployed(1, SOURCE)], &new(2, DEPENDENT), None).is_ok());
 }
 
 #[test]
@@ -154,7 +156,7 @@ fn text_that_contradicts_what_is_deployed_is_refused_and_replaces_nothing() {
     let contradicting = "module other;\ncreate schema Warm(t string);\n";
     let all = [deployed(1, SOURCE), deployed(3, OTHER)];
 
-    assert!(matches!(deploy(&all[..1], &new(9, contradicting)), Err(Error::Invalid(_))));
+    assert!(matches!(deploy(&all[..1], &new(9, contradicting), None), Err(Error::Invalid(_))));
     assert!(matches!(replace(&all, ModuleId(3), &new(9, contradicting)), Err(Error::Invalid(_))));
 }
 
@@ -233,11 +235,11 @@ const WARNING: &str =
 
 #[test]
 fn misspelt_output_stream_is_warned_of_while_nobody_reads_it() {
-    let (_, module) = deploy(&[], &new(1, MISSPELT)).unwrap();
+    let (_, module) = deploy(&[], &new(1, MISSPELT), None).unwrap();
     assert_eq!(module.warnings, [WARNING]);
     let warned = StoredModule { module, ..deployed(1, MISSPELT) };
 
-    let (changes, module) = deploy(std::slice::from_ref(&warned), &new(2, READER)).unwrap();
+    let (changes, module) = deploy(std::slice::from_ref(&warned), &new(2, READER), None).unwrap();
     let expected = ["insert, reads 0: 2 reader Deployed", "warn []: 1 misspelt Deployed"];
     assert_eq!((said(&changes), module.warnings.len()), (expected.map(String::from).to_vec(), 0));
 

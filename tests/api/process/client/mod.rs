@@ -1,5 +1,11 @@
 //! The commands that speak to a server over REST, with another program than the server's.
 
+mod many;
+mod register;
+mod uploads;
+mod words;
+mod workers;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Output, Stdio};

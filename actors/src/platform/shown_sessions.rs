@@ -1,0 +1,198 @@
+//! The sessions of a tenant at all servers, for its administrators. Each living server is asked over the database, and one
+//! that does not respond within a second is named.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use platform_model::client_session::{ClientSession, SessionFilter, SessionsOfServer};
+use platform_model::error::Result;
+use platform_model::id::TenantId;
+use platform_model::session_move::ServerMessage;
+use platform_model::timestamp::Timestamp;
+use platform_store::servers::list_living;
+use time::OffsetDateTime;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::Platform;
+use crate::session::ClientId;
+use crate::session::listing::{DescribeSessions, SessionNow};
+
+/// How long servers, and their threads, may take to respond.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// Which sessions are wanted, and which of them.
+#[derive(Debug, Clone, Default)]
+pub struct WantedSessions {
+    /// The filter.
+    pub filter: SessionFilter,
+    /// The id after which the page begins.
+    pub after: Option<String>,
+    /// How many are wanted at most.
+    pub limit: usize,
+}
+
+/// The sessions that were found.
+#[derive(Debug, Clone, Default)]
+pub struct FoundSessions {
+    /// How many match at the servers that responded, and those that are wanted, by id.
+    pub found: SessionsOfServer,
+    /// The names of the servers that did not respond.
+    pub missing: Vec<String>,
+}
+
+/// What sessions become that were found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    Stay,
+    End,
+}
+
+/// The questions to other servers that wait for responses.
+#[derive(Debug, Default)]
+pub(super) struct Questions {
+    waiting: Mutex<HashMap<u64, mpsc::UnboundedSender<(i64, SessionsOfServer)>>>,
+    next: AtomicU64,
+}
+
+impl Questions {
+    /// Passes a response on.
+    pub(super) fn receive(&self, request: u64, from: i64, found: SessionsOfServer) {
+        if let Some(waiting) = self.waiting.lock().get(&request) {
+            waiting.send((from, found)).ok();
+        }
+    }
+}
+
+impl Platform {
+    /// Returns the sessions of a tenant at all servers.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn list_sessions(&self, tenant: &TenantId, wanted: WantedSessions) -> Result<FoundSessions> {
+        self.ask_servers(tenant, wanted, Then::Stay).await
+    }
+
+    /// Ends the session of a tenant with this id, wherever it is. Its client gets 402.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn end_shown_session(&self, tenant: &TenantId, id: &str) -> Result<FoundSessions> {
+        let filter = SessionFilter { id: Some(id.to_owned()), ..SessionFilter::default() };
+        let wanted = WantedSessions { filter, after: None, limit: 1 };
+        self.ask_servers(tenant, wanted, Then::End).await
+    }
+
+    async fn ask_servers(
+        &self,
+        tenant: &TenantId,
+        wanted: WantedSessions,
+        then: Then,
+    ) -> Result<FoundSessions> {
+        let own = self.database.session_moves().server();
+        let mut others: HashMap<i64, String> = list_living(&self.database).await?.into_iter().collect();
+        others.remove(&own);
+        let (sender, mut responses) = mpsc::unbounded_channel();
+        let request = self.questions.next.fetch_add(1, Ordering::Relaxed);
+        self.questions.waiting.lock().insert(request, sender);
+        for server in others.keys() {
+            let WantedSessions { filter, after, limit } = wanted.clone();
+            let tenant = tenant.to_string();
+            let ends = then == Then::End;
+            let message = ServerMessage::Show { request, by: own, tenant, filter, after, limit, ends };
+            self.database.session_moves().tell(*server, message);
+        }
+        let mut found = self.sessions_here(tenant, &wanted, then).await;
+        let until = Instant::now() + LONGEST;
+        while !others.is_empty()
+            && let Ok(Some((from, of_server))) = timeout_at(until, responses.recv()).await
+        {
+            others.remove(&from);
+            found.count += of_server.count;
+            found.sessions.extend(of_server.sessions);
+        }
+        self.questions.waiting.lock().remove(&request);
+        found.sessions.sort_by(|one, other| one.id.cmp(&other.id));
+        // A session that moves may be at two servers while they are asked.
+        found.sessions.dedup_by(|one, other| one.id == other.id);
+        found.sessions.truncate(wanted.limit);
+        let mut missing: Vec<String> = others.into_values().collect();
+        missing.sort();
+        Ok(FoundSessions { found, missing })
+    }
+
+    /// Responds to another server that asks for sessions of this one.
+    pub(super) async fn show_sessions(
+        &self,
+        to: (i64, u64),
+        tenant: &str,
+        wanted: WantedSessions,
+        ends: bool,
+    ) {
+        let (by, request) = to;
+        let then = if ends { Then::End } else { Then::Stay };
+        let found = match TenantId::parse(tenant) {
+            Ok(tenant) => self.sessions_here(&tenant, &wanted, then).await,
+            Err(_) => SessionsOfServer::default(),
+        };
+        let from = self.database.session_moves().server();
+        self.database.session_moves().tell(by, ServerMessage::Shown { request, from, found });
+    }
+
+    /// Returns the sessions of a tenant at this server.
+    async fn sessions_here(
+        &self,
+        tenant: &TenantId,
+        wanted: &WantedSessions,
+        then: Then,
+    ) -> SessionsOfServer {
+        let describe = DescribeSessions { tenant: tenant.clone(), filter: wanted.filter.clone() };
+        let mut all: Vec<(String, SessionNow)> = Vec::new();
+        for dispatcher in self.dispatchers().await {
+            let described = timeout(LONGEST, dispatcher.send(describe.clone())).await;
+            let sessions = described.ok().and_then(|sessions| sessions.ok()).unwrap_or_default();
+            all.extend(sessions.into_iter().map(|now| (self.transfers.ids().shown(now.client), now)));
+        }
+        all.retain(|(id, _)| wanted.filter.id.as_ref().is_none_or(|wanted| wanted == id));
+        let count = all.len() as u64;
+        all.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let after = wanted.after.as_deref().unwrap_or_default();
+        let page = all.into_iter().filter(|(id, _)| &**id > after).take(wanted.limit);
+        let mut sessions = Vec::new();
+        for (id, now) in page {
+            if then == Then::End {
+                self.end_client(tenant, now.client).await;
+            }
+            sessions.push(self.shown(id, now));
+        }
+        SessionsOfServer { count, sessions }
+    }
+
+    async fn end_client(&self, tenant: &TenantId, client: ClientId) {
+        if let Some(session) = self.tenant(tenant).session(client) {
+            self.end_session(&session).await;
+        }
+    }
+
+    fn shown(&self, id: String, now: SessionNow) -> ClientSession {
+        let time = |seconds: u32| {
+            let time = OffsetDateTime::from_unix_timestamp(seconds.into());
+            Timestamp::stored(time.unwrap_or(OffsetDateTime::UNIX_EPOCH), 0)
+        };
+        let delivered = now.traces.delivered;
+        ClientSession {
+            id,
+            user: now.user,
+            since: time(now.traces.began),
+            address: now.traces.address,
+            transport: now.transport,
+            server: self.database.membership().name().unwrap_or_default().to_owned(),
+            subscriptions: now.patterns.iter().map(ToString::to_string).collect(),
+            queued: now.queued,
+            last_delivery: (delivered > 0).then(|| time(delivered)),
+            holds_connect: now.holds_connect,
+        }
+    }
+}

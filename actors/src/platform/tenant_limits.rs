@@ -1,0 +1,59 @@
+//! The limits of tenants at this server (Z-20): what a tenant uses, and the exchange of counts with other servers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use platform_model::error::Result;
+use platform_model::id::TenantId;
+use platform_model::tenant::{LimitValues, TenantLimit};
+use platform_store::modules;
+use platform_store::tenant_limits::{Counted, TenantLimits};
+use tokio::time::sleep;
+
+use super::{Platform, Tenant};
+
+/// The pause between two exchanges. What changes at one server is known at the others within two of them.
+const PAUSE: Duration = Duration::from_secs(1);
+
+impl Platform {
+    /// Keeps the limits of tenants and what is known of other servers up to date, until the future is dropped.
+    pub async fn keep_tenant_limits(self: Arc<Self>) {
+        loop {
+            for (_, tenant) in self.known_tenants() {
+                tenant.note_sessions();
+            }
+            if let Err(error) = self.database.keep_tenant_limits().await {
+                tracing::debug!(%error, "the limits of tenants cannot be brought up to date now");
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Returns what a tenant uses of its limits now, as far as it is counted.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn usage_of(&self, tenant: &TenantId) -> Result<LimitValues> {
+        let here = self.tenant(tenant);
+        here.note_sessions();
+        let mut usage = here.limits().usage();
+        if here.limits().bounds_devices() {
+            let devices = self.database.count_devices(tenant, None).await?;
+            usage.set(TenantLimit::Devices, Some(devices.unsigned_abs()));
+        }
+        let modules = modules::count_modules(&self.database, tenant).await?;
+        usage.set(TenantLimit::Modules, Some(modules.unsigned_abs()));
+        Ok(usage)
+    }
+}
+
+impl Tenant {
+    /// Returns the limits of the tenant.
+    pub fn limits(&self) -> &Arc<TenantLimits> {
+        &self.limits
+    }
+
+    fn note_sessions(&self) {
+        self.limits.set_here(Counted::Sessions, self.sessions.len());
+    }
+}

@@ -1,0 +1,224 @@
+//! Quotas of what is in the database: devices and bytes. A check needs no database.
+//!
+//! Devices are counted there, at most once a second and only for tenants with such a quota that create some, and counted
+//! up in memory in between. So servers that create devices at the same moment agree within seconds. The bytes are those
+//! that were measured last, so a tenant may exceed its quota until the next measurement.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+
+use platform_model::availability::is_device;
+use platform_model::error::{Error, Result};
+use platform_model::fragments::Fragments;
+use platform_model::id::TenantId;
+use platform_model::naming::naming;
+use platform_model::tenant::TenantLimit;
+
+use super::of_tenant::{TenantLimits, within};
+use crate::Database;
+use crate::writer::Change;
+
+const LIST_STORED: &str = include_str!("../../../../sql/queries/tenant_limits/list_stored.sql");
+const COUNT_DEVICES: &str = include_str!("../../../../sql/queries/tenant_limits/count_devices.sql");
+
+/// What a tenant has in the database, as far as this server knows.
+#[derive(Debug)]
+pub(super) struct Amounts {
+    devices: AtomicI64,
+    /// Whether the devices have to be counted again.
+    is_outdated: AtomicBool,
+    /// How often devices were admitted, and how often when they were counted last.
+    admissions: AtomicU64,
+    counted_at: AtomicU64,
+    /// The bytes that were measured last; negative when nothing was measured.
+    stored: AtomicI64,
+}
+
+impl Default for Amounts {
+    fn default() -> Self {
+        Self {
+            devices: AtomicI64::new(0),
+            is_outdated: AtomicBool::new(true),
+            admissions: AtomicU64::new(0),
+            counted_at: AtomicU64::new(0),
+            stored: AtomicI64::new(-1),
+        }
+    }
+}
+
+impl Amounts {
+    /// Replaces the number of devices by what was counted in the database after this many admissions. Devices that were
+    /// admitted since the count before may not be committed yet, so they lower nothing until the next count.
+    fn correct(&self, counted: i64, admissions: u64) {
+        let nothing_is_on_its_way = self.counted_at.swap(admissions, Ordering::Relaxed) == admissions
+            && self.admissions.load(Ordering::Relaxed) == admissions;
+        if nothing_is_on_its_way {
+            self.devices.store(counted, Ordering::Relaxed);
+        } else {
+            self.devices.fetch_max(counted, Ordering::Relaxed);
+            self.is_outdated.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl TenantLimits {
+    /// Counts new devices, if the tenant may have them.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`.
+    pub fn admit_devices(&self, more: usize) -> Result<()> {
+        let Some(allowed) = self.value(TenantLimit::Devices) else { return Ok(()) };
+        let amounts = self.amounts();
+        amounts.is_outdated.store(true, Ordering::Relaxed);
+        let with_more = |used: i64| {
+            let total = used.max(0).saturating_add_unsigned(more as u64);
+            (total.unsigned_abs() <= allowed).then_some(total)
+        };
+        let admitted = amounts.devices.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_more);
+        amounts.admissions.fetch_add(u64::from(admitted.is_ok()), Ordering::Relaxed);
+        admitted.map(drop).map_err(|used| {
+            let name = TenantLimit::Devices.as_str();
+            Error::QuotaExceeded { name, allowed, used: used.max(0).unsigned_abs() }
+        })
+    }
+
+    /// Checks whether the tenant may store more data.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`.
+    pub fn check_stored(&self) -> Result<()> {
+        match (self.value(TenantLimit::StoredBytes), self.stored()) {
+            (Some(allowed), Some(used)) => within(TenantLimit::StoredBytes, allowed, used),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the bytes that were measured last, if the tenant has such a quota.
+    pub(super) fn stored(&self) -> Option<u64> {
+        u64::try_from(self.amounts().stored.load(Ordering::Relaxed)).ok()
+    }
+
+    /// Returns whether the devices of the tenant are bounded.
+    pub fn bounds_devices(&self) -> bool {
+        self.value(TenantLimit::Devices).is_some()
+    }
+
+    /// Returns the limit of devices if they have to be counted again.
+    fn devices_to_count(&self) -> Option<u64> {
+        let allowed = self.value(TenantLimit::Devices)?;
+        self.amounts().is_outdated.swap(false, Ordering::Relaxed).then_some(allowed)
+    }
+}
+
+impl Database {
+    /// Checks whether a tenant may make a change that adds to what it has.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`.
+    pub(crate) fn ensure_quota(&self, change: &Change) -> Result<()> {
+        if !self.tenant_limits.bound_amounts() {
+            return Ok(());
+        }
+        match change {
+            Change::InsertManagedObject(tenant, object) => {
+                self.ensure_stored_quota(tenant)?;
+                self.ensure_device_quota(tenant, &object.fragments)
+            }
+            Change::RaiseAlarm(tenant, _)
+            | Change::InsertMeasurements(tenant, _)
+            | Change::InsertEvent(tenant, _)
+            | Change::QueueOperation(tenant, _)
+            | Change::InsertBinary(tenant, ..)
+            | Change::ReplaceBinary(tenant, ..) => self.ensure_stored_quota(tenant),
+            // What changes or counts something hardly adds to it.
+            Change::CountRepetition(..)
+            | Change::UpdateAlarm(..)
+            | Change::UpdateManagedObject(..)
+            | Change::UpdateEvent(..)
+            | Change::UpdateOperation(..) => Ok(()),
+        }
+    }
+
+    /// Checks whether a tenant may store more data.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`.
+    pub fn ensure_stored_quota(&self, tenant: &TenantId) -> Result<()> {
+        if self.tenant_limits.bound_amounts() { self.tenant_limits.of(tenant).check_stored() } else { Ok(()) }
+    }
+
+    /// Counts a new object with these fragments, if the tenant may have it.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`, if it is a device.
+    pub fn ensure_device_quota(&self, tenant: &TenantId, fragments: &Fragments) -> Result<()> {
+        if self.tenant_limits.bound_amounts() && is_device(fragments) {
+            self.tenant_limits.of(tenant).admit_devices(1)?;
+        }
+        Ok(())
+    }
+
+    /// Counts the devices of tenants whose count is outdated. One statement for each.
+    pub(super) async fn count_amounts(&self) -> Result<()> {
+        if !self.tenant_limits.bound_amounts() {
+            return Ok(());
+        }
+        for (tenant, limits) in self.tenant_limits.all() {
+            let Some(allowed) = limits.devices_to_count() else { continue };
+            let amounts = limits.amounts();
+            let admissions = amounts.admissions.load(Ordering::Relaxed);
+            let counted = self.count_devices(&tenant, Some(allowed)).await;
+            let counted = counted.inspect_err(|_| amounts.is_outdated.store(true, Ordering::Relaxed))?;
+            amounts.correct(counted, admissions);
+        }
+        self.read_stored().await
+    }
+
+    /// Reads what was measured of tenants with a quota of bytes. One statement.
+    async fn read_stored(&self) -> Result<()> {
+        let bounded =
+            |(_, limits): &(TenantId, Arc<TenantLimits>)| limits.value(TenantLimit::StoredBytes).is_some();
+        let tenants: Vec<_> = self.tenant_limits.all().into_iter().filter(bounded).collect();
+        if tenants.is_empty() {
+            return Ok(());
+        }
+        let client = self.loader().await?;
+        let names: Vec<&str> = tenants.iter().map(|(tenant, _)| tenant.as_str()).collect();
+        for row in client.query(LIST_STORED, &[&names]).await? {
+            let (tenant, bytes): (&str, i64) = (row.try_get(0)?, row.try_get(1)?);
+            if let Some((_, limits)) = tenants.iter().find(|(known, _)| known.as_str() == tenant) {
+                limits.amounts().stored.store(bytes, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the devices of a tenant, up to a number. One statement.
+    ///
+    /// # Errors
+    /// `Timeout`, `Unavailable` or `Database`.
+    pub async fn count_devices(&self, tenant: &TenantId, up_to: Option<u64>) -> Result<i64> {
+        let client = self.loader().await?;
+        let (fragment, most) = (naming().fragment("IsDevice"), up_to.map(u64::cast_signed));
+        let row = client.query_one(COUNT_DEVICES, &[&tenant.as_str(), &fragment, &most]).await?;
+        Ok(row.get(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn device_that_is_not_committed_yet_counts_all_the_same() {
+        let amounts = Amounts::default();
+        amounts.correct(1, 0);
+        amounts.devices.fetch_add(1, Ordering::Relaxed);
+        amounts.admissions.fetch_add(1, Ordering::Relaxed);
+
+        amounts.correct(1, 1);
+        assert_eq!(amounts.devices.load(Ordering::Relaxed), 2, "the device may be on its way");
+        amounts.correct(1, 1);
+        assert_eq!(amounts.devices.load(Ordering::Relaxed), 1, "it was not stored");
+    }
+}

@@ -1,0 +1,90 @@
+//! What tenants use at each of several servers: every server notes its counts and reads those of the others once a
+//! second, so all agree within two.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use platform_model::error::Result;
+use platform_model::id::TenantId;
+
+use super::of_tenant::{Counted, TenantLimits};
+use crate::Database;
+
+const NOTE: &str = include_str!("../../../../sql/queries/tenant_limits/note_counts.sql");
+const COUNT_ELSEWHERE: &str = include_str!("../../../../sql/queries/tenant_limits/count_elsewhere.sql");
+const COUNT_SERVERS: &str = include_str!("../../../../sql/queries/tenant_limits/count_servers.sql");
+const SWEEP: &str = include_str!("../../../../sql/queries/tenant_limits/sweep_counts.sql");
+
+/// One count for each kind.
+type Counts = [i64; Counted::ALL.len()];
+
+/// What this server noted last.
+#[derive(Debug, Default)]
+pub(super) struct Noted {
+    counts: HashMap<TenantId, Counts>,
+    /// Whether there were other servers.
+    was_shared: bool,
+}
+
+impl Database {
+    /// Notes the counts of this server and reads those of the others, if there are any. One transaction without fsync.
+    pub(super) async fn exchange_counts(&self) -> Result<()> {
+        let all = &self.tenant_limits;
+        let mut noted = all.noted.lock().await;
+        let Some(server) = self.membership().incarnation() else { return Ok(()) };
+        if self.publications().is_alone() {
+            if std::mem::take(&mut *noted).was_shared {
+                all.set_servers(1);
+                all.all().into_iter().for_each(|(_, limits)| limits.set_elsewhere(Counts::default()));
+            }
+            return Ok(());
+        }
+        let changed = noted.changed(all.all());
+        let mut client = self.loader().await?;
+        let transaction = client.transaction().await?;
+        transaction.batch_execute("SET LOCAL synchronous_commit = off").await?;
+        if !changed.is_empty() {
+            let tenants: Vec<&str> = changed.iter().map(|(tenant, _)| tenant.as_str()).collect();
+            let column = |at: usize| changed.iter().map(|(_, counts)| counts[at]).collect::<Vec<i64>>();
+            let statement = transaction.prepare_cached(NOTE).await?;
+            transaction.execute(&statement, &[&server, &tenants, &column(0), &column(1), &column(2)]).await?;
+        }
+        if !noted.was_shared {
+            transaction.execute(SWEEP, &[]).await?;
+        }
+        let statement = transaction.prepare_cached(COUNT_ELSEWHERE).await?;
+        let elsewhere = transaction.query(&statement, &[&server]).await?;
+        let statement = transaction.prepare_cached(COUNT_SERVERS).await?;
+        let servers: i64 = transaction.query_one(&statement, &[]).await?.get(0);
+        transaction.commit().await?;
+        noted.counts.extend(changed);
+        noted.was_shared = true;
+        let mut counted = HashMap::new();
+        for row in &elsewhere {
+            let counts: Counts = [row.try_get(1)?, row.try_get(2)?, row.try_get(3)?];
+            counted.insert(TenantId::parse(row.try_get(0)?)?, counts);
+        }
+        for (tenant, counts) in &counted {
+            all.of(tenant).set_elsewhere(*counts);
+        }
+        for (tenant, limits) in all.all() {
+            if !counted.contains_key(&tenant) {
+                limits.set_elsewhere(Counts::default());
+            }
+        }
+        all.set_servers(usize::try_from(servers).unwrap_or(1));
+        Ok(())
+    }
+}
+
+impl Noted {
+    /// Returns the counts that differ from those that were noted.
+    fn changed(&self, all: Vec<(TenantId, Arc<TenantLimits>)>) -> Vec<(TenantId, Counts)> {
+        let now = |(tenant, limits): (TenantId, Arc<TenantLimits>)| {
+            let counts = Counted::ALL.map(|counted| limits.here(counted));
+            let before = self.counts.get(&tenant).copied().unwrap_or_default();
+            (counts != before).then_some((tenant, counts))
+        };
+        all.into_iter().filter_map(now).collect()
+    }
+}

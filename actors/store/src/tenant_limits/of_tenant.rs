@@ -1,0 +1,220 @@
+//! The limits of one tenant at this server, and what it uses of those that count at every server.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use platform_model::error::{Error, Result};
+use platform_model::tenant::{LimitOrigin, LimitValues, TenantLimit};
+
+use super::amounts::Amounts;
+use super::rate::Rate;
+
+/// The value of a limit that there is not.
+const UNLIMITED: u64 = u64::MAX;
+/// The time whose requests may come at once, unless the burst is set.
+const BURST: f64 = 2.0;
+/// The time whose computing time of modules may be used at once.
+const MODULE_BURST: f64 = 1.0;
+
+/// Something that is counted at each server, and known of the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// Held long polls.
+    HeldPolls,
+    /// Open WebSockets.
+    WebSockets,
+    /// Sessions.
+    Sessions,
+}
+
+impl Counted {
+    pub(super) const ALL: [Self; 3] = [Self::HeldPolls, Self::WebSockets, Self::Sessions];
+
+    fn limit(self) -> TenantLimit {
+        match self {
+            Self::HeldPolls => TenantLimit::HeldPolls,
+            Self::WebSockets => TenantLimit::WebSockets,
+            Self::Sessions => TenantLimit::Sessions,
+        }
+    }
+}
+
+/// The limits of a tenant that are in force at this server. Every check reads memory only.
+#[derive(Debug)]
+pub struct TenantLimits {
+    values: [AtomicU64; TenantLimit::ALL.len()],
+    origins: Mutex<[LimitOrigin; TenantLimit::ALL.len()]>,
+    requests: Rate,
+    module_micros: Rate,
+    /// What the tenant uses at this server.
+    here: [AtomicI64; Counted::ALL.len()],
+    /// What it uses at the others, as they noted it last.
+    elsewhere: [AtomicI64; Counted::ALL.len()],
+    amounts: Amounts,
+    /// What was admitted per second lately, of requests and of microseconds of modules.
+    lately: Mutex<Lately>,
+}
+
+#[derive(Debug, Default)]
+struct Lately {
+    admitted: [u64; 2],
+    per_second: [u64; 2],
+}
+
+impl TenantLimits {
+    /// Returns limits that bound nothing.
+    pub fn unlimited() -> Self {
+        Self {
+            values: std::array::from_fn(|_| AtomicU64::new(UNLIMITED)),
+            origins: Mutex::new([LimitOrigin::Server; TenantLimit::ALL.len()]),
+            requests: Rate::default(),
+            module_micros: Rate::default(),
+            here: Default::default(),
+            elsewhere: Default::default(),
+            amounts: Amounts::default(),
+            lately: Mutex::default(),
+        }
+    }
+
+    /// Sets the values in force. Each of `servers` has its share of the rates.
+    pub(super) fn apply(
+        &self,
+        (values, origins): (&LimitValues, [LimitOrigin; TenantLimit::ALL.len()]),
+        servers: usize,
+    ) {
+        for limit in TenantLimit::ALL {
+            self.values[limit.index()].store(values.get(limit).unwrap_or(UNLIMITED), Ordering::Relaxed);
+        }
+        *self.origins.lock() = origins;
+        let share = |value: u64| value as f64 / servers.max(1) as f64;
+        let rate = |limit| values.get(limit).map(share);
+        let burst = rate(TenantLimit::RequestBurst);
+        self.requests.set(
+            rate(TenantLimit::RequestsPerSecond)
+                .map(|per_second| (per_second, burst.unwrap_or(per_second * BURST))),
+        );
+        // Modules of a tenant run at one server.
+        let millis = values.get(TenantLimit::ModuleMillisPerSecond).map(|millis| millis as f64);
+        let micros = millis.map(|millis| millis * 1000.0);
+        self.module_micros.set(micros.map(|micros| (micros, micros * MODULE_BURST)));
+    }
+
+    /// Returns the value in force of a limit; `None` is unlimited.
+    pub fn value(&self, limit: TenantLimit) -> Option<u64> {
+        let value = self.values[limit.index()].load(Ordering::Relaxed);
+        (value != UNLIMITED).then_some(value)
+    }
+
+    /// Returns the values in force, and where they come from.
+    pub fn in_force(&self) -> (LimitValues, [LimitOrigin; TenantLimit::ALL.len()]) {
+        let mut values = LimitValues::default();
+        TenantLimit::ALL.into_iter().for_each(|limit| values.set(limit, self.value(limit)));
+        (values, *self.origins.lock())
+    }
+
+    pub(super) fn amounts(&self) -> &Amounts {
+        &self.amounts
+    }
+
+    /// Returns the rate of requests at this server.
+    pub fn requests(&self) -> &Rate {
+        &self.requests
+    }
+
+    /// Returns the rate of microseconds that modules compute.
+    pub fn module_micros(&self) -> &Rate {
+        &self.module_micros
+    }
+
+    /// Counts one more at this server.
+    pub fn add(&self, counted: Counted) {
+        self.here[counted as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts one less at this server.
+    pub fn subtract(&self, counted: Counted) {
+        self.here[counted as usize].fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Sets what the tenant uses at this server.
+    pub fn set_here(&self, counted: Counted, count: usize) {
+        self.here[counted as usize].store(count as i64, Ordering::Relaxed);
+    }
+
+    /// Returns what the tenant uses at this server.
+    pub fn here(&self, counted: Counted) -> i64 {
+        self.here[counted as usize].load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_elsewhere(&self, counts: [i64; Counted::ALL.len()]) {
+        for (place, count) in self.elsewhere.iter().zip(counts) {
+            place.store(count, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns what the tenant uses at all servers.
+    pub fn used(&self, counted: Counted) -> u64 {
+        let elsewhere = self.elsewhere[counted as usize].load(Ordering::Relaxed);
+        (self.here(counted) + elsewhere).max(0).unsigned_abs()
+    }
+
+    /// Checks whether the tenant may have what it has at this server, after one more was counted.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`, which names what it had before.
+    pub fn check(&self, counted: Counted) -> Result<()> {
+        match self.value(counted.limit()) {
+            None => Ok(()),
+            Some(allowed) => within(counted.limit(), allowed, self.used(counted).saturating_sub(1)),
+        }
+    }
+
+    /// Checks whether the tenant may have one more, if it has so many at this server.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`.
+    pub fn check_one_more(&self, counted: Counted, here: impl FnOnce() -> usize) -> Result<()> {
+        let Some(allowed) = self.value(counted.limit()) else { return Ok(()) };
+        let elsewhere = self.elsewhere[counted as usize].load(Ordering::Relaxed).max(0);
+        within(counted.limit(), allowed, here() as u64 + elsewhere.unsigned_abs())
+    }
+
+    /// Notes what was admitted in the time since this was called last.
+    pub(super) fn note_rates(&self, passed: Duration) {
+        let admitted = [self.requests.admitted(), self.module_micros.admitted()];
+        let mut lately = self.lately.lock();
+        for (place, admitted) in admitted.into_iter().enumerate() {
+            let more = admitted - std::mem::replace(&mut lately.admitted[place], admitted);
+            lately.per_second[place] = (more as f64 / passed.as_secs_f64().max(1e-3)).round() as u64;
+        }
+    }
+
+    /// Returns what is used of the limits that are known without the database.
+    pub fn usage(&self) -> LimitValues {
+        let mut usage = LimitValues::default();
+        for counted in Counted::ALL {
+            usage.set(counted.limit(), Some(self.used(counted)));
+        }
+        if self.value(TenantLimit::StoredBytes).is_some() {
+            usage.set(TenantLimit::StoredBytes, self.stored());
+        }
+        let lately = self.lately.lock();
+        let rates = [
+            (TenantLimit::RequestsPerSecond, &self.requests, lately.per_second[0]),
+            (TenantLimit::ModuleMillisPerSecond, &self.module_micros, lately.per_second[1] / 1000),
+        ];
+        for (limit, rate, per_second) in rates {
+            usage.set(limit, rate.is_limited().then_some(per_second));
+        }
+        usage
+    }
+}
+
+/// Checks whether one more is within a limit.
+///
+/// # Errors
+/// `QuotaExceeded`.
+pub(super) fn within(limit: TenantLimit, allowed: u64, used: u64) -> Result<()> {
+    if used < allowed { Ok(()) } else { Err(Error::QuotaExceeded { name: limit.as_str(), allowed, used }) }
+}

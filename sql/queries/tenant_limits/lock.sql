@@ -1,0 +1,11 @@
+-- The limits that were set for a tenant, until the end of the transaction. The row of the tenant is locked, so that two
+-- changes of its limits do not overlap.
+WITH locked AS (
+    SELECT t.id
+    FROM tenants t
+    WHERE t.id = $1
+    FOR UPDATE
+)
+SELECT locked.id, l.name, l.value
+FROM locked
+LEFT JOIN tenant_limits l ON l.tenant = locked.id

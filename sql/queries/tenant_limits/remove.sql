@@ -1,0 +1,3 @@
+DELETE FROM tenant_limits
+WHERE tenant = $1
+    AND name = $2

@@ -1,0 +1,5 @@
+-- The devices of each tenant.
+SELECT tenant, count(*)
+FROM managed_objects
+WHERE fragment_names @> ARRAY[$1::text]
+GROUP BY tenant

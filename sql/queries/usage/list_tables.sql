@@ -1,0 +1,16 @@
+-- The tables and partitions that have rows, with their bytes including indexes and long values, and whether their rows
+-- belong to tenants. What is unlogged is lost with a crash and stays small.
+SELECT
+    c.relname::text,
+    coalesce(pg_total_relation_size(c.oid), 0),
+    greatest(c.reltuples, 0)::bigint,
+    EXISTS (
+        SELECT FROM pg_attribute a
+        WHERE a.attrelid = c.oid
+            AND a.attname = 'tenant'
+            AND NOT a.attisdropped)
+FROM pg_class c
+WHERE c.relkind = 'r'
+    AND c.relpersistence = 'p'
+    AND c.relnamespace = current_schema()::regnamespace
+ORDER BY c.relname

@@ -1,0 +1,128 @@
+//! `update-many` and `delete-many`: one request changes whatever matches filters. Before it is sent, the command tells how
+//! many match, and asks.
+
+use std::io::{IsTerminal, Write, stderr, stdin};
+
+use clap::{Arg, ArgAction};
+use serde_json::{Map, Value};
+
+use super::body::value_of_flag;
+use super::commands::{FIELD, fields};
+use super::content::Content;
+use super::failure::{Code, Failure};
+use super::nouns::Verb;
+use super::reference::Operation;
+use super::requests::{Command, Request};
+
+const YES: &str = "yes";
+/// The prefix of the ids of arguments that are the new values, whose flags begin with `new-`.
+const NEW: &str = "new:";
+
+/// Adds the flags: the filters, and the new values.
+pub(super) fn arguments(command: clap::Command, operation: &Operation) -> clap::Command {
+    let yes = Arg::new(YES).long(YES).short('y').action(ArgAction::SetTrue);
+    command
+        .args(fields(FIELD, "", &operation.filters))
+        .args(fields(NEW, "new-", &operation.members))
+        .arg(yes.help("Do not ask; needed where nobody can be asked"))
+}
+
+impl Command<'_> {
+    /// Changes or deletes everything that matches the filters of the command.
+    ///
+    /// # Errors
+    /// There is no filter, nobody agrees, or a request fails.
+    pub(super) async fn change_many(&mut self, verb: Verb) -> Result<(), Failure> {
+        let query = self.query().ok_or_else(|| {
+            Failure::usage("no filter is given")
+                .hint("`--help` lists them; one that matches everything is --date-from 1970-01-01")
+        })?;
+        let path = format!("{}?{query}", self.path("").await?);
+        let content = if verb == Verb::UpdateMany { Some(self.changes()?) } else { None };
+        if self.is_dry_run() {
+            return self.describe(&[Request { path, content }]);
+        }
+        let counted = format!("{path}&pageSize=1&withTotalPages=true");
+        let page = self.server.expect("GET", &counted, None).await?.json()?;
+        let count = page["statistics"]["totalPages"].as_u64();
+        let count =
+            count.ok_or_else(|| Failure::new(Code::Failed, "the server does not tell how many match"))?;
+        let matching = self.matching(count);
+        if count == 0 {
+            eprintln!("{matching}");
+            return Ok(());
+        }
+        let deed = if verb == Verb::UpdateMany { "change" } else { "delete" };
+        if self.matches.get_flag(YES) {
+            eprintln!("{matching}");
+        } else {
+            confirm(&matching, deed)?;
+        }
+        let response = self.server.expect(&self.operation.method, &path, content.as_ref()).await?;
+        eprintln!("{}", if response.status == 202 { "the server goes on with it" } else { "done" });
+        Ok(())
+    }
+
+    /// Returns the body with the new values.
+    fn changes(&self) -> Result<Content, Failure> {
+        let mut body = Map::new();
+        for field in &self.operation.members {
+            if let Some(value) = value_of_flag(field, &format!("{NEW}{}", field.name), self.matches) {
+                body.insert(self.server.words.of(field.name), value);
+            }
+        }
+        if body.is_empty() {
+            return Err(Failure::usage("nothing is to be changed")
+                .hint("`--help` lists the flags that begin with --new"));
+        }
+        Ok(Content::Json(Value::Object(body)))
+    }
+
+    fn matching(&self, count: u64) -> String {
+        let name = if self.noun.name == "audit" { "audit record" } else { self.noun.name };
+        match count {
+            1 => format!("1 {name} matches at {}", self.server.url),
+            _ => format!("{count} {name}s match at {}", self.server.url),
+        }
+    }
+}
+
+/// Asks whether that is to be done.
+fn confirm(matching: &str, deed: &str) -> Result<(), Failure> {
+    let mut terminal = stderr();
+    if !stdin().is_terminal() || !terminal.is_terminal() {
+        return Err(Failure::usage(format!("{matching}, and nobody can be asked"))
+            .hint(format!("--yes says to {deed} them")));
+    }
+    write!(terminal, "{matching}. Do you want to {deed} them? [y/N] ")?;
+    terminal.flush()?;
+    let mut answer = String::new();
+    stdin().read_line(&mut answer)?;
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(Failure::new(Code::Failed, "nothing was changed")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::nouns::NOUNS;
+
+    #[test]
+    fn what_is_counted_is_what_is_changed() {
+        for noun in NOUNS {
+            let named = |verb| {
+                noun.verbs.iter().find(|(known, _)| *known == verb).map(|(_, id)| Operation::named(id))
+            };
+            for many in [Verb::UpdateMany, Verb::DeleteMany].into_iter().filter_map(named) {
+                let list = named(Verb::List).expect("a noun with many objects has a list");
+                assert_eq!(many.path, list.path);
+                for filter in &many.filters {
+                    let is_counted = list.filters.iter().any(|known| known.name == filter.name);
+                    assert!(is_counted, "a list of {} has no filter {}", noun.name, filter.name);
+                }
+            }
+        }
+    }
+}

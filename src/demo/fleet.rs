@@ -1,0 +1,77 @@
+//! A demo from its begin to its end.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::task::JoinSet;
+
+use super::wire::Wire;
+use super::world::World;
+use super::{device, past, people, plan, setup};
+use crate::client::failure::Failure;
+
+/// What a demo is made of, and where.
+pub(super) struct Assignment {
+    pub(super) url: String,
+    /// The name and the password of an administrator of the tenant.
+    pub(super) operator: (String, String),
+    pub(super) devices: u32,
+    pub(super) seed: u64,
+}
+
+/// Prepares the tenant, switches all devices on, calls `tell`, and lets them live until `stop` resolves.
+///
+/// # Errors
+/// The server refuses the fleet, or the tenant is gone.
+pub(super) async fn run(
+    assignment: Assignment,
+    tell: impl FnOnce() -> io::Result<()>,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let Assignment { url, operator: (user, password), devices, seed } = assignment;
+    let world = Arc::new(World::new(url.clone(), seed, plan::fleet(devices as usize)));
+    let living = async {
+        let mut operator = Wire::of(&url, &user, &password)?;
+        setup::prepare(&world, &mut operator).await?;
+        // Ends all of them when it is dropped.
+        let mut lives = JoinSet::new();
+        for plan in world.fleet.iter().filter(|plan| plan.parent.is_none()) {
+            lives.spawn(device::live(world.clone(), plan.number));
+        }
+        let historian = Wire::of(&url, &user, &password)?;
+        let remembered = world.clone();
+        lives.spawn(async move {
+            if let Err(failure) = past::tell(remembered.clone(), historian).await {
+                remembered.note(&failure);
+            }
+        });
+        tell()?;
+        Err(people::work(world.clone(), operator).await)
+    };
+    tokio::select! {
+        ended = living => ended,
+        () = stop => Ok(()),
+    }
+}
+
+/// Allows this process as many open files as it may have, if it needs more than it has.
+///
+/// # Errors
+/// The system allows fewer than needed.
+pub(super) fn open_files(needed: u64) -> Result<(), String> {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    if maximum.is_some_and(|maximum| maximum < needed) {
+        return Err(format!(
+            "this process may open {} files, and this number of devices needs {needed}: run `ulimit -n {needed}` before, \
+             or choose fewer --devices",
+            maximum.unwrap_or_default()
+        ));
+    }
+    setrlimit(Resource::Nofile, Rlimit { current: maximum.or(Some(needed)), maximum })
+        .map_err(|error| error.to_string())
+}

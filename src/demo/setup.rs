@@ -1,0 +1,101 @@
+//! What a demo needs in its tenant: devices with users and groups, rules for old data, a module.
+
+use form_urlencoded::Serializer;
+use platform_model::naming::naming;
+use serde_json::{Value, json};
+
+use super::plan::Plan;
+use super::wire::Wire;
+use super::world::World;
+use crate::client::failure::{Code, Failure};
+
+/// The days that the data of a demo is kept, so that one that runs for weeks does not grow.
+const DAYS: u32 = 3;
+/// The objects of a page.
+const PAGE: usize = 1000;
+
+/// The module that watches the rooms of cold stores.
+const MODULE: &str = include_str!("cold_chain.epl");
+
+/// Prepares the tenant; what is there already stays.
+///
+/// # Errors
+/// The server refuses something.
+pub(super) async fn prepare(world: &World, wire: &mut Wire) -> Result<(), Failure> {
+    let result = wire.register(&file(world)).await?;
+    if let Some(failed) = result["failedCreationList"].as_array().and_then(|failed| failed.first()) {
+        let why = format!("a simulated device cannot be registered: {failed}");
+        return Err(Failure::new(Code::Failed, why));
+    }
+    find_devices(world, wire).await?;
+    keep_short(wire).await?;
+    match wire.put_text("/cep/modules", MODULE).await {
+        Err(failure) if failure.code() != Code::Conflict => Err(failure),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the file of the devices that have users: each gets a new password, a new one also its object and groups.
+fn file(world: &World) -> String {
+    let agent = naming().model("Agent");
+    let rows = world.fleet.iter().filter(|plan| plan.parent.is_none()).map(|plan| {
+        let Plan { kind, serial, name, group, number, .. } = plan;
+        format!("{serial};{};{};{name};{group};1\n", world.passwords[*number], kind.object_type())
+    });
+    format!("ID;CREDENTIALS;TYPE;NAME;PATH;{agent}\n{}", rows.collect::<String>())
+}
+
+/// Finds the objects of the devices by their owners.
+async fn find_devices(world: &World, wire: &mut Wire) -> Result<(), Failure> {
+    let query = format!("$filter=has({}) $orderby=name", naming().model("Agent"));
+    for page in 1.. {
+        let query = Serializer::new(String::new())
+            .append_pair("query", &query)
+            .append_pair("pageSize", &PAGE.to_string())
+            .append_pair("currentPage", &page.to_string())
+            .append_pair("withChildren", "false")
+            .finish();
+        let found = wire.read(&format!("/inventory/managedObjects?{query}")).await?;
+        let found = found["managedObjects"].as_array().cloned().unwrap_or_default();
+        for object in &found {
+            let serial = object["owner"].as_str().and_then(|owner| owner.strip_prefix("device_"));
+            let plan = world.fleet.iter().find(|plan| Some(plan.serial.as_str()) == serial);
+            if let (Some(plan), Some(id)) = (plan, object["id"].as_str()) {
+                world.set_id(plan.number, id);
+            }
+        }
+        if found.len() < PAGE {
+            break;
+        }
+    }
+    let lost = world.fleet.iter().find(|plan| plan.parent.is_none() && world.id(plan.number).is_none());
+    match lost {
+        None => Ok(()),
+        Some(plan) => {
+            let why = format!("the user of {:?} is there, but its device was deleted", plan.name);
+            Err(Failure::new(Code::NotFound, why)
+                .hint("`platform demo --remove` deletes the whole demo; start it again then"))
+        }
+    }
+}
+
+/// Has old data deleted, unless the tenant has rules already.
+async fn keep_short(wire: &mut Wire) -> Result<(), Failure> {
+    let rules = wire.read("/retention/retentions").await?;
+    if rules["retentionRules"].as_array().is_some_and(|rules| !rules.is_empty()) {
+        return Ok(());
+    }
+    wire.create("/retention/retentions", json!({"dataType": "*", "maximumAge": DAYS})).await.map(drop)
+}
+
+/// Returns the ids of the innermost groups that the devices are in, with their names.
+///
+/// # Errors
+/// The server refuses the query.
+pub(super) async fn groups(wire: &mut Wire) -> Result<Vec<(String, String)>, Failure> {
+    let kind = naming().fragment("IsDeviceGroup");
+    let found = wire.read(&format!("/inventory/managedObjects?fragmentType={kind}&pageSize=200")).await?;
+    let found = found["managedObjects"].as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Ok(found.iter().map(|group| (text(&group["id"]), text(&group["name"]))).collect())
+}

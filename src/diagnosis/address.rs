@@ -1,0 +1,128 @@
+//! The addresses of the server on this machine, and what responds there.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use super::Finding;
+use crate::config::Settings;
+use crate::prerequisites::ADMIN_LISTEN;
+use crate::self_request::{self, Answer, Protocol};
+
+/// The timeout of a connection to the server on this machine, and of its response.
+const PATIENCE: Duration = Duration::from_secs(2);
+const START: &str = "start the server; its log says why it ended";
+
+/// Returns whether a server is ready at its addresses.
+pub(super) async fn server(settings: &Settings) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for place in Place::all(settings) {
+        findings.push(place.told_of(place.server, &place.ask("/health/ready").await));
+    }
+    findings
+}
+
+/// Returns whether a server responds at its addresses. If none does, that is a fault.
+pub(super) async fn life(settings: &Settings) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for place in Place::all(settings) {
+        findings.push(match place.ask("/health/live").await {
+            Ok(Answer::Status(200)) => Finding::good(place.server, format!("responds at {place}")),
+            Ok(_) => Finding::fault(place.server, format!("what is at {place} is no server"), START),
+            Err(error) => Finding::fault(place.server, format!("none at {place}: {error}"), START),
+        });
+    }
+    findings
+}
+
+/// Each address is free, or a server is there that responds.
+pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for place in Place::all(settings) {
+        findings.push(place.check().await);
+    }
+    findings
+}
+
+/// An address of the server.
+struct Place {
+    /// How the findings of `platform doctor` call it.
+    subject: &'static str,
+    /// How the findings of `platform status` call it.
+    server: &'static str,
+    flag: &'static str,
+    address: SocketAddr,
+    protocol: Protocol,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let scheme = if self.protocol == Protocol::Encrypted { "https" } else { "http" };
+        write!(f, "{scheme}://{}", self.address)
+    }
+}
+
+impl Place {
+    /// Returns the address for clients, and that for operators if there is one.
+    fn all(settings: &Settings) -> Vec<Self> {
+        let encrypted = settings.tls.cert.is_some();
+        let protocol = if encrypted { Protocol::Encrypted } else { Protocol::Plain };
+        let clients = Self {
+            subject: "address",
+            server: "server",
+            flag: "--listen",
+            address: settings.listen,
+            protocol,
+        };
+        let operators = settings.admin_listen.map(|address| Self {
+            subject: "admin address",
+            server: "metrics",
+            flag: ADMIN_LISTEN,
+            address,
+            protocol: Protocol::Plain,
+        });
+        [clients].into_iter().chain(operators).collect()
+    }
+
+    async fn check(&self) -> Finding {
+        let answer = self.ask("/health/ready").await;
+        let (subject, address, flag) = (self.subject, self.address, self.flag);
+        match &answer {
+            Ok(Answer::Stranger) => Finding::fault(
+                subject,
+                format!("another program has {address}"),
+                format!("`ss -ltnp 'sport = :{}'` names it; {flag} chooses another address", address.port()),
+            ),
+            Ok(_) => self.told_of(subject, &answer),
+            Err(_) => match TcpListener::bind(address) {
+                Ok(_) => Finding::good(subject, format!("{address} is free; no server runs on it")),
+                Err(error) => Finding::fault(
+                    subject,
+                    format!("{address} cannot be used: {error}"),
+                    format!(
+                        "{flag} chooses an address of this machine; ports below 1024 need CAP_NET_BIND_SERVICE"
+                    ),
+                ),
+            },
+        }
+    }
+
+    async fn ask(&self, path: &str) -> io::Result<Answer> {
+        self_request::get(self.address, self.protocol, path, PATIENCE).await
+    }
+
+    /// Returns what an answer, or its absence, says about the server.
+    fn told_of(&self, subject: &'static str, answer: &io::Result<Answer>) -> Finding {
+        match answer {
+            Ok(Answer::Status(200)) => Finding::good(subject, format!("ready at {self}")),
+            Ok(Answer::Status(status)) => {
+                let remedy = "the log of the server says why; `platform server list` shows one that drains";
+                Finding::warning(subject, format!("not ready at {self} ({status})"), remedy)
+            }
+            Ok(Answer::Stranger) => {
+                Finding::unknown(subject, format!("another program has the address {}", self.address))
+            }
+            Err(_) => Finding::unknown(subject, format!("none at {self}")),
+        }
+    }
+}

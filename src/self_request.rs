@@ -1,0 +1,157 @@
+//! A request of this program to a server on its own machine, which tells whether that one responds.
+//!
+//! It has no credentials, and of the response only the status is read. So over TLS the certificate is not checked: it
+//! names the host that clients use, and rarely the address of the machine itself.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+/// The most bytes of a response that are read; the status is in the first ones.
+const RESPONSE: u64 = 1024;
+
+/// The protocol of an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// HTTP.
+    Plain,
+    /// HTTPS.
+    Encrypted,
+}
+
+/// What is behind an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// A server that speaks HTTP, with the status of its response.
+    Status(u16),
+    /// Something that speaks another protocol, or nothing in time.
+    Stranger,
+}
+
+/// Sends GET to a server on this machine. `patience` is the timeout of the connection, and of the response.
+///
+/// # Errors
+/// There is no connection.
+pub(crate) async fn get(
+    address: SocketAddr,
+    protocol: Protocol,
+    path: &str,
+    patience: Duration,
+) -> io::Result<Answer> {
+    let address = here(address);
+    let late = |_| io::Error::from(io::ErrorKind::TimedOut);
+    let tcp = timeout(patience, TcpStream::connect(address)).await.map_err(late)??;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let exchanged = timeout(patience, async {
+        match protocol {
+            Protocol::Plain => exchange(tcp, &request).await,
+            Protocol::Encrypted => {
+                let stream = connector()?.connect(ServerName::from(address.ip()), tcp).await?;
+                exchange(stream, &request).await
+            }
+        }
+    });
+    let response = exchanged.await.ok().and_then(io::Result::ok).unwrap_or_default();
+    Ok(status_of(&response).map_or(Answer::Stranger, Answer::Status))
+}
+
+/// Returns the address at which this machine reaches a server that listens on `address`.
+fn here(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => (Ipv4Addr::LOCALHOST, address.port()).into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => (Ipv6Addr::LOCALHOST, address.port()).into(),
+        _ => address,
+    }
+}
+
+async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str) -> io::Result<Vec<u8>> {
+    stream.write_all(request.as_bytes()).await?;
+    let mut response = Vec::new();
+    // What arrived before an error counts: some servers close without a word of TLS.
+    stream.take(RESPONSE).read_to_end(&mut response).await.ok();
+    Ok(response)
+}
+
+fn status_of(response: &[u8]) -> Option<u16> {
+    let digits = response.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
+    str::from_utf8(digits).ok()?.parse().ok()
+}
+
+fn connector() -> io::Result<TlsConnector> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
+    let config = config.map_err(io::Error::other)?.dangerous();
+    let config = config.with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)));
+    Ok(Arc::new(config.with_no_client_auth()).into())
+}
+
+/// Accepts every certificate whose key the server has.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_on_all_addresses_is_asked_on_the_loopback() {
+        for (listens, asked) in
+            [("0.0.0.0:80", "127.0.0.1:80"), ("[::]:80", "[::1]:80"), ("10.0.0.1:80", "10.0.0.1:80")]
+        {
+            assert_eq!(here(listens.parse().unwrap()).to_string(), asked);
+        }
+    }
+
+    #[test]
+    fn status_is_that_of_a_response_of_http() {
+        assert_eq!(status_of(b"HTTP/1.1 503 Service Unavailable\r\n"), Some(503));
+        for strange in [&b""[..], b"SSH-2.0-x", b"HTTP/1.1 2", b"HTTP/1.1 abc"] {
+            assert_eq!(status_of(strange), None);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Connections to servers of others, encrypted or not.
+
+use hyper::rt::{Read, Write};
+use hyper_util::rt::TokioIo;
+use rustls_pki_types::ServerName;
+use tokio::net::TcpStream;
+
+use super::Roots;
+
+/// Whether a connection is encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Security {
+    Plain,
+    Tls,
+}
+
+/// A connection, as `hyper` uses it.
+pub(crate) trait Stream: Read + Write + Unpin + Send {}
+
+impl<S: Read + Write + Unpin + Send> Stream for S {}
+
+impl Roots {
+    /// Connects to a server, and verifies its certificate if the connection is encrypted. An IPv6 address may be in
+    /// brackets, as in a URL.
+    ///
+    /// # Errors
+    /// The reason why there is no connection, in words for people; nothing was sent.
+    pub(crate) async fn connect(
+        &self,
+        security: Security,
+        host: &str,
+        port: u16,
+    ) -> Result<Box<dyn Stream>, String> {
+        let unreachable = |error: std::io::Error| format!("{host}:{port} cannot be reached: {error}");
+        let name = host.trim_matches(['[', ']']);
+        let tcp = TcpStream::connect((name, port)).await.map_err(unreachable)?;
+        tcp.set_nodelay(true).map_err(unreachable)?;
+        match security {
+            Security::Plain => Ok(Box::new(TokioIo::new(tcp))),
+            Security::Tls => {
+                let server = ServerName::try_from(name.to_owned())
+                    .map_err(|_| format!("'{host}' is not a valid host name for https"))?;
+                let stream = self.connector().await?.connect(server, tcp).await.map_err(unreachable)?;
+                Ok(Box::new(TokioIo::new(stream)))
+            }
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Quotas: 403 with the name of the quota, its value and the usage.
+
+use super::*;
+use crate::harness::RawConnection;
+use crate::harness::modules::{deploy, measure};
+
+const HANDSHAKE: &str = r#"[{"channel": "/meta/handshake", "version": "1.0"}]"#;
+
+fn handshake() -> Value {
+    serde_json::from_str(HANDSHAKE).unwrap()
+}
+
+#[tokio::test]
+async fn sessions_beyond_the_quota_are_403_until_one_ends() {
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    set(&server, "t7", json!({"sessions": 2})).await;
+    let (first, _second) = (boss.session().await, boss.session().await);
+
+    let refused = boss.bayeux(REALTIME, &handshake()).await.expect(403);
+
+    assert_eq!(refused.error(), "tenants/Quota Exceeded");
+    assert!(
+        refused.message().contains("quota 'sessions' of the tenant is used up: 2 of 2"),
+        "{}",
+        refused.text
+    );
+    assert_eq!(limit(&boss, "sessions").await, json!({"value": 2, "from": "tenant", "usage": 2}));
+    management(&server).session().await;
+    first.ask("/meta/disconnect", json!({})).await;
+    eventually("room for another session", async || {
+        (boss.bayeux(REALTIME, &handshake()).await.status == 200).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn held_poll_beyond_the_quota_is_answered_at_once_and_its_session_stays() {
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    let device = boss.create_device("pump").await;
+    let (one, other) = (boss.listen("/alarms/*").await, boss.listen("/alarms/*").await);
+    set(&server, "t7", json!({"heldPolls": 1})).await;
+    let held = one.hold().await;
+    eventually("a poll that is held", async || (limit(&boss, "heldPolls").await["usage"] == 1).then_some(()))
+        .await;
+
+    let refused = other.connect().await;
+
+    let reply = &refused[0];
+    assert_eq!((&reply["successful"], refused.len()), (&json!(false), 1));
+    let error = reply["error"].as_str().unwrap();
+    assert!(
+        error.starts_with("403::") && error.contains("quota 'heldPolls' of the tenant is used up: 1 of 1"),
+        "{error}"
+    );
+    assert_eq!(reply["advice"]["reconnect"], "retry");
+    assert_eq!(reply["advice"]["interval"], 5000);
+    boss.raise_alarm(&device, "smoke").await;
+    assert_eq!(crate::harness::notifications(&held.answer().await).len(), 1);
+    assert_eq!(crate::harness::notifications(&other.connect().await).len(), 1, "what is queued is delivered");
+    assert_eq!(limit(&boss, "heldPolls").await["usage"], 0);
+}
+
+#[tokio::test]
+async fn newer_poll_of_a_session_takes_the_place_of_its_older_one() {
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    let device = boss.create_device("pump").await;
+    let session = boss.listen("/alarms/*").await;
+    set(&server, "t7", json!({"heldPolls": 1})).await;
+    let older = session.hold().await;
+
+    let newer = session.hold().await;
+
+    assert_eq!(older.answer().await[0]["successful"], true);
+    boss.raise_alarm(&device, "smoke").await;
+    assert_eq!(crate::harness::notifications(&newer.answer().await).len(), 1);
+}
+
+#[tokio::test]
+async fn web_sockets_beyond_the_quota_are_403() {
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    set(&server, "t7", json!({"webSockets": 1})).await;
+    let (mut first, client) = Socket::session(&boss).await;
+
+    let refused = Socket::try_open(&boss, "/notification/realtime").await;
+
+    let Err(refused) = refused else { panic!("the socket is open") };
+    let text = format!("{refused:?}");
+    assert!(text.contains("403"), "{text}");
+    assert_eq!(limit(&boss, "webSockets").await, json!({"value": 1, "from": "tenant", "usage": 1}));
+    first.ask(json!({"channel": "/meta/disconnect", "clientId": client})).await;
+    drop(first);
+    eventually("room for another socket", async || {
+        Socket::try_open(&boss, "/notification/realtime").await.ok()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn socket_without_credentials_counts_when_its_handshake_names_the_tenant() {
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    set(&server, "t7", json!({"webSockets": 0})).await;
+    let mut socket = Socket::open(&server.stranger(), "/notification/realtime").await;
+
+    let token = crate::harness::token("t7/boss", ADMIN_PASSWORD);
+    let ext = json!({"ext": {"com.platform.authn": {"token": token}}});
+    socket.send(json!([crate::harness::handshake(ext)]).to_string()).await;
+
+    assert!(socket.closed().await.is_some());
+    eventually("no socket that counts", async || {
+        (limit(&boss, "webSockets").await["usage"] == 0).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn modules_beyond_the_quota_are_403() {
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    set(&server, "t7", json!({"modules": 1})).await;
+    deploy(&boss, &crate::harness::modules::counting("first")).await;
+
+    let text = crate::harness::modules::counting("second");
+    let request = boss.request("POST", "/cep/modules").header("Content-Type", "text/plain").body(text);
+    let refused = request.send().await.expect(403);
+
+    assert!(
+        refused.message().contains("quota 'modules' of the tenant is used up: 1 of 1"),
+        "{}",
+        refused.text
+    );
+    assert_eq!(limit(&boss, "modules").await["usage"], 1);
+}
+
+#[tokio::test]
+async fn devices_beyond_the_quota_are_403_however_they_are_created() {
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    let (first, _second) = (boss.create_device("one").await, boss.create_device("two").await);
+    let asset = boss.create(OBJECTS, &json!({"name": "asset"})).await["id"].as_str().unwrap().to_owned();
+    set(&server, "t7", json!({"devices": 2})).await;
+    let device = json!({"name": "three", "plat_IsDevice": {}});
+
+    let refused = boss.post(OBJECTS, &device).await.expect(403);
+    let child = boss.post(&format!("{OBJECTS}/{first}/childDevices"), &device).await.expect(403);
+    let turned = boss.put(&format!("{OBJECTS}/{asset}"), &json!({"plat_IsDevice": {}})).await.expect(403);
+
+    for answer in [&refused, &child, &turned] {
+        assert!(
+            answer.message().contains("quota 'devices' of the tenant is used up: 2 of 2"),
+            "{}",
+            answer.text
+        );
+    }
+    assert_eq!(limit(&boss, "devices").await, json!({"value": 2, "from": "tenant", "usage": 2}));
+    boss.create(OBJECTS, &json!({"name": "another asset"})).await;
+    let again = json!({"name": "renamed", "plat_IsDevice": {}});
+    boss.put(&format!("{OBJECTS}/{first}"), &again).await.expect(200);
+    boss.delete(&format!("{OBJECTS}/{first}")).await.expect(204);
+    eventually("room for another device", async || {
+        (boss.post(OBJECTS, &device).await.status == 201).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn rows_of_a_file_beyond_the_quota_of_devices_fail_alone() {
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    set(&server, "t7", json!({"devices": 2})).await;
+    let rows: String = (0..4).map(|n| format!("sn{n};secret-of-a-machine;pump;Pump {n}\n")).collect();
+    let boundary = "----boundary4711";
+    let form = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"devices.csv\"\r\n\
+         Content-Type: text/csv\r\n\r\nID;CREDENTIALS;TYPE;NAME\n{rows}\r\n--{boundary}--\r\n"
+    );
+    let request = boss.request("POST", "/devicecontrol/bulkNewDeviceRequests");
+    let request = request.header("Content-Type", &format!("multipart/form-data; boundary={boundary}"));
+
+    let done = request.accepting_json().body(form).send().await.expect(201).json();
+
+    assert_eq!((&done["numberOfAll"], &done["numberOfSuccessful"]), (&json!(4), &json!(2)), "{done}");
+    assert!(done.to_string().contains("quota 'devices' of the tenant is used up: 2 of 2"), "{done}");
+}
+
+#[tokio::test]
+async fn new_data_beyond_the_quota_of_bytes_is_403_and_changes_and_deletions_work() {
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    let device = boss.create_device("pump").await;
+    let alarm = boss.raise_alarm(&device, "smoke").await["id"].as_str().unwrap().to_owned();
+    measured(&server, 5000).await;
+    set(&server, "t7", json!({"storedBytes": 5000})).await;
+
+    let measurement = crate::harness::measurement_of(&device, "2024-03-10T02:30:00.000Z", 1);
+    for (path, body) in [
+        (OBJECTS, json!({"name": "asset"})),
+        ("/alarm/alarms", crate::harness::alarm_of(&device, "fire")),
+        ("/event/events", crate::harness::event_of(&device, "door")),
+        ("/measurement/measurements", measurement),
+        (&*format!("{OBJECTS}/{device}/childAssets"), json!({"name": "asset"})),
+    ] {
+        let refused = boss.post(path, &body).await.expect(403);
+        let said = "quota 'storedBytes' of the tenant is used up: 5000 of 5000";
+        assert!(refused.message().contains(said), "{path}: {}", refused.text);
+    }
+    boss.put(&format!("/alarm/alarms/{alarm}"), &json!({"status": "CLEARED"})).await.expect(200);
+    boss.put(&format!("{OBJECTS}/{device}"), &json!({"name": "other"})).await.expect(200);
+    boss.delete(&format!("{OBJECTS}/{device}")).await.expect(204);
+    assert_eq!(limit(&boss, "storedBytes").await, json!({"value": 5000, "from": "tenant", "usage": 5000}));
+    measured(&server, 4000).await;
+    eventually("room for more data", async || {
+        (boss.post(OBJECTS, &json!({"name": "asset"})).await.status == 201).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn responses_that_nobody_reads_fill_the_quota_of_unread_bytes() {
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    let object = json!({"name": "large", "text": "x".repeat(2_000_000)});
+    let large = format!("{OBJECTS}/{}", boss.create(OBJECTS, &object).await["id"].as_str().unwrap());
+    set(&server, "t7", json!({"unreadBytes": 100_000})).await;
+    let mut unread = RawConnection::open_narrow(server.address()).await;
+    let token = crate::harness::token("t7/boss", ADMIN_PASSWORD);
+    let head = [&*format!("GET {large} HTTP/1.1"), "Host: t7", &*format!("Authorization: Basic {token}")];
+    unread.request(&head, "").await;
+    assert_eq!(unread.read_at_most(12).await, b"HTTP/1.1 200");
+
+    let refused = eventually("a refusal", async || {
+        let answer = boss.get(&large).await;
+        (answer.status == 429).then_some(answer)
+    })
+    .await;
+
+    assert!(refused.message().contains("limit unreadBytes"), "{}", refused.text);
+    assert!(refused.header("Retry-After").is_some());
+    assert_eq!(management(&server).get(OBJECTS).await.status, 200, "others have their own bytes");
+    drop(unread);
+    eventually("room for another response", async || (boss.get(&large).await.status == 200).then_some(()))
+        .await;
+}
+
+#[tokio::test]
+async fn modules_over_their_computing_time_wait_and_lose_nothing() {
+    const MEASUREMENTS: i64 = 100;
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    let device = boss.create_device("pump").await;
+    set(&server, "t7", json!({"moduleMillisPerSecond": 5})).await;
+    let sum: Vec<String> = (1..=50).map(|n| format!("getNumber(m, 'env.t.value') * {n}")).collect();
+    let heavy = format!(
+        "module heavy;\ninsert into CreateEvent\nselect 'heavy' as type, cast({}, string) as text, \
+         m.measurement.time as time, m.measurement.source.value as source\nfrom MeasurementCreated m;\n",
+        sum.join(" + ")
+    );
+    deploy(&boss, &heavy).await;
+    let events = async || {
+        let page = boss.read("/event/events?type=heavy&pageSize=1&withTotalPages=true").await;
+        page["statistics"]["totalPages"].as_i64().unwrap()
+    };
+
+    for n in 0..MEASUREMENTS {
+        measure(&boss, &device, n).await;
+    }
+
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let done = events().await;
+    assert!(done < MEASUREMENTS, "{done} events in time that was not there");
+    set(&server, "t7", json!({"moduleMillisPerSecond": null})).await;
+    eventually("the events that waited", async || (events().await == MEASUREMENTS).then_some(())).await;
+}
+
+/// What the measurement of usage finds of the tenant.
+async fn measured(server: &TestServer, bytes: i64) {
+    // A server measures when it starts, and would overwrite this.
+    eventually("the end of the first measurement", async || {
+        (server.database().count("database_sizes").await > 0).then_some(())
+    })
+    .await;
+    let row = "INSERT INTO tenant_usage (tenant, measured_at, devices, devices_with_children, stored_bytes, tables) \
+        VALUES ('t7', now(), 0, 0, $1, '{}') \
+        ON CONFLICT (tenant) DO UPDATE SET stored_bytes = excluded.stored_bytes";
+    server.database().execute(row, &[&bytes]).await;
+}

@@ -1,0 +1,112 @@
+//! Requests per second: 429, rows of the CSV protocol, and clients that must not lose their sessions.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::harness::{csv, notifications};
+
+/// A tenant whose administrator is known to the server, so that its requests cost no time.
+async fn known_tenant(server: &TestServer) -> Caller {
+    let boss = create_tenant(server, "t7").await;
+    boss.get(OWN).await.expect(200);
+    boss
+}
+
+#[tokio::test]
+async fn requests_over_the_rate_are_429_and_say_when_to_try_again() {
+    let server = TestServer::start().await;
+    let boss = known_tenant(&server).await;
+    set(&server, "t7", json!({"requestsPerSecond": 1, "requestBurst": 3})).await;
+    let begun = Instant::now();
+
+    let mut statuses = Vec::new();
+    for _ in 0..50 {
+        statuses.push(boss.get(OBJECTS).await.status);
+    }
+
+    let admitted = statuses.iter().filter(|status| **status == 200).count();
+    let most = 3 + begun.elapsed().as_secs() as usize + 1;
+    assert_eq!(statuses[..3], [200, 200, 200]);
+    assert!((3..=most).contains(&admitted), "{admitted} of at most {most}: {statuses:?}");
+    assert!(statuses.iter().all(|status| [200, 429].contains(status)), "{statuses:?}");
+    let refused = loop {
+        let answer = boss.get(OBJECTS).await;
+        if answer.status == 429 {
+            break answer;
+        }
+    };
+    assert_eq!(refused.header("Retry-After"), Some("1"));
+    assert_eq!(refused.error(), "security/Too Many Requests");
+    assert!(refused.message().contains("limit requestsPerSecond"), "{}", refused.text);
+    assert_eq!(management(&server).get(OBJECTS).await.status, 200, "others have their own rate");
+    set(&server, "t7", json!({"requestsPerSecond": null})).await;
+    assert_eq!(boss.get(OBJECTS).await.status, 200);
+}
+
+#[tokio::test]
+async fn every_row_of_the_csv_protocol_counts() {
+    let server = TestServer::start().await;
+    let boss = known_tenant(&server).await;
+    set(&server, "t7", json!({"requestsPerSecond": 1, "requestBurst": 3})).await;
+
+    let rows = vec!["401,"; 20].join("\n");
+    let answer = csv::send(&boss, &rows).await;
+
+    let refused = answer.lines().filter(|line| line.ends_with(",429")).count();
+    assert!((15..=17).contains(&refused), "{answer}");
+    assert!(answer.lines().last().unwrap().starts_with("50,20,"), "{answer}");
+}
+
+#[tokio::test]
+async fn long_poll_over_the_rate_waits_and_keeps_its_session() {
+    let server = TestServer::start().await;
+    let boss = known_tenant(&server).await;
+    let device = boss.create_device("pump").await;
+    let session = boss.listen("/alarms/*").await;
+    set(&server, "t7", json!({"requestsPerSecond": 1, "requestBurst": 1})).await;
+    management(&server).get(OWN).await.expect(200);
+    while boss.get(OBJECTS).await.status != 429 {}
+
+    let begun = Instant::now();
+    let held = session.hold().await;
+    set(&server, "t7", json!({"requestsPerSecond": null})).await;
+    boss.raise_alarm(&device, "smoke").await;
+    let answer = held.answer().await;
+
+    assert_eq!(notifications(&answer).len(), 1, "{answer:?}");
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(session.is_known().await);
+}
+
+#[tokio::test]
+async fn messages_of_a_web_socket_over_the_rate_wait() {
+    let server = TestServer::start().await;
+    let boss = known_tenant(&server).await;
+    let (mut socket, client) = Socket::session(&boss).await;
+    set(&server, "t7", json!({"requestsPerSecond": 2, "requestBurst": 1})).await;
+    let begun = Instant::now();
+
+    for _ in 0..5 {
+        let reply = socket.ask(crate::harness::subscribe(&client, "/alarms/*")).await;
+        assert_eq!(reply["successful"], true, "{reply}");
+    }
+
+    assert!(begun.elapsed() > Duration::from_millis(1500), "{:?}", begun.elapsed());
+    assert!(boss.resume(&client).is_known().await);
+}
+
+#[tokio::test]
+async fn handshakes_over_the_rate_are_429() {
+    let server = TestServer::start().await;
+    let boss = known_tenant(&server).await;
+    set(&server, "t7", json!({"requestsPerSecond": 1, "requestBurst": 1})).await;
+    while boss.get(OBJECTS).await.status != 429 {}
+
+    let handshake = json!([{"channel": "/meta/handshake", "version": "1.0"}]);
+    let mut statuses = Vec::new();
+    for _ in 0..10 {
+        statuses.push(boss.bayeux(REALTIME, &handshake).await.status);
+    }
+
+    assert!(statuses.contains(&429), "{statuses:?}");
+}

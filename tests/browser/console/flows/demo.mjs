@@ -1,0 +1,98 @@
+// The simulated fleet of `platform demo`: what a newcomer finds without a hint.
+
+import assert from "node:assert/strict";
+import { DEMO_PASSWORD, DEMO_USER } from "../demo.mjs";
+import { MOST, takePictures } from "../pictures.mjs";
+import { eventually } from "../stage.mjs";
+
+async function at(stage, page, window) {
+  const demo = await stage.demo();
+  const visitor = await stage.visitor(window);
+  await visitor.logIn(DEMO_USER, DEMO_PASSWORD, { page });
+  await visitor.isLive("Live");
+  return { demo, visitor };
+}
+
+export async function a_living_fleet_is_there_and_says_that_it_is_a_demo(stage) {
+  const { visitor } = await at(stage, "overview");
+  await visitor.page.locator(".demo", { hasText: "demo data" }).waitFor();
+  await visitor.page.locator(".tile .figure", { hasText: stage.devices }).waitFor();
+  await eventually("measurements come by themselves", async () => parseFloat(await visitor.page.locator(".legend li", { hasText: "measurements" }).locator("b").textContent()) > 0);
+  await visitor.page.getByRole("heading", { name: "Roll-outs" }).waitFor({ timeout: 60_000 });
+  await visitor.isAccessible("the overview of a demo");
+  await visitor.leave();
+}
+
+export async function a_newcomer_finds_an_alarm_its_device_and_its_chart_and_acknowledges_it(stage) {
+  const { visitor, demo } = await at(stage, "overview");
+  // The first pump begins with a trouble.
+  await eventually("an alarm is open", async () => (await demo.call("GET", "/alarm/alarms?resolved=false")).alarms.length > 0);
+  await visitor.page.getByRole("link", { name: "Alarms", exact: true }).click();
+  const row = visitor.page.locator(".virtual-body .virtual-row").first();
+  await row.getByRole("link").first().click();
+  await visitor.page.locator(".panel canvas").first().waitFor();
+  await visitor.button("1 day").click();
+  await visitor.page.locator(".panel canvas").first().waitFor();
+  await visitor.leave();
+}
+
+export async function an_operation_is_carried_out_while_one_watches(stage) {
+  const { visitor, demo } = await at(stage, "overview");
+  const [store] = await demo.devices("demo_ColdStore");
+  await visitor.go(`devices/${store.id}`, store.name);
+  await visitor.button("New operation").click();
+  await visitor.button("Configuration").click();
+  await visitor.page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
+  const operations = visitor.page.locator(".card", { has: visitor.page.getByRole("heading", { name: "Operations" }) });
+  await operations.locator(".status-successful, .status-failed").first().waitFor({ timeout: 60_000 });
+  await visitor.sees("room 1");
+  await visitor.leave();
+}
+
+export async function a_truck_shows_where_it_is_and_the_wire_shows_what_it_sends(stage) {
+  const { visitor, demo } = await at(stage, "overview");
+  const [truck] = await demo.devices("demo_Truck");
+  await visitor.go(`devices/${truck.id}`, truck.name);
+  await visitor.page.locator("svg.track circle").waitFor();
+  const wire = visitor.page.locator(".card", { has: visitor.page.getByRole("heading", { name: "The wire" }) });
+  await wire.locator("li", { hasText: "measurements" }).first().waitFor({ timeout: 60_000 });
+  await wire.locator("summary").first().click();
+  await wire.locator("pre").first().waitFor();
+  await visitor.sees("device_demo-truck-0001");
+  await visitor.isAccessible("a truck with its wire");
+  await visitor.fits("a truck with its wire");
+  await visitor.leave();
+}
+
+export async function groups_are_a_tree_with_devices_at_its_ends(stage) {
+  const { visitor } = await at(stage, "devices");
+  const tree = visitor.page.getByRole("navigation", { name: "Groups" });
+  await tree.locator("ul ul").getByRole("link", { name: "Hall A" }).click();
+  await visitor.page.getByText("meter north 01").waitFor({ state: "detached" });
+  await visitor.sees("pump A01");
+  await visitor.leave();
+}
+
+export async function a_module_of_the_demo_shows_its_rows_live(stage) {
+  const { visitor } = await at(stage, "modules");
+  await visitor.page.getByRole("link", { name: "demo_cold_chain" }).click();
+  await visitor.page.locator(".rows li", { hasText: "warmest" }).first().waitFor({ timeout: 60_000 });
+  await visitor.leave();
+}
+
+export async function a_demo_fits_a_window_of_360_pixels(stage) {
+  const { visitor, demo } = await at(stage, "overview", { width: 360, height: 740 });
+  const [pump] = await demo.devices("demo_Pump");
+  for (const [page, heading] of [["overview", "Overview"], ["devices", "Devices"], [`devices/${pump.id}`, pump.name], ["alarms", "Alarms"], ["operations", "Operations"], ["tenants", "Tenants"]]) {
+    await visitor.go(page, heading);
+    await visitor.page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+    await visitor.fits(`${heading} of a demo`);
+  }
+  await visitor.leave();
+}
+
+export async function pictures_of_the_demo_are_small(stage) {
+  const sizes = await takePictures(stage, (page, window) => at(stage, page, window), stage.pictures);
+  const sum = Object.values(sizes).reduce((all, size) => all + size, 0);
+  assert.ok(sum > 20_000 && sum < MOST, JSON.stringify(sizes));
+}
