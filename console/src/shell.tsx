@@ -6,7 +6,7 @@ import { connect, connection, gap } from "./live";
 import { Alarms } from "./pages/alarms";
 import { Applications } from "./pages/applications";
 import { Audit } from "./pages/audit";
-import { DevicePage } from "./pages/device";
+import { DevicePage } from "./pages/device/page";
 import { Devices } from "./pages/devices";
 import { LivePage } from "./pages/live";
 import { Modules } from "./pages/modules";
@@ -39,10 +39,13 @@ const ENTRIES: Entry[] = [
   { word: "modules", title: "Modules", page: () => <Modules />, offered: () => can("ROLE_CEP_MANAGEMENT_READ") },
   { word: "users", title: "Users", page: () => <Users />, offered: () => can("ROLE_USER_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN") },
   { word: "applications", title: "Applications", page: () => <Applications />, offered: () => can("ROLE_APPLICATION_MANAGEMENT_READ") },
-  { word: "tenants", title: "Tenants", page: () => <Tenants />, offered: () => can("ROLE_TENANT_MANAGEMENT_READ") },
+  { word: "tenants", title: "Tenants", page: () => <Tenants />, offered: () => can("ROLE_TENANT_MANAGEMENT_READ", "ROLE_TENANT_STATISTICS_READ", "ROLE_RETENTION_RULE_READ") },
   { word: "audit", title: "Audit", page: () => <Audit />, offered: () => can("ROLE_AUDIT_READ") },
   { word: "server", title: "Server", page: () => <ServerPage />, offered: () => true },
 ];
+
+/** The tenant of `platform demo`. */
+const DEMO = "demo";
 
 function DevicesOrOne() {
   const id = route.value.words[1];
@@ -71,6 +74,7 @@ export function Shell() {
           <Icon name="menu" />
         </button>
         <span class="brand">platform</span>
+        {session.value?.tenant === DEMO && <span class="demo" title="These devices are simulated by `platform demo`. `platform demo --remove` deletes the tenant with all its data.">demo data</span>}
         <Connection />
       </header>
       <nav id="navigation" class={menu.value ? "open" : ""} aria-label="Pages">

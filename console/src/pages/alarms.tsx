@@ -3,12 +3,12 @@
 import { useSignal } from "@preact/signals";
 import type { Message } from "cometd";
 import { call, get, withQuery } from "../api";
-import { apply, useLoad } from "../load";
+import { apply, asError, useLoad } from "../load";
 import { link, route, setParams } from "../router";
 import { can } from "../session";
 import { Time } from "../time";
 import type { Alarm } from "../types";
-import { Action, Choice, Page, SeverityMark, States, StatusMark } from "../ui/kit";
+import { Action, Choice, Page, SeverityMark, States, StatusMark, tell } from "../ui/kit";
 import { type Column, VirtualTable } from "../ui/table";
 import { SEVERITIES } from "./overview";
 
@@ -27,6 +27,7 @@ export function Alarms() {
   const type = params.get("type") ?? "";
   const typed = useSignal(type);
   const fresh = useSignal(new Set<string>());
+  const selected = useSignal(new Set<string>());
   const more = useSignal({ page: 1, end: true, busy: false });
   const query = { status: status === "ALL" ? undefined : status, severity, type };
   const matches = (alarm: Alarm) =>
@@ -58,6 +59,12 @@ export function Alarms() {
     more.value = { page: last + 1, end: !next?.next, busy: false };
   };
   const list = alarms.data.value ?? [];
+  const chosen = list.filter((alarm) => selected.value.has(alarm.id) && alarm.status !== "CLEARED");
+  const toggle = (alarm: Alarm) => {
+    const next = new Set(selected.value);
+    if (!next.delete(alarm.id)) next.add(alarm.id);
+    selected.value = next;
+  };
   const all = (to: Alarm["status"], from: string) =>
     call("PUT", withQuery("/alarm/alarms", { status: from, severity }), { body: { status: to } });
   const offersAll = can("ROLE_ALARM_ADMIN") && list.length > 0 && !type;
@@ -84,6 +91,15 @@ export function Alarms() {
           <input placeholder="Type" value={typed.value} spellcheck={false} onInput={(event) => (typed.value = event.currentTarget.value)} onChange={() => setParams({ type: typed.value.trim() })} />
         </label>
       </div>
+      {chosen.length > 0 && (
+        <div class="chosen" role="group" aria-label="Chosen alarms">
+          <b>{chosen.length.toLocaleString()} chosen</b>
+          <Action class="small" run={() => each(chosen.filter((alarm) => alarm.status === "ACTIVE"), "ACKNOWLEDGED")}>Acknowledge them</Action>
+          <Action class="small" run={() => each(chosen, "CLEARED")}>Clear them</Action>
+          <button type="button" class="small" onClick={() => (selected.value = new Set())}>Choose none</button>
+          {chosen.length < list.length && <button type="button" class="small" onClick={() => (selected.value = new Set(list.map((alarm) => alarm.id)))}>Choose all that are shown</button>}
+        </div>
+      )}
       <div class="fill">
         <States of={alarms} isEmpty={(shown) => shown.length === 0} empty={
           status === OPEN && !severity && !type ? <p>No alarm is open. New ones appear here by themselves.</p> : (
@@ -96,12 +112,33 @@ export function Alarms() {
             </>
           )
         }>
-          {(shown) => <VirtualTable label="Alarms" columns={COLUMNS} items={shown} keyOf={(alarm) => alarm.id} rowClass={(alarm) => (fresh.value.has(alarm.id) ? "arrives" : "")} onEnd={loadMore} />}
+          {(shown) => <VirtualTable label="Alarms" columns={can("ROLE_ALARM_ADMIN") ? [choice(selected.value, toggle), ...COLUMNS] : COLUMNS} items={shown} keyOf={(alarm) => alarm.id} rowClass={(alarm) => (fresh.value.has(alarm.id) ? "arrives" : "")} onEnd={loadMore} />}
         </States>
       </div>
     </Page>
   );
 }
+
+/** Requests that are under way at once. */
+const AT_ONCE = 6;
+
+/** Gives each of many alarms another status. Those that others changed meanwhile do not keep the rest from it. */
+async function each(alarms: Alarm[], status: Alarm["status"]): Promise<void> {
+  const left = [...alarms];
+  const failures: string[] = [];
+  const work = async () => {
+    for (let alarm = left.pop(); alarm; alarm = left.pop()) await setStatus(alarm, status).catch((error) => failures.push(asError(error).message));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const done = alarms.length - failures.length;
+  tell(`${done.toLocaleString()} ${done === 1 ? "alarm is" : "alarms are"} ${status.toLowerCase()}.`);
+  if (failures.length > 0) tell(`${failures.length} of ${alarms.length} could not be changed: ${failures[0]}`, true);
+}
+
+const choice = (selected: Set<string>, toggle: (alarm: Alarm) => void): Column<Alarm> => {
+  const cell = (alarm: Alarm) => (alarm.status === "CLEARED" ? null : <input type="checkbox" aria-label={`Choose ${alarm.text}`} checked={selected.has(alarm.id)} onChange={() => toggle(alarm)} />);
+  return { title: "Choose", hiddenTitle: true, width: "1.2rem", cell };
+};
 
 const COLUMNS: Column<Alarm>[] = [
   { title: "Severity", width: "6rem", cell: (alarm) => <SeverityMark of={alarm.severity} />, narrow: { width: "5rem", cell: (alarm) => <SeverityMark of={alarm.severity} /> } },

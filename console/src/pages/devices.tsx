@@ -11,11 +11,15 @@ import { can } from "../session";
 import { Time } from "../time";
 import type { ManagedObject } from "../types";
 import { Choice, Icon, Page, States } from "../ui/kit";
+import { pathsOf, placeOf, QueryField } from "../ui/query";
 import { type Column, VirtualTable } from "../ui/table";
 
 const PAGE_SIZE = 500;
 /** A text that names an operator or a function is a query; any other is a part of a name. */
 const LOOKS_LIKE_QUERY = /\s(eq|ne|gt|ge|lt|le)\s|has\s*\(|bygroupid\s*\(|\$filter|\$orderby/;
+
+/** Members that say nothing that somebody would search for. */
+const NOT_IN_QUERIES = new Set(["self", "childDevices", "childAssets", "childAdditions", "deviceParents", "assetParents", "additionParents"]);
 
 export const availabilityOf = (device: ManagedObject) => (device.plat_Availability as { status?: string; lastMessage?: string } | undefined) ?? {};
 
@@ -83,6 +87,8 @@ export function Devices() {
     return () => clearTimeout(timer);
   }, [typed.value]);
   useSigns();
+  const failed = devices.error.value;
+  const mistake = failed?.status === 422 ? placeOf(failed.message, query, filters.text) : null;
   const number = devices.data.value?.length ?? 0;
   return (
     <Page
@@ -91,19 +97,13 @@ export function Devices() {
       actions={can("ROLE_DEVICE_CONTROL_ADMIN") && <a class="button" href={link(["registration"])}><Icon name="registration" />Register a device</a>}
     >
       <div class="filters">
-        <label class="search">
-          <Icon name="search" />
-          <span class="hidden">Name or query</span>
-          <input
-            type="search"
-            placeholder="A name, or a query: plat_Hardware.model eq 'RX*' and not has(plat_Firmware)"
-            spellcheck={false}
-            autocapitalize="none"
-            value={typed.value}
-            onInput={(event) => (typed.value = event.currentTarget.value)}
-            aria-invalid={devices.error.value?.status === 422}
-          />
-        </label>
+        <QueryField
+          value={typed.value}
+          onInput={(text) => (typed.value = text)}
+          paths={() => pathsOf(devices.data.value ?? [], NOT_IN_QUERIES)}
+          placeholder="A name, or a query: plat_Hardware.model eq 'RX*' and not has(plat_Firmware)"
+          isMistaken={devices.error.value?.status === 422}
+        />
         <Choice
           label="Availability"
           value={filters.availability}
@@ -111,6 +111,7 @@ export function Devices() {
           onChange={(availability) => setParams({ availability })}
         />
       </div>
+      {mistake !== null && <pre class="mistake" aria-hidden="true">{`${filters.text}\n${" ".repeat(mistake)}^`}</pre>}
       <div class="with-side">
         <Groups chosen={filters.group} />
         <div class="fill">

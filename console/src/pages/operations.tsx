@@ -7,9 +7,10 @@ import { asError, apply, useLoad } from "../load";
 import { link, route, setParams } from "../router";
 import { can } from "../session";
 import { Time } from "../time";
-import type { BulkOperation, Diagnosis, ManagedObject, Operation, OperationState } from "../types";
-import { Action, Card, Choice, Dialog, Field, Form, Page, States, StatusMark, tell } from "../ui/kit";
+import type { Diagnosis, ManagedObject, Operation, OperationState } from "../types";
+import { Choice, Dialog, Field, Form, Page, States, StatusMark, tell } from "../ui/kit";
 import { type Column, VirtualTable } from "../ui/table";
+import { BulkOperations, NewBulkOperation } from "./rollouts";
 
 const STATES: OperationState[] = ["PENDING", "EXECUTING", "SUCCESSFUL", "FAILED"];
 /** Members of an operation that say nothing about what is to be done. */
@@ -20,9 +21,9 @@ export const titleOf = (operation: Record<string, unknown>) =>
   (operation.description as string) || Object.keys(operation).filter((name) => !COMMON.has(name)).map((name) => name.replace(/^plat_/, "")).join(", ") || "Operation";
 
 /** The newest operations, newest first. The collection is in the order of creation, so they are on its last pages. */
-async function newest(status: string): Promise<Operation[]> {
+async function newest(status: string, bulkOperationId: string): Promise<Operation[]> {
   const page = (currentPage: number) =>
-    get<{ operations: Operation[]; statistics: { totalPages: number | null } }>(withQuery("/devicecontrol/operations", { status, pageSize: 1000, currentPage, withTotalPages: true }));
+    get<{ operations: Operation[]; statistics: { totalPages: number | null } }>(withQuery("/devicecontrol/operations", { status, bulkOperationId, pageSize: 1000, currentPage, withTotalPages: true }));
   const first = await page(1);
   const last = first.statistics.totalPages ?? 1;
   const pages = last > 1 ? await Promise.all([last - 1, last].map(page)) : [first];
@@ -32,17 +33,18 @@ async function newest(status: string): Promise<Operation[]> {
 export function Operations() {
   const params = route.value.params;
   const status = params.get("status") ?? "";
+  const bulk = params.get("bulk") ?? "";
   const creating = useSignal<"" | "one" | "bulk">("");
   const watched = useSignal<string | null>(null);
   const operations = useLoad(
-    () => newest(status),
-    [status],
+    () => newest(status, bulk),
+    [status, bulk],
     can("ROLE_DEVICE_CONTROL_READ")
       ? {
           channels: ["/operations/*"],
           take: (messages) => {
             const names = new Map(operations.data.value?.map((one) => [one.id, one.deviceName]));
-            const next = apply(operations.data.value ?? [], messages, (one) => !status || one.status === status);
+            const next = apply(operations.data.value ?? [], messages, (one) => (!status || one.status === status) && (!bulk || one.bulkOperationId === bulk));
             operations.data.value = next.map((one) => (one.deviceName ? one : { ...one, deviceName: names.get(one.id) })).sort((a, b) => Number(b.id) - Number(a.id));
           },
         }
@@ -66,9 +68,10 @@ export function Operations() {
         </>
       }
     >
-      {can("ROLE_BULK_OPERATION_READ") && <BulkOperations />}
+      {can("ROLE_BULK_OPERATION_READ") && <BulkOperations shown={bulk} />}
       <div class="filters">
         <Choice label="Status" value={status} onChange={(value) => setParams({ status: value })} options={[["", "All"], ...STATES.map((one): [string, string] => [one, one[0] + one.slice(1).toLowerCase()])]} />
+        {bulk && <span class="chip">of one roll-out <button type="button" class="plain" aria-label="Show the operations of all" onClick={() => setParams({ bulk: "" })}>×</button></span>}
       </div>
       <div class="fill">
         <States of={operations} isEmpty={(list) => list.length === 0} empty={<p>{status ? "No operation has this status." : "No operation was created yet. An operation asks a device to do something, such as to restart."}</p>}>
@@ -133,7 +136,7 @@ const TEMPLATES: [string, object][] = [
   ["Logs", { plat_LogfileRequest: { logFile: "", dateFrom: "", dateTo: "", searchText: "", maximumLines: 1000 } }],
 ];
 
-function Content({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+export function Content({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   return (
     <>
       <div class="templates" role="group" aria-label="Templates">
@@ -146,13 +149,13 @@ function Content({ value, onChange }: { value: string; onChange: (value: string)
   );
 }
 
-function parsed(text: string): Record<string, unknown> {
+export function parsed(text: string): Record<string, unknown> {
   const value = JSON.parse(text);
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("This is not a JSON object.");
   return value;
 }
 
-const FIRST_CONTENT = JSON.stringify({ description: "Restart", plat_Restart: {} }, null, 2);
+export const FIRST_CONTENT = JSON.stringify({ description: "Restart", plat_Restart: {} }, null, 2);
 
 export function NewOperation({ device, onClose }: { device?: ManagedObject; onClose: () => void }) {
   const content = useSignal(FIRST_CONTENT);
@@ -179,95 +182,5 @@ export function NewOperation({ device, onClose }: { device?: ManagedObject; onCl
         <Content value={content.value} onChange={(value) => (content.value = value)} />
       </Form>
     </Dialog>
-  );
-}
-
-function NewBulkOperation({ onClose }: { onClose: () => void }) {
-  const content = useSignal(FIRST_CONTENT);
-  const groups = useLoad(() => get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", { fragmentType: "plat_IsDeviceGroup", pageSize: 2000, withChildren: false })).then((page) => page.managedObjects), []);
-  const send = async (form: FormData) => {
-    await call("POST", "/devicecontrol/bulkoperations", {
-      body: { groupId: form.get("group"), startDate: new Date().toISOString(), creationRamp: Number(form.get("ramp")), operationPrototype: parsed(content.value) },
-    });
-    tell("The bulk operation has started.");
-    onClose();
-  };
-  return (
-    <Dialog title="An operation for a whole group" onClose={onClose}>
-      <Form send={send} action="Start" disabled={!groups.data.value?.length}>
-        <States of={groups} isEmpty={(list) => list.length === 0} empty={<p>There is no group yet. A registration file with a column PATH creates groups.</p>}>
-          {(list) => (
-            <Field label="Group">
-              <select name="group" required>{list.map((one) => <option key={one.id} value={one.id}>{one.name ?? one.id}</option>)}</select>
-            </Field>
-          )}
-        </States>
-        <Field label="Seconds from one device to the next" hint="A slow ramp gives time to stop when the first ones fail.">
-          <input name="ramp" type="number" min="0" step="0.1" value="2" required />
-        </Field>
-        <Content value={content.value} onChange={(value) => (content.value = value)} />
-      </Form>
-    </Dialog>
-  );
-}
-
-/** Bulk operations with their progress, which is counted from the operations as these change. */
-function BulkOperations() {
-  const bulk = useLoad(
-    () => get<{ bulkOperations: BulkOperation[] }>("/devicecontrol/bulkoperations?pageSize=2000").then((page) => page.bulkOperations.reverse()),
-    [],
-    can("ROLE_DEVICE_CONTROL_READ") ? { channels: ["/operations/*"], take: (messages) => messages.some((one) => one.data?.data?.bulkOperationId) && (stale.value = true) } : undefined,
-  );
-  const stale = useSignal(false);
-  const isRunning = bulk.data.value?.some((one) => one.status === "ACTIVE");
-  useEffect(() => {
-    // Its own status is not notified, so it is asked for as long as one is running or operations change.
-    const timer = setInterval(() => {
-      if (document.hidden || !(stale.value || isRunning)) return;
-      stale.value = false;
-      bulk.reload();
-    }, 1000);
-    return () => clearInterval(timer);
-  }, [isRunning]);
-  if (!bulk.data.value?.length) return null;
-  const retry = (one: BulkOperation) =>
-    call("POST", "/devicecontrol/bulkoperations", { body: { failedParentId: one.id, startDate: new Date().toISOString(), creationRamp: one.creationRamp, operationPrototype: one.operationPrototype } }).then(bulk.reload);
-  return (
-    <Card title="For whole groups">
-      <ul class="rows">
-        {bulk.data.value.slice(0, 10).map((one) => (
-          <li key={one.id} class="bulk">
-            <b class="clip">{titleOf(one.operationPrototype)}</b>
-            <Progress of={one} />
-            <StatusMark of={stateOf(one)} />
-            {can("ROLE_BULK_OPERATION_ADMIN") && (
-              <span class="row-actions">
-                {one.status === "ACTIVE" && <Action class="small" label="Stop the bulk operation" run={() => call("DELETE", `/devicecontrol/bulkoperations/${one.id}`).then(bulk.reload)} confirm="Stop it?">Stop</Action>}
-                {one.progress.failed > 0 && <Action class="small" run={() => retry(one)} done="It runs again for the devices that failed.">Retry failed</Action>}
-              </span>
-            )}
-          </li>
-        ))}
-      </ul>
-    </Card>
-  );
-}
-
-/** The server's COMPLETED means that every operation was created; people want to know whether they are done. */
-function stateOf({ status, progress }: BulkOperation): string {
-  if (status !== "COMPLETED") return status;
-  return progress.successful + progress.failed >= progress.all ? "COMPLETED" : "EXECUTING";
-}
-
-function Progress({ of: { progress } }: { of: BulkOperation }) {
-  const done = progress.successful + progress.failed;
-  return (
-    <div class="progress" role="img" aria-label={`${done} of ${progress.all} are done, ${progress.failed} failed`}>
-      <div class="stack">
-        {(["successful", "failed", "executing", "pending"] as const).map((word) => <span key={word} class={`part ${word}`} style={{ flexGrow: progress[word] }} />)}
-        <span class="part unwatched" style={{ flexGrow: Math.max(0, progress.all - done - progress.executing - progress.pending) }} />
-      </div>
-      <span class="faint">{done} of {progress.all}{progress.failed > 0 && `, ${progress.failed} failed`}</span>
-    </div>
   );
 }

@@ -6,11 +6,13 @@ import { count, get, withQuery } from "../api";
 import { received, subscribe } from "../live";
 import { apply, useLoad } from "../load";
 import { link } from "../router";
-import { can, canSee } from "../session";
+import { can, canSee, session } from "../session";
 import { Time } from "../time";
 import type { Alarm, ManagedObject, SeverityName } from "../types";
 import { Chart, type ChartHandle, type Data } from "../ui/chart";
 import { Card, Page, SeverityMark, States } from "../ui/kit";
+import { BulkOperations } from "./rollouts";
+import type { Activity } from "./usage";
 
 export const SEVERITIES: SeverityName[] = ["CRITICAL", "MAJOR", "MINOR", "WARNING"];
 
@@ -22,6 +24,7 @@ export function Overview() {
         {canSee("ROLE_ALARM_READ") && <AlarmTiles />}
       </div>
       <Pulse />
+      {can("ROLE_BULK_OPERATION_READ") && <BulkOperations onlyUnderWay />}
       <div class="two">
         {canSee("ROLE_ALARM_READ") && <WrongNow />}
         <Silent />
@@ -155,12 +158,13 @@ function Pulse() {
       for (const one of subscriptions) one.end();
     };
   }, []);
+  const delivered = useDelivered();
   const empty = useRef<Data>([[Date.now() / 1000], ...kinds.map(() => [null])]);
   if (kinds.length === 0) return null;
   const total = rates.value.reduce((sum, rate) => sum + rate, 0);
   const rounded = (rate: number) => (rate > 0 && rate < 10 ? rate.toFixed(1) : Math.round(rate).toLocaleString());
   return (
-    <Card title="Live writes" aside={<span class="rate"><b>{rounded(total)}</b> a second, <b>{rounded(deliveries.value)}</b> notifications to this page</span>}>
+    <Card title="Live writes" aside={<span class="rate"><b>{rounded(total)}</b> a second, <b>{rounded(deliveries.value)}</b> notifications to this page{delivered !== null && <>, <b>{rounded(delivered)}</b> to all clients</>}</span>}>
       <Chart lines={kinds} data={empty.current} height={170} span={SPAN} fill label={`Writes a second during the last two minutes. Now ${rounded(total)}.`} handle={(made) => (chart.current = made)} />
       <ul class="legend">
         {kinds.map((kind, index) => (
@@ -169,6 +173,23 @@ function Pulse() {
       </ul>
     </Card>
   );
+}
+
+/** Notifications a second to all clients of the tenant, as the server counts them; unknown without the right to know. */
+function useDelivered(): number | null {
+  const rate = useSignal<number | null>(null);
+  useEffect(() => {
+    if (!can("ROLE_TENANT_STATISTICS_READ")) return;
+    const ask = () =>
+      document.hidden ||
+      get<{ tenants: Activity[] }>("/tenant/statistics/live")
+        .then(({ tenants }) => (rate.value = tenants.find((one) => one.tenantId === session.value?.tenant)?.deliveriesPerSecond ?? 0))
+        .catch(() => (rate.value = null));
+    ask();
+    const timer = setInterval(ask, 3000);
+    return () => clearInterval(timer);
+  }, []);
+  return rate.value;
 }
 
 const RANK = Object.fromEntries(SEVERITIES.map((severity, index) => [severity, index]));

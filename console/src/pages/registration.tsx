@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call, get } from "../api";
+import { call, get, upload } from "../api";
 import { useLoad } from "../load";
 import { link } from "../router";
 import { can } from "../session";
@@ -101,10 +101,14 @@ function Many({ onDone }: { onDone: () => void }) {
     [file.value, result.value] = [chosen, null];
     preview.value = chosen && firstRows(await chosen.slice(0, 20_000).text());
   };
-  const upload = async () => {
-    const form = new FormData();
-    form.append("file", file.value!);
-    result.value = await call<Result>("POST", "/devicecontrol/bulkNewDeviceRequests", { body: form });
+  const arrived = useSignal<number | null>(null);
+  const send = async () => {
+    [arrived.value, result.value] = [0, null];
+    try {
+      result.value = await upload<Result>("/devicecontrol/bulkNewDeviceRequests", file.value!, (part) => (arrived.value = part));
+    } finally {
+      arrived.value = null;
+    }
     onDone();
   };
   return (
@@ -121,17 +125,33 @@ function Many({ onDone }: { onDone: () => void }) {
             </table>
           </div>
         )}
-        <Action class="primary" disabled={!file.value} run={upload}>Register all</Action>
+        <Action class="primary" disabled={!file.value} run={send}>Register all</Action>
+        {arrived.value !== null && (
+          <div role="status">
+            <progress max={1} value={arrived.value} aria-label="How much of the file has arrived" />
+            <span class="faint">{arrived.value < 1 ? `${Math.round(arrived.value * 100)} % of the file has arrived.` : "The file has arrived; its devices are being registered."}</span>
+          </div>
+        )}
         {result.value && (
           <div role="status">
             <p><b>{result.value.numberOfSuccessful}</b> of {result.value.numberOfAll} rows succeeded{result.value.numberOfFailed > 0 && <>, <b class="problem">{result.value.numberOfFailed} failed</b></>}. <a href={link(["devices"])}>Show the devices</a></p>
-            <ul class="rows">
-              {result.value.failedCreationList?.slice(0, 50).map((row) => <li key={row.failureReason}><code>{row.deviceId}</code><span class="grow">{row.failureReason}</span></li>)}
-            </ul>
+            {result.value.numberOfFailed > 0 && <Failures of={result.value.failedCreationList} />}
           </div>
         )}
       </div>
     </Card>
+  );
+}
+
+/** Each row that failed, with the server's reason. */
+function Failures({ of: rows }: { of: Result["failedCreationList"] }) {
+  return (
+    <div class="scroll failures" tabIndex={0} role="region" aria-label="Rows that failed">
+      <table>
+        <thead><tr><th scope="col">Device</th><th scope="col">Reason</th></tr></thead>
+        <tbody>{rows.map((row, index) => <tr key={index}><td><code>{row.deviceId ?? "–"}</code></td><td>{row.failureReason}</td></tr>)}</tbody>
+      </table>
+    </div>
   );
 }
 

@@ -5,8 +5,11 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../api";
 import { useLoad } from "../load";
+import { can } from "../session";
 import { Chart, type Data, format } from "../ui/chart";
 import { Card, Page, States, StatusMark } from "../ui/kit";
+import { Sessions } from "./sessions";
+import { Busy, bytes } from "./usage";
 
 const ASK_EVERY = 2000;
 /** Measured points that the charts keep: five minutes. */
@@ -76,6 +79,7 @@ export function ServerPage() {
           </States>
         </Card>
         <Figure label="mean commit, lately" text={mean === null ? "–" : `${Number((mean * 1000).toPrecision(3))} ms`} />
+        <Figure label="memory of the server" text={bytes(newest?.get("process_resident_memory_bytes"))} />
         <Figure label="free disk" text={bytes(newest?.get("platform_disk_free_bytes"))} />
         {FIGURES.filter(([name]) => newest?.has(name)).map(([name, label]) => <Figure key={name} label={label} text={newest!.get(name)!.toLocaleString()} />)}
       </div>
@@ -89,6 +93,8 @@ export function ServerPage() {
           )}
         </States>
       </Card>
+      {can("ROLE_TENANT_MANAGEMENT_READ", "ROLE_TENANT_STATISTICS_READ") && <Busy />}
+      {can("ROLE_USER_MANAGEMENT_READ") && <Sessions />}
       <Card title="All metrics">
         <div class="scroll metrics" tabIndex={0} role="region" aria-label="Names and sums">
           <table>
@@ -133,9 +139,4 @@ function meanBetween(samples: Sample[], name: string): number | null {
   const difference = (end: string) => (newest?.get(name + end) ?? 0) - (first?.get(name + end) ?? 0);
   const number = difference("_count");
   return number > 0 ? difference("_sum") / number : null;
-}
-
-function bytes(value?: number): string {
-  if (value === undefined) return "–";
-  return value >= 1e9 ? `${format(Math.round(value / 1e8) / 10)} GB` : `${Math.round(value / 1e6)} MB`;
 }

@@ -1,21 +1,35 @@
-// The tenants that this one manages.
+// This tenant: what it uses, its old data; and the tenants that it manages.
 
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { call, get } from "../api";
 import { useLoad } from "../load";
 import { can, session } from "../session";
 import { Time } from "../time";
 import type { Tenant } from "../types";
 import { Action, Card, Dialog, Field, Form, Page, States, StatusMark, tell } from "../ui/kit";
+import { Retention } from "./retention";
+import { LimitsOf, Usage } from "./usage";
 
 export function Tenants() {
-  const tenants = useLoad(() => get<{ tenants: Tenant[] }>("/tenant/tenants?pageSize=2000").then((page) => page.tenants), []);
+  const mayCreate = can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_CREATE");
   const creating = useSignal(false);
+  return (
+    <Page title="Tenants" actions={mayCreate && <button type="button" class="primary" onClick={() => (creating.value = true)}>New tenant</button>}>
+      <Usage />
+      {can("ROLE_RETENTION_RULE_READ") && <Retention />}
+      {can("ROLE_TENANT_MANAGEMENT_READ") && <Managed creating={creating} />}
+    </Page>
+  );
+}
+
+function Managed({ creating }: { creating: Signal<boolean> }) {
+  const tenants = useLoad(() => get<{ tenants: Tenant[] }>("/tenant/tenants?pageSize=2000").then((page) => page.tenants), []);
+  const open = useSignal<string | null>(null);
   const mayChange = can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_UPDATE");
   const setStatus = (tenant: Tenant, status: string) => call("PUT", `/tenant/tenants/${tenant.id}`, { body: { status } }).then(tenants.reload);
   return (
-    <Page title="Tenants" actions={can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_CREATE") && <button type="button" class="primary" onClick={() => (creating.value = true)}>New tenant</button>}>
-      <Card>
+    <>
+      <Card title="Tenants below this one">
         <States of={tenants} isEmpty={(list) => list.length === 0} empty={<p>This tenant manages no other.</p>}>
           {(list) => (
             <div class="scroll" tabIndex={0} role="region" aria-label="Tenants">
@@ -27,7 +41,8 @@ export function Tenants() {
                       <td><b>{one.id}</b></td><td>{one.company}</td><td>{one.domain}</td>
                       <td><StatusMark of={one.status ?? ""} /></td>
                       <td><Time at={one.creationTime} /></td>
-                      <td>
+                      <td class="row-actions">
+                        <button type="button" class="small" aria-label={`Limits of ${one.id}`} onClick={() => (open.value = one.id ?? null)}>Limits</button>
                         {mayChange && one.id !== session.value?.tenant && (one.status === "SUSPENDED"
                           ? <Action class="small" label={`Activate ${one.id}`} run={() => setStatus(one, "ACTIVE")}>Activate</Action>
                           : <Action class="small" label={`Suspend ${one.id}`} confirm="Suspend it? All its connections end." run={() => setStatus(one, "SUSPENDED")}>Suspend</Action>)}
@@ -40,8 +55,9 @@ export function Tenants() {
           )}
         </States>
       </Card>
+      {open.value && <LimitsOf tenant={open.value} onClose={() => (open.value = null)} />}
       {creating.value && <NewTenant onClose={() => (creating.value = false)} onCreated={tenants.reload} />}
-    </Page>
+    </>
   );
 }
 

@@ -7,6 +7,7 @@ import { route, setParams } from "../router";
 import { can, session } from "../session";
 import { Time } from "../time";
 import { Action, Card, Choice, Dialog, Field, Form, Page, States, tell } from "../ui/kit";
+import { Groups, type Group } from "./groups";
 
 interface User {
   userName: string;
@@ -16,11 +17,7 @@ interface User {
   lastPasswordChange?: string;
   groups?: { references: { group: Group }[] };
   roles?: { references: { role: { name: string } }[] };
-}
-interface Group {
-  id: number;
-  name: string;
-  description?: string;
+  devicePermissions?: Record<string, string[]>;
 }
 
 const base = () => `/user/${encodeURIComponent(session.value!.tenant)}`;
@@ -30,6 +27,7 @@ export function Users() {
   const users = useLoad(() => get<{ users: User[] }>(withQuery(`${base()}/users`, { pageSize: 2000, onlyDevices: devices })).then((page) => page.users), [devices]);
   const groups = useLoad(() => get<{ groups: Group[] }>(`${base()}/groups?pageSize=2000`).then((page) => page.groups), []);
   const creating = useSignal(false);
+  const editing = useSignal<User | null>(null);
   const mayChange = can("ROLE_USER_MANAGEMENT_ADMIN");
   const path = (user: User) => `${base()}/users/${encodeURIComponent(user.userName)}`;
   return (
@@ -53,6 +51,7 @@ export function Users() {
                       <td>
                         {mayChange && user.userName !== session.value?.user && (
                           <span class="row-actions">
+                            <button type="button" class="small" aria-label={`Edit ${user.userName}`} onClick={() => (editing.value = user)}>Edit</button>
                             <Action class="small" label={`${user.enabled ? "Disable" : "Enable"} ${user.userName}`} run={() => call("PUT", path(user), { body: { enabled: !user.enabled } }).then(users.reload)}>{user.enabled ? "Disable" : "Enable"}</Action>
                             <Action class="small" label={`Delete ${user.userName}`} confirm="Delete?" run={() => call("DELETE", path(user)).then(users.reload)}>Delete</Action>
                           </span>
@@ -66,11 +65,8 @@ export function Users() {
           )}
         </States>
       </Card>
-      <Card title="Groups">
-        <States of={groups} isEmpty={(list) => list.length === 0}>
-          {(list) => <ul class="chips">{list.map((group) => <li key={group.id} class="chip" title={group.description}>{group.name}</li>)}</ul>}
-        </States>
-      </Card>
+      {groups.data.value && <Groups base={base()} groups={groups.data.value} mayChange={mayChange} onChanged={groups.reload} />}
+      {editing.value && <EditUser user={editing.value} groups={groups.data.value ?? []} onClose={() => (editing.value = null)} onChanged={users.reload} />}
       {creating.value && <NewUser groups={groups.data.value ?? []} onClose={() => (creating.value = false)} onCreated={users.reload} />}
     </Page>
   );
@@ -94,6 +90,53 @@ function NewUser({ groups, onClose, onCreated }: { groups: Group[]; onClose: () 
         <Field label="E-mail"><input name="email" type="email" autocomplete="off" /></Field>
         <Field label="Group" hint="A group gives rights. Without one the user may only log in.">
           <select name="group"><option value="">none</option>{groups.filter((group) => group.name !== "devices").map((group) => <option key={group.id} value={group.id}>{group.name}</option>)}</select>
+        </Field>
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Reads `<device or group>: ALARM:*:READ, EVENT:*:READ`, a line for each. */
+function permissionsOf(text: string): Record<string, string[]> {
+  const lines = text.split("\n").filter((line) => line.trim());
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [, id, permissions] = line.match(/^\s*(\d+)\s*:\s*(\S.*)$/) ?? [];
+      if (!id) throw new Error(`"${line}" does not begin with the id of a device and a colon.`);
+      return [id, permissions.split(",").map((one) => one.trim()).filter(Boolean)];
+    }),
+  );
+}
+
+function EditUser({ user, groups, onClose, onChanged }: { user: User; groups: Group[]; onClose: () => void; onChanged: () => void }) {
+  const path = `${base()}/users/${encodeURIComponent(user.userName)}`;
+  const member = new Set(user.groups?.references.map(({ group }) => group.id));
+  const before = Object.entries(user.devicePermissions ?? {}).map(([id, list]) => `${id}: ${list.join(", ")}`).join("\n");
+  const send = async (form: FormData) => {
+    const permissions = String(form.get("permissions"));
+    const body: Record<string, unknown> = { email: form.get("email") || null };
+    if (form.get("password")) body.password = form.get("password");
+    if (permissions.trim() !== before) body.devicePermissions = permissionsOf(permissions);
+    const { self } = await call<{ self: string }>("PUT", path, { body });
+    const wanted = new Set(form.getAll("group").map(Number));
+    for (const { id } of groups) {
+      if (wanted.has(Number(id)) && !member.has(id)) await call("POST", `${base()}/groups/${id}/users`, { body: { user: { self } } });
+      if (!wanted.has(Number(id)) && member.has(id)) await call("DELETE", `${base()}/groups/${id}/users/${encodeURIComponent(user.userName)}`);
+    }
+    tell(`${user.userName} was changed. What it lost is out of force already.`);
+    onChanged();
+    onClose();
+  };
+  return (
+    <Dialog title={`Edit ${user.userName}`} onClose={onClose}>
+      <Form send={send} action="Save">
+        <Field label="E-mail"><input name="email" type="email" value={user.email} autocomplete="off" /></Field>
+        <Field label="New password" hint="Empty means that it stays."><input name="password" type="password" minLength={6} maxLength={32} autocomplete="new-password" /></Field>
+        <div class="checks" role="group" aria-label="Groups">
+          {groups.map((group) => <label key={group.id} class="check"><input type="checkbox" name="group" value={group.id} defaultChecked={member.has(group.id)} /> {group.name}</label>)}
+        </div>
+        <Field label="Permissions for single devices" hint="One device or group of devices in a line: 4711: ALARM:*:READ, MEASUREMENT:*:READ">
+          <textarea name="permissions" rows={3} class="code" spellcheck={false}>{before}</textarea>
         </Field>
       </Form>
     </Dialog>

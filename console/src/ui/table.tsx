@@ -6,6 +6,8 @@ import { useEffect, useRef } from "preact/hooks";
 
 export interface Column<T> {
   title: string;
+  /** Only screen readers get the title. */
+  hiddenTitle?: boolean;
   /** A size of a CSS grid. */
   width: string;
   /** Left out in narrow windows. */
@@ -60,7 +62,7 @@ export function VirtualTable<T>(props: {
     <div class={narrow ? "virtual narrow" : "virtual"} ref={box} onScroll={measure} role="table" aria-label={props.label} aria-rowcount={props.total ?? props.items.length} tabIndex={0}>
       <div class="virtual-head" role="rowgroup">
         <div role="row" class="virtual-row" style={grid}>
-          {columns.map((column) => <div key={column.title} role="columnheader">{column.title}</div>)}
+          {columns.map((column) => <div key={column.title} role="columnheader">{column.hiddenTitle ? <span class="hidden">{column.title}</span> : column.title}</div>)}
         </div>
       </div>
       <div role="rowgroup" class="virtual-body" style={{ height: `${props.items.length * row}px` }}>

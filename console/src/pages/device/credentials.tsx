@@ -1,0 +1,61 @@
+// The user that a device logs in with.
+
+import { useSignal } from "@preact/signals";
+import { call, get } from "../../api";
+import { useLoad } from "../../load";
+import { can, session } from "../../session";
+import { Time } from "../../time";
+import type { ManagedObject } from "../../types";
+import { Action, Card, Field, Form, States, StatusMark, tell } from "../../ui/kit";
+
+interface DeviceUser {
+  userName: string;
+  enabled: boolean;
+  lastPasswordChange?: string;
+}
+
+export function Credentials({ of: device }: { of: ManagedObject }) {
+  if (!device.owner?.startsWith("device_") || !can("ROLE_USER_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN")) return null;
+  return <OfUser name={device.owner} />;
+}
+
+function OfUser({ name }: { name: string }) {
+  const path = `/user/${encodeURIComponent(session.value!.tenant)}/users/${encodeURIComponent(name)}`;
+  const user = useLoad(() => get<DeviceUser>(path), [path]);
+  const changing = useSignal(false);
+  const mayChange = can("ROLE_USER_MANAGEMENT_ADMIN");
+  const send = async (form: FormData) => {
+    await call("PUT", path, { body: { password: form.get("password") } });
+    tell("The password was changed. The device needs it at its next log-in.");
+    changing.value = false;
+    user.reload();
+  };
+  return (
+    <Card title="Credentials">
+      <States of={user}>
+        {(one) => (
+          <div class="stacked">
+            <dl class="facts">
+              <dt>User</dt><dd><code>{session.value?.tenant}/{one.userName}</code></dd>
+              <dt>State</dt><dd><StatusMark of={one.enabled ? "UP" : "DISABLED"} /></dd>
+              <dt>Password set</dt><dd><Time at={one.lastPasswordChange} /></dd>
+            </dl>
+            {mayChange && (
+              <span class="row-actions">
+                <Action class="small" confirm={one.enabled ? "Lock it out now?" : undefined} run={() => call("PUT", path, { body: { enabled: !one.enabled } }).then(user.reload)}>{one.enabled ? "Lock out" : "Let in"}</Action>
+                <button type="button" class="small" aria-expanded={changing.value} onClick={() => (changing.value = !changing.value)}>New password</button>
+              </span>
+            )}
+            {changing.value && (
+              <Form send={send} action="Set">
+                <Field label="New password of the device" hint="6 to 32 characters. The old one no longer works then.">
+                  <input name="password" type="password" required minLength={6} maxLength={32} autocomplete="new-password" />
+                </Field>
+              </Form>
+            )}
+          </div>
+        )}
+      </States>
+    </Card>
+  );
+}

@@ -1,0 +1,86 @@
+// One device: what it is, how it is, what it measured, what went wrong, and what it is asked to do.
+
+import { useSignal } from "@preact/signals";
+import { ApiError, get } from "../../api";
+import { useLoad } from "../../load";
+import { link } from "../../router";
+import { can } from "../../session";
+import { Time } from "../../time";
+import type { ManagedObject } from "../../types";
+import { Page, States } from "../../ui/kit";
+import { availabilityOf } from "../devices";
+import { NewOperation } from "../operations";
+import { of } from "./channels";
+import { Charts } from "./charts";
+import { Credentials } from "./credentials";
+import { Edit, ExternalIds, Facts, Links } from "./facts";
+import { AlarmsOf, EventsOf, OperationsOf } from "./lists";
+import { Track } from "./track";
+import { Wire } from "./wire";
+
+export function DevicePage({ id }: { id: string }) {
+  const creating = useSignal(false);
+  const editing = useSignal(false);
+  const device = useLoad(() => get<ManagedObject>(`/inventory/managedObjects/${id}?withParents=true`), [id], {
+    ...of("managedobjects", id),
+    take: (messages) => {
+      const newest = messages.at(-1)!.data;
+      if (newest.realtimeAction === "DELETE") device.error.value = new ApiError(404, "This device was deleted.");
+      else device.data.value = { ...device.data.value, ...newest.data };
+    },
+  });
+  const found = device.data.value;
+  const isAgentOrBelow = found && (found.com_platform_model_Agent || found.deviceParents?.references.length);
+  return (
+    <Page
+      title={found?.name ?? `Device ${id}`}
+      sub={<Summary of={found} id={id} />}
+      actions={
+        found && (
+          <>
+            {can("ROLE_DEVICE_CONTROL_ADMIN") && isAgentOrBelow && <button type="button" class="primary" onClick={() => (creating.value = true)}>New operation</button>}
+            {can("ROLE_INVENTORY_ADMIN") && <button type="button" onClick={() => (editing.value = true)}>Edit</button>}
+          </>
+        )
+      }
+    >
+      <p class="back"><a href={link(["devices"])}>← All devices</a></p>
+      <States of={device}>
+        {(one) => (
+          <div class="device">
+            <div class="column">
+              <Charts id={id} />
+              <AlarmsOf id={id} />
+              <OperationsOf device={one} />
+              <EventsOf id={id} />
+              <Wire id={id} />
+            </div>
+            <div class="column aside">
+              <Track id={id} />
+              <Facts of={one} />
+              <Links of={one} />
+              <ExternalIds id={id} />
+              <Credentials of={one} />
+            </div>
+          </div>
+        )}
+      </States>
+      {creating.value && found && <NewOperation device={found} onClose={() => (creating.value = false)} />}
+      {editing.value && found && <Edit device={found} onClose={() => (editing.value = false)} />}
+    </Page>
+  );
+}
+
+function Summary({ of: device, id }: { of?: ManagedObject; id: string }) {
+  if (!device) return <>Id {id}</>;
+  const { status, lastMessage } = availabilityOf(device);
+  const connection = (device.plat_Connection as { status?: string } | undefined)?.status;
+  return (
+    <>
+      <span class={`dot ${(status ?? "unwatched").toLowerCase()}`} /> {status?.toLowerCase() ?? "not watched"}
+      {connection && <>, {connection.toLowerCase()}</>}
+      {lastMessage && <>, last message <Time at={lastMessage} as="ago" /></>}
+      {device.type && <> · {device.type}</>} · id <code>{id}</code>
+    </>
+  );
+}

@@ -1,0 +1,57 @@
+// Where a device was: the positions of its last events, without a map, because no request leaves the server.
+
+import { get, withQuery } from "../../api";
+import { apply, useLoad } from "../../load";
+import { Time } from "../../time";
+import type { PlatformEvent } from "../../types";
+import { Card } from "../../ui/kit";
+import { of } from "./channels";
+
+interface Place extends PlatformEvent {
+  plat_Position?: { lat?: number; lng?: number };
+}
+
+const KEPT = 200;
+const [WIDTH, HEIGHT, EDGE] = [320, 200, 14];
+
+const isPlace = (event: Place) => typeof event.plat_Position?.lat === "number" && typeof event.plat_Position?.lng === "number";
+
+export function Track({ id }: { id: string }) {
+  const places = useLoad(
+    () => get<{ events: Place[] }>(withQuery("/event/events", { source: id, fragmentType: "plat_Position", pageSize: KEPT })).then((page) => page.events.filter(isPlace)),
+    [id],
+    { ...of("events", id), take: (messages) => (places.data.value = apply(places.data.value ?? [], messages, isPlace).slice(0, KEPT)) },
+  );
+  const list = places.data.value ?? [];
+  if (list.length === 0) return null;
+  const [newest] = list;
+  return (
+    <Card title="Where it is" aside={<span class="faint"><Time at={newest.time} as="ago" /></span>}>
+      <svg class="track" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`The last ${list.length} positions; the newest is at ${inWords(newest)}`}>
+        <Way of={list} />
+      </svg>
+      <p class="faint">{inWords(newest)} · the last {list.length} positions, north is up</p>
+    </Card>
+  );
+}
+
+const inWords = ({ plat_Position: at }: Place) => `${at!.lat!.toFixed(4)}, ${at!.lng!.toFixed(4)}`;
+
+/** The way in the plane: a degree of longitude is shorter the farther it is from the equator. */
+function Way({ of: list }: { of: Place[] }) {
+  const shrink = Math.cos((list[0].plat_Position!.lat! * Math.PI) / 180);
+  const points = list.map(({ plat_Position: at }) => [at!.lng! * shrink, -at!.lat!]).reverse();
+  const [xs, ys] = [points.map(([x]) => x), points.map(([, y]) => y)];
+  const [left, top] = [Math.min(...xs), Math.min(...ys)];
+  const size = Math.max((Math.max(...xs) - left) / (WIDTH - 2 * EDGE), (Math.max(...ys) - top) / (HEIGHT - 2 * EDGE), 1e-9);
+  const [width, height] = [(Math.max(...xs) - left) / size, (Math.max(...ys) - top) / size];
+  const place = ([x, y]: number[]) => [(x - left) / size + (WIDTH - width) / 2, (y - top) / size + (HEIGHT - height) / 2];
+  const shown = points.map(place);
+  const [x, y] = shown[shown.length - 1];
+  return (
+    <>
+      <polyline points={shown.map((point) => point.map((one) => one.toFixed(1)).join(",")).join(" ")} />
+      <circle cx={x} cy={y} r="5" />
+    </>
+  );
+}

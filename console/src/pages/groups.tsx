@@ -1,0 +1,87 @@
+// Groups of users, and the roles that they give.
+
+import { useSignal } from "@preact/signals";
+import { call, get } from "../api";
+import { useLoad } from "../load";
+import { Action, Card, Dialog, Field, Form, States, tell } from "../ui/kit";
+
+export interface Group {
+  id: number;
+  name: string;
+  description?: string;
+  roles?: { references: { role: Role }[] };
+}
+interface Role {
+  name: string;
+  self: string;
+}
+
+const words = (role: string) => role.replace(/^ROLE_/, "").toLowerCase().replaceAll("_", " ");
+const rolesOf = (group: Group) => group.roles?.references.map(({ role }) => role.name) ?? [];
+
+export function Groups({ base, groups, mayChange, onChanged }: { base: string; groups: Group[]; mayChange: boolean; onChanged: () => void }) {
+  const open = useSignal<Group | "new" | null>(null);
+  const close = () => (open.value = null);
+  return (
+    <Card title="Groups" aside={mayChange && <button type="button" onClick={() => (open.value = "new")}>New group</button>}>
+      <ul class="rows">
+        {groups.map((group) => (
+          <li key={group.id}>
+            <span class="grow"><b>{group.name}</b> <span class="faint">{group.description}</span></span>
+            <span class="faint nowrap">{rolesOf(group).length} roles</span>
+            <button type="button" class="small" aria-label={`Roles of ${group.name}`} onClick={() => (open.value = group)}>Roles</button>
+          </li>
+        ))}
+      </ul>
+      {open.value === "new" && <NewGroup base={base} onClose={close} onCreated={onChanged} />}
+      {open.value && open.value !== "new" && <Roles base={base} group={open.value} mayChange={mayChange} onClose={close} onChanged={onChanged} />}
+    </Card>
+  );
+}
+
+function NewGroup({ base, onClose, onCreated }: { base: string; onClose: () => void; onCreated: () => void }) {
+  const send = async (form: FormData) => {
+    await call("POST", `${base}/groups`, { body: { name: form.get("name"), description: form.get("description") || undefined } });
+    tell("The group exists. Give it roles.");
+    onCreated();
+    onClose();
+  };
+  return (
+    <Dialog title="New group" onClose={onClose}>
+      <Form send={send} action="Create">
+        <Field label="Name"><input name="name" required /></Field>
+        <Field label="What it is for"><input name="description" /></Field>
+      </Form>
+    </Dialog>
+  );
+}
+
+function Roles({ base, group, mayChange, onClose, onChanged }: { base: string; group: Group; mayChange: boolean; onClose: () => void; onChanged: () => void }) {
+  const all = useLoad(() => get<{ roles: Role[] }>("/user/roles?pageSize=2000").then((page) => page.roles), []);
+  const held = new Set(rolesOf(group));
+  const path = `${base}/groups/${group.id}`;
+  const send = async (form: FormData) => {
+    const wanted = new Set(form.getAll("role").map(String));
+    for (const role of all.data.value ?? []) {
+      if (wanted.has(role.name) && !held.has(role.name)) await call("POST", `${path}/roles`, { body: { role: { self: role.self } } });
+      if (!wanted.has(role.name) && held.has(role.name)) await call("DELETE", `${path}/roles/${encodeURIComponent(role.name)}`);
+    }
+    tell(`The roles of ${group.name} are in force.`);
+    onChanged();
+    onClose();
+  };
+  const remove = () => call("DELETE", path).then(() => (onChanged(), onClose()));
+  return (
+    <Dialog title={`Roles of ${group.name}`} onClose={onClose}>
+      <States of={all}>
+        {(roles) => (
+          <Form send={send} action="Save" disabled={!mayChange} beside={mayChange && <Action run={remove} confirm="Delete the group?">Delete</Action>}>
+            <div class="checks" role="group" aria-label="Roles">
+              {roles.map((role) => <label key={role.name} class="check" title={role.name}><input type="checkbox" name="role" value={role.name} defaultChecked={held.has(role.name)} disabled={!mayChange} /> {words(role.name)}</label>)}
+            </div>
+          </Form>
+        )}
+      </States>
+    </Dialog>
+  );
+}

@@ -1,0 +1,112 @@
+// Which old data is deleted, with a preview of what a rule would delete now.
+
+import { useSignal } from "@preact/signals";
+import { call, get } from "../api";
+import { asError, useLoad } from "../load";
+import { can } from "../session";
+import { Time } from "../time";
+import { Action, Card, Dialog, Field, Form, States } from "../ui/kit";
+
+const KINDS: [string, string][] = [
+  ["*", "all data"],
+  ["MEASUREMENT", "measurements"],
+  ["EVENT", "events"],
+  ["ALARM", "cleared alarms"],
+  ["OPERATION", "ended operations"],
+  ["AUDIT", "audit records"],
+];
+
+interface Rule {
+  id: string;
+  dataType: string;
+  fragmentType: string;
+  type: string;
+  source: string;
+  maximumAge: number;
+}
+interface Preview {
+  before: string;
+  matching: Record<string, number>;
+}
+interface Run {
+  dueTime: string;
+  status: string;
+  deleted: Record<string, number>;
+}
+
+const counts = (of: Record<string, number>) =>
+  Object.entries(of).filter(([, number]) => number > 0).map(([kind, number]) => `${number.toLocaleString()} ${kind.toLowerCase()}${number === 1 ? "" : "s"}`).join(", ") || "nothing";
+
+const described = (rule: Rule) => {
+  const parts = [["type", rule.type], ["fragment", rule.fragmentType], ["source", rule.source]].filter(([, value]) => value !== "*");
+  return `${KINDS.find(([kind]) => kind === rule.dataType)?.[1] ?? rule.dataType}${parts.length ? ` with ${parts.map(([name, value]) => `${name} ${value}`).join(", ")}` : ""}`;
+};
+
+export function Retention() {
+  const rules = useLoad(() => get<{ retentionRules: Rule[] }>("/retention/retentions?pageSize=2000").then((page) => page.retentionRules), []);
+  const runs = useLoad(() => get<{ retentionRuns: Run[] }>("/retention/runs?pageSize=3").then((page) => page.retentionRuns), []);
+  const creating = useSignal(false);
+  const mayChange = can("ROLE_RETENTION_RULE_ADMIN");
+  return (
+    <Card title="Old data" aside={mayChange && <button type="button" onClick={() => (creating.value = true)}>New rule</button>}>
+      <States of={rules} isEmpty={(list) => list.length === 0} empty={<p>Everything is kept for ever. A rule deletes what is older than some days, once a day.</p>}>
+        {(list) => <ul class="rows">{list.map((rule) => <OneRule key={rule.id} of={rule} mayChange={mayChange} onChanged={rules.reload} />)}</ul>}
+      </States>
+      {runs.data.value?.map((run) => <p key={run.dueTime} class="faint">The run of <Time at={run.dueTime} /> {run.status === "RUNNING" ? "is deleting; so far" : "deleted"} {counts(run.deleted)}.</p>)}
+      {creating.value && <NewRule onClose={() => (creating.value = false)} onCreated={rules.reload} />}
+    </Card>
+  );
+}
+
+function OneRule({ of: rule, mayChange, onChanged }: { of: Rule; mayChange: boolean; onChanged: () => void }) {
+  const preview = useSignal("");
+  const show = async () => {
+    const found = await get<Preview>(`/retention/retentions/${rule.id}/preview`);
+    preview.value = `Now it would delete ${counts(found.matching)}.`;
+  };
+  return (
+    <li>
+      <span class="grow">{described(rule)} <span class="faint">older than</span> {rule.maximumAge} days {preview.value && <span class="faint" role="status">{preview.value}</span>}</span>
+      <span class="row-actions">
+        <Action class="small" label={`Preview the rule for ${described(rule)}`} run={show}>Preview</Action>
+        {mayChange && <Action class="small" label={`Delete the rule for ${described(rule)}`} confirm="Delete the rule?" run={() => call("DELETE", `/retention/retentions/${rule.id}`).then(onChanged)}>Delete</Action>}
+      </span>
+    </li>
+  );
+}
+
+function NewRule({ onClose, onCreated }: { onClose: () => void; onCreated: () => void }) {
+  const preview = useSignal("");
+  const bodyOf = (form: FormData) => ({
+    dataType: form.get("dataType"),
+    type: String(form.get("type")).trim() || "*",
+    source: String(form.get("source")).trim() || "*",
+    maximumAge: Number(form.get("maximumAge")),
+  });
+  const show = async (event: Event) => {
+    const form = (event.currentTarget as HTMLElement).closest("form")!;
+    if (!form.reportValidity()) return;
+    try {
+      const found = await call<Preview>("POST", "/retention/preview", { body: bodyOf(new FormData(form)) });
+      preview.value = `Now it would delete ${counts(found.matching)}.`;
+    } catch (error) {
+      preview.value = asError(error).message;
+    }
+  };
+  const send = async (form: FormData) => {
+    await call("POST", "/retention/retentions", { body: bodyOf(form) });
+    onCreated();
+    onClose();
+  };
+  return (
+    <Dialog title="A rule for old data" onClose={onClose}>
+      <Form send={send} action="Create" beside={<button type="button" onClick={show}>What would it delete?</button>}>
+        <Field label="Data"><select name="dataType">{KINDS.map(([kind, text]) => <option key={kind} value={kind}>{text}</option>)}</select></Field>
+        <Field label="Older than, in days" hint="Counted from the arrival at the server."><input name="maximumAge" type="number" min="1" max="36525" value="365" required /></Field>
+        <Field label="Only of this type" hint="Empty means any."><input name="type" spellcheck={false} autocapitalize="none" /></Field>
+        <Field label="Only of this device" hint="Its id. Empty means any."><input name="source" inputMode="numeric" /></Field>
+        {preview.value && <p class="notice" role="status">{preview.value}</p>}
+      </Form>
+    </Dialog>
+  );
+}

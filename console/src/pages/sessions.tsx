@@ -1,0 +1,57 @@
+// The sessions of clients that are notified: whose they are, how they are connected, what waits for them.
+
+import { useEffect } from "preact/hooks";
+import { call, get } from "../api";
+import { useLoad } from "../load";
+import { can } from "../session";
+import { Time } from "../time";
+import { Action, Card, States } from "../ui/kit";
+import { type Column, VirtualTable } from "../ui/table";
+
+interface ClientSession {
+  id: string;
+  user: string;
+  creationTime: string;
+  address?: string;
+  transport: string;
+  server: string;
+  subscriptions: string[];
+  queuedNotificationCount: number;
+  lastDeliveryTime?: string;
+  holdsConnect: boolean;
+}
+interface Collection {
+  sessions: ClientSession[];
+  missingServers: string[];
+  next?: string;
+}
+
+const ASK_EVERY = 5000;
+const MOST = 2000;
+const WAYS: Record<string, string> = { LONG_POLLING: "long polling", CSV: "CSV", WEBSOCKET: "WebSocket" };
+
+export function Sessions() {
+  const sessions = useLoad(() => get<Collection>(`/tenant/sessions?pageSize=${MOST}`), []);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || sessions.reload(), ASK_EVERY);
+    return () => clearInterval(timer);
+  }, []);
+  const found = sessions.data.value;
+  const columns: Column<ClientSession>[] = [
+    { title: "User", width: "minmax(0, 1.6fr)", cell: (one) => <b class="clip">{one.user}</b> },
+    { title: "Transport", width: "7rem", cell: (one) => WAYS[one.transport] ?? one.transport },
+    { title: "Subscriptions", width: "minmax(0, 1.6fr)", wide: true, cell: (one) => <span class="clip faint" title={one.subscriptions.join("\n")}>{one.subscriptions.join(", ") || "none"}</span> },
+    { title: "Waiting", width: "4.5rem", wide: true, cell: (one) => one.queuedNotificationCount.toLocaleString() },
+    { title: "Last delivery", width: "7rem", wide: true, cell: (one) => <span class="faint"><Time at={one.lastDeliveryTime} as="ago" /></span> },
+    { title: "From", width: "minmax(0, 1fr)", wide: true, cell: (one) => <span class="clip faint" title={`since ${one.creationTime}, at ${one.server}`}>{one.address}</span> },
+    ...(can("ROLE_USER_MANAGEMENT_ADMIN") ? [{ title: "Actions", width: "6rem", cell: (one: ClientSession) => <Action class="small" label={`End the session of ${one.user}`} confirm="End it?" run={() => call("DELETE", `/tenant/sessions/${one.id}`).then(sessions.reload)}>End</Action> }] : []),
+  ];
+  return (
+    <Card title="Sessions of this tenant" aside={found && <span class="faint">{found.sessions.length.toLocaleString()}{found.next ? " or more" : ""}</span>}>
+      {found?.missingServers.length ? <p class="notice warn">These servers did not respond, and their sessions are missing: {found.missingServers.join(", ")}.</p> : null}
+      <States of={sessions} isEmpty={({ sessions }) => sessions.length === 0} empty={<p>No client is connected.</p>}>
+        {({ sessions }) => <div class="bounded"><VirtualTable label="Sessions" columns={columns} items={sessions} keyOf={(one) => one.id} /></div>}
+      </States>
+    </Card>
+  );
+}

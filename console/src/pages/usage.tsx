@@ -1,0 +1,212 @@
+// What a tenant uses: its limits, what it does right now, what it stores, and its last days.
+
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { call, get, withQuery } from "../api";
+import { useLoad } from "../load";
+import { can } from "../session";
+import { Time } from "../time";
+import { format } from "../ui/chart";
+import { Action, Card, Dialog, Field, Form, States, tell } from "../ui/kit";
+
+interface Limit {
+  value: number | null;
+  from: "tenant" | "parent" | "server";
+  usage: number | null;
+}
+export interface Limits {
+  tenant: string;
+  limits: Record<string, Limit>;
+}
+interface Storage {
+  measurementTime?: string;
+  storageSize: number;
+  storageGrowthPerDay?: number;
+  nouns: Record<string, { count: number; storageSize: number }>;
+}
+interface Day {
+  day: string;
+  requestCount: number;
+  totalResourceCreateAndUpdateCount: number;
+  notificationsDeliveredCount: number;
+  sessionsPeakCount: number;
+  storageSize: number;
+}
+export interface Activity {
+  tenantId: string;
+  sessionCount: number;
+  heldPollCount: number;
+  socketCount: number;
+  queuedNotificationCount: number;
+  requestsPerSecond: number;
+  writesPerSecond: number;
+  deliveriesPerSecond: number;
+}
+
+const LABELS: Record<string, string> = {
+  requestsPerSecond: "requests a second",
+  requestBurst: "requests at once",
+  heldPolls: "held polls",
+  webSockets: "WebSockets",
+  sessions: "real-time sessions",
+  devices: "devices",
+  storedBytes: "stored",
+  modules: "modules",
+  unreadBytes: "unread responses",
+  moduleMillisPerSecond: "module time, ms a second",
+};
+const isBytes = (name: string) => name.endsWith("Bytes");
+
+export function bytes(value: number | null | undefined): string {
+  if (value == null) return "–";
+  const [size, unit] = [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]].find(([size]) => value >= (size as number)) ?? [1, "bytes"];
+  return `${format(Number((value / (size as number)).toPrecision(3)))} ${unit}`;
+}
+const shown = (name: string, value: number | null) => (value === null ? "–" : isBytes(name) ? bytes(value) : value.toLocaleString());
+
+/** A server of an earlier version has no limits and no statistics; then there is nothing to show. */
+const orNothing = <T,>(path: string) => get<T>(path).catch((error) => (error.status === 404 ? null : Promise.reject(error)));
+
+/** Asks again while the page is visible. */
+function useEvery(seconds: number, run: () => void): void {
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || run(), seconds * 1000);
+    return () => clearInterval(timer);
+  }, []);
+}
+
+export function Usage() {
+  return (
+    <>
+      {can("ROLE_TENANT_MANAGEMENT_READ", "ROLE_TENANT_STATISTICS_READ") && <OwnLimits />}
+      {can("ROLE_TENANT_STATISTICS_READ") && <div class="two"><Stored /><Days /></div>}
+    </>
+  );
+}
+
+function OwnLimits() {
+  const limits = useLoad(() => orNothing<Limits>("/tenant/limits"), []);
+  useEvery(5, limits.reload);
+  if (limits.data.value === null) return null;
+  return (
+    <Card title="Limits and what is used of them">
+      <States of={limits}>{(found) => found && <Bars of={found} />}</States>
+    </Card>
+  );
+}
+
+/** Each limit with what is used of it. */
+export function Bars({ of: { limits } }: { of: Limits }) {
+  return (
+    <ul class="limits">
+      {Object.entries(limits).map(([name, { value, usage, from }]) => {
+        const part = value && usage !== null ? Math.min(1, usage / value) : 0;
+        return (
+          <li key={name}>
+            <span class="line"><span class="grow">{LABELS[name] ?? name}</span> <b>{shown(name, usage)}</b> <span class="faint">{value === null ? "no limit" : `of ${shown(name, value)}`}{from === "parent" && ", from above"}</span></span>
+            <div class={`bar ${part > 0.9 ? "full" : ""}`} role="img" aria-label={value === null ? "no limit" : `${Math.round(part * 100)} percent`}><span style={{ width: `${part * 100}%` }} /></div>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+function Stored() {
+  const stored = useLoad(() => orNothing<Storage>("/tenant/statistics/storage"), []);
+  if (stored.data.value === null) return null;
+  return (
+    <Card title="What it stores" aside={stored.data.value && <span class="faint">measured <Time at={stored.data.value.measurementTime} as="ago" /></span>}>
+      <States of={stored}>
+        {(found) => found && (
+          <>
+            <p><b class="figure">{bytes(found.storageSize)}</b> {found.storageGrowthPerDay !== undefined && <span class="faint">{bytes(found.storageGrowthPerDay)} more each day</span>}</p>
+            <table>
+              <thead><tr><th scope="col">Data</th><th scope="col" class="number">Rows</th><th scope="col" class="number">Size</th></tr></thead>
+              <tbody>{Object.entries(found.nouns).map(([noun, { count, storageSize }]) => <tr key={noun}><td>{noun.replace(/([A-Z])/g, " $1").toLowerCase()}</td><td class="number">{count.toLocaleString()}</td><td class="number">{bytes(storageSize)}</td></tr>)}</tbody>
+            </table>
+          </>
+        )}
+      </States>
+    </Card>
+  );
+}
+
+function Days() {
+  const days = useLoad(() => orNothing<{ usageStatistics: Day[] }>(withQuery("/tenant/statistics", { pageSize: 14 })).then((page) => page?.usageStatistics ?? null), []);
+  if (days.data.value === null) return null;
+  return (
+    <Card title="The last days" aside={<span class="faint">in UTC</span>}>
+      <States of={days} isEmpty={(list) => !list?.length} empty={<p>Nothing was counted yet.</p>}>
+        {(list) => (
+          <div class="scroll" tabIndex={0} role="region" aria-label="What happened on each of the last days">
+            <table>
+              <thead><tr><th scope="col">Day</th><th scope="col" class="number">Requests</th><th scope="col" class="number">Writes</th><th scope="col" class="number">Notifications</th><th scope="col" class="number">Sessions at most</th></tr></thead>
+              <tbody>
+                {list!.map((one) => (
+                  <tr key={one.day}><td>{one.day.slice(0, 10)}</td><td class="number">{one.requestCount.toLocaleString()}</td><td class="number">{one.totalResourceCreateAndUpdateCount.toLocaleString()}</td><td class="number">{one.notificationsDeliveredCount.toLocaleString()}</td><td class="number">{one.sessionsPeakCount.toLocaleString()}</td></tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </States>
+    </Card>
+  );
+}
+
+/** What tenants do right now, at all servers. */
+export function Busy() {
+  const live = useLoad(() => orNothing<{ tenants: Activity[] }>("/tenant/statistics/live").then((found) => found?.tenants ?? null), []);
+  useEvery(2, live.reload);
+  if (live.data.value === null) return null;
+  const rate = (value: number) => format(Math.round(value * 10) / 10);
+  return (
+    <Card title="Who is busy">
+      <States of={live} isEmpty={(list) => !list?.length} empty={<p>No tenant does anything.</p>}>
+        {(list) => (
+          <div class="scroll" tabIndex={0} role="region" aria-label="Tenants and what they do">
+            <table>
+              <thead><tr><th scope="col">Tenant</th><th scope="col" class="number">Requests/s</th><th scope="col" class="number">Writes/s</th><th scope="col" class="number">Deliveries/s</th><th scope="col" class="number">Sessions</th><th scope="col" class="number">Held polls</th><th scope="col" class="number">WebSockets</th><th scope="col" class="number">Waiting</th></tr></thead>
+              <tbody>
+                {list!.map((one) => (
+                  <tr key={one.tenantId}><td><b>{one.tenantId}</b></td>{[rate(one.requestsPerSecond), rate(one.writesPerSecond), rate(one.deliveriesPerSecond), one.sessionCount, one.heldPollCount, one.socketCount, one.queuedNotificationCount].map((value, index) => <td key={index} class="number">{value.toLocaleString()}</td>)}</tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </States>
+    </Card>
+  );
+}
+
+/** The limits of a tenant below this one: what it uses, and other values. */
+export function LimitsOf({ tenant, onClose }: { tenant: string; onClose: () => void }) {
+  const path = `/tenant/tenants/${encodeURIComponent(tenant)}/limits`;
+  const limits = useLoad(() => get<Limits>(path), [path]);
+  const mayChange = can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_UPDATE");
+  const chosen = useSignal("devices");
+  const put = (value: number | null) => call("PUT", path, { body: { [chosen.value]: value } }).then(limits.reload);
+  const send = async (form: FormData) => {
+    await put(Number(form.get("value")));
+    tell("The limit is in force.");
+  };
+  return (
+    <Dialog title={`Limits of ${tenant}`} onClose={onClose}>
+      <States of={limits}>
+        {(found) => (
+          <>
+            <Bars of={found} />
+            {mayChange && (
+              <Form send={send} action="Set" beside={<Action run={() => put(null)} done="The default of the server is in force.">Default of the server</Action>}>
+                <Field label="Limit"><select value={chosen.value} onChange={(event) => (chosen.value = event.currentTarget.value)}>{Object.keys(found.limits).map((name) => <option key={name} value={name}>{LABELS[name] ?? name}{isBytes(name) ? ", in bytes" : ""}</option>)}</select></Field>
+                <Field label="Most"><input name="value" type="number" min="0" required key={chosen.value} defaultValue={found.limits[chosen.value]?.value ?? ""} /></Field>
+              </Form>
+            )}
+          </>
+        )}
+      </States>
+    </Dialog>
+  );
+}
