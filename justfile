@@ -32,6 +32,10 @@ load *scenario="fleet --devices 10000 --dashboards 50 --alarms-per-second 200 --
 deny:
     cargo deny check
 
-# What CI runs: formatting, lints, tests.
+# The Debian package (needs cargo-deb and dpkg-dev), in target/debian.
+package:
+    ops/deb/build
+
+# What CI runs: formatting, lints, tests, the package.
 check:
     .ci/run

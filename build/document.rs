@@ -62,6 +62,7 @@ pub(crate) fn assemble(folder: &Path, version: &str) -> Value {
         "components": {
             "schemas": assembly.schemas,
             "parameters": assembly.parameters,
+            "headers": common["headers"],
             "responses": assembly.error_responses(),
             "securitySchemes": common["securitySchemes"],
         },
@@ -250,8 +251,9 @@ impl Assembly {
                 Some(text) => json!({"description": text}),
                 None => json!({"description": described(status), "content": content(returned, None)}),
             };
+            response["headers"] = json!({"X-Request-Id": {"$ref": REQUEST_ID}});
             if status == "201" {
-                response["headers"] = json!({"Location": {"schema": {"$ref": "Link"}}});
+                response["headers"]["Location"] = json!({"schema": {"$ref": "Link"}});
             }
             if method == "head" {
                 response.as_object_mut().expect("it was made above").remove("content");
@@ -317,6 +319,9 @@ impl Assembly {
     }
 }
 
+/// The header of every response.
+const REQUEST_ID: &str = "#/components/headers/RequestId";
+
 fn error_response(status: &str, description: &Value, schema: Option<&Value>) -> Value {
     let content = match schema {
         Some(schema) => json!({"application/json": {"schema": {"$ref": schema}}}),
@@ -331,7 +336,8 @@ fn error_response(status: &str, description: &Value, schema: Option<&Value>) -> 
             content
         }
     };
-    json!({"description": description, "content": content})
+    let headers = json!({"X-Request-Id": {"$ref": REQUEST_ID}});
+    json!({"description": description, "headers": headers, "content": content})
 }
 
 fn roles(given: &Value) -> impl Iterator<Item = String> + '_ {

@@ -238,7 +238,9 @@ async fn reopen(state: &AudienceState, session: &mut LongPolling) -> Result<(), 
 async fn read_frames(state: &AudienceState, client_spec: &ClientSpec) -> Result<(), Event> {
     let mut session = {
         let _permit = state.permits.acquire().await;
-        WebSocket::open(&state.target, &client_spec.channel).await.map_err(Event::NotOpened)?
+        let channels = std::slice::from_ref(&client_spec.channel);
+        let opening = WebSocket::open(&state.target, bayeux::REALTIME, channels, false);
+        opening.await.map_err(Event::NotOpened)?
     };
     state.events.send(Event::Opened).ok();
     loop {

@@ -1,5 +1,6 @@
 //! The Bayeux messages that the generator sends, and the members of replies that it reads.
 
+use memchr::memmem;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -29,9 +30,12 @@ struct Reply {
 }
 
 /// Returns the first message of a session; `connection_type` is `long-polling` or `websocket`.
-pub(crate) fn handshake(connection_type: &str) -> String {
-    json!([{"id": "1", "channel": HANDSHAKE, "version": "1.0", "supportedConnectionTypes": [connection_type]}])
-        .to_string()
+pub(crate) fn handshake(connection_type: &str, acknowledges: bool) -> String {
+    let mut message = json!({"id": "1", "channel": HANDSHAKE, "version": "1.0", "supportedConnectionTypes": [connection_type]});
+    if acknowledges {
+        message["ext"] = json!({"ack": true});
+    }
+    json!([message]).to_string()
 }
 
 /// Returns the message that subscribes to a channel.
@@ -44,6 +48,22 @@ pub(crate) fn subscribe(client_id: &str, subscription: &str) -> String {
 pub(crate) fn connect(client_id: &str, connection_type: &str) -> String {
     json!([{"id": "3", "channel": CONNECT, "clientId": client_id, "connectionType": connection_type}])
         .to_string()
+}
+
+/// Returns the same message of a session that acknowledges notifications, with the number of the last response (B-22).
+pub(crate) fn acknowledging_connect(client_id: &str, connection_type: &str, number: &str) -> String {
+    format!(
+        r#"[{{"id":"3","channel":"{CONNECT}","clientId":"{client_id}","connectionType":"{connection_type}","ext":{{"ack":{number}}}}}]"#
+    )
+}
+
+/// Returns the number of a response that the next connect acknowledges, without parsing the notifications.
+pub(crate) fn batch_number(answer: &[u8]) -> Option<&str> {
+    const MEMBER: &[u8] = br#""ack":"#;
+    // The reply to the connect is the last message.
+    let rest = &answer[memmem::rfind(answer, MEMBER)? + MEMBER.len()..];
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(&rest[..digits]).ok().filter(|number| !number.is_empty())
 }
 
 /// Returns the `clientId` of a handshake response.
@@ -118,6 +138,19 @@ mod tests {
         assert!(notifications::<u8>(none).unwrap().is_empty());
         let refused = br#"[{"channel":"/meta/connect","successful":false,"error":"402::Unknown client"}]"#;
         assert!(notifications::<u8>(refused).is_err());
+    }
+
+    #[test]
+    fn number_of_a_response_is_that_of_its_last_message() {
+        let response =
+            br#"[{"data":{"ack":7}},{"channel":"/meta/connect","ext":{"ack":12},"successful":true}]"#;
+        assert_eq!(batch_number(response), Some("12"));
+        assert_eq!(batch_number(br#"[{"ext":{"ack":true}}]"#), None);
+        let connect = acknowledging_connect("abc", "websocket", "12");
+        let connect: serde_json::Value = serde_json::from_str(&connect).unwrap();
+        assert_eq!((&connect[0]["channel"], &connect[0]["ext"]["ack"]), (&CONNECT.into(), &12.into()));
+        assert!(handshake("websocket", true).contains(r#""ext":{"ack":true}"#));
+        assert!(!handshake("websocket", false).contains("ext"));
     }
 
     #[test]

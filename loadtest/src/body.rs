@@ -7,6 +7,7 @@ use serde::Deserialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use crate::cli::ObjectKind;
 use crate::csv::{self, rows};
 use crate::mark::{FRAGMENT, Mark};
 use crate::operations;
@@ -34,8 +35,8 @@ pub(crate) enum Kind {
     Reading,
     /// This many rows of the static set with the same content, each stored separately.
     StaticRows(u32),
-    /// One event, as a row of the template set.
-    CustomRow,
+    /// One object, as a row of the template set.
+    CustomRow(ObjectKind),
 }
 
 impl Kind {
@@ -47,8 +48,9 @@ impl Kind {
     /// Returns the path from which it is read.
     pub(crate) fn read_path(self) -> &'static str {
         match self {
+            Self::CustomRow(object) => object.kind().read_path(),
             Self::Alarm => "/alarm/alarms",
-            Self::Event | Self::CustomRow => "/event/events",
+            Self::Event => "/event/events",
             Self::Measurement
             | Self::Measurements(_)
             | Self::NotifiedMeasurement
@@ -62,7 +64,7 @@ impl Kind {
     pub(crate) fn channel(self) -> &'static str {
         match self {
             Self::Alarm => "/alarms",
-            Self::Event | Self::CustomRow => "/events",
+            Self::Event => "/events",
             Self::Operation => "/operations",
             _ => "/measurements",
         }
@@ -70,7 +72,7 @@ impl Kind {
 
     /// Returns whether it consists of CSV rows.
     pub(crate) fn is_csv(self) -> bool {
-        matches!(self, Self::StaticRows(_) | Self::CustomRow)
+        matches!(self, Self::StaticRows(_) | Self::CustomRow(_))
     }
 
     /// Returns whether it is sent with the minimum of headers.
@@ -98,7 +100,7 @@ impl Kind {
             Self::Operation => operation(&mut body, source, first),
             Self::Reading => rows::reading(&mut body, source, first, &text(now)),
             Self::StaticRows(rows) => rows::static_rows(&mut body, first, rows),
-            Self::CustomRow => rows::custom_row(&mut body, source, first),
+            Self::CustomRow(object) => rows::custom_row(&mut body, object, source, first),
             Self::Measurements(rows) => {
                 body.push_str(r#"{"measurements":["#);
                 for row in 0..rows {

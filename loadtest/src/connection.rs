@@ -7,11 +7,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead as _, AsyncWriteExt as _, ReadBuf};
-use tokio::net::TcpStream;
 
 use crate::error::Error;
 use crate::response::ResponseParser;
+use crate::stream::Stream;
 
 /// The timeout of all responses except those to held polls.
 pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -24,13 +25,13 @@ thread_local! {
 /// A connection to the server: one request, then its response, then the next.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     parser: ResponseParser,
     traffic: Traffic,
 }
 
 /// The bytes of HTTP, heads and bodies, on a socket.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Traffic {
     /// The bytes of requests.
     pub(crate) sent: u64,
@@ -73,7 +74,7 @@ pub(crate) enum Beginning {
 
 impl Connection {
     /// Wraps a connected socket.
-    pub(crate) fn new(stream: TcpStream) -> Self {
+    pub(crate) fn new(stream: Stream) -> Self {
         Self { stream, parser: ResponseParser::new(), traffic: Traffic::default() }
     }
 
@@ -89,8 +90,7 @@ impl Connection {
 
     /// Returns whether the server has closed the connection, or sent something unasked, since the last response.
     pub(crate) fn is_stale(&self) -> bool {
-        let read = self.stream.try_read(&mut [0]);
-        !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+        self.stream.is_stale()
     }
 
     /// Sends a complete request (head and body).
@@ -100,6 +100,7 @@ impl Connection {
     pub(crate) async fn send(&mut self, request: &[u8]) -> Result<(), Error> {
         self.parser.reset();
         self.stream.write_all(request).await?;
+        self.stream.flush().await?;
         self.traffic.sent += request.len() as u64;
         Ok(())
     }
@@ -191,18 +192,20 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use tokio::io::AsyncReadExt as _;
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
 
     #[tokio::test]
     async fn connection_that_the_server_has_closed_is_stale() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let connection = Connection::new(TcpStream::connect(listener.local_addr().unwrap()).await.unwrap());
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let connection = Connection::new(Stream::Plain(stream));
         let (accepted, _) = listener.accept().await.unwrap();
         assert!(!connection.is_stale());
         drop(accepted);
-        connection.stream.readable().await.unwrap();
+        let Stream::Plain(stream) = &connection.stream else { panic!("it is not encrypted") };
+        stream.readable().await.unwrap();
         assert!(connection.is_stale());
     }
 
@@ -218,7 +221,7 @@ mod tests {
                 stream.write_all(answer.as_bytes()).await.unwrap();
             }
         });
-        let mut connection = Connection::new(stream);
+        let mut connection = Connection::new(Stream::Plain(stream));
         connection.call("asking", b"request").await.unwrap();
         let first = connection.traffic();
         connection.call("asking", b"request").await.unwrap();

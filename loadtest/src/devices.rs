@@ -45,6 +45,12 @@ fn not_removed() -> MutexGuard<'static, NotRemoved> {
     NOT_REMOVED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Notes devices that were created in another way, for an interruption.
+pub(crate) fn note_created(target: &Target, ids: &[String]) {
+    let target = Arc::new(target.same());
+    not_removed().0.extend(ids.iter().map(|id| (Arc::clone(&target), id.clone())));
+}
+
 /// Removes the devices of a run that was interrupted, unless they are to be kept; returns the error that ends the
 /// program.
 pub(crate) async fn remove_interrupted(keep: bool) -> Error {

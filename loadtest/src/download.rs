@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use memchr::memmem;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 use crate::error::Error;
 use crate::response::ParseError;
+use crate::stream::Stream;
 use crate::target::Target;
 
 /// The number of bytes per read.
@@ -19,7 +19,7 @@ const MAX_HEAD: usize = 16 * 1024;
 /// A connection that downloads.
 #[derive(Debug)]
 pub(crate) struct Downloader {
-    stream: TcpStream,
+    stream: Stream,
     buffer: Vec<u8>,
 }
 

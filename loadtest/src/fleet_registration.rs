@@ -92,7 +92,7 @@ impl Fleet {
     pub(crate) async fn new(target: &Target, devices: usize) -> Result<Self, Error> {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Ok(Self {
-            type_: format!("loadtest_{}", clock.as_millis()),
+            type_: format!("loadtest_{}", clock.as_micros()),
             tenant: target.tenant().await?,
             passwords: (0..devices).map(|_| random::text(PASSWORD_LENGTH)).collect(),
         })
@@ -173,7 +173,13 @@ impl Fleet {
 
     /// Returns the server, accessed as a device.
     pub(crate) fn target(&self, admin: &Target, device: usize) -> Target {
-        admin.with_user(&format!("{}/{}", self.tenant, self.user(device)), &self.passwords[device])
+        let (user, password) = self.login(device);
+        admin.with_user(&user, &password)
+    }
+
+    /// Returns the user and the password of a device.
+    pub(crate) fn login(&self, device: usize) -> (String, String) {
+        (format!("{}/{}", self.tenant, self.user(device)), self.passwords[device].clone())
     }
 
     fn user(&self, device: usize) -> String {
@@ -205,10 +211,12 @@ impl Fleet {
         })
         .await?;
         let missing = |serial: String| Error::Refused(format!("no device {serial} in the inventory"));
-        (0..self.passwords.len())
-            .map(|device| self.serial(device))
+        let serials = (0..self.passwords.len()).map(|device| self.serial(device));
+        let ids: Vec<String> = serials
             .map(|serial| ids.remove(&serial).ok_or_else(|| missing(serial)))
-            .collect()
+            .collect::<Result<_, _>>()?;
+        devices::note_created(target, &ids);
+        Ok(ids)
     }
 
     /// Removes the devices with these ids, and their users; returns how many of both are left.

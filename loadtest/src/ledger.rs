@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A larger jump in a device's sequence is not a gap but an invalid mark.
 const LARGEST_GAP: u32 = 100_000;
@@ -19,7 +19,7 @@ pub(crate) enum Watch {
 }
 
 /// The result of a posted row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Outcome {
     /// No response, or a 5xx: it may be stored and delivered, or not.
     Unknown,
@@ -161,6 +161,11 @@ impl Ledger {
         if outcome == Outcome::Acknowledged {
             self.expected += u64::from(self.watchers[device as usize] + self.wildcard_watchers);
         }
+    }
+
+    /// Returns the outcomes of all rows of each device.
+    pub(crate) fn outcomes(&self) -> &[Vec<Outcome>] {
+        &self.outcomes
     }
 
     /// Records a delivery; it may arrive before the response to its post.

@@ -12,6 +12,16 @@ const CONNECTION_TYPE: &str = "long-polling";
 pub(crate) struct LongPolling {
     connection: Connection,
     poll: Box<[u8]>,
+    /// The parts of the poll, if the session acknowledges notifications: then each poll names the last response.
+    acknowledging: Option<Box<Acknowledging>>,
+}
+
+/// How the polls of a session are built that acknowledges notifications.
+#[derive(Debug)]
+struct Acknowledging {
+    target: Target,
+    endpoint: String,
+    client_id: String,
 }
 
 impl LongPolling {
@@ -20,7 +30,7 @@ impl LongPolling {
     /// # Errors
     /// The server rejects a step or disconnects.
     pub(crate) async fn open(target: &Target, endpoint: &str, channel: &str) -> Result<Self, Error> {
-        let mut session = Self::subscribe(target, endpoint, channel).await?;
+        let mut session = Self::subscribe(target, endpoint, &[channel.to_owned()], false).await?;
         session.poll_again().await?;
         Ok(session)
     }
@@ -29,18 +39,34 @@ impl LongPolling {
     ///
     /// # Errors
     /// The server rejects a step or disconnects.
-    pub(crate) async fn subscribe(target: &Target, endpoint: &str, channel: &str) -> Result<Self, Error> {
+    pub(crate) async fn subscribe(
+        target: &Target,
+        endpoint: &str,
+        channels: &[String],
+        acknowledges: bool,
+    ) -> Result<Self, Error> {
         let mut connection = target.connect().await?;
-        let request = target.post(endpoint, &handshake());
+        let request = target.post(endpoint, &bayeux::handshake(CONNECTION_TYPE, acknowledges));
         let client_id = bayeux::client_id(connection.body_of(bayeux::HANDSHAKE, &request).await?)?;
-        let request = target.post(endpoint, &bayeux::subscribe(&client_id, channel));
-        bayeux::expect_success(bayeux::SUBSCRIBE, connection.body_of(bayeux::SUBSCRIBE, &request).await?)?;
-        Ok(Self::of(connection, target.post(endpoint, &connect(&client_id))))
+        for channel in channels {
+            let request = target.post(endpoint, &bayeux::subscribe(&client_id, channel));
+            bayeux::expect_success(
+                bayeux::SUBSCRIBE,
+                connection.body_of(bayeux::SUBSCRIBE, &request).await?,
+            )?;
+        }
+        if !acknowledges {
+            return Ok(Self::of(connection, target.post(endpoint, &connect(&client_id))));
+        }
+        let (target, endpoint) = (target.same(), endpoint.to_owned());
+        let acknowledging = Box::new(Acknowledging { target, endpoint, client_id });
+        let poll = acknowledging.poll("0").into_boxed_slice();
+        Ok(Self { connection, poll, acknowledging: Some(acknowledging) })
     }
 
     /// Returns the session that a connection has opened, given the request that is its poll.
     pub(crate) fn of(connection: Connection, poll: Vec<u8>) -> Self {
-        Self { connection, poll: poll.into_boxed_slice() }
+        Self { connection, poll: poll.into_boxed_slice(), acknowledging: None }
     }
 
     /// Continues the session on a new connection, after the old one broke.
@@ -59,7 +85,14 @@ impl LongPolling {
     pub(crate) async fn batch(&mut self) -> Result<&[u8], Error> {
         let response = self.connection.receive().await?;
         match response.status {
-            200 => Ok(response.body),
+            200 => {
+                if let Some(acknowledging) = &self.acknowledging
+                    && let Some(number) = bayeux::batch_number(response.body)
+                {
+                    self.poll = acknowledging.poll(number).into_boxed_slice();
+                }
+                Ok(response.body)
+            }
             status => Err(Error::status(bayeux::CONNECT, status, response.body)),
         }
     }
@@ -78,9 +111,16 @@ impl LongPolling {
     }
 }
 
+impl Acknowledging {
+    fn poll(&self, number: &str) -> Vec<u8> {
+        self.target
+            .post(&self.endpoint, &bayeux::acknowledging_connect(&self.client_id, CONNECTION_TYPE, number))
+    }
+}
+
 /// Returns the first message of a session.
 pub(crate) fn handshake() -> String {
-    bayeux::handshake(CONNECTION_TYPE)
+    bayeux::handshake(CONNECTION_TYPE, false)
 }
 
 /// Returns the message that is held.

@@ -9,7 +9,6 @@
 //!
 //! It shares a machine with the server it measures, so a held poll costs one task, one socket and no buffer.
 
-mod agent_session;
 mod agents;
 mod audience;
 mod bayeux;
@@ -17,6 +16,7 @@ mod body;
 mod cli;
 mod connection;
 mod csv;
+mod curve;
 mod data;
 mod devices;
 mod download;
@@ -30,8 +30,10 @@ mod mark;
 mod nchan;
 mod operation_ledger;
 mod operations;
+mod population;
 mod poster;
 mod progress;
+mod quantity;
 mod random;
 mod read_back;
 mod report;
@@ -43,6 +45,7 @@ mod schedule;
 mod server_child;
 mod server_process;
 mod session_ledger;
+mod stream;
 mod target;
 mod vigil;
 mod websocket;
@@ -76,14 +79,23 @@ fn execute(Program { common, command }: Program) -> Result<bool, Error> {
         ProgramCommand::Scenario(scenario) => measure(&Arguments { common, scenario }),
         ProgramCommand::Run(settings) => {
             target::raise_open_file_limit();
-            let file = ScenarioFile::read(&settings.file, &common)?;
-            target::expect_open_files(file.clients())?;
+            let file = ScenarioFile::read(&settings.file, &settings.settings, &common)?;
+            let clients = if settings.workers.is_empty() { file.clients() } else { 0 };
+            target::expect_open_files(clients)?;
             on_runtime(common.threads, scenario_file::run(&file, &settings, &common))?
         }
-        ProgramCommand::Check(settings) => {
-            report::print(&scenario_file::explanation(&ScenarioFile::read(&settings.file, &common)?));
+        ProgramCommand::Worker(settings) => {
+            target::raise_open_file_limit();
+            common.accept_certificates();
+            on_runtime(common.threads, population::serve(settings.listen, &common))??;
             Ok(true)
         }
+        ProgramCommand::Check(settings) => {
+            let file = ScenarioFile::read(&settings.file, &settings.settings, &common)?;
+            report::print(&scenario_file::explanation(&file));
+            Ok(true)
+        }
+        ProgramCommand::Compare(settings) => scenario_file::compare(&settings),
         ProgramCommand::Explain(settings) => {
             report::print(&scenario_file::explain(&settings.words)?);
             Ok(true)
@@ -104,11 +116,23 @@ fn measure(arguments: &Arguments) -> Result<bool, Error> {
 
 /// Runs a scenario. Ctrl-C ends it, and the devices that it created are removed.
 async fn until_interrupted(arguments: &Arguments) -> Result<Report, Error> {
+    if arguments.scenario.uses_running_target() && arguments.common.floor.is_none() {
+        arguments.common.target_and_server()?.0.check().await?;
+    }
     tokio::select! {
         report = scenario::run(arguments) => return report,
         signal = tokio::signal::ctrl_c() => signal?,
+        reason = lost(arguments) => return Err(Error::Refused(reason)),
     }
     Err(devices::remove_interrupted(arguments.common.keep).await)
+}
+
+/// Waits until the target is gone, if the scenario does not start it itself.
+async fn lost(arguments: &Arguments) -> String {
+    match arguments.common.target_and_server() {
+        Ok((target, _)) if arguments.scenario.uses_running_target() => target.lost().await,
+        _ => std::future::pending().await,
+    }
 }
 
 /// Runs a future on this many threads.

@@ -2,13 +2,16 @@
 //! no I/O. Times are microseconds of the run.
 
 use std::collections::HashMap;
+use std::ops::{Range, RangeInclusive};
+
+use serde::{Deserialize, Serialize};
 
 use crate::operations::{Operation, Status};
 use crate::report::{Delay, Fact, Latency};
 use crate::run::histogram;
 
 /// How an agent learned of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SeenBy {
     /// It received a notification.
     Notified,
@@ -17,7 +20,7 @@ pub(crate) enum SeenBy {
 }
 
 /// The record of an operation.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct OperationRecord {
     /// The time it was due to be posted; unknown for operations of a bulk operation.
     due: Option<u64>,
@@ -39,9 +42,10 @@ impl OperationRecord {
 }
 
 /// Every operation that was seen or listed in one run.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct OperationLedger {
     /// The agent of each device.
+    #[serde(skip)]
     agents: HashMap<String, u32>,
     entries: HashMap<String, OperationRecord>,
     /// The number of operations that were seen and are not SUCCESSFUL yet.
@@ -67,7 +71,7 @@ impl OperationLedger {
         match sight {
             SeenBy::Notified => entry.notified += 1,
             // An operation that the server accepted as done is not PENDING.
-            SeenBy::Found => self.found_again += usize::from(entry.seen.is_some()),
+            SeenBy::Found => self.found_again += usize::from(!entry.successful.is_empty()),
         }
         if entry.seen.is_some() {
             return false;
@@ -91,9 +95,19 @@ impl OperationLedger {
         }
     }
 
+    /// Adds what another generator recorded, which had other agents.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        self.entries.extend(other.entries);
+        self.open += other.open;
+        self.astray += other.astray;
+        self.found_again += other.found_again;
+    }
+
     /// Records that the server lists an operation.
     pub(crate) fn listed(&mut self, operation: &Operation) {
-        self.entries.entry(operation.id.clone()).or_default().listed.push(operation.status);
+        let entry = self.entries.entry(operation.id.clone()).or_default();
+        entry.due = operation.mark().map(|mark| mark.due);
+        entry.listed.push(operation.status);
     }
 
     /// Returns how many operations were seen, and how many of these are not done yet.
@@ -101,33 +115,47 @@ impl OperationLedger {
         (self.entries.values().filter(|entry| entry.seen.is_some()).count(), self.open)
     }
 
-    /// Returns whether `expected` operations were each delivered to their agent, executed once, and are
-    /// SUCCESSFUL, and there are no others.
-    pub(crate) fn facts(&self, expected: usize) -> Vec<Fact> {
+    /// Returns whether as many operations as expected were each delivered to their agent, executed once, and are
+    /// SUCCESSFUL, and there are no others, of those that were due `within` a time.
+    pub(crate) fn facts(&self, expected: RangeInclusive<usize>, within: &Range<u64>) -> Vec<Fact> {
         let count =
-            |is: &dyn Fn(&OperationRecord) -> bool| self.entries.values().filter(|entry| is(entry)).count();
+            |is: &dyn Fn(&OperationRecord) -> bool| self.due(within).filter(|entry| is(entry)).count();
         let done = |entry: &OperationRecord| entry.listed == [Status::Successful];
+        let as_many = |what, found: usize| Fact {
+            what,
+            found: found.to_string(),
+            expected: match expected.start() == expected.end() {
+                true => expected.start().to_string(),
+                false => format!("{} to {}", expected.start(), expected.end()),
+            },
+            holds: expected.contains(&found),
+        };
         vec![
-            Fact::number("executed once", count(&OperationRecord::is_executed_once), expected),
+            as_many("executed once", count(&OperationRecord::is_executed_once)),
             Fact::number("executed otherwise", count(&|e| e.seen.is_some() && !e.is_executed_once()), 0),
             Fact::number("notified twice", count(&|e| e.notified > 1), 0),
             Fact::number("sent to another agent", self.astray, 0),
             Fact::number("done, and found PENDING", self.found_again, 0),
-            Fact::number("listed, SUCCESSFUL", count(&done), expected),
+            as_many("listed, SUCCESSFUL", count(&done)),
             Fact::number("listed otherwise", count(&|e| !e.listed.is_empty() && !done(e)), 0),
             Fact::number("listed, never seen", count(&|e| !e.listed.is_empty() && e.seen.is_none()), 0),
             Fact::number("seen, not listed", count(&|e| e.seen.is_some() && e.listed.is_empty()), 0),
         ]
     }
 
-    /// Returns the durations of each leg and of the round trip, for operations due from `measured_from` on.
-    pub(crate) fn delays(&self, measured_from: u64) -> Vec<Delay> {
+    /// Returns the operations that were due within a time; those of bulk operations have no due time.
+    fn due(&self, within: &Range<u64>) -> impl Iterator<Item = &OperationRecord> {
+        self.entries.values().filter(|entry| entry.due.is_none_or(|due| within.contains(&due)))
+    }
+
+    /// Returns the durations of each leg and of the round trip, for operations due within a time.
+    pub(crate) fn delays(&self, within: &Range<u64>) -> Vec<Delay> {
         let by = |sight| {
             move |entry: &OperationRecord| Some((entry.due?, entry.seen.filter(|(by, _)| *by == sight)?.1))
         };
-        let leg = |kind, ends: &dyn Fn(&OperationRecord) -> Option<(u64, u64)>| Delay {
-            kind,
-            latency: self.latency(measured_from, ends),
+        let leg = |kind, ends: &dyn Fn(&OperationRecord) -> Option<(u64, u64)>| {
+            let times = self.due(within).filter_map(ends).map(|(from, to)| to.saturating_sub(from));
+            Delay { kind, latency: Latency::of(&histogram(times)) }
         };
         let legs = [
             leg("due to notified", &by(SeenBy::Notified)),
@@ -136,19 +164,9 @@ impl OperationLedger {
             leg("EXECUTING to SUCCESSFUL", &|entry| {
                 Some((*entry.executing.first()?, *entry.successful.first()?))
             }),
-            Delay { kind: "round trip", latency: self.round_trip(measured_from) },
+            leg("round trip", &|entry| Some((entry.due?, *entry.successful.first()?))),
         ];
         legs.into_iter().filter(|leg| !leg.latency.is_empty()).collect()
-    }
-
-    /// Returns the time from an operation's due time until the server accepted that it is SUCCESSFUL.
-    pub(crate) fn round_trip(&self, measured_from: u64) -> Latency {
-        self.latency(measured_from, &|entry| Some((entry.due?, *entry.successful.first()?)))
-    }
-
-    fn latency(&self, measured_from: u64, ends: &dyn Fn(&OperationRecord) -> Option<(u64, u64)>) -> Latency {
-        let measured = self.entries.values().filter(|entry| entry.due.is_none_or(|due| due >= measured_from));
-        Latency::of(&histogram(measured.filter_map(ends).map(|(from, to)| to.saturating_sub(from))))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Operations as they are read, from notifications and lists.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::connection::Connection;
 use crate::error::Error;
@@ -12,7 +12,7 @@ use crate::target::Target;
 pub(crate) const PATH: &str = "/devicecontrol/operations";
 
 /// The status of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum Status {
     /// The device does not know it yet.
@@ -79,6 +79,27 @@ pub(crate) async fn list(
     })
     .await?;
     Ok(operations)
+}
+
+/// Updates the status of an operation.
+///
+/// # Errors
+/// The server rejects the request or disconnects.
+pub(crate) async fn advance(
+    target: &Target,
+    connection: &mut Connection,
+    operation: &Operation,
+    status: Status,
+) -> Result<(), Error> {
+    let step = "setting the status";
+    let word = if status == Status::Executing { "EXECUTING" } else { "SUCCESSFUL" };
+    let request =
+        target.put_quietly(&format!("{PATH}/{}", operation.id), &format!(r#"{{"status":"{word}"}}"#));
+    let response = connection.call(step, &request).await?;
+    match response.status {
+        200 => Ok(()),
+        status => Err(Error::status(step, status, response.body)),
+    }
 }
 
 #[cfg(test)]

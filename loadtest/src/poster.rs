@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 use crate::body::Kind;
 use crate::cli::Floor;
@@ -20,11 +21,12 @@ use crate::target::Target;
 const EXAMPLES: usize = 5;
 
 /// The responses to the posts of one or more posters.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Responses {
     /// The number of responses by status, warm-up included; `no response` for broken connections.
     pub(crate) by_status: BTreeMap<String, u64>,
     /// The microseconds from the due time to the response, for 201 responses to measured posts.
+    #[serde(with = "crate::run::counts")]
     pub(crate) latency: Histogram<u64>,
     /// The traffic of those posts, requests and responses.
     pub(crate) traffic: Traffic,

@@ -47,6 +47,18 @@ impl Page {
     }
 }
 
+/// The rows of the ledger that belong to a device: by default one, and otherwise one for each topic.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lanes {
+    /// The lane of the first device.
+    pub(crate) first: u32,
+    /// The lanes of each device.
+    pub(crate) each: u32,
+}
+
+/// One lane for each device.
+pub(crate) const DEVICES: Lanes = Lanes { first: 0, each: 1 };
+
 /// Reads everything that these kinds of writes stored for every device, and records it in the ledger.
 ///
 /// # Errors
@@ -57,6 +69,7 @@ pub(crate) async fn read_back(
     receiver: ReceiverId,
     kinds: &[Kind],
     ids: &Arc<Vec<String>>,
+    lanes: Lanes,
 ) -> Result<(), Error> {
     let mut paths: Vec<&'static str> = kinds.iter().map(|kind| kind.read_path()).collect();
     paths.dedup();
@@ -86,7 +99,11 @@ pub(crate) async fn read_back(
                     let first = format!("{path}?source={id}&pageSize={PAGE_SIZE}");
                     each_page(&target, &mut connection, first, &mut add).await?;
                 }
-                run.found(receiver, device as u32, marks);
+                let first = lanes.first + device as u32 * lanes.each;
+                for lane in first + 1..first + lanes.each {
+                    run.found(receiver, lane, marks.extract_if(.., |mark| mark.device == lane).collect());
+                }
+                run.found(receiver, first, marks);
                 progress.advance();
             }
         });
@@ -189,7 +206,7 @@ mod tests {
         let server = tokio::spawn(serve(listener, pages));
         let target = Arc::new(Target::resolve(&url, Reach::Loopback, "a", "b").unwrap());
         let ids = Arc::new(vec!["a".to_owned(), "b".to_owned()]);
-        read_back(&target, &run, receiver, &[Kind::Measurement], &ids).await.unwrap();
+        read_back(&target, &run, receiver, &[Kind::Measurement], &ids, DEVICES).await.unwrap();
         let audit = run.audit();
         assert_eq!((audit.expected, audit.delivered, audit.lost, audit.torn), (5, 4, 1, 0));
         server.abort();
@@ -218,8 +235,8 @@ mod tests {
         ];
         let server = tokio::spawn(serve(listener, pages));
         let target = Arc::new(Target::resolve(&url, Reach::Loopback, "a", "b").unwrap());
-        let (kinds, ids) = ([Kind::StaticRows(1), Kind::CustomRow], Arc::new(vec!["a".to_owned()]));
-        read_back(&target, &run, receiver, &kinds, &ids).await.unwrap();
+        let (kinds, ids) = ([Kind::StaticRows(1), Kind::Event], Arc::new(vec!["a".to_owned()]));
+        read_back(&target, &run, receiver, &kinds, &ids, DEVICES).await.unwrap();
         let audit = run.audit();
         assert_eq!((audit.expected, audit.delivered, audit.lost, audit.doubled), (4, 3, 1, 1));
         server.abort();

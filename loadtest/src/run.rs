@@ -1,5 +1,6 @@
 //! The state that all clients of one run share: its clock, its number, the ledger and the latencies.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -17,6 +18,8 @@ const LONGEST_LATENCY: u64 = 600_000_000;
 pub(crate) struct Run {
     id: u32,
     started: Instant,
+    /// Whether nothing more is to be posted.
+    is_over: AtomicBool,
     /// Signalled when the last outstanding delivery has arrived.
     settled: Notify,
     observed: Mutex<Observed>,
@@ -44,11 +47,43 @@ pub(crate) fn histogram(times: impl Iterator<Item = u64>) -> Histogram<u64> {
     histogram
 }
 
+/// A histogram between generators: the values with their counts.
+pub(crate) mod counts {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    use super::{Histogram, latency_histogram};
+
+    pub(crate) fn serialize<S: Serializer>(
+        histogram: &Histogram<u64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let recorded = histogram.iter_recorded();
+        let counts: Vec<(u64, u64)> =
+            recorded.map(|value| (value.value_iterated_to(), value.count_at_value())).collect();
+        counts.serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Histogram<u64>, D::Error> {
+        let mut histogram = latency_histogram();
+        for (value, count) in Vec::<(u64, u64)>::deserialize(deserializer)? {
+            histogram.saturating_record_n(value, count);
+        }
+        Ok(histogram)
+    }
+}
+
 impl Run {
     /// Creates a run over `devices` devices that starts now and measures nothing until
     /// [`Self::measure_from`].
     pub(crate) fn new(devices: usize) -> Self {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self::of(clock.as_micros() as u32, Instant::now(), devices)
+    }
+
+    /// Takes part in a run that another generator began.
+    pub(crate) fn of(id: u32, started: Instant, devices: usize) -> Self {
         let observed = Observed {
             ledger: Ledger::new(devices),
             latency: latency_histogram(),
@@ -56,8 +91,9 @@ impl Run {
             measured_from: u64::MAX,
         };
         Self {
-            id: clock.as_micros() as u32,
-            started: Instant::now(),
+            id,
+            started,
+            is_over: AtomicBool::new(false),
             settled: Notify::new(),
             observed: Mutex::new(observed),
         }
@@ -65,6 +101,27 @@ impl Run {
 
     fn observed(&self) -> MutexGuard<'_, Observed> {
         self.observed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the number of the run, which its marks have.
+    pub(crate) fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Returns the outcomes of all rows of each device.
+    pub(crate) fn outcomes(&self) -> Vec<Vec<Outcome>> {
+        self.observed().ledger.outcomes().to_vec()
+    }
+
+    /// Records the posts of another generator, which are for other devices.
+    pub(crate) fn absorb(&self, outcomes: &[Vec<Outcome>]) {
+        let mut observed = self.observed();
+        for (device, outcomes) in (0..).zip(outcomes) {
+            for outcome in outcomes {
+                let sequence = observed.ledger.post(device);
+                observed.ledger.settle(device, sequence, *outcome);
+            }
+        }
     }
 
     /// Returns the microseconds since the run started.
@@ -77,14 +134,19 @@ impl Run {
         self.started + Duration::from_micros(micros)
     }
 
+    /// Ends all schedules, because the run is interrupted or over.
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether nothing more is to be posted.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
     /// Measures alarms due from this time on (microseconds of the run).
     pub(crate) fn measure_from(&self, micros: u64) {
         self.observed().measured_from = micros;
-    }
-
-    /// Returns the time from which on alarms are measured, in microseconds of the run.
-    pub(crate) fn measured_from(&self) -> u64 {
-        self.observed().measured_from
     }
 
     /// Registers a receiver.

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
 use crate::error::Error;
-use crate::server_process::Process;
+use crate::server_process::parse_parent;
 use crate::target::Target;
 
 /// The longest time until a server is ready: PostgreSQL recovers from its log first.
@@ -113,9 +113,9 @@ impl ServerChild {
         self.signal(Signal::CONT)
     }
 
-    /// Returns the CPU seconds that it has used, unless it has ended.
-    pub(crate) fn cpu_seconds(&self) -> Option<f64> {
-        Process::with_pid(self.child.id()?).cpu_seconds()
+    /// Returns its process id, unless it has ended.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.child.id()
     }
 
     /// Returns the server, unless it has ended by itself.
@@ -208,27 +208,10 @@ fn find_pid_file(directory: &Path, depth: u32) -> Option<PathBuf> {
     below.flatten().find_map(|entry| find_pid_file(&entry.path(), depth - 1))
 }
 
-/// Returns field 4, counted after the command name, which may contain blanks.
-fn parse_parent(stat: &str) -> Option<u32> {
-    stat.rsplit_once(") ")?.1.split_ascii_whitespace().nth(1)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::target::Reach;
-
-    #[test]
-    fn parent_is_found_behind_a_name_with_blanks() {
-        assert_eq!(parse_parent("7 (a) b c) S 41 7 7 0 -1"), Some(41));
-        assert_eq!(parse_parent("nonsense"), None);
-    }
-
-    #[test]
-    fn own_parent_is_the_one_the_system_names() {
-        let stat = fs::read_to_string("/proc/self/stat").unwrap();
-        assert_eq!(parse_parent(&stat), Some(std::os::unix::process::parent_id()));
-    }
 
     fn target(port: u16) -> Target {
         Target::resolve(&format!("http://127.0.0.1:{port}"), Reach::Loopback, "a", "b").unwrap()

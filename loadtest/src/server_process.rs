@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// A process on this machine.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Process {
     pid: u32,
 }
@@ -41,6 +41,30 @@ impl Process {
     /// Returns the proportional set size in bytes: private memory plus the process's share of shared memory.
     pub(crate) fn memory(self) -> Option<u64> {
         parse_pss(&fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).ok()?)
+    }
+
+    /// Returns how many files and sockets it has open.
+    pub(crate) fn open_files(self) -> Option<u64> {
+        Some(fs::read_dir(format!("/proc/{}/fd", self.pid)).ok()?.count() as u64)
+    }
+
+    /// Returns the processes of PostgreSQL that these started, directly or not.
+    pub(crate) fn postgres_below(roots: &[Self]) -> Vec<Self> {
+        let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+        let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let stat = |pid: u32| fs::read_to_string(format!("/proc/{pid}/stat")).ok();
+        let children: Vec<(u32, u32)> = pids
+            .filter_map(|pid| {
+                Some((pid, parse_parent(&stat(pid).filter(|stat| stat.contains("(postgres)"))?)?))
+            })
+            .collect();
+        let mut found: Vec<u32> = roots.iter().map(|process| process.pid).collect();
+        let mut next = 0;
+        while let Some(parent) = found.get(next).copied() {
+            found.extend(children.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| pid));
+            next += 1;
+        }
+        found.split_off(roots.len()).into_iter().map(Self::with_pid).collect()
     }
 
     /// Returns the CPU seconds used so far, user and system.
@@ -82,6 +106,11 @@ fn parse_cpu_ticks(stat: &str) -> Option<u64> {
     Some(user + system)
 }
 
+/// Returns field 4, the parent, counted after the command name, which may contain blanks.
+pub(crate) fn parse_parent(stat: &str) -> Option<u32> {
+    stat.rsplit_once(") ")?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +141,15 @@ mod tests {
         let process = Process::listening_on(listener.local_addr().unwrap().port()).unwrap();
         assert_eq!(process.pid, std::process::id());
         assert!(process.memory().unwrap() > 0);
-        assert!(process.cpu_seconds().is_some());
+        assert!(process.cpu_seconds().is_some() && process.open_files() > Some(2));
+        assert_eq!(Process::postgres_below(&[process]), []);
+    }
+
+    #[test]
+    fn parent_is_found_behind_a_name_with_blanks() {
+        assert_eq!(parse_parent("7 (a) b c) S 41 7 7 0 -1"), Some(41));
+        assert_eq!(parse_parent("nonsense"), None);
+        let own = fs::read_to_string("/proc/self/stat").unwrap();
+        assert_eq!(parse_parent(&own), Some(std::os::unix::process::parent_id()));
     }
 }

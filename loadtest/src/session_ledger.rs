@@ -8,8 +8,11 @@
 
 mod audit;
 
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
 pub(crate) use self::audit::{Disturbed, SessionAudit};
-use crate::ledger::Watch;
 
 /// The longest time until a session has followed its client, in microseconds: a server that has it and is silent
 /// counts as lost after two seconds.
@@ -18,11 +21,48 @@ const LONGEST_MOVE: u64 = 3_000_000;
 /// The index of a client.
 pub(crate) type ClientId = usize;
 
-/// A posted alarm.
-#[derive(Debug)]
+/// How many kinds of objects a device has, each with an order of its own: the lane `n` belongs to device `n / TOPICS`.
+pub(crate) const TOPICS: u32 = 4;
+
+/// The lanes that a client watches.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Scope {
+    /// From the first to the last lane.
+    lanes: Range<u32>,
+    /// The topics of these lanes.
+    topics: Vec<u32>,
+}
+
+impl Scope {
+    /// Returns these topics of some devices.
+    pub(crate) fn new(devices: Range<u32>, topics: Vec<u32>) -> Self {
+        Self { lanes: devices.start * TOPICS..devices.end * TOPICS, topics }
+    }
+
+    fn contains(&self, lane: u32) -> bool {
+        self.lanes.contains(&lane) && self.topics.contains(&(lane % TOPICS))
+    }
+
+    fn lanes(&self) -> impl Iterator<Item = u32> {
+        self.lanes.clone().filter(|lane| self.contains(*lane))
+    }
+}
+
+/// What the server does with a post that it accepts.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Promise {
+    /// It is stored.
+    pub(crate) stores: bool,
+    /// Clients are notified of it.
+    pub(crate) notifies: bool,
+}
+
+/// A posted object.
+#[derive(Debug, Serialize, Deserialize)]
 struct Row {
-    device: u32,
+    lane: u32,
     sequence: u32,
+    promise: Promise,
     /// The server to which it was posted.
     server: usize,
     due: u64,
@@ -32,7 +72,7 @@ struct Row {
 }
 
 /// A session of a client.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Session {
     /// The servers that its client used, at least that of the handshake.
     places: Vec<Place>,
@@ -42,23 +82,39 @@ struct Session {
     confirmed: u64,
     /// The time when the client learned that it had ended.
     ended: Option<u64>,
+    /// Whether the client ended it itself.
+    is_left: bool,
     received: Vec<Delivery>,
 }
 
 /// A server that the client of a session uses from a time on.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Place {
     server: usize,
     since: u64,
 }
 
-#[derive(Debug, Clone, Copy)]
+/// An object that a session received. Which row it is is looked up at the end: another generator may have posted it.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(from = "(u32, u32, u32, u64)", into = "(u32, u32, u32, u64)")]
 struct Delivery {
-    /// The index of the row.
-    row: usize,
+    lane: u32,
+    sequence: u32,
+    /// The server that the client used at that time.
+    server: u32,
     at: u64,
-    /// Whether the alarm was posted to the server that the client used at that time.
-    is_same_server: bool,
+}
+
+impl From<(u32, u32, u32, u64)> for Delivery {
+    fn from((lane, sequence, server, at): (u32, u32, u32, u64)) -> Self {
+        Self { lane, sequence, server, at }
+    }
+}
+
+impl From<Delivery> for (u32, u32, u32, u64) {
+    fn from(Delivery { lane, sequence, server, at }: Delivery) -> Self {
+        (lane, sequence, server, at)
+    }
 }
 
 impl Session {
@@ -76,60 +132,60 @@ impl Session {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Client {
-    watch: Watch,
+    scope: Scope,
     sessions: Vec<Session>,
 }
 
-/// Every alarm posted, every session, and every delivery of one run.
-#[derive(Debug)]
+/// Every object posted, every session, and every delivery of one run.
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SessionLedger {
     rows: Vec<Row>,
-    /// Per device the indexes of its rows, by sequence.
-    of_devices: Vec<Vec<usize>>,
+    /// Per lane the indexes of its rows, by sequence.
+    of_lanes: Vec<Vec<usize>>,
     clients: Vec<Client>,
     deliveries: u64,
-    /// The deliveries of alarms that were never posted.
-    unknown: u64,
+    /// The times of deliveries to clients without a session.
+    unexpected: Vec<u64>,
 }
 
 impl SessionLedger {
-    /// Creates an empty ledger for `devices` devices, indexed from 0.
-    pub(crate) fn new(devices: usize) -> Self {
+    /// Creates an empty ledger for so many lanes, indexed from 0.
+    pub(crate) fn new(lanes: usize) -> Self {
         Self {
             rows: Vec::new(),
-            of_devices: vec![Vec::new(); devices],
+            of_lanes: vec![Vec::new(); lanes],
             clients: Vec::new(),
             deliveries: 0,
-            unknown: 0,
+            unexpected: Vec::new(),
         }
     }
 
     /// Adds a client that has no session yet.
-    pub(crate) fn add_client(&mut self, watch: Watch) -> ClientId {
-        self.clients.push(Client { watch, sessions: Vec::new() });
+    pub(crate) fn add_client(&mut self, scope: Scope) -> ClientId {
+        self.clients.push(Client { scope, sessions: Vec::new() });
         self.clients.len() - 1
     }
 
-    /// Records that the next alarm of a device is posted to a server.
-    pub(crate) fn post(&mut self, device: u32, server: usize, due: u64, sent: u64) {
-        let of_device = &mut self.of_devices[device as usize];
-        let sequence = of_device.len() as u32;
-        of_device.push(self.rows.len());
-        self.rows.push(Row { device, sequence, server, due, sent, acknowledged: None });
+    /// Records that the next object of a lane is posted to a server.
+    pub(crate) fn post(&mut self, lane: u32, promise: Promise, server: usize, due: u64, sent: u64) {
+        let of_lane = &mut self.of_lanes[lane as usize];
+        let sequence = of_lane.len() as u32;
+        of_lane.push(self.rows.len());
+        self.rows.push(Row { lane, sequence, promise, server, due, sent, acknowledged: None });
     }
 
-    /// Records the 201 response to an alarm.
-    pub(crate) fn acknowledge(&mut self, device: u32, sequence: u32, at: u64) {
-        let row = self.of_devices[device as usize][sequence as usize];
+    /// Records that the server accepted an object.
+    pub(crate) fn acknowledge(&mut self, lane: u32, sequence: u32, at: u64) {
+        let row = self.of_lanes[lane as usize][sequence as usize];
         self.rows[row].acknowledged = Some(at);
     }
 
     /// Records that a client has a session at a server, which it began to open at `asked`.
     pub(crate) fn open(&mut self, client: ClientId, server: usize, asked: u64, confirmed: u64) {
         let places = vec![Place { server, since: asked }];
-        let session = Session { places, asked, confirmed, ended: None, received: Vec::new() };
+        let session = Session { places, asked, confirmed, ended: None, is_left: false, received: Vec::new() };
         self.clients[client].sessions.push(session);
     }
 
@@ -147,22 +203,48 @@ impl SessionLedger {
         }
     }
 
-    /// Records a delivery to the present session of a client.
-    pub(crate) fn deliver(&mut self, client: ClientId, device: u32, sequence: u32, at: u64) {
-        let of_device = self.of_devices.get(device as usize);
-        let row = of_device.and_then(|rows| rows.get(sequence as usize));
-        let watches = match self.clients[client].watch {
-            Watch::Device(watched) => watched == device,
-            Watch::All => true,
-        };
-        match (row.filter(|_| watches), self.clients[client].sessions.last_mut()) {
-            (Some(row), Some(session)) => {
-                let is_same_server = session.server() == self.rows[*row].server;
-                session.received.push(Delivery { row: *row, at, is_same_server });
-                self.deliveries += 1;
-            }
-            _ => self.unknown += 1,
+    /// Records that a client ends its session itself.
+    pub(crate) fn leave(&mut self, client: ClientId, at: u64) {
+        if let Some(session) = self.clients[client].sessions.last_mut() {
+            (session.ended, session.is_left) = (Some(at), true);
         }
+    }
+
+    /// Records a delivery to the present session of a client.
+    pub(crate) fn deliver(&mut self, client: ClientId, lane: u32, sequence: u32, at: u64) {
+        self.deliveries += 1;
+        match self.clients[client].sessions.last_mut() {
+            Some(session) => {
+                let server = session.server() as u32;
+                session.received.push(Delivery { lane, sequence, server, at });
+            }
+            None => self.unexpected.push(at),
+        }
+    }
+
+    /// Returns the index of a row that a client should be notified of.
+    fn meant(&self, scope: &Scope, lane: u32, sequence: u32) -> Option<usize> {
+        let row = *self.of_lanes.get(lane as usize)?.get(sequence as usize)?;
+        (scope.contains(lane) && self.rows[row].promise.notifies).then_some(row)
+    }
+
+    /// Adds what another generator recorded, which posted to other lanes and had other clients. Both know all clients.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        let before = self.rows.len();
+        self.rows.extend(other.rows);
+        for (lane, rows) in other.of_lanes.into_iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+            self.of_lanes[lane] = rows.into_iter().map(|row| before + row).collect();
+        }
+        for (client, of_other) in self.clients.iter_mut().zip(other.clients) {
+            client.sessions.extend(of_other.sessions);
+        }
+        self.deliveries += other.deliveries;
+        self.unexpected.extend(other.unexpected);
+    }
+
+    /// Returns the number of clients.
+    pub(crate) fn clients(&self) -> usize {
+        self.clients.len()
     }
 
     /// Returns the number of deliveries so far.

@@ -1,20 +1,24 @@
 //! The server under load: its address, the credentials, and the source addresses of connections.
 
+mod requests;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Deserialize;
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpSocket;
 
 use crate::cli::Floor;
 use crate::connection::Connection;
 use crate::error::Error;
+use crate::stream::{Encryption, Stream};
 
 /// The number of connections from one source address before the next one is used; a source address has about
 /// 28,000 ports.
@@ -23,14 +27,16 @@ const CONNECTIONS_PER_SOURCE: u32 = 20_000;
 const FIRST_PORT: u16 = 10_000;
 /// The header that requests a response with a body.
 const ACCEPT: &str = "Accept: application/json\r\n";
-/// The media type of JSON.
-const JSON: &str = "application/json";
-/// The boundary between the parts of a form.
-const BOUNDARY: &str = "loadtest-f2b1c9d47a";
 /// The open files that a run needs besides those of the clients that wait: posters, and the runtime itself.
 const OTHER_FILES: u64 = 200;
+/// How often in a row no connection is accepted until the server counts as gone.
+const CHECKS: u32 = 10;
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The timeout of a TCP connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The certificates that https targets are checked against, unless they are those of the system.
+pub(crate) static CA_FILE: OnceLock<PathBuf> = OnceLock::new();
 
 /// The targets that are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,21 +55,26 @@ pub(crate) struct Target {
     authorization: String,
     post_headers: String,
     floor: Option<Floor>,
+    encryption: Option<Encryption>,
     opened: Arc<AtomicU32>,
 }
 
 impl Target {
-    /// Resolves `http://host[:port]`; `user` may be `tenant/user`.
+    /// Resolves `http://host[:port]` or `https://host[:port]`; `user` may be `tenant/user`.
     ///
     /// # Errors
-    /// The URL is not a plain HTTP address, does not resolve, or is not loopback although `reach` requires
-    /// it.
+    /// The URL is not such an address, does not resolve, or is not loopback although `reach` requires it.
     pub(crate) fn resolve(url: &str, reach: Reach, user: &str, password: &str) -> Result<Self, Error> {
         let refused = |reason: &str| Error::Refused(format!("{url}: {reason}"));
-        let authority =
-            url.strip_prefix("http://").ok_or_else(|| refused("only http:// targets"))?.trim_end_matches('/');
-        let host_has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-        let with_port = if host_has_port { authority.to_owned() } else { format!("{authority}:80") };
+        let (scheme, authority) = url.split_once("://").unwrap_or(("", url));
+        let port = match scheme {
+            "http" => 80,
+            "https" => 443,
+            _ => return Err(refused("only http:// and https:// targets")),
+        };
+        let authority = authority.trim_end_matches('/');
+        let host = authority.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
+        let with_port = if host.is_some() { authority.to_owned() } else { format!("{authority}:{port}") };
         let addresses: Vec<SocketAddr> = with_port.to_socket_addrs()?.collect();
         let address = *addresses
             .iter()
@@ -73,14 +84,23 @@ impl Target {
         if reach == Reach::Loopback && !address.ip().is_loopback() {
             return Err(refused("not a loopback address; --allow-remote-target lifts this"));
         }
+        let ca_file = CA_FILE.get().map(PathBuf::as_path);
+        let host = host.map_or(authority, |(host, _)| host);
+        let encryption = (scheme == "https").then(|| Encryption::new(host, ca_file)).transpose()?;
         Ok(Self {
             address,
             authority: authority.to_owned(),
             authorization: basic(user, password),
             post_headers: ACCEPT.to_owned(),
             floor: None,
+            encryption,
             opened: Arc::default(),
         })
+    }
+
+    /// Returns the same server, accessed as the same user.
+    pub(crate) fn same(&self) -> Self {
+        Self { authorization: self.authorization.clone(), ..self.with_user("", "") }
     }
 
     /// Takes the server for one of another kind, if a floor is given.
@@ -107,6 +127,7 @@ impl Target {
             authorization: basic(user, password),
             post_headers: self.post_headers.clone(),
             floor: self.floor,
+            encryption: self.encryption.clone(),
             opened: Arc::clone(&self.opened),
         }
     }
@@ -134,6 +155,33 @@ impl Target {
         }
     }
 
+    /// Checks that the server responds to the user.
+    ///
+    /// # Errors
+    /// Nothing listens, or the user is rejected; the error says what to do.
+    pub(crate) async fn check(&self) -> Result<(), Error> {
+        let hint = match self.tenant().await {
+            Ok(_) => return Ok(()),
+            Err(Error::Status { status: 401, .. }) => {
+                "the user or the password is wrong; set --user and LOADTEST_PASSWORD".to_owned()
+            }
+            // A floor knows no tenants.
+            Err(Error::Status { status: 404, .. }) => return Ok(()),
+            Err(error) => format!("{error}; start the server, or name another one with --url"),
+        };
+        Err(Error::Refused(format!("{}: {hint}", self.authority)))
+    }
+
+    /// Waits until the server has accepted no connection for some seconds; returns that in words.
+    pub(crate) async fn lost(&self) -> String {
+        let mut failures = 0;
+        while failures < CHECKS {
+            tokio::time::sleep(CHECK_INTERVAL).await;
+            failures = if self.open_stream().await.is_ok() { 0 } else { failures + 1 };
+        }
+        format!("{} accepts no connection since {CHECKS} seconds", self.authority)
+    }
+
     /// Returns the complete header lines of every measured post, which request a response with a body.
     pub(crate) fn post_headers(&self) -> &str {
         &self.post_headers
@@ -147,6 +195,18 @@ impl Target {
     /// Returns host and port as the URL has them.
     pub(crate) fn authority(&self) -> &str {
         &self.authority
+    }
+
+    /// Returns the URL of the server.
+    pub(crate) fn url(&self) -> String {
+        let scheme = if self.encryption.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.authority)
+    }
+
+    /// Begins with another source address than other processes of this machine, which have other numbers.
+    pub(crate) fn starting_at_source(self, number: usize) -> Self {
+        self.opened.store(number as u32 * CONNECTIONS_PER_SOURCE, Ordering::Relaxed);
+        self
     }
 
     /// Returns the value of the `Authorization` header.
@@ -172,7 +232,7 @@ impl Target {
     ///
     /// # Errors
     /// Fails like [`Self::connect`].
-    pub(crate) async fn open_stream(&self) -> Result<TcpStream, Error> {
+    pub(crate) async fn open_stream(&self) -> Result<Stream, Error> {
         let socket = if self.address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         socket.set_nodelay(true)?;
         socket.set_zero_linger()?;
@@ -181,7 +241,13 @@ impl Target {
             // The kernel takes ever longer to find a free port, so one is named that should be free.
             socket.bind(source).or_else(|_| socket.bind(SocketAddr::new(source.ip(), 0)))?;
         }
-        let connecting = socket.connect(self.address);
+        let connecting = async {
+            let stream = socket.connect(self.address).await?;
+            match &self.encryption {
+                Some(encryption) => encryption.wrap(stream).await,
+                None => Ok(Stream::Plain(stream)),
+            }
+        };
         let connected = tokio::time::timeout(CONNECT_TIMEOUT, connecting).await;
         Ok(connected.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??)
     }
@@ -194,99 +260,6 @@ impl Target {
         let port = FIRST_PORT + (opened % CONNECTIONS_PER_SOURCE) as u16;
         // The default source address need not be requested.
         (is_ipv4_loopback && source != self.address.ip()).then_some(SocketAddr::new(source, port))
-    }
-
-    /// Returns a complete POST request with a JSON body that requests JSON.
-    pub(crate) fn post(&self, path: &str, body: &str) -> Vec<u8> {
-        self.request("POST", ACCEPT, path, JSON, body)
-    }
-
-    /// Returns a complete POST request with a JSON body and these complete header lines.
-    pub(crate) fn post_with(&self, headers: &str, path: &str, body: &str) -> Vec<u8> {
-        self.request("POST", headers, path, JSON, body)
-    }
-
-    /// Returns a complete POST request with the minimum of headers and these complete header lines.
-    pub(crate) fn post_bare(&self, headers: &str, path: &str, body: &str) -> Vec<u8> {
-        format!(
-            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n{headers}Content-Length: {}\r\n\r\n{body}",
-            self.authority,
-            self.authorization,
-            body.len()
-        )
-        .into_bytes()
-    }
-
-    /// Returns a complete POST request with a text as its body that requests JSON.
-    pub(crate) fn post_text(&self, path: &str, text: &str) -> Vec<u8> {
-        self.request("POST", ACCEPT, path, "text/plain;charset=UTF-8", text)
-    }
-
-    /// Returns a complete POST request with a file as the only part of a form that requests JSON.
-    pub(crate) fn post_file(&self, path: &str, part: &str, file: &str) -> Vec<u8> {
-        let body = format!(
-            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{part}\"; filename=\"{part}.csv\"\r\n\
-             Content-Type: text/csv\r\n\r\n{file}\r\n--{BOUNDARY}--\r\n"
-        );
-        self.request("POST", ACCEPT, path, &format!("multipart/form-data; boundary={BOUNDARY}"), &body)
-    }
-
-    /// Returns a complete POST request with an archive as the part `file` of a form.
-    pub(crate) fn post_archive(&self, path: &str, archive: &[u8]) -> Vec<u8> {
-        let before = format!(
-            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"file.zip\"\r\n\
-             Content-Type: application/zip\r\n\r\n"
-        );
-        let after = format!("\r\n--{BOUNDARY}--\r\n");
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n\
-             Content-Type: multipart/form-data; boundary={BOUNDARY}\r\nContent-Length: {}\r\n\r\n",
-            self.authority,
-            self.authorization,
-            before.len() + archive.len() + after.len()
-        );
-        [head.as_bytes(), before.as_bytes(), archive, after.as_bytes()].concat()
-    }
-
-    /// Returns a complete PUT request with a JSON body that requests JSON.
-    pub(crate) fn put(&self, path: &str, body: &str) -> Vec<u8> {
-        self.request("PUT", ACCEPT, path, JSON, body)
-    }
-
-    /// Returns a complete PUT request with a JSON body that requests a response without a body.
-    pub(crate) fn put_quietly(&self, path: &str, body: &str) -> Vec<u8> {
-        self.request("PUT", "", path, JSON, body)
-    }
-
-    fn request(&self, method: &str, headers: &str, path: &str, content_type: &str, body: &str) -> Vec<u8> {
-        format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n\
-             {headers}Content-Type: {content_type}\r\nContent-Length: {}\r\n\r\n{body}",
-            self.authority,
-            self.authorization,
-            body.len()
-        )
-        .into_bytes()
-    }
-
-    /// Returns a complete GET request; `path` may be a complete link.
-    pub(crate) fn get(&self, path: &str) -> Vec<u8> {
-        let base = format!("http://{}", self.authority);
-        let path = path.strip_prefix(&base).unwrap_or(path);
-        format!(
-            "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\nAccept: application/json\r\n\r\n",
-            self.authority, self.authorization
-        )
-        .into_bytes()
-    }
-
-    /// Returns a complete DELETE request.
-    pub(crate) fn delete(&self, path: &str) -> Vec<u8> {
-        format!(
-            "DELETE {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\nAccept: application/json\r\n\r\n",
-            self.authority, self.authorization
-        )
-        .into_bytes()
     }
 }
 
@@ -357,7 +330,9 @@ mod tests {
 
     #[test]
     fn other_schemes_are_refused() {
-        assert!(matches!(resolve("https://127.0.0.1:1", Reach::Loopback), Err(Error::Refused(_))));
+        for url in ["ftp://127.0.0.1:1", "127.0.0.1:1", ""] {
+            assert!(matches!(resolve(url, Reach::Loopback), Err(Error::Refused(_))), "{url}");
+        }
     }
 
     #[test]
@@ -367,23 +342,5 @@ mod tests {
         target.opened.store(CONNECTIONS_PER_SOURCE - 1, Ordering::Relaxed);
         let sources = [target, other].map(|target| target.next_source().map(|source| source.to_string()));
         assert_eq!(sources, [None, Some("127.0.0.2:10000".to_owned())]);
-    }
-
-    #[test]
-    fn file_travels_as_a_part_of_a_form() {
-        let target = resolve("http://127.0.0.1:8080", Reach::Loopback).unwrap();
-        let request = String::from_utf8(target.post_file("/x", "file", "ID\n1\n")).unwrap();
-        let (head, body) = request.split_once("\r\n\r\n").unwrap();
-        assert!(
-            head.contains(&format!("Content-Type: multipart/form-data; boundary={BOUNDARY}\r\n")),
-            "{head}"
-        );
-        assert!(head.ends_with(&format!("Content-Length: {}", body.len())), "{head}");
-        let (opened, rest) = body.split_once("\r\n\r\n").unwrap();
-        assert!(
-            opened.starts_with(&format!("--{BOUNDARY}\r\n")) && opened.contains("name=\"file\""),
-            "{opened}"
-        );
-        assert_eq!(rest, format!("ID\n1\n\r\n--{BOUNDARY}--\r\n"));
     }
 }

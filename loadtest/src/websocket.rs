@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use memchr::memmem;
-use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use tokio_tungstenite::tungstenite::{Error as SocketError, Message, Utf8Bytes};
@@ -12,6 +11,7 @@ use tokio_tungstenite::tungstenite::{Error as SocketError, Message, Utf8Bytes};
 use crate::bayeux;
 use crate::connection::RESPONSE_TIMEOUT;
 use crate::error::Error;
+use crate::stream::Stream;
 use crate::target::Target;
 
 const CONNECTION_TYPE: &str = "websocket";
@@ -21,22 +21,38 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 /// A subscribed session.
 #[derive(Debug)]
 pub(crate) struct WebSocket {
-    socket: WebSocketStream<TcpStream>,
+    socket: WebSocketStream<Stream>,
+    endpoint: String,
     connect: Utf8Bytes,
+    /// The id of a session that acknowledges notifications: then each connect names the last response.
+    acknowledging: Option<String>,
 }
 
 impl WebSocket {
-    /// Upgrades, sends the handshake, subscribes and sends the first connect.
+    /// Upgrades, sends the handshake, subscribes at an endpoint and sends the first connect.
     ///
     /// # Errors
     /// The server rejects a step or disconnects.
-    pub(crate) async fn open(target: &Target, channel: &str) -> Result<Self, Error> {
-        let mut socket = upgrade(target).await?;
-        let answer = call(&mut socket, bayeux::HANDSHAKE, bayeux::handshake(CONNECTION_TYPE)).await?;
-        let client_id = bayeux::client_id(answer.as_bytes())?;
-        let answer = call(&mut socket, bayeux::SUBSCRIBE, bayeux::subscribe(&client_id, channel)).await?;
-        bayeux::expect_success(bayeux::SUBSCRIBE, answer.as_bytes())?;
-        let mut session = Self { socket, connect: bayeux::connect(&client_id, CONNECTION_TYPE).into() };
+    pub(crate) async fn open(
+        target: &Target,
+        endpoint: &str,
+        channels: &[String],
+        acknowledges: bool,
+    ) -> Result<Self, Error> {
+        let mut socket = upgrade(target, endpoint).await?;
+        let handshake = bayeux::handshake(CONNECTION_TYPE, acknowledges);
+        let client_id = bayeux::client_id(call(&mut socket, bayeux::HANDSHAKE, handshake).await?.as_bytes())?;
+        for channel in channels {
+            let answer = call(&mut socket, bayeux::SUBSCRIBE, bayeux::subscribe(&client_id, channel)).await?;
+            bayeux::expect_success(bayeux::SUBSCRIBE, answer.as_bytes())?;
+        }
+        let connect = match acknowledges {
+            true => bayeux::acknowledging_connect(&client_id, CONNECTION_TYPE, "0"),
+            false => bayeux::connect(&client_id, CONNECTION_TYPE),
+        };
+        let acknowledging = acknowledges.then_some(client_id);
+        let mut session =
+            Self { socket, endpoint: endpoint.to_owned(), connect: connect.into(), acknowledging };
         session.heartbeat().await?;
         Ok(session)
     }
@@ -46,26 +62,49 @@ impl WebSocket {
     /// # Errors
     /// The socket was closed, or the session is gone.
     pub(crate) async fn frame(&mut self) -> Result<Utf8Bytes, Error> {
-        let frame = next_text(&mut self.socket).await?;
-        if memmem::find(frame.as_bytes(), bayeux::CONNECT.as_bytes()).is_some() {
-            bayeux::expect_success(bayeux::CONNECT, frame.as_bytes())?;
-            self.heartbeat().await?;
-        }
+        let frame = self.read().await?;
+        self.go_on(&frame).await?;
         Ok(frame)
     }
 
-    /// Closes the socket; returns the frames that the server sent before it closed it, too.
+    /// Waits for the next frame. Nothing is lost when the wait is given up.
     ///
     /// # Errors
-    /// The connection broke, or the server did not close it within five seconds.
-    pub(crate) async fn close(&mut self) -> Result<Vec<Utf8Bytes>, Error> {
+    /// The socket was closed.
+    pub(crate) async fn read(&mut self) -> Result<Utf8Bytes, Error> {
+        next_text(&mut self.socket).await
+    }
+
+    /// Renews the connect if the frame says that the server ended it.
+    ///
+    /// # Errors
+    /// The socket was closed, or the session is gone.
+    pub(crate) async fn go_on(&mut self, frame: &Utf8Bytes) -> Result<(), Error> {
+        if memmem::find(frame.as_bytes(), bayeux::CONNECT.as_bytes()).is_none() {
+            return Ok(());
+        }
+        bayeux::expect_success(bayeux::CONNECT, frame.as_bytes())?;
+        if let Some(client_id) = &self.acknowledging
+            && let Some(number) = bayeux::batch_number(frame.as_bytes())
+        {
+            self.connect = bayeux::acknowledging_connect(client_id, CONNECTION_TYPE, number).into();
+        }
+        self.heartbeat().await
+    }
+
+    /// Closes the socket, and passes on the frames that the server sent before it closed it, too.
+    ///
+    /// # Errors
+    /// The connection broke, or the server did not close it within five seconds; the frames before are passed on.
+    pub(crate) async fn close(&mut self, mut take: impl FnMut(&[u8])) -> Result<(), Error> {
         self.socket.close(None).await.map_err(Box::new)?;
         let until_closed = async {
-            let mut frames = Vec::new();
             while let Some(message) = self.socket.next().await {
-                frames.extend(message.map_err(Box::new)?.into_text().ok());
+                if let Ok(text) = message.map_err(Box::new)?.into_text() {
+                    take(text.as_bytes());
+                }
             }
-            Ok(frames)
+            Ok(())
         };
         let closed = tokio::time::timeout(CLOSE_LIMIT, until_closed).await;
         closed.map_err(|_| Error::Timeout("closing a socket"))?
@@ -76,7 +115,7 @@ impl WebSocket {
     /// # Errors
     /// The server is not reachable, or rejects the upgrade.
     pub(crate) async fn reopen(&mut self, target: &Target) -> Result<(), Error> {
-        self.socket = upgrade(target).await?;
+        self.socket = upgrade(target, &self.endpoint).await?;
         self.heartbeat().await
     }
 
@@ -85,8 +124,9 @@ impl WebSocket {
     }
 }
 
-async fn upgrade(target: &Target) -> Result<WebSocketStream<TcpStream>, Error> {
-    let address = format!("ws://{}{}", target.authority(), bayeux::REALTIME);
+async fn upgrade(target: &Target, endpoint: &str) -> Result<WebSocketStream<Stream>, Error> {
+    // The stream is encrypted already if it has to be.
+    let address = format!("ws://{}{endpoint}", target.authority());
     let uri = address.parse().map_err(|error| Error::Refused(format!("{address}: {error}")))?;
     let request = ClientRequestBuilder::new(uri).with_header("Authorization", target.authorization());
     let upgrading = tokio_tungstenite::client_async(request, target.open_stream().await?);
@@ -96,7 +136,7 @@ async fn upgrade(target: &Target) -> Result<WebSocketStream<TcpStream>, Error> {
 }
 
 async fn call(
-    socket: &mut WebSocketStream<TcpStream>,
+    socket: &mut WebSocketStream<Stream>,
     step: &'static str,
     message: String,
 ) -> Result<Utf8Bytes, Error> {
@@ -104,7 +144,7 @@ async fn call(
     tokio::time::timeout(RESPONSE_TIMEOUT, next_text(socket)).await.map_err(|_| Error::Timeout(step))?
 }
 
-async fn next_text(socket: &mut WebSocketStream<TcpStream>) -> Result<Utf8Bytes, Error> {
+async fn next_text(socket: &mut WebSocketStream<Stream>) -> Result<Utf8Bytes, Error> {
     loop {
         match socket.next().await {
             Some(Ok(Message::Text(text))) => return Ok(text),

@@ -74,73 +74,9 @@ pub(crate) enum SentBy {
     User,
 }
 
-/// Settings of `csv`.
-#[derive(Debug, Clone, Args, Serialize)]
-pub(crate) struct Csv {
-    /// Devices; each holds a long poll in CSV with its own credentials
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) devices: u32,
-    /// Rows sent per second, half of the static set and half of a template, on a fixed schedule regardless of
-    /// the responses
-    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(2..=100_000))]
-    pub(crate) rows_per_second: u32,
-    /// Operations queued per second, on a fixed schedule too
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) operations_per_second: u32,
-    /// Measured seconds
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub(crate) seconds: u64,
-    /// Seconds before, in the ledger but not measured
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
-    pub(crate) warmup: u64,
-    /// Connections that send, of each kind
-    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) posters: u32,
-    /// How devices report the progress of an operation
-    #[arg(long, value_enum, default_value_t = CarriedOut::Alternate)]
-    pub(crate) carried_out: CarriedOut,
-    /// Devices per second, chosen at random, that drop their connection and reconnect with a new session
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) churn: Option<u32>,
-    /// Highest allowed 99th percentile of round trips in milliseconds [default: any]
-    #[arg(long)]
-    pub(crate) limit: Option<u32>,
-}
-
-/// The way in which devices report the progress of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum CarriedOut {
-    /// On the oldest with the fragment: rows 501 and 503
-    Oldest,
-    /// By its id: rows 504 and 506
-    Id,
-    /// Devices alternate
-    Alternate,
-}
-
-impl CarriedOut {
-    /// Returns whether a device uses ids.
-    pub(crate) fn is_by_id(self, device: usize) -> bool {
-        match self {
-            Self::Oldest => false,
-            Self::Id => true,
-            Self::Alternate => device % 2 == 1,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn devices_take_turns_in_naming_ids() {
-        let named = |carried_out: CarriedOut| [0, 1, 2].map(|device| carried_out.is_by_id(device));
-        assert_eq!(named(CarriedOut::Oldest), [false; 3]);
-        assert_eq!(named(CarriedOut::Id), [true; 3]);
-        assert_eq!(named(CarriedOut::Alternate), [false, true, false]);
-    }
 
     #[test]
     fn ratio_is_a_positive_number() {

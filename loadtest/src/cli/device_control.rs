@@ -5,32 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-/// Settings of `agents`.
-#[derive(Debug, Clone, Args, Serialize)]
-pub(crate) struct Agents {
-    /// Agents; each holds a long poll with its own credentials
-    #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) agents: u32,
-    /// Operations posted per second, on a fixed schedule regardless of the responses
-    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) rate: u32,
-    /// Measured seconds
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub(crate) seconds: u64,
-    /// Seconds before, in the ledger but not measured
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
-    pub(crate) warmup: u64,
-    /// Connections that post
-    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) posters: u32,
-    /// Agents per second, chosen at random, that drop their connection and reconnect with a new session
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) churn: Option<u32>,
-    /// Highest allowed 99th percentile of round trips in milliseconds [default: any]
-    #[arg(long)]
-    pub(crate) limit: Option<u32>,
-}
-
 /// Settings of `bulk`.
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct Bulk {

@@ -1,9 +1,9 @@
 //! The command line.
 
-mod cluster;
 mod credentials;
 mod csv;
 mod device_control;
+mod fairness;
 mod faults;
 mod files;
 mod modules;
@@ -20,22 +20,22 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
-pub(crate) use self::cluster::{Cluster, ClusterTransport, Disturbance, Falsification};
 pub(crate) use self::credentials::Credentials;
-pub(crate) use self::csv::{Csv, CsvRows, RowLimits, SentBy};
-pub(crate) use self::device_control::{Agents, Bulk, Reconnect, Registration};
+pub(crate) use self::csv::{CsvRows, RowLimits, SentBy};
+pub(crate) use self::device_control::{Bulk, Reconnect, Registration};
+pub(crate) use self::fairness::{Fairness, NoiseKind};
 pub(crate) use self::faults::{Availability, Durability, Stop, Trickle};
 pub(crate) use self::files::Hosted;
 pub(crate) use self::modules::{Cost, Modules};
 pub(crate) use self::notifications::{Fanout, Fleet, Hold, SharedChannel};
-pub(crate) use self::scenario_file::{CheckFile, Explain, RunFile};
+pub(crate) use self::scenario_file::{CheckFile, Compare, Explain, RunFile, Worker};
 pub(crate) use self::service::Service;
 pub(crate) use self::volumes::{Data, DataFill, Inventory, InventoryFill, Series, SeriesFill, Shape};
 pub(crate) use self::writes::{Alarms, Measurements, Ramp};
 use crate::body::Kind;
 use crate::error::Error;
 use crate::server_process::Process;
-use crate::target::{Reach, Target};
+use crate::target::{CA_FILE, Reach, Target};
 
 /// Loads a running server over HTTP and WebSocket, and proves with a ledger that nothing was lost, doubled or
 /// reordered. Exit code 0: clean; 1: measured, not clean; 2: not measured.
@@ -67,9 +67,13 @@ pub(crate) struct Program {
 pub(crate) enum ProgramCommand {
     /// Runs a scenario file, and judges its thresholds
     Run(RunFile),
+    /// Waits for runs with `--workers`, and does its share of their load
+    Worker(Worker),
     /// Explains what `run` would do with a scenario file, without doing it
     Check(CheckFile),
-    /// Explains the figures that thresholds name
+    /// Compares two results of `run`: what is better, what is worse, and what is noise
+    Compare(Compare),
+    /// Explains the words of scenario files and reports
     Explain(Explain),
     /// A scenario.
     #[command(flatten)]
@@ -112,6 +116,9 @@ pub(crate) struct Common {
     /// Header to send with every post that is measured, such as "X-Platform-Processing-Mode: TRANSIENT"
     #[arg(long, global = true, alias = "alarm-header", value_name = "NAME: VALUE")]
     pub(crate) post_header: Option<String>,
+    /// PEM file with the certificates that an https target is checked against [default: those of the system]
+    #[arg(long, global = true, value_name = "FILE.pem")]
+    pub(crate) ca_file: Option<PathBuf>,
     /// Accept a target that is not this machine; only load servers that are yours
     #[arg(long, global = true)]
     pub(crate) allow_remote_target: bool,
@@ -126,12 +133,23 @@ impl Common {
         if self.allow_remote_target { Reach::Anywhere } else { Reach::Loopback }
     }
 
+    /// Checks https targets against the certificates of `--ca-file` from now on, if there is one.
+    pub(crate) fn accept_certificates(&self) {
+        self.ca_file.iter().for_each(|file| drop(CA_FILE.set(file.clone())));
+    }
+
+    /// Returns who creates devices, or tenants at servers that the run started.
+    pub(crate) fn creator(&self, creates_tenants: bool) -> &str {
+        if creates_tenants { "management/admin" } else { &self.user }
+    }
+
     /// Returns the target, and its process if that is known.
     ///
     /// # Errors
     /// The target is not accepted.
     pub(crate) fn target_and_server(&self) -> Result<(Target, Option<Process>), Error> {
         let reach = self.reach();
+        self.accept_certificates();
         let target = Target::resolve(&self.url, reach, &self.user, &self.password)?;
         let server = match (self.server_pid, reach) {
             (Some(pid), _) => Some(Process::with_pid(pid)),
@@ -164,8 +182,6 @@ pub(crate) enum Scenario {
     /// Measurements as rows of the compact CSV protocol, one or many per request, compared with the same as
     /// JSON
     CsvRows(CsvRows),
-    /// Devices send rows in CSV, hold polls in CSV, and execute operations that are queued at a fixed rate
-    Csv(Csv),
     /// Reads by Basic credentials and by an access token, in turns: what each costs the server
     Credentials(Credentials),
     /// Measurements with and without event-processing modules, in turns: what the modules cost the server
@@ -176,8 +192,8 @@ pub(crate) enum Scenario {
     Series(Series),
     /// Starts the server, kills it at random moments under writes, and compares its data with its responses
     Durability(Durability),
-    /// Starts several servers on one database, and disturbs them: every session hears everything once, or is ended
-    Cluster(Cluster),
+    /// One tenant at full load of each kind in turn, another at a fixed rate: how much slower the other one gets
+    Fairness(Fairness),
     /// Many devices send messages, some stop: exactly those must be reported, once and in time
     Availability(Availability),
     /// Fills a database with many alarms, events and measurements, by SQL
@@ -195,8 +211,6 @@ pub(crate) enum Scenario {
     Inventory(Inventory),
     /// Fills a database with a large inventory, by SQL
     InventoryFill(InventoryFill),
-    /// Agents hold polls and execute operations that are posted at a fixed rate
-    Agents(Agents),
     /// One bulk operation over a group: each device gets one operation, and the ramp is kept
     Bulk(Bulk),
     /// One file registers many devices
@@ -208,17 +222,24 @@ pub(crate) enum Scenario {
 }
 
 impl Scenario {
+    /// Returns whether it loads a server that runs already, which is the platform and stays.
+    pub(crate) fn uses_running_target(&self) -> bool {
+        match self {
+            Self::Durability(_) | Self::InventoryFill(_) | Self::DataFill(_) => false,
+            Self::Reconnect(settings) => settings.server_command.is_none() && !settings.without_users,
+            _ => true,
+        }
+    }
+
     /// Returns how many clients are connected at the same time, or none for scenarios with few clients.
     pub(crate) fn clients(&self) -> usize {
         let clients: &[u32] = match self {
             Self::Fleet(settings) => &[settings.devices, settings.dashboards, settings.posters],
             Self::Fanout(settings) => &[settings.clients],
             Self::Hold(settings) => &[settings.clients],
-            Self::Agents(settings) => &[settings.agents, settings.posters],
             Self::Reconnect(settings) => &[settings.devices],
             Self::Trickle(settings) => &[settings.connections, settings.clients],
-            Self::Csv(settings) => &[settings.devices, settings.posters],
-            Self::Cluster(settings) => &[settings.polls, settings.dashboards, settings.posters],
+            Self::Fairness(settings) => &[settings.polls, settings.noisy, settings.connections],
             _ => &[],
         };
         clients.iter().map(|count| *count as usize).sum()

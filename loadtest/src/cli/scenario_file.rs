@@ -1,8 +1,12 @@
 //! Scenario files: several scenarios at the same time and one after the other, with thresholds.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
+
+/// The difference in per cent up to which two runs count as equal.
+const TOLERANCE: f64 = 5.0;
 
 /// Settings of `run`.
 #[derive(Debug, Clone, Args)]
@@ -10,6 +14,18 @@ pub(crate) struct RunFile {
     /// Scenario file
     #[arg(value_name = "FILE.toml")]
     pub(crate) file: PathBuf,
+    /// Replace a value of the file, such as group.trackers.count=500; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) settings: Vec<String>,
+    /// Let these workers connect the clients and post, instead of this process; they are `loadtest worker` elsewhere
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
+    pub(crate) workers: Vec<String>,
+    /// Compare the result with that of an earlier run, which `--json` wrote; the run is not clean if it is worse
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Differences up to this many per cent are no verdict, whatever the rank test says
+    #[arg(long, default_value_t = TOLERANCE, value_name = "PERCENT")]
+    pub(crate) tolerance: f64,
     /// Also write the result to this file, as one HTML page that needs no other file
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
@@ -18,18 +34,43 @@ pub(crate) struct RunFile {
     pub(crate) junit: Option<PathBuf>,
 }
 
+/// Settings of `worker`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Worker {
+    /// Address at which runs are expected
+    #[arg(long, default_value = "127.0.0.1:7420", value_name = "IP:PORT")]
+    pub(crate) listen: SocketAddr,
+}
+
 /// Settings of `check`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CheckFile {
     /// Scenario file
     #[arg(value_name = "FILE.toml")]
     pub(crate) file: PathBuf,
+    /// Replace a value of the file, as `run` does
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) settings: Vec<String>,
+}
+
+/// Settings of `compare`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Compare {
+    /// Result of the earlier run, which `run --json` wrote; several runs with commas between them
+    #[arg(value_name = "BEFORE.json", value_delimiter = ',', num_args = 1, required = true)]
+    pub(crate) before: Vec<PathBuf>,
+    /// Result of the later run, or several of them
+    #[arg(value_name = "AFTER.json", value_delimiter = ',', num_args = 1, required = true)]
+    pub(crate) after: Vec<PathBuf>,
+    /// Differences up to this many per cent are no verdict, whatever the rank test says
+    #[arg(long, default_value_t = TOLERANCE, value_name = "PERCENT")]
+    pub(crate) tolerance: f64,
 }
 
 /// Settings of `explain`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Explain {
-    /// Figure, such as `late` or `server memory` [default: all of them]
+    /// Figure, fault or other word, such as `late` or `server memory` [default: all of them]
     #[arg(value_name = "FIGURE", num_args = 0..)]
     pub(crate) words: Vec<String>,
 }

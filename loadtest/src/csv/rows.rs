@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-use super::template_set::CREATE_EVENT;
+use super::template_set::{CREATE_ALARM, CREATE_EVENT, CREATE_MEASUREMENT};
+use crate::cli::ObjectKind;
 use crate::mark::Mark;
 
 /// The type and fragment of a measurement from row 200.
@@ -30,9 +31,15 @@ pub(crate) fn reading(body: &mut String, source: &str, mark: Mark, time: &str) {
     .ok();
 }
 
-/// Appends a row of the template set: an event that carries its mark.
-pub(crate) fn custom_row(body: &mut String, source: &str, mark: Mark) {
-    writeln!(body, "{CREATE_EVENT},{source},{mark}").ok();
+/// Appends a row of the template set: an object that carries its mark. The type of each alarm is its own, so that none
+/// is de-duplicated.
+pub(crate) fn custom_row(body: &mut String, object: ObjectKind, source: &str, mark: Mark) {
+    match object {
+        ObjectKind::Alarm => writeln!(body, "{CREATE_ALARM},{source},loadtest_{mark},{mark}"),
+        ObjectKind::Event => writeln!(body, "{CREATE_EVENT},{source},{mark}"),
+        ObjectKind::Measurement => writeln!(body, "{CREATE_MEASUREMENT},{source},{mark}"),
+    }
+    .ok();
 }
 
 /// A measurement that was read back, as far as it came from a static row.
@@ -88,9 +95,15 @@ mod tests {
 
     #[test]
     fn custom_row_names_its_device_and_its_mark() {
-        let mut row = String::new();
-        custom_row(&mut row, "208", FIRST);
-        assert_eq!(row, "600,208,1-2-8-40\n");
+        for (object, expected) in [
+            (ObjectKind::Alarm, "602,208,loadtest_1-2-8-40,1-2-8-40\n"),
+            (ObjectKind::Event, "600,208,1-2-8-40\n"),
+            (ObjectKind::Measurement, "603,208,1-2-8-40\n"),
+        ] {
+            let mut row = String::new();
+            custom_row(&mut row, object, "208", FIRST);
+            assert_eq!(row, expected);
+        }
     }
 
     #[test]

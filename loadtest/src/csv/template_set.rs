@@ -1,5 +1,5 @@
-//! The template set that a fleet shares: an event from a row, and the members of operations that an agent
-//! needs, whether they arrive by a poll or by a request (S-20 to S-34).
+//! The template set that devices share: objects from rows, the mark of a notification, and the members of operations that
+//! an agent needs, whether they arrive by a poll or by a request (S-20 to S-34).
 
 use super::lines::{lines, quoted};
 use super::{ACCEPT, PATH, x_id};
@@ -11,12 +11,18 @@ use crate::target::Target;
 
 /// The row that creates an event, with device and mark.
 pub(crate) const CREATE_EVENT: &str = "600";
+/// The row that creates an alarm, with device, type and mark.
+pub(crate) const CREATE_ALARM: &str = "602";
+/// The row that creates a measurement, with device and mark.
+pub(crate) const CREATE_MEASUREMENT: &str = "603";
 /// The row that requests the PENDING operations of an agent.
 pub(crate) const ASK_PENDING: &str = "601";
 /// The response line of an operation from a poll: id, device and mark follow the line number.
 pub(crate) const NOTIFIED: &str = "700";
 /// The response line of an operation in a list, in the same form.
 pub(crate) const LISTED: &str = "701";
+/// The response line of an object from a poll: its mark follows the line number.
+pub(crate) const OBJECT: &str = "702";
 
 /// A registered set.
 #[derive(Debug)]
@@ -32,12 +38,11 @@ impl TemplateSet {
     ///
     /// # Errors
     /// The response was not `20,<object>` both times.
-    pub(crate) async fn register(target: &Target, name: &str) -> Result<Self, Error> {
+    pub(crate) async fn register(target: &Target, name: &str, templates: String) -> Result<Self, Error> {
         let mut connection = target.connect().await?;
         let headers = x_id(name) + ACCEPT;
         let mut objects = Vec::new();
-        for (step, body) in [("registering templates", templates()), ("asking for templates", String::new())]
-        {
+        for (step, body) in [("registering templates", templates), ("asking for templates", String::new())] {
             let response = connection.call(step, &target.post_bare(&headers, PATH, &body)).await?;
             let object = (response.status == 200).then(|| found(response.body)).flatten();
             objects.push(object.ok_or_else(|| Error::status(step, response.status, response.body))?);
@@ -75,20 +80,39 @@ fn found(answer: &[u8]) -> Option<String> {
     }
 }
 
-fn templates() -> String {
-    let event = format!(
-        r#"{{"type":"loadtest","text":"Sent by the load test","source":{{"id":"%%"}},"time":"%%","{}":"%%"}}"#,
-        mark::FRAGMENT
-    );
+/// Returns the templates of rows, and of the operations that agents receive.
+pub(crate) fn rows() -> String {
+    let object = |row: &str, path: &str, type_: &str, types: &str, members: &str| {
+        let body = format!(
+            r#"{{"source":{{"id":"%%"}},"time":"%%","type":"{type_}"{members},"{}":"%%"}}"#,
+            mark::FRAGMENT
+        );
+        format!("10,{row},POST,{path},application/json,,%%,{types},{}\n", quoted(&body))
+    };
     let wanted = format!("$.plat_Restart,$.id,$.deviceId,$.{}", mark::FRAGMENT);
     let pending = format!("{}?agentId=%%&status=PENDING&pageSize={PAGE_SIZE}", operations::PATH);
-    format!(
-        "10,{CREATE_EVENT},POST,/event/events,application/json,,%%,UNSIGNED NOW STRING,{}\n\
-         10,{ASK_PENDING},GET,{pending},,application/json,%%,UNSIGNED\n\
-         11,{NOTIFIED},,{wanted}\n\
-         11,{LISTED},$.operations,{wanted}\n",
-        quoted(&event)
-    )
+    let (one, two) = ("UNSIGNED NOW STRING", "UNSIGNED NOW STRING STRING");
+    let text = r#","text":"Sent by the load test""#;
+    object(CREATE_ALARM, "/alarm/alarms", "%%", two, &format!(r#"{text},"severity":"MAJOR""#))
+        + &object(CREATE_EVENT, "/event/events", "loadtest", one, text)
+        + &object(
+            CREATE_MEASUREMENT,
+            "/measurement/measurements",
+            "loadtest",
+            one,
+            r#","lt_Air":{"T":{"value":21.5,"unit":"C"}}"#,
+        )
+        + &format!(
+            "10,{ASK_PENDING},GET,{pending},,application/json,%%,UNSIGNED\n\
+             11,{NOTIFIED},,{wanted}\n\
+             11,{LISTED},$.operations,{wanted}\n"
+        )
+}
+
+/// Returns the template of the objects that devices receive. It is a set of its own, because the responses to rows would
+/// match it, too.
+pub(crate) fn objects() -> String {
+    format!("11,{OBJECT},,$.{0},$.{0}\n", mark::FRAGMENT)
 }
 
 #[cfg(test)]
@@ -97,17 +121,26 @@ mod tests {
 
     #[test]
     fn templates_are_lines_of_as_many_values_as_they_must_have() {
-        let lines = lines(templates().as_bytes()).unwrap();
+        let lines = lines(rows().as_bytes()).unwrap();
         let shape: Vec<_> =
             lines.iter().map(|line| (line[0].as_str(), line[1].as_str(), line.len())).collect();
         assert_eq!(
             shape,
-            [("10", CREATE_EVENT, 9), ("10", ASK_PENDING, 8), ("11", NOTIFIED, 7), ("11", LISTED, 7)]
+            [
+                ("10", CREATE_ALARM, 9),
+                ("10", CREATE_EVENT, 9),
+                ("10", CREATE_MEASUREMENT, 9),
+                ("10", ASK_PENDING, 8),
+                ("11", NOTIFIED, 7),
+                ("11", LISTED, 7)
+            ]
         );
-        // There are as many types as placeholders.
-        assert_eq!(lines[0][8].matches("%%").count(), lines[0][7].split(' ').count());
-        assert!(serde_json::from_str::<serde_json::Value>(&lines[0][8]).is_ok());
-        assert_eq!(lines[1][3].matches("%%").count(), 1);
+        for line in &lines[..3] {
+            // There are as many types as placeholders.
+            assert_eq!(line[8].matches("%%").count(), line[7].split(' ').count());
+            assert!(serde_json::from_str::<serde_json::Value>(&line[8]).is_ok());
+        }
+        assert_eq!(lines[3][3].matches("%%").count(), 1);
     }
 
     #[test]

@@ -17,7 +17,13 @@ pub(crate) struct Latency {
     pub(super) p99_ms: f64,
     p999_ms: f64,
     max_ms: f64,
+    /// The values at [`CURVE`], for charts.
+    curve_ms: Vec<f64>,
 }
+
+/// The quantiles of a percentile curve.
+pub(crate) const CURVE: [f64; 14] =
+    [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 0.9995, 0.9999, 1.0];
 
 impl Latency {
     /// Computes the percentiles of a histogram in microseconds.
@@ -31,6 +37,7 @@ impl Latency {
             p99_ms: at(0.99),
             p999_ms: at(0.999),
             max_ms: histogram.max() as f64 / 1000.0,
+            curve_ms: CURVE.map(at).into(),
         }
     }
 }
@@ -65,6 +72,8 @@ pub(crate) struct Posts {
     #[serde(skip_serializing_if = "Option::is_none")]
     rows_per_second: Option<f64>,
     by_status: BTreeMap<String, u64>,
+    /// The posts that were not accepted.
+    failed: u64,
     latency: Latency,
 }
 
@@ -81,6 +90,7 @@ impl Posts {
             per_second,
             rows_per_second: (rows > 1).then(|| per_second * f64::from(rows)),
             by_status: responses.by_status.clone(),
+            failed: responses.failures(),
             latency: Latency::of(&responses.latency),
         }
     }
@@ -153,6 +163,21 @@ impl Reads {
     }
 }
 
+/// How well the generator kept its schedule.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Kept {
+    /// The posts that were sent more than 10 ms after they were due.
+    pub(crate) late: u64,
+    /// The posts that were not sent, because they waited too long.
+    pub(crate) unsent: u64,
+}
+
+impl Kept {
+    pub(super) fn row(&self) -> (&'static str, String) {
+        ("schedule", format!("late {}  unsent {}", self.late, self.unsent))
+    }
+}
+
 /// Notifications; latency is measured from the due time of the post to the delivery.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Deliveries {
@@ -177,6 +202,9 @@ pub(crate) struct Delay {
 
 impl Posts {
     pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
+        if self.by_status.is_empty() {
+            return Vec::new();
+        }
         let mut rows = vec![("posts/s", format!("{:.0}", self.per_second))];
         rows.extend(self.rows_per_second.iter().map(|rate| ("rows/s", format!("{rate:.0}"))));
         rows.push(("posts by status", format!("{:?}", self.by_status)));

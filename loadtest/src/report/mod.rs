@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-pub(crate) use self::figures::{Delay, Deliveries, Latency, Posts, Reads, Step};
+pub(crate) use self::figures::{CURVE, Delay, Deliveries, Kept, Latency, Posts, Reads, Step};
 pub(crate) use self::process::{Cpu, Memory};
 pub(crate) use self::verdict::{Fact, Round};
 pub(crate) use self::ways::{Ratio, Way};
@@ -35,6 +35,9 @@ pub(crate) struct Report {
     /// The posts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) posts: Option<Posts>,
+    /// How well the schedule was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kept: Option<Kept>,
     /// The same rows, sent in several ways.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) ways: Vec<Way>,
@@ -105,6 +108,7 @@ impl Report {
         let mut rows = vec![("scenario", format!("{} against {}", self.scenario, self.target))];
         rows.push(("measured seconds", format!("{:.1}", self.seconds)));
         rows.extend(self.posts.iter().flat_map(Posts::rows));
+        rows.extend(self.kept.iter().map(Kept::row));
         rows.extend(self.ways.iter().flat_map(Way::rows));
         rows.extend(self.ratios.iter().map(Ratio::row));
         rows.extend(self.deliveries.iter().flat_map(Deliveries::rows));

@@ -9,8 +9,9 @@ pub(crate) struct Memory {
     before: u64,
     /// The size with all polls open.
     held: u64,
-    /// The growth from `before` to `held`, per poll.
-    per_poll: f64,
+    /// The growth from `before` to `held`, per poll; absent if the server used memory of earlier work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_poll: Option<f64>,
     /// The size after the storm, with the polls still open.
     after: u64,
     /// `after` / `held`.
@@ -32,7 +33,7 @@ impl Memory {
         Some(Self {
             before,
             held,
-            per_poll: growth(held) / polls as f64,
+            per_poll: Some(growth(held) / polls as f64),
             after,
             after_over_held: after as f64 / held as f64,
             growth_after_over_held: growth(after) / growth(held),
@@ -41,10 +42,19 @@ impl Memory {
 }
 
 impl Memory {
+    /// Leaves out what means nothing unless the server is fresh.
+    pub(crate) fn if_meant(self, is_fresh: bool) -> Self {
+        Self { per_poll: self.per_poll.filter(|_| is_fresh), ..self }
+    }
+
     pub(super) fn rows(&self) -> [(&'static str, String); 2] {
         let mebibytes = |bytes: u64| bytes as f64 / 1_048_576.0;
         [
-            ("memory per held poll", format!("{:.0} bytes", self.per_poll)),
+            (
+                "memory per held poll",
+                self.per_poll
+                    .map_or("unknown: the server is not fresh".to_owned(), |each| format!("{each:.0} bytes")),
+            ),
             (
                 "server PSS",
                 format!(

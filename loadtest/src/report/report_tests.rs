@@ -81,6 +81,7 @@ fn percentiles_of_nothing_are_zero() {
 fn rows_steps_and_facts_are_shown() {
     let mut responses = Responses::new();
     responses.latency.record_n(2000, 10).unwrap();
+    responses.by_status.insert("201".to_owned(), 10);
     let posts = Some(Posts::of_rows(&responses, 2.0, 100));
     let latency = Latency::of(&responses.latency);
     let step = Step { rate: 500, per_second: 499.6, failed: 1, late: 2, unsent: 3, broke: true, latency };

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::fleet_registration::{Fleet, Rows};
 use crate::ledger::{Audit, Watch};
 use crate::poster::{Poster, Responses, Sender};
-use crate::read_back::read_back;
+use crate::read_back::{DEVICES, read_back};
 use crate::report::{Cpu, Fact, Ratio, Report, Way};
 use crate::run::Run;
 use crate::target::header_line;
@@ -76,7 +76,7 @@ pub(super) async fn run(bench: &Bench, settings: &CsvRows) -> Result<Report, Err
     };
     if let Some(receiver) = receiver {
         let kinds: Vec<Kind> = ways.iter().map(|way| way.kind).collect();
-        read_back(&bench.target, &run, receiver, &kinds, &ids).await?;
+        read_back(&bench.target, &run, receiver, &kinds, &ids, DEVICES).await?;
         let ledger = run.audit();
         report.clean &= Audit::is_clean(&ledger);
         report.ledger = Some(ledger);

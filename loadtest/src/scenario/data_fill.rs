@@ -117,7 +117,7 @@ impl Templates {
 fn table(kind: Kind) -> &'static str {
     match kind {
         Kind::Alarm => "alarms",
-        Kind::Event | Kind::CustomRow => "events",
+        Kind::Event | Kind::CustomRow(_) => "events",
         Kind::Measurement
         | Kind::Measurements(_)
         | Kind::NotifiedMeasurement

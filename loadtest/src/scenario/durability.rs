@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::ledger::{Outcome, Watch};
 use crate::poster::{Poster, Responses};
 use crate::random;
-use crate::read_back::read_back;
+use crate::read_back::{DEVICES, read_back};
 use crate::report::{Report, Round};
 use crate::run::Run;
 use crate::schedule::Schedule;
@@ -31,6 +31,8 @@ const EARLIEST_END: Duration = Duration::from_secs(1);
 const AFTERMATH: Duration = Duration::from_millis(1500);
 /// The pause after a post without a response.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
+/// The seconds of the schedule of a round, which is always stopped before.
+const LONGEST_ROUND: u64 = 86_400;
 /// One measurement in this many is sent as a collection.
 const COLLECTION_EVERY: u64 = 4;
 const COLLECTION_ROWS: u32 = 10;
@@ -113,7 +115,7 @@ async fn play(
 
     server.wait_until_ready(&bench.target).await?;
     let kinds: Vec<Kind> = settings.kinds.iter().map(|written| written.kind()).collect();
-    read_back(&bench.target, &run, receiver, &kinds, ids).await?;
+    read_back(&bench.target, &run, receiver, &kinds, ids, DEVICES).await?;
     let round = Round {
         number,
         stop: stop.name(),
@@ -139,7 +141,7 @@ async fn write(
     settings: Durability,
     over: Arc<AtomicBool>,
 ) -> Responses {
-    let schedule = Schedule { start: run.now(), per_second: settings.rate, count: u64::MAX / 1_000_001 };
+    let schedule = Schedule::constant(run.now(), settings.rate, LONGEST_ROUND);
     let (sender, dues) = mpsc::unbounded_channel();
     let dues = Arc::new(Mutex::new((0, dues)));
     let mut writers = JoinSet::new();

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::ledger::{Outcome, Watch};
 use crate::poster::Poster;
 use crate::progress::Progress;
-use crate::report::{Delay, Deliveries, Latency, Memory, Posts, Report};
+use crate::report::{Delay, Deliveries, Latency, Posts, Report};
 use crate::run::{Run, latency_histogram};
 
 /// Runs the scenario.
@@ -49,7 +49,7 @@ pub(super) async fn run(bench: &Bench, settings: &Fanout) -> Result<Report, Erro
         posts: Some(Posts::of(&rounds.poster.responses, seconds)),
         deliveries: Some(Deliveries::of(&latency, seconds)),
         delays: vec![Delay { kind: "post to last delivery", latency: Latency::of(&rounds.to_last_delivery) }],
-        memory: Memory::of(settings.clients as usize, before, held, after),
+        memory: bench.memory_of(settings.clients as usize, before, held, after),
         cpu: Some(cpu.per_delivery(latency.len())),
         facts,
         clients: Some(clients),

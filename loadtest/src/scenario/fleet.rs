@@ -11,7 +11,7 @@ use crate::devices;
 use crate::error::Error;
 use crate::ledger::Watch;
 use crate::poster::Poster;
-use crate::report::{Deliveries, Memory, Posts, Report};
+use crate::report::{Deliveries, Posts, Report};
 use crate::run::Run;
 
 /// Runs the scenario.
@@ -58,7 +58,7 @@ pub(super) async fn run(bench: &Bench, settings: &Fleet) -> Result<Report, Error
             && facts.iter().all(|fact| fact.holds),
         posts: Some(Posts::of(&responses, seconds)),
         deliveries: Some(Deliveries::of(&run.latency(), seconds)),
-        memory: Memory::of(polls, before, held, after),
+        memory: bench.memory_of(polls, before, held, after),
         // The window includes the posts before the measurement.
         cpu: Some(cpu.per_delivery(ledger.delivered)),
         facts,

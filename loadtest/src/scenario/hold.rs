@@ -10,7 +10,7 @@ use crate::devices;
 use crate::error::Error;
 use crate::ledger::Watch;
 use crate::progress::Progress;
-use crate::report::{Memory, Report};
+use crate::report::Report;
 use crate::run::Run;
 
 /// Runs the scenario. It is clean when every client still holds its own at the end.
@@ -37,7 +37,7 @@ pub(super) async fn run(bench: &Bench, settings: &Hold) -> Result<Report, Error>
     Ok(Report {
         seconds,
         clean: clients.reconnects == 0 && clients.ended == 0,
-        memory: Memory::of(settings.clients as usize, before, held, after),
+        memory: bench.memory_of(settings.clients as usize, before, held, after),
         cpu: Some(cpu),
         clients: Some(clients),
         devices_left: bench.remove_devices(ids).await,

@@ -12,7 +12,7 @@ use crate::devices;
 use crate::error::Error;
 use crate::ledger::{Audit, Watch};
 use crate::poster::Poster;
-use crate::read_back::read_back;
+use crate::read_back::{DEVICES, read_back};
 use crate::report::{Latency, Posts, Report, Step};
 use crate::run::Run;
 use crate::target::header_line;
@@ -54,7 +54,7 @@ pub(super) async fn run(bench: &Bench, settings: &Measurements) -> Result<Report
         }
     };
     if let Some(receiver) = receiver {
-        read_back(&bench.target, &run, receiver, &[kind], &ids).await?;
+        read_back(&bench.target, &run, receiver, &[kind], &ids, DEVICES).await?;
         let ledger = run.audit();
         report.clean &= Audit::is_clean(&ledger);
         report.ledger = Some(ledger);

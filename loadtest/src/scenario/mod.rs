@@ -1,17 +1,15 @@
 //! The scenarios, and their common frame: devices, memory readings, CPU readings, the report.
 
-mod agents;
 mod alarms;
 mod availability;
 mod bulk;
 mod closed_loop;
-mod cluster;
 mod credentials;
-mod csv;
 mod csv_rows;
 mod data;
 mod data_fill;
 mod durability;
+mod fairness;
 mod fanout;
 mod fleet;
 mod gauge;
@@ -42,13 +40,16 @@ use crate::devices;
 use crate::error::Error;
 use crate::fleet_registration::Fleet;
 use crate::progress::Progress;
-use crate::report::{Cpu, Fact, Report};
+use crate::report::{Cpu, Fact, Memory, Report};
 use crate::run::Run;
 use crate::server_process::Process;
 use crate::target::Target;
 
 /// The time in which unexpected further deliveries may arrive, to be counted as doubled.
 const LATE_DELIVERIES: Duration = Duration::from_secs(1);
+
+/// A server that has used more CPU seconds than these has memory from earlier work, which it uses again.
+const FRESH: f64 = 5.0;
 
 /// Runs the selected scenario.
 ///
@@ -62,13 +63,12 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Alarms(settings) => Box::pin(alarms::run(&bench, settings)).await,
         cli::Scenario::Measurements(settings) => Box::pin(measurements::run(&bench, settings)).await,
         cli::Scenario::CsvRows(settings) => Box::pin(csv_rows::run(&bench, settings)).await,
-        cli::Scenario::Csv(settings) => Box::pin(csv::run(&bench, settings)).await,
         cli::Scenario::Credentials(settings) => Box::pin(credentials::run(&bench, settings)).await,
         cli::Scenario::Modules(settings) => Box::pin(modules::run(&bench, settings)).await,
         cli::Scenario::SeriesFill(settings) => Box::pin(series_fill::run(&bench, settings)).await,
         cli::Scenario::Series(settings) => Box::pin(series::run(&bench, settings)).await,
         cli::Scenario::Durability(settings) => Box::pin(durability::run(&bench, settings)).await,
-        cli::Scenario::Cluster(settings) => Box::pin(cluster::run(&bench, settings)).await,
+        cli::Scenario::Fairness(settings) => Box::pin(fairness::run(&bench, settings)).await,
         cli::Scenario::Availability(settings) => Box::pin(availability::run(&bench, settings)).await,
         cli::Scenario::DataFill(settings) => Box::pin(data_fill::run(&bench, settings)).await,
         cli::Scenario::Data(settings) => Box::pin(data::run(&bench, settings)).await,
@@ -77,7 +77,6 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Hosted(settings) => Box::pin(hosted::run(&bench, settings)).await,
         cli::Scenario::Inventory(settings) => Box::pin(inventory::run(&bench, settings)).await,
         cli::Scenario::InventoryFill(settings) => Box::pin(inventory_fill::run(&bench, settings)).await,
-        cli::Scenario::Agents(settings) => Box::pin(agents::run(&bench, settings)).await,
         cli::Scenario::Bulk(settings) => Box::pin(bulk::run(&bench, settings)).await,
         cli::Scenario::Registration(settings) => Box::pin(registration::run(&bench, settings)).await,
         cli::Scenario::Reconnect(settings) => Box::pin(reconnect::run(&bench, settings)).await,
@@ -90,6 +89,8 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
 struct Bench {
     target: Arc<Target>,
     server: Option<Process>,
+    /// Whether the server has hardly worked yet, so that what it needs for clients is seen in its memory.
+    is_fresh: bool,
     common: Common,
 }
 
@@ -109,7 +110,19 @@ impl Bench {
             Some(header) => target.with_post_header(header),
             None => target,
         });
-        Ok(Self { target, server, common: common.clone() })
+        let is_fresh = server.and_then(Process::cpu_seconds).is_some_and(|used| used < FRESH);
+        Ok(Self { target, server, is_fresh, common: common.clone() })
+    }
+
+    /// Returns what so many held polls cost in memory, from three readings.
+    fn memory_of(
+        &self,
+        polls: usize,
+        before: Option<u64>,
+        held: Option<u64>,
+        after: Option<u64>,
+    ) -> Option<Memory> {
+        Memory::of(polls, before, held, after).map(|memory| memory.if_meant(self.is_fresh))
     }
 
     /// Returns the PSS of the server in bytes.

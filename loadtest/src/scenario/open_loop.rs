@@ -57,7 +57,7 @@ impl OpenLoop {
     /// Posts at a rate; those due in the warm-up are not measured.
     pub(super) async fn post(&mut self, per_second: u32, warmup: u64, seconds: u64) -> Outcomes {
         let start = self.run.now() + LEAD;
-        let schedule = Schedule { start, per_second, count: u64::from(per_second) * (warmup + seconds) };
+        let schedule = Schedule::constant(start, per_second, warmup + seconds);
         let (sender, dues) = mpsc::unbounded_channel();
         let dues = Arc::new(Mutex::new(dues));
         let mut workers = JoinSet::new();

@@ -1,7 +1,6 @@
 //! Posts on a fixed schedule, regardless of the responses; all posts for a device use one connection, so that
 //! their order is defined.
 
-use std::iter::repeat_with;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,6 @@ use tokio::task::JoinSet;
 
 use crate::poster::{Poster, Responses};
 use crate::progress::Progress;
-use crate::random;
 use crate::run::Run;
 use crate::schedule::Schedule;
 
@@ -32,16 +30,6 @@ pub(super) struct Load {
     pub(super) posters: u32,
 }
 
-/// Returns an endless sequence of random devices of those that belong to a connection.
-pub(super) fn random_turns(
-    number: u32,
-    posters: u32,
-    devices: usize,
-) -> impl Iterator<Item = usize> + Send + use<> {
-    let own: Vec<usize> = (number as usize..devices).step_by(posters as usize).collect();
-    repeat_with(move || own[random::below(own.len() as u64) as usize])
-}
-
 /// Posts the whole schedule. `poster` creates a connection that measures from a time on; `turns` returns the
 /// endless sequence of devices of each connection.
 pub(super) async fn post_all<Turns>(
@@ -54,11 +42,7 @@ pub(super) async fn post_all<Turns>(
 where
     Turns: Iterator<Item = usize> + Send + 'static,
 {
-    let schedule = Schedule {
-        start: run.now() + LEAD,
-        per_second: load.per_second,
-        count: u64::from(load.per_second) * (load.warmup + load.seconds),
-    };
+    let schedule = Schedule::constant(run.now() + LEAD, load.per_second, load.warmup + load.seconds);
     let measured_from = schedule.due(u64::from(load.per_second) * load.warmup);
     run.measure_from(measured_from);
     let mut posters = JoinSet::new();

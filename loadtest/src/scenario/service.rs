@@ -101,8 +101,7 @@ impl CallPath {
         let run = Arc::new(Run::new(1));
         let start = run.now() + LEAD;
         let measured_from = start + settings.warmup * 1_000_000;
-        let count = u64::from(settings.rate) * (settings.warmup + settings.seconds);
-        let schedule = Schedule { start, per_second: settings.rate, count };
+        let schedule = Schedule::constant(start, settings.rate, settings.warmup + settings.seconds);
         let (sender, dues) = mpsc::unbounded_channel();
         let (dues, request) = (Arc::new(Mutex::new(dues)), Arc::new(self.target.get(&self.path)));
         let mut workers = JoinSet::new();

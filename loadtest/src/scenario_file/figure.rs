@@ -2,26 +2,14 @@
 
 use serde_json::Value;
 
-use super::outcome::Sample;
+use super::sample::{Sample, slope};
+use super::tables::fault_catalogue;
+use crate::curve;
 use crate::error::Error;
-
-/// The unit of a figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
-    /// A number.
-    Count,
-    /// A number per second.
-    Rate,
-    /// Milliseconds.
-    Time,
-    /// Bytes.
-    Memory,
-    /// Percent of a core.
-    Percent,
-}
+use crate::quantity::Unit;
 
 /// How a figure is found in the reports of the loads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 enum Place {
     /// Percentiles; the worst of all loads.
     Latency(&'static [&'static str]),
@@ -29,16 +17,18 @@ enum Place {
     Sum(&'static [&'static str]),
     /// The posts whose response begins with this, over all loads.
     Responses(char),
-    /// The sum of a member of the steps of a load at rising rates.
-    Steps(&'static str),
-    /// The largest memory of the server, which is read each second.
-    Memory,
-    /// The mean CPU of the server, which is read each second.
-    Cpu,
+    /// The sum of these numbers, and of a member of the steps of loads at rising rates.
+    Steps(&'static [&'static str], &'static str),
+    /// The largest of the samples that are taken each second.
+    Largest(&'static str),
+    /// Their mean.
+    Mean(&'static str),
+    /// Their growth in an hour.
+    Slope(&'static str),
 }
 
 /// A figure.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Figure {
     pub(super) name: &'static str,
     pub(super) unit: Unit,
@@ -57,15 +47,11 @@ const QUANTILES: [(&str, &str); 6] = [
 ];
 
 /// All figures, in the order in which they are explained.
-pub(super) const FIGURES: [Figure; 19] = [
+pub(super) const FIGURES: [Figure; 28] = [
     figure(
         "notified",
         Unit::Time,
-        Place::Latency(&[
-            "/deliveries/latency",
-            "/delays/told at the same server",
-            "/delays/told at another server",
-        ]),
+        Place::Latency(&["/deliveries/latency"]),
         "How long a notification took, from the time at which its post was due until the client had it. Written with a percentile: `p99 of notified` is the time that 99 of 100 notifications kept within. If several loads measure it, the slowest counts.",
     ),
     figure(
@@ -78,7 +64,13 @@ pub(super) const FIGURES: [Figure; 19] = [
         "sessions back",
         Unit::Time,
         Place::Latency(&["/delays/sessions back after"]),
-        "How long clients were without a session after something was done to a server of `cluster`. Written with a percentile: `max of sessions back`.",
+        "How long clients were without a session after something was done to a server. Written with a percentile: `max of sessions back`.",
+    ),
+    figure(
+        "round trip",
+        Unit::Time,
+        Place::Latency(&["/delays/round trip"]),
+        "How long an operation took, from the time at which it was due to be queued until the server had accepted that it is SUCCESSFUL. It contains the time that agents take. Written with a percentile: `p99 of round trip`.",
     ),
     figure(
         "notified per second",
@@ -116,6 +108,18 @@ pub(super) const FIGURES: [Figure; 19] = [
         Place::Sum(&["/ledger/unexpected", "/sessions/unexpected"]),
         "Notifications or rows that were never posted, or that the server had rejected.",
     ),
+    figure(
+        "told",
+        Unit::Count,
+        Place::Sum(&["/sessions/told"]),
+        "Notifications that a client did not receive and knows that it may have missed: its session ended, or it had none.",
+    ),
+    figure(
+        "not stored",
+        Unit::Count,
+        Place::Sum(&["/sessions/not_stored", "/ledger/not_stored"]),
+        "Posts that the server had accepted and that were not found in its database at the end.",
+    ),
     figure("torn", Unit::Count, Place::Sum(&["/ledger/torn"]), "Collections of which only a part arrived."),
     figure(
         "ended",
@@ -144,32 +148,68 @@ pub(super) const FIGURES: [Figure; 19] = [
     figure(
         "failed",
         Unit::Count,
-        Place::Steps("failed"),
-        "Posts that were sent and not accepted, whatever the reason. Measured by `measurements` at a fixed or rising rate, which does not tell 4xx from 5xx.",
+        Place::Steps(&["/posts/failed"], "failed"),
+        "Posts that were sent and not accepted, whatever the reason.",
     ),
     figure(
         "late",
         Unit::Count,
-        Place::Steps("late"),
-        "Posts that were sent more than 10 ms after they were due, because every connection was still waiting for a response. Measured by `measurements` at a fixed or rising rate.",
+        Place::Steps(&["/kept/late"], "late"),
+        "Posts that were sent more than 10 ms after they were due, because their connections were still waiting for a response. Measured by groups, and by `measurements` at a fixed or rising rate.",
     ),
     figure(
         "unsent",
         Unit::Count,
-        Place::Steps("unsent"),
-        "Posts that were not sent within 5 s after they were due. Measured by `measurements` at a fixed or rising rate.",
+        Place::Steps(&["/kept/unsent"], "unsent"),
+        "Posts that were not sent at all, because their connections were waiting for a response for 30 s (groups) or 5 s (`measurements` at a fixed or rising rate) after they were due.",
     ),
     figure(
         "server memory",
         Unit::Memory,
-        Place::Memory,
-        "The largest memory of the server process in the phase (PSS: its own memory and its share of what it shares), read once a second. Known if the server runs on this machine.",
+        Place::Largest("server_memory"),
+        "The largest memory of the server process in the phase (PSS: its own memory and its share of what it shares), read once a second; the sum of several servers. Known if the server runs on this machine.",
+    ),
+    figure(
+        "server memory growth",
+        Unit::Growth,
+        Place::Slope("server_memory"),
+        "How much the memory of the server grows in an hour, by the slope of a line through its memory in the phase (the median of the slopes between all pairs of seconds, so that a single peak does not count).",
     ),
     figure(
         "server CPU",
         Unit::Percent,
-        Place::Cpu,
-        "The CPU of the server process in percent of one core, on average over the phase. Known if the server runs on this machine.",
+        Place::Mean("server_cpu_percent"),
+        "The CPU of the server process in percent of one core, on average over the phase; the sum of several servers. Known if the server runs on this machine.",
+    ),
+    figure(
+        "open files",
+        Unit::Count,
+        Place::Largest("server_files"),
+        "The most files and sockets that the server had open.",
+    ),
+    figure(
+        "open files growth",
+        Unit::PerHour,
+        Place::Slope("server_files"),
+        "How many more files and sockets the server has open after an hour, by the slope as for memory.",
+    ),
+    figure(
+        "PostgreSQL memory",
+        Unit::Memory,
+        Place::Largest("postgres_memory"),
+        "The largest memory of all processes of PostgreSQL (PSS), read every ten seconds. Known if the server runs its private PostgreSQL on this machine.",
+    ),
+    figure(
+        "PostgreSQL CPU",
+        Unit::Percent,
+        Place::Mean("postgres_cpu_percent"),
+        "The CPU of all processes of PostgreSQL in percent of one core, on average over the phase. Known as its memory.",
+    ),
+    figure(
+        "database growth",
+        Unit::Growth,
+        Place::Slope("database_size"),
+        "How much the database grows in an hour, by the slope of its size. Known if the run starts the servers.",
     ),
 ];
 
@@ -198,15 +238,83 @@ pub(super) fn quantiles() -> String {
     QUANTILES.map(|(name, _)| name).join(", ")
 }
 
-/// Explains a figure, or all of them if no word is given.
+/// The words of scenario files and reports beside figures.
+const WORDS: [(&str, &str); 15] = [
+    (
+        "expected",
+        "The notifications that accepted posts must cause: each as often as there are clients that watch it. Each is received, told to be missed, or lost silently.",
+    ),
+    (
+        "old",
+        "Notifications of posts that were answered before their session was asked for. They are no fault.",
+    ),
+    (
+        "stored all the same",
+        "Posts without an answer, because a server was killed or paused, that were found in the database afterwards. A session that was in force all the time must have received them, too.",
+    ),
+    (
+        "ended without need",
+        "Sessions that ended although nothing was done to a server that their client used.",
+    ),
+    (
+        "phase",
+        "A part of a run with thresholds of its own. Devices and dashboards stay connected from one phase to the next.",
+    ),
+    (
+        "group",
+        "Devices of one kind. They are registered with users of their own before the first phase and removed after the last one.",
+    ),
+    ("dashboard", "A client that sees the alarms, events or measurements of all devices of its tenant."),
+    (
+        "mode",
+        "What is done with a write: PERSISTENT is stored and notified, TRANSIENT only notified, QUIESCENT only stored, CEP neither (modules see it).",
+    ),
+    (
+        "acknowledges",
+        "The session confirms each response with notifications, and the server repeats what was not confirmed. Then nothing is lost with a connection.",
+    ),
+    (
+        "due",
+        "The time at which a post should be sent by its schedule. Latencies count from it, so a server that stalls cannot hide the posts that had to wait.",
+    ),
+    (
+        "clean",
+        "All conditions held: nothing was lost, doubled, reordered or unexpected, every accepted write was stored, and no threshold was missed.",
+    ),
+    ("percentile", "p99 is the value that 99 of 100 measured values do not exceed; max is the largest one."),
+    (
+        "memory per held poll",
+        "The growth of the server's memory while all polls were opened, for each poll. It is left out if the server had used more than five seconds of CPU before, because memory that it already had would be used again.",
+    ),
+    (
+        "seed",
+        "The number from which all random choices of a scenario file follow: devices, modes, clients that a fault hits. The same seed makes the same choices in the same order.",
+    ),
+    (
+        "verdict of a comparison",
+        "`better` or `worse`: the values of the two runs differ by more than chance explains (Mann-Whitney rank test, below 1 in 100) and by more than the tolerance. `noise`: they do not.",
+    ),
+];
+
+/// Explains a figure, a fault or another word, or all of them if no word is given.
 ///
 /// # Errors
-/// There is no such figure.
+/// There is no such word.
 pub(crate) fn explain(words: &[String]) -> Result<String, Error> {
-    let in_words = |figure: &Figure| format!("{}\n    {}\n", figure.name, figure.meaning);
+    let rate = format!("Events in each second of all devices of a group together: {}.", curve::FORMS);
+    let figures = FIGURES.iter().map(|figure| (figure.name, figure.meaning));
+    let mut all: Vec<(&str, &str)> = figures.chain(fault_catalogue()).chain(WORDS).collect();
+    all.push(("rate", &rate));
+    let in_words = |(name, meaning): &(&str, &str)| format!("{name}\n    {meaning}\n");
     match words.join(" ").as_str() {
-        "" => Ok(FIGURES.iter().map(in_words).collect()),
-        name => named(name).map(in_words).map_err(Error::Refused),
+        "" => Ok(all.iter().map(in_words).collect()),
+        asked => {
+            let found = all.iter().find(|(name, _)| name.eq_ignore_ascii_case(asked));
+            found.map(in_words).ok_or_else(|| {
+                let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+                Error::Refused(format!("{asked:?} is not explained; there are {}", names.join(", ")))
+            })
+        }
     }
 }
 
@@ -239,17 +347,17 @@ impl Figure {
                 };
                 counted.map(of_class).reduce(|sum, value| sum + value)
             }
-            Place::Steps(member) => {
+            Place::Steps(pointers, member) => {
                 let steps = reports.iter().filter_map(|report| report.get("steps")?.as_array()).flatten();
-                steps.filter_map(|step| step.get(member)?.as_f64()).reduce(|sum, value| sum + value)
+                let of_steps = steps.filter_map(|step| step.get(member)?.as_f64());
+                all(pointers).into_iter().chain(of_steps).reduce(|sum, value| sum + value)
             }
-            Place::Memory => {
-                samples.iter().filter_map(|sample| sample.server_memory).max().map(|bytes| bytes as f64)
-            }
-            Place::Cpu => {
-                let known: Vec<f64> = samples.iter().filter_map(|sample| sample.server_cpu_percent).collect();
+            Place::Largest(name) => samples.iter().filter_map(|sample| sample.value(name)).reduce(f64::max),
+            Place::Mean(name) => {
+                let known: Vec<f64> = samples.iter().filter_map(|sample| sample.value(name)).collect();
                 (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
             }
+            Place::Slope(name) => slope(samples, name).map(|per_second| per_second * 3600.0),
         }
     }
 }

@@ -89,10 +89,7 @@ impl Load {
     pub(super) fn uses_target(&self) -> bool {
         !matches!(
             self.arguments.scenario,
-            Scenario::Cluster(_)
-                | Scenario::Durability(_)
-                | Scenario::InventoryFill(_)
-                | Scenario::DataFill(_)
+            Scenario::Durability(_) | Scenario::InventoryFill(_) | Scenario::DataFill(_)
         )
     }
 }
@@ -138,7 +135,7 @@ fn unknown_key(key: &str, command: &Command) -> String {
 }
 
 /// Returns a value as the command line has it.
-fn text_of(value: &Value) -> Option<String> {
+pub(super) fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Integer(number) => Some(number.to_string()),

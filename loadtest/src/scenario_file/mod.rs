@@ -1,64 +1,114 @@
-//! Scenario files (TOML): phases one after the other, in each of them loads at the same time, and thresholds for the
-//! figures of the phase. A load is a scenario of the command line with its settings.
+//! Scenario files (TOML): groups of devices, dashboards and servers, and phases one after the other in which things happen to
+//! them; or scenarios of the command line at the same time. Each phase has thresholds for its figures.
 //!
-//! Reading order: this file (what a file contains), [`threshold`] and [`figure`] (what is judged), [`check`] (a file in
-//! plain words), [`run`] (the phases), [`outcome`] (the result), [`html`] and [`junit`] (the result for others).
+//! Reading order: this file (what a file contains), [`tables`] (devices and what they do), [`load`] (scenarios of the command
+//! line), [`threshold`] and [`figure`] (what is judged), [`check`] (a file in plain words), [`run`] (the phases), [`sample`]
+//! (each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (the result for others), [`compare`] (two
+//! results).
 
+mod chart;
 mod check;
+mod compare;
 mod figure;
 mod html;
 mod junit;
 mod load;
 mod outcome;
 mod run;
+mod sample;
 #[cfg(test)]
 mod scenario_file_tests;
+mod setting;
+mod tables;
 mod threshold;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
 pub(crate) use self::check::explanation;
+pub(crate) use self::compare::compare;
 pub(crate) use self::figure::explain;
 use self::load::Load;
 pub(crate) use self::run::run;
+use self::tables::{
+    DashboardTable, FaultTable, GroupTable, Rates, RatesTable, ServersTable, TenantTable, duration,
+};
 use self::threshold::Threshold;
 use crate::cli::Common;
 use crate::error::Error;
+use crate::population::plan::{Falsification, Plan};
 
 /// A scenario file.
 #[derive(Debug)]
 pub(crate) struct ScenarioFile {
     name: String,
+    /// The name of the file, and its text after all replacements.
+    source: (String, String),
+    /// The devices, dashboards and servers, if the file describes any.
+    plan: Option<Plan>,
     phases: Vec<Phase>,
 }
 
-/// A phase: it ends when all its loads have ended.
+/// A phase: it ends when its time is over and all its loads have ended.
 #[derive(Debug)]
 struct Phase {
     name: String,
+    /// How long groups do what they do in it; zero if there are none.
+    lasts: Duration,
     thresholds: Vec<Threshold>,
     loads: Vec<Load>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct FileTable {
     name: String,
+    #[serde(default = "first_seed")]
+    seed: u64,
+    #[serde(default = "connections")]
+    connections: u32,
+    #[serde(default = "yes")]
+    verify: bool,
+    falsify: Option<Falsification>,
+    servers: Option<Spanned<ServersTable>>,
+    #[serde(default)]
+    tenant: Vec<TenantTable>,
+    #[serde(default)]
+    group: Vec<Spanned<GroupTable>>,
+    #[serde(default)]
+    dashboard: Vec<Spanned<DashboardTable>>,
     #[serde(default)]
     phase: Vec<Spanned<PhaseTable>>,
+}
+
+fn first_seed() -> u64 {
+    1
+}
+
+fn connections() -> u32 {
+    64
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PhaseTable {
     name: String,
+    lasts: Option<Spanned<String>>,
     #[serde(default)]
     thresholds: Vec<Spanned<String>>,
+    #[serde(default)]
+    rates: RatesTable,
+    #[serde(default)]
+    fault: Vec<Spanned<FaultTable>>,
     #[serde(default)]
     load: Vec<Spanned<LoadTable>>,
 }
@@ -78,52 +128,138 @@ impl Source<'_> {
         let line = 1 + self.text.bytes().take(at).filter(|byte| *byte == b'\n').count();
         Error::Refused(format!("{}:{line}: {message}", self.file.display()))
     }
+
+    fn of_toml(&self, error: &toml::de::Error) -> Error {
+        self.error(error.span().map_or(0, |span| span.start), error.message())
+    }
 }
 
 impl ScenarioFile {
-    /// Reads a file. `common` are the settings of the command line, which apply to each load.
+    /// Reads a file. `common` are the settings of the command line, which apply to each load; `settings` replace values of
+    /// the file.
     ///
     /// # Errors
     /// The file cannot be read, or something in it is not understood; the error names file, line, key and value.
-    pub(crate) fn read(file: &Path, common: &Common) -> Result<Self, Error> {
+    pub(crate) fn read(file: &Path, settings: &[String], common: &Common) -> Result<Self, Error> {
         let unreadable = |error| Error::Refused(format!("{} cannot be read: {error}", file.display()));
-        Self::parse(file, &fs::read_to_string(file).map_err(unreadable)?, common)
+        let mut text = fs::read_to_string(file).map_err(unreadable)?;
+        for setting in settings {
+            text = setting::replaced(&Source { file, text: &text }, setting)?;
+        }
+        Self::parse(file, &text, common)
     }
 
     /// Returns how many clients are connected at the same time in the largest phase.
     pub(crate) fn clients(&self) -> usize {
         let of_phase = |phase: &Phase| phase.loads.iter().map(|load| load.arguments.scenario.clients()).sum();
-        self.phases.iter().map(of_phase).max().unwrap_or_default()
+        let of_loads: usize = self.phases.iter().map(of_phase).max().unwrap_or_default();
+        of_loads + self.plan.as_ref().map_or(0, Plan::clients)
     }
 
-    fn parse(file: &Path, text: &str, common: &Common) -> Result<Self, Error> {
+    /// Returns the devices, dashboards and servers, if it describes any.
+    pub(crate) fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// Fails like [`Self::read`].
+    pub(crate) fn parse(file: &Path, text: &str, common: &Common) -> Result<Self, Error> {
         let source = Source { file, text };
-        let table: FileTable = toml::from_str(text)
-            .map_err(|error| source.error(error.span().map_or(0, |span| span.start), error.message()))?;
-        if table.phase.is_empty() {
-            return Err(source
-                .error(0, "there is no phase; write [[phase]] with a name and at least one [[phase.load]]"));
+        let mut table: FileTable = toml::from_str(text).map_err(|error| source.of_toml(&error))?;
+        let phases = std::mem::take(&mut table.phase);
+        if phases.is_empty() {
+            return Err(
+                source.error(0, "there is no phase; write [[phase]] with a name and what happens in it")
+            );
         }
-        let phases = table.phase.into_iter().map(|phase| Phase::of(&source, phase, common));
-        Ok(Self { name: table.name, phases: phases.collect::<Result<_, _>>()? })
+        let name = table.name.clone();
+        let (mut plan, rates) = population(&source, table)?;
+        let phases = phases.into_iter().map(|phase| Phase::of(&source, phase, plan.as_mut(), &rates, common));
+        let source = (file.display().to_string(), text.to_owned());
+        Ok(Self { name, source, phases: phases.collect::<Result<_, _>>()?, plan })
     }
 }
 
+/// Returns the devices, dashboards and servers of a file, if it has any, with their rates.
+fn population(source: &Source<'_>, table: FileTable) -> Result<(Option<Plan>, Rates), Error> {
+    let mut plan = Plan {
+        seed: table.seed,
+        posters: table.connections.clamp(1, 10_000),
+        reads_back: table.verify,
+        falsification: table.falsify,
+        tenants: table.tenant.into_iter().map(|tenant| tenant.name).collect(),
+        ..Plan::default()
+    };
+    if let Some(servers) = table.servers {
+        let at = servers.span().start;
+        let servers = servers.into_inner().plan().map_err(|reason| source.error(at, &reason))?;
+        plan.servers = Some(servers);
+    }
+    let mut rates = Rates::new();
+    for group in table.group {
+        let at = group.span().start;
+        let (group, of_group) = group.into_inner().plan(source, at, &plan.tenants)?;
+        if plan.groups.iter().any(|other| other.name == group.name) {
+            return Err(source.error(at, &format!("there are two groups {:?}", group.name)));
+        }
+        plan.groups.push(group);
+        rates.push(of_group);
+    }
+    for dashboard in table.dashboard {
+        let at = dashboard.span().start;
+        let dashboard =
+            dashboard.into_inner().plan(&plan.tenants).map_err(|reason| source.error(at, &reason))?;
+        plan.dashboards.push(dashboard);
+    }
+    if plan.groups.is_empty() && (plan.servers.is_some() || !plan.dashboards.is_empty()) {
+        return Err(source.error(0, "there are no devices; write [[group]]"));
+    }
+    Ok((Some(plan).filter(|plan| !plan.groups.is_empty()), rates))
+}
+
 impl Phase {
-    fn of(source: &Source<'_>, phase: Spanned<PhaseTable>, common: &Common) -> Result<Self, Error> {
+    fn of(
+        source: &Source<'_>,
+        phase: Spanned<PhaseTable>,
+        plan: Option<&mut Plan>,
+        rates: &Rates,
+        common: &Common,
+    ) -> Result<Self, Error> {
         let at = phase.span().start;
-        let PhaseTable { name, thresholds, load } = phase.into_inner();
-        if load.is_empty() {
-            return Err(source.error(at, &format!("phase {name:?} has no [[phase.load]]")));
+        let PhaseTable { name, lasts, thresholds, rates: of_phase, fault, load } = phase.into_inner();
+        let refused = |reason: &str| source.error(at, &format!("phase {name:?} {reason}"));
+        let lasts = match (&plan, lasts) {
+            (Some(_), Some(lasts)) => duration(lasts.get_ref())
+                .ok()
+                .filter(|lasts| !lasts.is_zero())
+                .ok_or_else(|| source.error(lasts.span().start, "lasts: write a time such as \"30s\""))?,
+            (Some(_), None) => return Err(refused("needs `lasts`, such as \"30s\"")),
+            (None, None) if load.is_empty() => {
+                return Err(refused("has no [[phase.load]], and there is no [[group]]"));
+            }
+            (None, _) => Duration::ZERO,
+        };
+        if let Some(plan) = plan {
+            let names = plan.groups.iter().map(|group| &group.name);
+            let names: Vec<&str> =
+                names.chain(plan.dashboards.iter().map(|one| &one.name)).map(String::as_str).collect();
+            let around = (plan.servers.is_some(), names.as_slice());
+            let phase = tables::phase(source, lasts, &of_phase, fault, (&plan.groups, rates), around)?;
+            plan.phases.push(phase);
+        } else if !of_phase.is_empty() || !fault.is_empty() {
+            return Err(refused("has rates or faults, and there is no [[group]]"));
         }
         let threshold = |sentence: Spanned<String>| {
             Threshold::parse(sentence.get_ref())
                 .map_err(|reason| source.error(sentence.span().start, &reason))
         };
         Ok(Self {
-            name,
             thresholds: thresholds.into_iter().map(threshold).collect::<Result<_, _>>()?,
             loads: load.into_iter().map(|load| Load::of(source, &load, common)).collect::<Result<_, _>>()?,
+            name,
+            lasts,
         })
     }
 }

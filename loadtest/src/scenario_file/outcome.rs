@@ -3,29 +3,54 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::threshold::Judged;
-use crate::report::clean_or_not;
+use super::sample::Sample;
+use super::threshold::{Judged, Threshold};
+use crate::error::Error;
+use crate::report::{Report, clean_or_not};
 
 /// The result of a file. Its JSON form has the name [`SCHEMA`] and this [`VERSION`], which grows when a member changes
 /// its meaning or disappears.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct Outcome {
     pub(super) schema: &'static str,
     pub(super) version: u32,
     pub(super) name: String,
     pub(super) target: String,
+    /// The version of the generator, and the cores of its machine.
+    pub(super) generator: String,
+    pub(super) cores: usize,
+    /// When it began.
+    pub(super) began: String,
+    /// What its random choices followed from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) seed: Option<u64>,
     /// Whether all phases were clean.
     pub(super) clean: bool,
+    /// Why it ended early, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ended_early: Option<String>,
     pub(super) phases: Vec<PhaseOutcome>,
+    /// What was done to servers and clients.
+    pub(super) happened: Vec<Mark>,
+    /// What is left of devices and users, which could not be removed.
+    pub(super) left: usize,
 }
 
 /// The name of the JSON form.
 pub(super) const SCHEMA: &str = "platform-loadtest-run";
 /// The version of the JSON form.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
+
+/// Something that happened at a time.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Mark {
+    /// From the start of the file, in seconds.
+    pub(super) at: f64,
+    pub(super) what: String,
+}
 
 /// The result of a phase.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct PhaseOutcome {
     pub(super) name: String,
     /// From the start of the file, in seconds.
@@ -35,7 +60,7 @@ pub(super) struct PhaseOutcome {
     pub(super) clean: bool,
     pub(super) thresholds: Vec<Judged>,
     pub(super) loads: Vec<LoadOutcome>,
-    /// The server, once a second.
+    /// Servers, PostgreSQL, clients and the generator, once a second.
     pub(super) samples: Vec<Sample>,
 }
 
@@ -52,17 +77,6 @@ pub(super) struct LoadOutcome {
     /// The report as a table for people: one figure in each line.
     #[serde(skip)]
     pub(super) table: String,
-}
-
-/// What the server used in one second.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Sample {
-    /// From the start of the file, in seconds.
-    pub(super) at: f64,
-    /// PSS in bytes.
-    pub(super) server_memory: Option<u64>,
-    /// Percent of a core since the sample before.
-    pub(super) server_cpu_percent: Option<f64>,
 }
 
 impl Outcome {
@@ -90,6 +104,45 @@ impl Outcome {
                 text += &format!("{result}  {:<36} {}\n", judged.threshold, judged.found);
             }
         }
+        if let Some(reason) = &self.ended_early {
+            text += &format!("\nended early: {reason}\n");
+        }
+        if self.left > 0 {
+            text += &format!("\n{} devices, users or tenants could not be removed\n", self.left);
+        }
         text + &format!("\n{}: {}\n", self.name, clean_or_not(self.clean))
+    }
+}
+
+impl LoadOutcome {
+    /// Returns the result of a load from its report, or from why there is none.
+    pub(super) fn of(scenario: String, report: Result<Report, Error>) -> Self {
+        match report {
+            Ok(report) => Self {
+                scenario,
+                clean: report.clean,
+                error: None,
+                table: report.table(),
+                report: serde_json::to_value(&report).unwrap_or_default(),
+            },
+            Err(error) => Self {
+                scenario,
+                clean: false,
+                error: Some(error.to_string()),
+                report: Value::Null,
+                table: String::new(),
+            },
+        }
+    }
+}
+
+impl PhaseOutcome {
+    /// Judges the thresholds, when all reports are there.
+    pub(super) fn judge(&mut self, thresholds: &[Threshold]) {
+        let reports: Vec<Value> = self.loads.iter().map(|load| load.report.clone()).collect();
+        self.thresholds =
+            thresholds.iter().map(|threshold| threshold.judge(&reports, &self.samples)).collect();
+        self.clean =
+            self.loads.iter().all(|load| load.clean) && self.thresholds.iter().all(|judged| judged.holds);
     }
 }

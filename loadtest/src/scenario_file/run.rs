@@ -2,69 +2,140 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::future::join_all;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
+use super::compare::Baseline;
 use super::load::Load;
-use super::outcome::{LoadOutcome, Outcome, PhaseOutcome, SCHEMA, Sample, VERSION};
+use super::outcome::{LoadOutcome, Mark, Outcome, PhaseOutcome, SCHEMA, VERSION};
+use super::sample::Sampler;
 use super::{Phase, ScenarioFile, html, junit};
 use crate::cli::{Common, RunFile};
 use crate::devices;
 use crate::error::Error;
+use crate::population::{Assignments, Population};
 use crate::report;
 use crate::scenario;
-use crate::server_process::Process;
+use crate::target::Target;
 
-const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Runs a file, prints the result and writes it to the files that are asked for. Returns whether it was clean. Ctrl-C ends
-/// it: the result is that of the phases before, and the devices that were created are removed.
+/// Runs a file, prints the result and writes it to the files that are asked for. Returns whether it was clean, and not worse
+/// than its baseline. Ctrl-C or a server that is gone ends it: the result is what is known until then, and the devices that
+/// were created are removed.
 ///
 /// # Errors
-/// The target does not respond to the user, a load could not be measured, a file cannot be written, or Ctrl-C was pressed.
+/// The target does not respond to the user, a load could not be measured, a file cannot be read or written, or Ctrl-C was
+/// pressed.
 pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common) -> Result<bool, Error> {
     let (target, server) = common.target_and_server()?;
-    if file.phases.iter().flat_map(|phase| &phase.loads).any(Load::uses_target) {
-        target.tenant().await.map_err(|error| error.during("before the first phase"))?;
+    let baseline = settings.baseline.as_deref().map(Baseline::read).transpose()?;
+    let uses_target = file.uses_target();
+    if uses_target {
+        target.check().await?;
     }
-    let started = Instant::now();
-    let mut phases = Vec::new();
-    for (number, phase) in (1..).zip(&file.phases) {
-        eprintln!(
-            "{:>5.0} s: phase {number} of {}, {}",
-            started.elapsed().as_secs_f64(),
-            file.phases.len(),
-            phase.name
-        );
-        tokio::select! {
-            phase = run_phase(phase, server.filter(|_| phase.loads.iter().any(Load::uses_target)), started) => phases.push(phase),
+    let began = OffsetDateTime::now_utc();
+    let mut population = match &file.plan {
+        Some(plan) => Some(tokio::select! {
+            opened = Box::pin(Population::open(plan, common, file.assignments(settings))) => opened?,
             signal = tokio::signal::ctrl_c() => {
                 signal?;
-                break;
+                return Err(devices::remove_interrupted(common.keep).await);
             }
+        }),
+        None => None,
+    };
+    let started = Instant::now();
+    let observer = population.as_ref().map(Population::observer);
+    let sampler = Sampler::start(started, server.filter(|_| uses_target), observer.clone());
+    let mut phases = Vec::new();
+    let ended_early = tokio::select! {
+        () = play(file, population.as_mut(), started, &mut phases) => None,
+        signal = tokio::signal::ctrl_c() => {
+            signal?;
+            Some("interrupted".to_owned())
         }
-    }
-    let is_interrupted = phases.len() < file.phases.len();
-    let outcome = Outcome {
+        reason = target.lost(), if uses_target => Some(reason),
+    };
+    let samples = sampler.stop();
+    let since = |at: Instant| at.saturating_duration_since(started).as_secs_f64();
+    let mut outcome = Outcome {
         schema: SCHEMA,
         version: VERSION,
         name: file.name.clone(),
-        target: target.authority().to_owned(),
-        clean: !is_interrupted && phases.iter().all(|phase| phase.clean),
+        target: file.target(&target),
+        generator: format!("loadtest {}", env!("CARGO_PKG_VERSION")),
+        cores: std::thread::available_parallelism().map_or(1, usize::from),
+        began: began.replace_nanosecond(0).unwrap_or(began).format(&Rfc3339).unwrap_or_default(),
+        seed: file.plan.as_ref().map(|plan| plan.seed),
+        ended_early,
         phases,
+        ..Outcome::default()
     };
+    if let Some(population) = population {
+        let closed = Box::pin(population.close()).await?;
+        outcome.left = closed.left;
+        for (phase, report) in outcome.phases.iter_mut().zip(closed.reports) {
+            phase.loads.insert(0, LoadOutcome::of("groups".to_owned(), Ok(report)));
+        }
+    }
+    let happened = observer.iter().flat_map(|observer| observer.happened());
+    outcome.happened = happened.map(|one| Mark { at: since(one.at), what: one.what }).collect();
+    for (phase, of_file) in outcome.phases.iter_mut().zip(&file.phases) {
+        let within = phase.started..=phase.ended;
+        phase.samples = samples.iter().filter(|sample| within.contains(&sample.at)).cloned().collect();
+        phase.judge(&of_file.thresholds);
+    }
+    outcome.clean = outcome.ended_early.is_none() && outcome.phases.iter().all(|phase| phase.clean);
+    finish(&outcome, settings, common, baseline).await
+}
+
+/// Prints and writes the result; returns whether it was clean, and not worse than the baseline.
+async fn finish(
+    outcome: &Outcome,
+    settings: &RunFile,
+    common: &Common,
+    baseline: Option<Baseline>,
+) -> Result<bool, Error> {
     report::print(&outcome.text());
-    write(common.json.as_deref(), || report::json(&outcome))?;
-    write(settings.junit.as_deref(), || Ok(junit::xml(&outcome)))?;
-    write(settings.report.as_deref(), || Ok(html::page(&outcome)))?;
-    if is_interrupted {
-        return Err(devices::remove_interrupted(common.keep).await);
+    write(common.json.as_deref(), || report::json(outcome))?;
+    write(settings.junit.as_deref(), || Ok(junit::xml(outcome)))?;
+    write(settings.report.as_deref(), || Ok(html::page(outcome)))?;
+    let is_worse = match baseline {
+        Some(baseline) => baseline.judge(outcome, settings.tolerance)?,
+        None => false,
+    };
+    if let Some(reason) = &outcome.ended_early {
+        if reason == "interrupted" {
+            return Err(devices::remove_interrupted(common.keep).await);
+        }
+        return Err(Error::Refused(reason.clone()));
     }
     let mut loads = outcome.phases.iter().flat_map(|phase| &phase.loads);
     match loads.find_map(|load| load.error.clone()) {
         Some(error) => Err(Error::Refused(error)),
-        None => Ok(outcome.clean),
+        None => Ok(outcome.clean && !is_worse),
+    }
+}
+
+impl ScenarioFile {
+    /// Returns whether it loads the target of the command line, and does not only start its own servers.
+    fn uses_target(&self) -> bool {
+        let by_loads = || self.phases.iter().flat_map(|phase| &phase.loads).any(Load::uses_target);
+        self.plan.as_ref().map_or_else(by_loads, |plan| plan.servers.is_none())
+    }
+
+    /// Returns the addresses of the workers and the scenario file that they receive; `None` without `--workers`.
+    fn assignments(&self, settings: &RunFile) -> Option<Assignments> {
+        let addresses = settings.workers.clone();
+        (!addresses.is_empty()).then(|| Assignments { addresses, file: self.source.clone() })
+    }
+
+    fn target(&self, target: &Target) -> String {
+        let servers = self.plan.as_ref().and_then(|plan| plan.servers.as_ref());
+        servers
+            .map_or(target.authority().to_owned(), |servers| format!("{} servers of its own", servers.count))
     }
 }
 
@@ -74,68 +145,42 @@ fn write(file: Option<&Path>, text: impl FnOnce() -> Result<String, Error>) -> R
     fs::write(file, text()?).map_err(unwritable)
 }
 
-async fn run_phase(phase: &Phase, server: Option<Process>, started: Instant) -> PhaseOutcome {
-    let since = || started.elapsed().as_secs_f64();
-    let phase_started = since();
-    let mut samples = Vec::new();
-    let loads = tokio::select! {
-        loads = join_all(phase.loads.iter().map(run_load)) => loads,
-        never = sample(server, started, &mut samples) => match never {},
-    };
-    let reports: Vec<_> = loads.iter().map(|load| load.report.clone()).collect();
-    let thresholds: Vec<_> =
-        phase.thresholds.iter().map(|threshold| threshold.judge(&reports, &samples)).collect();
-    PhaseOutcome {
-        name: phase.name.clone(),
-        started: phase_started,
-        ended: since(),
-        clean: loads.iter().all(|load| load.clean) && thresholds.iter().all(|judged| judged.holds),
-        thresholds,
-        loads,
-        samples,
-    }
-}
-
-async fn run_load(load: &Load) -> LoadOutcome {
-    let scenario = load.scenario.clone();
-    match Box::pin(scenario::run(&load.arguments)).await {
-        Ok(report) => LoadOutcome {
-            scenario,
-            clean: report.clean,
-            error: None,
-            table: report.table(),
-            report: serde_json::to_value(&report).unwrap_or_default(),
-        },
-        Err(error) => LoadOutcome {
-            scenario,
-            clean: false,
-            error: Some(error.to_string()),
-            report: serde_json::Value::Null,
-            table: String::new(),
-        },
-    }
-}
-
-/// Reads memory and CPU of the server once a second, until it is dropped.
-async fn sample(
-    server: Option<Process>,
+/// Lives through the phases. What is known of a phase is noted when it begins, so that an interrupted one has a result.
+async fn play(
+    file: &ScenarioFile,
+    mut population: Option<&mut Population>,
     started: Instant,
-    samples: &mut Vec<Sample>,
-) -> std::convert::Infallible {
-    let Some(server) = server else { return std::future::pending().await };
-    let mut ticks = tokio::time::interval(SAMPLE_INTERVAL);
-    let mut before: Option<(Instant, f64)> = None;
-    loop {
-        ticks.tick().await;
-        let now = server.cpu_seconds().map(|cpu| (Instant::now(), cpu));
-        let percent = before
-            .zip(now)
-            .map(|(before, now)| 100.0 * (now.1 - before.1) / (now.0 - before.0).as_secs_f64());
-        before = now;
-        samples.push(Sample {
-            at: started.elapsed().as_secs_f64(),
-            server_memory: server.memory(),
-            server_cpu_percent: percent,
+    phases: &mut Vec<PhaseOutcome>,
+) {
+    let since = || started.elapsed().as_secs_f64();
+    for (number, phase) in (1..).zip(&file.phases) {
+        eprintln!("{:>7.1} s: phase {number} of {}, {}", since(), file.phases.len(), phase.name);
+        let begins = since();
+        phases.push(PhaseOutcome {
+            name: phase.name.clone(),
+            started: begins,
+            ended: f64::INFINITY,
+            ..PhaseOutcome::default()
         });
+        let groups = async {
+            match population.as_deref_mut() {
+                Some(population) => Box::pin(population.play()).await.err(),
+                None => None,
+            }
+        };
+        let (mut loads, failure) = tokio::join!(run_loads(phase), groups);
+        loads.extend(failure.map(|error| LoadOutcome::of("faults".to_owned(), Err(error))));
+        let last = phases.last_mut().expect("it was noted before");
+        (last.ended, last.loads) = (since(), loads);
+        if last.loads.iter().any(|load| load.scenario == "faults") {
+            return;
+        }
     }
+}
+
+async fn run_loads(phase: &Phase) -> Vec<LoadOutcome> {
+    join_all(phase.loads.iter().map(async |load| {
+        LoadOutcome::of(load.scenario.clone(), Box::pin(scenario::run(&load.arguments)).await)
+    }))
+    .await
 }

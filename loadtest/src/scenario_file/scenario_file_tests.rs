@@ -6,12 +6,18 @@ use clap::Parser as _;
 use serde_json::json;
 
 use super::figure::FIGURES;
-use super::outcome::{LoadOutcome, Outcome, PhaseOutcome, SCHEMA, Sample, VERSION};
+use super::outcome::{LoadOutcome, Mark, Outcome, PhaseOutcome, SCHEMA, VERSION};
+use super::sample::Sample;
 use super::*;
 use crate::cli::{Program, ProgramCommand, Scenario};
+use crate::curve::Curve;
+use crate::population::plan::Mode;
 
 const FIRST: &str = include_str!("../../scenarios/first.toml");
 const CHAOS: &str = include_str!("../../scenarios/chaos.toml");
+const SOAK: &str = include_str!("../../scenarios/soak.toml");
+const DAY: &str = include_str!("../../scenarios/day.toml");
+const LOAD: &str = "name = \"x\"\n[[phase]]\nname = \"p\"\n[[phase.load]]\nscenario = \"fleet\"\ndevices = 7\nkind = \"event\"\nsettle = 1\n";
 const README: &str = include_str!("../../README.md");
 
 fn common() -> Common {
@@ -34,8 +40,7 @@ fn judge(sentence: &str, reports: &[serde_json::Value], samples: &[Sample]) -> (
 
 #[test]
 fn load_is_the_command_line_of_its_scenario() {
-    let text = "name = \"x\"\n[[phase]]\nname = \"p\"\n[[phase.load]]\nscenario = \"fleet\"\ndevices = 7\nkind = \"event\"\nsettle = 1\n";
-    let file = parse(text).unwrap();
+    let file = parse(LOAD).unwrap();
     let load = &file.phases[0].loads[0];
     assert!(
         matches!(&load.arguments.scenario, Scenario::Fleet(fleet) if fleet.devices == 7 && fleet.dashboards == 50)
@@ -65,11 +70,11 @@ fn errors_name_file_line_key_and_what_is_allowed() {
         "{scenario}"
     );
     assert_eq!(
-        error_of("scenario = \"cluster\"\nserver-command = \"x\"\nkill = 3"),
-        "x.toml:7: kill = 3: allowed are true and false"
+        error_of("scenario = \"reconnect\"\nwithin = 3\nwithout-users = 3"),
+        "x.toml:7: without-users = 3: allowed are true and false"
     );
     assert!(error_of("devices = 3").starts_with("x.toml:4: a load needs a scenario: one of fleet, "));
-    assert!(error_of("scenario = \"cluster\"").contains("--server-command"));
+    assert!(error_of("scenario = \"durability\"").contains("--server-command"));
     assert!(error_of("scenario = [").starts_with("x.toml:"));
     assert!(parse("name = \"x\"\n").unwrap_err().starts_with("x.toml:1: there is no phase"));
     let threshold = "name = \"x\"\n[[phase]]\nname = \"p\"\nthresholds = [\n\"lots = 0\"]\n[[phase.load]]\nscenario = \"hold\"\n";
@@ -114,7 +119,7 @@ fn figures_of_all_loads_are_judged() {
     let reports = [
         json!({"deliveries": {"latency": latency(40.0), "per_second": 10.0}, "ledger": {"lost": 1},
                "posts": {"by_status": {"201": 5, "503": 2, "no response": 1}}}),
-        json!({"delays": [{"kind": "told at another server", "latency": latency(60.0)}], "sessions": {"lost": 2},
+        json!({"deliveries": {"latency": latency(60.0)}, "sessions": {"lost": 2}, "kept": {"late": 2},
                "steps": [{"late": 3}, {"late": 4}]}),
     ];
     assert_eq!(judge("p99 of notified <= 50ms", &reports, &[]), ("60.00 ms".to_owned(), false));
@@ -123,14 +128,19 @@ fn figures_of_all_loads_are_judged() {
     assert_eq!(judge("5xx = 2", &reports, &[]), ("2".to_owned(), true));
     let accepted = json!({"posts": {"by_status": {"201": 5}}});
     assert_eq!(judge("5xx = 0", &[accepted], &[]), ("0".to_owned(), true));
-    assert_eq!(judge("late = 7", &reports, &[]), ("7".to_owned(), true));
+    assert_eq!(judge("late = 9", &reports, &[]), ("9".to_owned(), true));
     assert_eq!(judge("torn = 0", &reports, &[]), ("not measured".to_owned(), false));
     let empty = json!({"deliveries": {"latency": {"samples": 0, "p99_ms": 0.0}}});
     assert_eq!(judge("p99 of notified <= 50ms", &[empty], &[]), ("not measured".to_owned(), false));
-    let sample = |memory, cpu| Sample { at: 0.0, server_memory: Some(memory), server_cpu_percent: cpu };
-    let samples = [sample(3_000_000, None), sample(2_000_000, Some(10.0)), sample(1, Some(30.0))];
+    let samples = [sample(0.0, 3_000_000.0), sample(60.0, 2_000_000.0), sample(120.0, 1_000_000.0)];
     assert_eq!(judge("server memory <= 3MB", &[], &samples), ("3.0 MB".to_owned(), true));
-    assert_eq!(judge("server CPU < 20%", &[], &samples), ("20.0 %".to_owned(), false));
+    assert_eq!(judge("server CPU < 20%", &[], &samples), ("30.0 %".to_owned(), false));
+    assert_eq!(judge("server memory growth <= 1MB/h", &[], &samples), ("-60.0 MB/h".to_owned(), true));
+}
+
+fn sample(at: f64, memory: f64) -> Sample {
+    let values = [("server_memory", memory), ("server_cpu_percent", 30.0), ("notified_p99_ms", 7.0 + at)];
+    Sample { at, values: values.map(|(name, value)| (name.to_owned(), value)).into() }
 }
 
 #[test]
@@ -141,39 +151,121 @@ fn every_figure_is_explained() {
         let words: Vec<String> = figure.name.split(' ').map(str::to_owned).collect();
         assert!(explain(&words).unwrap().contains(figure.meaning));
     }
+    for word in ["kill", "rate", "server memory", "clean"] {
+        let words: Vec<String> = word.split(' ').map(str::to_owned).collect();
+        assert!(explain(&words).unwrap().starts_with(&format!("{word}\n    ")), "{word}");
+    }
     assert!(explain(&["lots".to_owned()]).unwrap_err().to_string().contains("server memory"));
 }
 
 #[test]
 fn check_says_what_a_file_does() {
     let text = explanation(&parse(FIRST).unwrap());
-    assert!(text.starts_with("First scenario: 2 phases, one after the other.\n"), "{text}");
-    assert!(text.contains("\nPhase 1, a fleet alone: at least 12 s\n"), "{text}");
-    assert!(
-        text.contains("    devices = 200 (Devices; each holds a long poll on its own alarms)\n"),
-        "{text}"
-    );
-    assert!(text.contains("    p99 of notified <= 250ms\n"), "{text}");
+    for line in [
+        "First scenario: 2 phases, one after the other.\nIt loads the server at --url.\n",
+        "  trackers: 100 devices, json-poll, web-socket, csv-poll, execute operations, each in 0.2 s\n",
+        "\nPhase 2, a busy one: 20 s\n",
+        "  meters: measurements, 40 each second at first, changing evenly to 200 (2400 in all)\n",
+        "  cut-connections of 50 % of control room after 10 s. Clients lose their connections",
+        "    late <= 50\n",
+    ] {
+        assert!(text.contains(line), "{line:?} not in\n{text}");
+    }
+    let text = explanation(&parse(LOAD).unwrap());
+    assert!(text.contains("\nPhase 1, p: at least 32 s\n"), "{text}");
+    assert!(text.contains("    devices = 7 (Devices; each holds a long poll on its own alarms)\n"), "{text}");
 }
 
 #[test]
 fn files_of_the_repository_and_of_the_readme_are_understood() {
-    assert_eq!(parse(FIRST).unwrap().phases.len(), 2);
-    assert_eq!(parse(FIRST).unwrap().clients(), 200 + 4 + 64);
-    assert_eq!(parse(CHAOS).unwrap().phases.len(), 5);
-    let in_readme = README.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    assert!(in_readme.lines().count() <= 20);
-    assert_eq!(parse(in_readme).unwrap().phases.len(), 1);
+    let clients = |text: &str| parse(text).unwrap().clients();
+    assert_eq!([FIRST, CHAOS, SOAK, DAY].map(clients), [104, 66, 84, 4010]);
+    let in_readme: Vec<&str> =
+        README.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(in_readme[0].lines().count() <= 20);
+    for text in in_readme {
+        assert!(!parse(text).unwrap().phases.is_empty());
+    }
+}
+
+/// A file with a group and a phase, and with these lines after line 7.
+fn with_group(lines: &str) -> Result<ScenarioFile, String> {
+    parse(&format!(
+        "name = \"x\"\n[[group]]\nname = \"g\"\ncount = 3\n[[phase]]\nname = \"p\"\nlasts = \"20s\"\n{lines}\n"
+    ))
+}
+
+#[test]
+fn group_has_its_rates_in_each_phase_unless_the_phase_has_others() {
+    let text = "name = \"x\"\nseed = 7\n[[group]]\nname = \"g\"\ncount = 3\nalarms = 2\nevents = 3\nmodes = { TRANSIENT = 1, PERSISTENT = 3 }\n\
+                [[phase]]\nname = \"a\"\nlasts = \"1min\"\n[[phase]]\nname = \"b\"\nlasts = \"1s\"\n[phase.rates.g]\nevents = \"5..9\"\n";
+    let plan = parse(text).unwrap().plan.unwrap();
+    let curves =
+        |phase: usize| plan.phases[phase].streams.iter().map(|stream| stream.curve).collect::<Vec<_>>();
+    assert_eq!(curves(0), [Curve::Constant(2.0), Curve::Constant(3.0)]);
+    assert_eq!(curves(1), [Curve::Constant(2.0), Curve::Ramp(5.0, 9.0)]);
+    assert_eq!((plan.seed, plan.phases[0].lasts.as_secs()), (7, 60));
+    assert_eq!(plan.groups[0].modes, [(Mode::Persistent, 3), (Mode::Transient, 1)]);
+}
+
+#[test]
+fn errors_of_groups_and_faults_name_the_place_and_what_is_allowed() {
+    for (lines, error) in [
+        ("[phase.rates.h]\nevents = 1", "x.toml:8: rates of \"h\": there is no such group"),
+        ("[phase.rates.g]\nmails = 1", "x.toml:9: \"mails\" is not one of alarms, events, measurements,"),
+        ("[phase.rates.g]\nevents = \"fast\"", "x.toml:9: \"fast\" is not a rate; write a number"),
+        (
+            "[[phase.fault]]\nwhat = \"kill\"\nat = \"1s\"",
+            "x.toml:8: kill needs servers that this run starts: write [servers]",
+        ),
+        (
+            "[[phase.fault]]\nwhat = \"cut-connections\"\nat = \"1s\"",
+            "x.toml:8: cut-connections needs `of`: there are g",
+        ),
+        (
+            "[[phase.fault]]\nwhat = \"slow-readers\"\nof = \"g\"\nat = \"1s\"",
+            "x.toml:8: slow-readers needs `lasts`",
+        ),
+        (
+            "[[phase.fault]]\nwhat = \"reconnect-storm\"\nof = \"g\"",
+            "x.toml:8: reconnect-storm needs `at` or `every`",
+        ),
+        (
+            "[[phase.fault]]\nwhat = \"reconnect-storm\"\nof = \"g\"\nat = \"21s\"",
+            "x.toml:8: reconnect-storm: it would never be done in a phase of 20 s",
+        ),
+        ("[[phase.fault]]\nwhat = \"flood\"", "x.toml:9: unknown variant `flood`"),
+        ("[[phase]]\nname = \"q\"", "x.toml:8: phase \"q\" needs `lasts`, such as \"30s\""),
+        ("[[group]]\nname = \"g\"\ncount = 1", "x.toml:8: there are two groups \"g\""),
+        ("[[group]]\nname = \"h\"\ncount = 0", "x.toml:8: group \"h\": count = 0: allowed are 1 to 100000"),
+        (
+            "[[group]]\nname = \"h\"\ncount = 1\ntransport = \"rest\"\noperations = 1",
+            "x.toml:8: group \"h\": operations need devices that listen",
+        ),
+        (
+            "[[group]]\nname = \"h\"\ncount = 1\nlistens = \"mails\"",
+            "x.toml:8: group \"h\": listens: \"mails\" is not one of",
+        ),
+        (
+            "[[group]]\nname = \"h\"\ncount = 1\ntenant = \"acme\"",
+            "x.toml:8: group \"h\": tenant = \"acme\" has no [[tenant]]",
+        ),
+        ("[[dashboard]]\ntransport = \"rest\"", "x.toml:8: transport: allowed are json-poll and web-socket"),
+        ("[servers]\ncommand = \"x\"\ncount = 17", "x.toml:8: count = 17: allowed are 1 to 16 servers"),
+    ] {
+        let found = with_group(lines).map(|_| ()).unwrap_err();
+        assert!(found.starts_with(error), "{found}");
+    }
+    assert!(with_group("").is_ok());
 }
 
 fn outcome() -> Outcome {
-    let sample = |at| Sample { at, server_memory: Some(5_000_000), server_cpu_percent: Some(7.0) };
     let judged = Threshold::parse("lost = 0").unwrap().judge(&[json!({"ledger": {"lost": 1}})], &[]);
     let load = LoadOutcome {
         scenario: "fleet".to_owned(),
         clean: true,
         error: None,
-        report: serde_json::Value::Null,
+        report: json!({"posts": {"latency": {"curve_ms": vec![1.0; 14]}}}),
         table: "it's <b>\u{1}".to_owned(),
     };
     let phase = PhaseOutcome {
@@ -183,15 +275,16 @@ fn outcome() -> Outcome {
         clean: false,
         thresholds: vec![judged],
         loads: vec![load],
-        samples: vec![sample(0.0), sample(1.0)],
+        samples: vec![sample(0.0, 5e6), sample(1.0, 5e6)],
     };
     Outcome {
         schema: SCHEMA,
         version: VERSION,
         name: "<x>".to_owned(),
         target: "127.0.0.1:1".to_owned(),
-        clean: false,
         phases: vec![phase],
+        happened: vec![Mark { at: 0.5, what: "kill of <server> 0".to_owned() }],
+        ..Outcome::default()
     }
 }
 
@@ -202,7 +295,12 @@ fn page_escapes_what_comes_from_outside_and_needs_no_other_file() {
     assert!(page.contains("a &quot;&lt;script&gt;&quot; &amp; more"), "{page}");
     assert!(page.contains("it&#39;s &lt;b&gt;\u{fffd}"), "{page}");
     assert!(page.contains("<td>lost = 0<td>1<td><span class=\"missed\">missed</span>"), "{page}");
-    assert!(page.contains("<polyline points=\"0.0,20.0 450.0,20.0\"/>"), "{page}");
+    assert!(page.contains("<li>a &quot;&lt;script&gt;&quot; &amp; more: lost = 0, but it was 1."), "{page}");
+    assert!(
+        page.contains("aria-label=\"memory, MB\"") && page.contains("aria-label=\"ms by percentile\""),
+        "{page}"
+    );
+    assert!(page.contains("<td>a<td class=\"number\">0.5 s<td>kill of &lt;server&gt; 0"), "{page}");
     for foreign in ["<script", "http", "src="] {
         assert!(!page.contains(foreign), "{foreign} in {page}");
     }
@@ -219,7 +317,7 @@ fn junit_has_a_test_for_each_load_and_threshold() {
 #[test]
 fn json_names_its_form_and_version() {
     let json = serde_json::to_value(outcome()).unwrap();
-    assert_eq!((&json["schema"], &json["version"]), (&json!("platform-loadtest-run"), &json!(1)));
+    assert_eq!((&json["schema"], &json["version"]), (&json!("platform-loadtest-run"), &json!(2)));
     assert_eq!(
         json["phases"][0]["thresholds"][0],
         json!({"threshold": "lost = 0", "value": 1.0, "found": "1", "holds": false})

@@ -3,8 +3,9 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::figure::{self, Figure, Unit};
-use super::outcome::Sample;
+use super::figure::{self, Figure};
+use super::sample::Sample;
+use crate::quantity::parse;
 
 /// The comparisons, the longer signs first.
 const COMPARISONS: [(&str, Comparison); 7] = [
@@ -27,7 +28,7 @@ enum Comparison {
 }
 
 /// A condition for a figure.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(super) struct Threshold {
     /// The sentence as the file has it.
     pub(super) sentence: String,
@@ -78,7 +79,7 @@ impl Threshold {
             }
             (Some(_), false) => return Err(refused(format!("{name} has no percentiles"))),
         };
-        let limit = limit_of(limit, figure.unit).map_err(refused)?;
+        let limit = parse(limit, figure.unit).map_err(refused)?;
         Ok(Self { sentence: sentence.to_owned(), figure, quantile: member, comparison, limit })
     }
 
@@ -88,7 +89,7 @@ impl Threshold {
         Judged {
             threshold: self.sentence.clone(),
             value,
-            found: value.map_or("not measured".to_owned(), |value| shown(value, self.figure.unit)),
+            found: value.map_or("not measured".to_owned(), |value| self.figure.unit.shown(value)),
             holds: value.is_some_and(|value| self.allows(value)),
         }
     }
@@ -101,44 +102,5 @@ impl Threshold {
             Comparison::Above => value > self.limit,
             Comparison::Equal => (value - self.limit).abs() < f64::EPSILON,
         }
-    }
-}
-
-/// Reads a limit with its unit.
-fn limit_of(text: &str, unit: Unit) -> Result<f64, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, suffix) = text.split_at(digits);
-    let units: &[(&str, f64)] = match unit {
-        Unit::Count => &[("", 1.0)],
-        Unit::Rate => &[("", 1.0), ("/s", 1.0)],
-        Unit::Time => &[("ms", 1.0), ("s", 1000.0), ("min", 60_000.0)],
-        Unit::Memory => &[
-            ("kB", 1e3),
-            ("MB", 1e6),
-            ("GB", 1e9),
-            ("KiB", 1024.0),
-            ("MiB", 1_048_576.0),
-            ("GiB", 1_073_741_824.0),
-        ],
-        Unit::Percent => &[("%", 1.0)],
-    };
-    let factor = units.iter().find(|(name, _)| *name == suffix.trim()).map(|(_, factor)| *factor);
-    match (number.parse::<f64>(), factor) {
-        (Ok(number), Some(factor)) => Ok(number * factor),
-        _ => {
-            let allowed: Vec<String> = units.iter().map(|(name, _)| format!("`50{name}`")).collect();
-            Err(format!("{text:?} is not a limit; write it like {}", allowed.join(" or ")))
-        }
-    }
-}
-
-/// Returns a value with its unit, for people.
-fn shown(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Count => format!("{value:.0}"),
-        Unit::Rate => format!("{value:.1}/s"),
-        Unit::Time => format!("{value:.2} ms"),
-        Unit::Memory => format!("{:.1} MB", value / 1e6),
-        Unit::Percent => format!("{value:.1} %"),
     }
 }

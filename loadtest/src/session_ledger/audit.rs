@@ -5,8 +5,7 @@ use std::collections::{HashMap, HashSet};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use super::{Client, Row, Session, SessionLedger};
-use crate::ledger::Watch;
+use super::{Client, Row, Session, SessionLedger, TOPICS};
 use crate::report::{Delay, Latency};
 use crate::run::latency_histogram;
 
@@ -38,9 +37,13 @@ impl Disturbed {
     }
 }
 
-/// The verdict. Notifications are counted per client.
+/// The verdict on a phase. Notifications are counted per client.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct SessionAudit {
+    /// The posts that the server accepted.
+    pub(crate) acknowledged: u64,
+    /// Those of them that should be stored and were not found.
+    pub(crate) not_stored: u64,
     /// The acknowledged alarms, each as often as there are clients that watch it.
     pub(crate) expected: u64,
     /// Those that their client received.
@@ -67,8 +70,10 @@ pub(crate) struct SessionAudit {
     pub(crate) sessions: u64,
     /// How often a client continued its session at another server.
     pub(crate) moves: u64,
-    /// The sessions that ended.
+    /// The sessions that ended, except those that their clients ended.
     pub(crate) ended: u64,
+    /// The sessions that their clients ended, to begin new ones.
+    pub(crate) left: u64,
     /// The sessions that ended although nothing was done to their server.
     pub(crate) ended_elsewhere: u64,
     /// The clients without a session at the end.
@@ -103,51 +108,52 @@ struct Heard {
 }
 
 impl SessionLedger {
-    /// Returns the verdict. `is_stored` tells whether an alarm, by device and sequence, was found in the database;
-    /// latencies are those of alarms that were due from `measured_from` on.
+    /// Returns the verdict on each phase, given their starts. Posts belong to the phase in which they were due. `is_stored`
+    /// tells whether an object, by lane and sequence, was found in the database, if that is known.
     pub(crate) fn audit(
         &self,
-        measured_from: u64,
+        phases: &[u64],
         disturbances: &[Disturbed],
-        is_stored: impl Fn(u32, u32) -> bool,
-    ) -> SessionAudit {
-        let mut audit = SessionAudit::empty(self.unknown, self.away());
-        let is_unacknowledged = |row: &Row| row.acknowledged.is_none() && is_stored(row.device, row.sequence);
-        let unacknowledged: HashSet<usize> =
-            (0..).zip(&self.rows).filter(|(_, row)| is_unacknowledged(row)).map(|(index, _)| index).collect();
-        audit.stored_unacknowledged = unacknowledged.len() as u64;
-        for (id, client) in self.clients.iter().enumerate() {
-            let mut heard = Vec::new();
-            for session in &client.sessions {
-                heard.push(self.audit_session(&mut audit, id, session, measured_from));
-            }
-            audit.note_ends(client, disturbances);
-            match client.watch {
-                Watch::Device(device) => {
-                    let rows = self.of_devices[device as usize].iter().copied();
-                    self.audit_rows(&mut audit, id, &heard, &unacknowledged, rows);
-                }
-                Watch::All => self.audit_rows(&mut audit, id, &heard, &unacknowledged, 0..self.rows.len()),
+        is_stored: impl Fn(u32, u32) -> Option<bool>,
+    ) -> Vec<SessionAudit> {
+        let mut audits = Audits { starts: phases, all: vec![SessionAudit::empty(self.away()); phases.len()] };
+        self.unexpected.iter().for_each(|at| audits.at(*at).unexpected += 1);
+        let mut unacknowledged = HashSet::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            let (audit, stored) = (audits.at(row.due), is_stored(row.lane, row.sequence));
+            let is_acknowledged = row.acknowledged.is_some();
+            audit.acknowledged += u64::from(is_acknowledged);
+            audit.not_stored += u64::from(is_acknowledged && row.promise.stores && stored == Some(false));
+            if !is_acknowledged && stored == Some(true) {
+                audit.stored_unacknowledged += 1;
+                unacknowledged.insert(index);
             }
         }
-        audit
+        for (id, client) in self.clients.iter().enumerate() {
+            let heard: Vec<Heard> = client
+                .sessions
+                .iter()
+                .map(|session| self.audit_session(&mut audits, id, client, session))
+                .collect();
+            audits.note_ends(client, disturbances);
+            self.audit_rows(&mut audits, id, &heard, &unacknowledged);
+        }
+        audits.all
     }
 
     /// Checks what a session received.
-    fn audit_session(
-        &self,
-        audit: &mut SessionAudit,
-        client: usize,
-        session: &Session,
-        measured_from: u64,
-    ) -> Heard {
+    fn audit_session(&self, audits: &mut Audits<'_>, id: usize, client: &Client, session: &Session) -> Heard {
         let mut heard = Heard { rows: HashSet::new(), newest: 0, highest: HashMap::new() };
         for delivery in &session.received {
-            let row = &self.rows[delivery.row];
-            let Row { device, sequence, .. } = *row;
-            if !heard.rows.insert(delivery.row) {
+            let Some(index) = self.meant(&client.scope, delivery.lane, delivery.sequence) else {
+                audits.at(delivery.at).unexpected += 1;
+                continue;
+            };
+            let row = &self.rows[index];
+            let (&Row { lane, sequence, .. }, audit) = (row, audits.at(row.due));
+            if !heard.rows.insert(index) {
                 audit.doubled += 1;
-                audit.describe("doubled", client, row, session);
+                audit.describe("doubled", id, row, session);
                 continue;
             }
             heard.newest = heard.newest.max(row.sent);
@@ -156,17 +162,15 @@ impl SessionLedger {
                 audit.old += 1;
                 audit.oldest_ms = audit.oldest_ms.max(age / 1000);
             }
-            let highest = heard.highest.entry(device).or_insert(sequence);
+            let highest = heard.highest.entry(lane).or_insert(sequence);
             if sequence < *highest {
                 audit.reordered += 1;
-                audit.describe("reordered", client, row, session);
+                audit.describe("reordered", id, row, session);
             }
             *highest = sequence.max(*highest);
-            if row.due >= measured_from {
-                let latency =
-                    if delivery.is_same_server { &mut audit.same_server } else { &mut audit.other_server };
-                latency.saturating_record(delivery.at.saturating_sub(row.due));
-            }
+            let is_same_server = delivery.server as usize == row.server;
+            let latency = if is_same_server { &mut audit.same_server } else { &mut audit.other_server };
+            latency.saturating_record(delivery.at.saturating_sub(row.due));
         }
         heard
     }
@@ -174,18 +178,19 @@ impl SessionLedger {
     /// Checks which alarms a client has not received.
     fn audit_rows(
         &self,
-        audit: &mut SessionAudit,
+        audits: &mut Audits<'_>,
         client: usize,
         heard: &[Heard],
         unacknowledged: &HashSet<usize>,
-        rows: impl Iterator<Item = usize>,
     ) {
-        let sessions = &self.clients[client].sessions;
-        for index in rows {
+        let Client { scope, sessions } = &self.clients[client];
+        for &index in scope.lanes().flat_map(|lane| &self.of_lanes[lane as usize]) {
             let row = &self.rows[index];
-            if row.acknowledged.is_none() && !unacknowledged.contains(&index) {
+            let is_accepted = row.acknowledged.is_some() || unacknowledged.contains(&index);
+            if !is_accepted || !row.promise.notifies {
                 continue;
             }
+            let audit = audits.at(row.due);
             let in_force = sessions.partition_point(|session| session.confirmed <= row.sent).checked_sub(1);
             let fate = match in_force.map(|number| (&sessions[number], &heard[number])) {
                 _ if heard.iter().any(|heard| heard.rows.contains(&index)) => Fate::Received,
@@ -216,20 +221,59 @@ impl Heard {
         }
         let Some(acknowledged) = row.acknowledged else { return false };
         self.newest > acknowledged + CERTAINLY_LATER
-            || self.highest.get(&row.device).is_some_and(|highest| *highest > row.sequence)
+            || self.highest.get(&row.lane).is_some_and(|highest| *highest > row.sequence)
+    }
+}
+
+/// The verdicts on the phases.
+struct Audits<'a> {
+    starts: &'a [u64],
+    all: Vec<SessionAudit>,
+}
+
+impl Audits<'_> {
+    /// Returns the verdict on the phase of a time.
+    fn at(&mut self, time: u64) -> &mut SessionAudit {
+        let phase = self.starts.partition_point(|start| *start <= time).saturating_sub(1);
+        &mut self.all[phase]
+    }
+
+    /// Notes when the sessions of a client ended, and when it had one again.
+    fn note_ends(&mut self, client: &Client, disturbances: &[Disturbed]) {
+        for (number, session) in client.sessions.iter().enumerate() {
+            self.at(session.asked).sessions += 1;
+            session.places.iter().skip(1).for_each(|place| self.at(place.since).moves += 1);
+            let Some(ended) = session.ended else { continue };
+            if session.is_left {
+                self.at(ended).left += 1;
+                continue;
+            }
+            let cause = disturbances.iter().rev().find(|disturbed| disturbed.explains(session, ended));
+            let audit = self.at(ended);
+            audit.ended += 1;
+            audit.ended_elsewhere += u64::from(cause.is_none());
+            if let Some((cause, next)) = cause.zip(client.sessions.get(number + 1)) {
+                let back = next.confirmed.saturating_sub(cause.until);
+                audit.returns.saturating_record(back);
+                audit.longest_return_ms = audit.longest_return_ms.max(back / 1000);
+            }
+        }
     }
 }
 
 impl SessionAudit {
-    fn empty(unexpected: u64, away: usize) -> Self {
+    fn empty(away: usize) -> Self {
         Self {
+            acknowledged: 0,
+            not_stored: 0,
+            left: 0,
             expected: 0,
             received: 0,
             told: 0,
             lost: 0,
             doubled: 0,
             reordered: 0,
-            unexpected,
+            unexpected: 0,
             old: 0,
             oldest_ms: 0,
             stored_unacknowledged: 0,
@@ -249,19 +293,28 @@ impl SessionAudit {
 
     /// Returns whether no gap was silent, and nothing was doubled, reordered or unexpected.
     pub(crate) fn is_clean(&self) -> bool {
-        [self.lost, self.lost_unacknowledged, self.doubled, self.reordered, self.unexpected] == [0; 5]
+        let faults = [self.lost, self.lost_unacknowledged, self.doubled, self.reordered, self.unexpected];
+        faults == [0; 5] && self.not_stored == 0
     }
 
-    /// Returns how long notifications took from the due time of the post to their delivery, and how long clients
-    /// were without a session after a disturbance.
+    /// Returns how long all notifications took from the due time of the post to their delivery.
+    pub(crate) fn latency(&self) -> Histogram<u64> {
+        let mut latency = self.same_server.clone();
+        latency.add(&self.other_server).expect("all latency histograms have the same bounds");
+        latency
+    }
+
+    /// Returns how long notifications took from the due time of the post to their delivery, if several servers were used,
+    /// and how long clients were without a session after a disturbance.
     pub(crate) fn delays(&self) -> Vec<Delay> {
         let delay = |kind, times| Delay { kind, latency: Latency::of(times) };
-        let all = [
+        let of_servers = [
             delay("told at the same server", &self.same_server),
             delay("told at another server", &self.other_server),
-            delay("sessions back after", &self.returns),
         ];
-        all.into_iter().filter(|delay| !delay.latency.is_empty()).collect()
+        let all = of_servers.into_iter().filter(|_| !self.other_server.is_empty());
+        let all = all.chain([delay("sessions back after", &self.returns)]);
+        all.filter(|delay| !delay.latency.is_empty()).collect()
     }
 
     /// Returns by how many milliseconds a quantile is longer at another server than at the same one.
@@ -272,23 +325,6 @@ impl SessionAudit {
         Some(at(&self.other_server)? - at(&self.same_server)?)
     }
 
-    /// Notes when the sessions of a client ended, and when it had one again.
-    fn note_ends(&mut self, client: &Client, disturbances: &[Disturbed]) {
-        self.sessions += client.sessions.len() as u64;
-        for (number, session) in client.sessions.iter().enumerate() {
-            self.moves += session.places.len() as u64 - 1;
-            let Some(ended) = session.ended else { continue };
-            self.ended += 1;
-            let cause = disturbances.iter().rev().find(|disturbed| disturbed.explains(session, ended));
-            self.ended_elsewhere += u64::from(cause.is_none());
-            if let Some((cause, next)) = cause.zip(client.sessions.get(number + 1)) {
-                let back = next.confirmed.saturating_sub(cause.until);
-                self.returns.saturating_record(back);
-                self.longest_return_ms = self.longest_return_ms.max(back / 1000);
-            }
-        }
-    }
-
     fn describe(&mut self, fault: &str, client: usize, row: &Row, session: &Session) {
         if self.examples.len() < EXAMPLES {
             let seconds = |micros: u64| micros as f64 / 1e6;
@@ -297,12 +333,13 @@ impl SessionAudit {
                 places.map(|place| format!("{} ({:.3})", place.server, seconds(place.since))).collect();
             let time = |at: Option<u64>| at.map_or("never".to_owned(), |at| format!("{:.3}", seconds(at)));
             self.examples.push(format!(
-                "{fault}: client {client} at servers {}, confirmed {:.3}, ended {}; device {} row {} by server {}, \
+                "{fault}: client {client} at servers {}, confirmed {:.3}, ended {}; device {} topic {} row {} by server {}, \
                  sent {:.3}, acknowledged {}",
                 places.join(", "),
                 seconds(session.confirmed),
                 time(session.ended),
-                row.device,
+                row.lane / TOPICS,
+                row.lane % TOPICS,
                 row.sequence,
                 row.server,
                 seconds(row.sent),
@@ -339,8 +376,8 @@ impl SessionAudit {
             (
                 "sessions",
                 format!(
-                    "opened {}  moved {} times  ended {}  of which at servers that were left alone {}",
-                    self.sessions, self.moves, self.ended, self.ended_elsewhere
+                    "opened {}  left {}  moved {} times  ended {}  of which at servers that were left alone {}",
+                    self.sessions, self.left, self.moves, self.ended, self.ended_elsewhere
                 ),
             ),
         ];

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use super::{ALARM_TYPE, AvailabilityRecord};
+use crate::bayeux;
 use crate::error::Error;
 use crate::target::Target;
 use crate::websocket::WebSocket;
@@ -21,7 +22,7 @@ pub(super) async fn open(
     ids: &[String],
     notes: &Arc<AvailabilityRecord>,
 ) -> Result<JoinHandle<Error>, Error> {
-    let mut session = WebSocket::open(target, "/alarms/*").await?;
+    let mut session = WebSocket::open(target, bayeux::REALTIME, &["/alarms/*".to_owned()], false).await?;
     let devices: HashMap<String, usize> = ids.iter().cloned().zip(0..).collect();
     let notes = Arc::clone(notes);
     Ok(tokio::spawn(async move {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::agent_session::Language;
 use crate::agents::Agent;
 use crate::cli::Bulk;
 use crate::devices;
@@ -63,7 +62,6 @@ impl Group {
             number: number as u32,
             id: self.devices[number].clone(),
             target: self.fleet.target(admin, number),
-            language: Language::Json,
         };
         (0..self.agents).map(agent).collect()
     }

@@ -14,7 +14,7 @@ use time::format_description::well_known::Rfc3339;
 use self::bulk_operation::{BulkOperation, BulkProgress};
 use self::group::Group;
 use super::Bench;
-use crate::agents::{AgentBehaviour, AgentRecord, Agents};
+use crate::agents::{AgentRecord, Agents};
 use crate::cli::Bulk;
 use crate::error::Error;
 use crate::gaps::Gaps;
@@ -44,7 +44,7 @@ pub(super) async fn run(bench: &Bench, settings: &Bulk) -> Result<Report, Error>
     let mut delays = vec![gaps.delay()];
     if agents.is_some() {
         facts.extend(carried_out(&mut bulk_operation, &notes, &made, group.devices.len()).await?);
-        delays.extend(notes.ledger().delays(0));
+        delays.extend(notes.ledger().delays(&(0..u64::MAX)));
     }
     let clients = agents.map(Agents::close);
     let ended = clients.as_ref().is_some_and(|clients| clients.ended > 0);
@@ -65,8 +65,7 @@ async fn open(
     if !settings.hold_polls {
         return Ok(None);
     }
-    let manner = AgentBehaviour { connecting: bench.common.connecting, stays: None };
-    Agents::open(notes, group.seats(&bench.target), manner).await.map(Some)
+    Agents::open(notes, group.seats(&bench.target), bench.common.connecting).await.map(Some)
 }
 
 /// Checks that each agent received its own operation once, and executed it.
@@ -76,10 +75,10 @@ async fn carried_out(
     made: &[Operation],
     devices: usize,
 ) -> Result<Vec<Fact>, Error> {
-    made.iter().for_each(|operation| notes.listed(operation));
+    made.iter().for_each(|operation| notes.ledger().listed(operation));
     let progress = bulk_operation.look().await?.progress;
     let mut facts = vec![Fact::number("progress: successful", progress.successful, devices)];
-    facts.extend(notes.ledger().facts(devices));
+    facts.extend(notes.ledger().facts(devices..=devices, &(0..u64::MAX)));
     Ok(facts)
 }
 

@@ -1,20 +1,21 @@
-//! The servers of a cluster: started on one database, killed and restarted, paused.
+//! The servers of a run: started on one database, killed and restarted, paused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::sleep;
 use tokio_postgres::{Client, NoTls};
 
-use crate::cli::{Cluster, Common};
+use super::plan::ServersPlan;
+use crate::cli::Common;
 use crate::error::Error;
 use crate::server_child::ServerChild;
 use crate::target::{Reach, Target};
 
 /// The connections for reads of each server: PostgreSQL accepts a hundred in all by default.
-const READ_CONNECTIONS: &str = "8";
+const READ_CONNECTIONS: &str = "4";
 /// For how long a server drains before it stops: longer than the generator's balancer needs to notice it.
 const DRAIN_SECONDS: u64 = 2;
 /// What the listening connection of a server asks all the time.
@@ -40,8 +41,8 @@ pub(super) struct Servers {
     password: String,
     /// For how long a server that stops in an orderly way drains before.
     drain_seconds: u64,
-    /// The CPU seconds of those that were killed.
-    ended_cpu: f64,
+    /// The processes that run now, for those who look at them meanwhile.
+    running: Arc<Mutex<Vec<u32>>>,
 }
 
 impl Servers {
@@ -49,30 +50,30 @@ impl Servers {
     ///
     /// # Errors
     /// There is no password, an address is in use, or a server does not become ready.
-    pub(super) async fn start(common: &Common, settings: &Cluster) -> Result<Self, Error> {
+    pub(super) async fn start(common: &Common, plan: &ServersPlan, drains: bool) -> Result<Self, Error> {
         if common.password.is_empty() {
             return Err(Error::Refused("set the password of admin with LOADTEST_PASSWORD".to_owned()));
         }
-        let directory = std::path::absolute(&settings.directory)?;
+        let directory = std::path::absolute(&plan.directory)?;
         fs::create_dir_all(&directory)?;
         let target = |number: u16| {
-            let url = format!("http://127.0.0.1:{}", settings.port + number);
+            let url = format!("http://127.0.0.1:{}", plan.port + number);
             Target::resolve(&url, Reach::Loopback, &common.user, &common.password).map(Arc::new)
         };
-        let targets = (0..settings.servers).map(target).collect::<Result<Vec<_>, _>>()?;
+        let targets = (0..plan.count).map(target).collect::<Result<Vec<_>, _>>()?;
         let mut servers = Self {
             children: targets.iter().map(|_| None).collect(),
             targets,
             keeper: None,
-            keeper_target: target(settings.servers)?,
-            command: settings.server_command.clone(),
-            database_url: settings.database_url.clone().unwrap_or_default(),
+            keeper_target: target(plan.count)?,
+            command: plan.command.clone(),
+            database_url: plan.database_url.clone().unwrap_or_default(),
             password: common.password.clone(),
             directory,
-            drain_seconds: if settings.restart { DRAIN_SECONDS } else { 0 },
-            ended_cpu: 0.0,
+            drain_seconds: if drains { DRAIN_SECONDS } else { 0 },
+            running: Arc::default(),
         };
-        if settings.database_url.is_none() {
+        if plan.database_url.is_none() {
             servers.start_keeper().await?;
         }
         for number in 0..servers.targets.len() {
@@ -123,6 +124,7 @@ impl Servers {
         variables.push(("PLATFORM_READ_CONNECTIONS", READ_CONNECTIONS.to_owned()));
         let log = self.directory.join(format!("{name}.log"));
         self.children[number] = Some(ServerChild::start_with(target, &self.command, &log, &variables).await?);
+        self.note_running();
         Ok(())
     }
 
@@ -132,7 +134,7 @@ impl Servers {
     /// It had ended already.
     pub(super) async fn kill(&mut self, number: usize) -> Result<(), Error> {
         let child = self.children[number].take().ok_or_else(ended)?;
-        self.ended_cpu += child.cpu_seconds().unwrap_or_default();
+        self.note_running();
         child.kill().await
     }
 
@@ -142,7 +144,7 @@ impl Servers {
     /// It had ended already, or does not stop within a minute.
     pub(super) async fn stop_one(&mut self, number: usize) -> Result<(), Error> {
         let child = self.children[number].take().ok_or_else(ended)?;
-        self.ended_cpu += child.cpu_seconds().unwrap_or_default();
+        self.note_running();
         child.stop().await
     }
 
@@ -186,10 +188,29 @@ impl Servers {
         Ok(client)
     }
 
-    /// Returns the CPU seconds of all servers so far, those included that were killed.
-    pub(super) fn cpu_seconds(&self) -> f64 {
-        let living = self.children.iter().flatten().filter_map(ServerChild::cpu_seconds);
-        self.ended_cpu + living.sum::<f64>()
+    /// Returns the processes that clients use, as long as they run.
+    pub(super) fn processes(&self) -> Arc<Mutex<Vec<u32>>> {
+        Arc::clone(&self.running)
+    }
+
+    /// Returns the process whose PostgreSQL the servers use, if it is private.
+    pub(super) fn keeper_process(&self) -> Option<u32> {
+        self.keeper.as_ref().and_then(ServerChild::id)
+    }
+
+    /// Returns whether their PostgreSQL is private to this run.
+    pub(super) fn is_private(&self) -> bool {
+        self.keeper.is_some()
+    }
+
+    /// Returns how the database is reached.
+    pub(super) fn database_url(&self) -> &str {
+        &self.database_url
+    }
+
+    fn note_running(&self) {
+        let running = self.children.iter().flatten().filter_map(ServerChild::id).collect();
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = running;
     }
 
     /// Stops them, the one with the private PostgreSQL last.

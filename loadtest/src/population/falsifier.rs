@@ -1,6 +1,6 @@
 //! Falsifies received notifications before they are recorded, to show that the ledger notices it.
 
-use crate::cli::Falsification;
+use super::plan::Falsification;
 use crate::mark::Mark;
 use crate::session_ledger::ClientId;
 
@@ -46,24 +46,24 @@ impl Falsifier {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Watch;
-    use crate::session_ledger::SessionLedger;
+    use crate::session_ledger::{Promise, Scope, SessionLedger};
 
     /// Returns what the ledger finds lost, doubled and reordered when 1500 notifications of a device are falsified.
     fn faults(kind: Option<Falsification>) -> [u64; 3] {
-        let mut ledger = SessionLedger::new(1);
-        let client = ledger.add_client(Watch::All);
+        let mut ledger = SessionLedger::new(4);
+        let client = ledger.add_client(Scope::new(0..1, vec![0]));
+        let promise = Promise { stores: true, notifies: true };
         ledger.open(client, 0, 0, 1);
         let mut falsifier = Falsifier::new(kind);
         for sequence in 0..1500 {
             let at = 10 + u64::from(sequence);
-            ledger.post(0, 0, at, at);
+            ledger.post(0, promise, 0, at, at);
             ledger.acknowledge(0, sequence, at);
             for mark in falsifier.apply(client, Mark { run: 0, device: 0, sequence, due: at }) {
                 ledger.deliver(client, mark.device, mark.sequence, at);
             }
         }
-        let audit = ledger.audit(0, &[], |_, _| true);
+        let audit = ledger.audit(&[0], &[], |_, _| Some(true)).remove(0);
         [audit.lost, audit.doubled, audit.reordered]
     }
 

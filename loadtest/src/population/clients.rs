@@ -1,0 +1,226 @@
+//! The clients: each keeps a session, and opens another one when that ends. A client stays with its server as long as
+//! that responds, and goes on with its session at the next one otherwise. With `round-robin` it always does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::Shared;
+use super::agent::Agent;
+use super::open_session::{OpenSession, is_broken};
+use super::plan::{Group, Listens, Plan, Transport};
+use super::world::{Device, Login, World};
+use crate::bayeux;
+use crate::cli::ObjectKind;
+use crate::csv::session::CsvDevice;
+use crate::error::Error;
+use crate::random;
+use crate::session_ledger::{ClientId, Scope, SessionLedger};
+
+/// The longest time until a session is open, before the next server is tried.
+const OPENING_LIMIT: Duration = Duration::from_secs(5);
+/// The longest pause before the next server is tried, in milliseconds.
+const LONGEST_PAUSE: u64 = 200;
+/// The topic of operations; those of objects are in the order of [`ObjectKind`].
+pub(super) const OPERATIONS: u32 = 3;
+
+/// A client.
+#[derive(Debug)]
+pub(super) struct ClientSpec {
+    pub(super) id: ClientId,
+    pub(super) endpoint: &'static str,
+    pub(super) channels: Vec<String>,
+    pub(super) transport: Transport,
+    pub(super) acknowledges: bool,
+    pub(super) login: Login,
+    /// How it uses CSV, for devices.
+    pub(super) csv: Option<CsvDevice>,
+    /// What it executes, if it is an agent.
+    pub(super) agent: Option<Agent>,
+    /// The number of its first server.
+    home: usize,
+    /// The number of its device or, of a dashboard, among the clients: the generators have them in turn.
+    pub(super) number: usize,
+}
+
+/// All clients before they connect.
+#[derive(Debug, Default)]
+pub(super) struct ClientSpecs {
+    pub(super) all: Vec<ClientSpec>,
+    /// The client of each device, if it listens.
+    pub(super) of_devices: Vec<Option<ClientId>>,
+    /// The clients of each group and of all dashboards of a name.
+    pub(super) by_name: Vec<(String, std::ops::Range<ClientId>)>,
+}
+
+/// Returns the topic of a kind of objects.
+pub(super) fn topic(object: ObjectKind) -> u32 {
+    match object {
+        ObjectKind::Alarm => 0,
+        ObjectKind::Event => 1,
+        ObjectKind::Measurement => 2,
+    }
+}
+
+impl ClientSpecs {
+    /// Creates the clients of a plan, and adds them to the ledger.
+    pub(super) fn of(plan: &Plan, world: &World, ledger: &mut SessionLedger, servers: usize) -> Self {
+        let mut specs = Self { of_devices: vec![None; world.devices.len()], ..Self::default() };
+        for (group, devices) in plan.groups.iter().zip(&world.groups) {
+            let first = specs.all.len();
+            for number in devices.clone() {
+                let device = &world.devices[number as usize];
+                if device.transport != Transport::Rest {
+                    let spec = of_device(world, group, device, number, ledger, servers);
+                    specs.of_devices[number as usize] = Some(spec.id);
+                    specs.all.push(spec);
+                }
+            }
+            specs.by_name.push((group.name.clone(), first..specs.all.len()));
+        }
+        for dashboards in &plan.dashboards {
+            let first = specs.all.len();
+            let home = world.home(dashboards.tenant);
+            let transports = dashboards.transports.iter().copied().cycle();
+            for (number, transport) in (0..dashboards.count as usize).zip(transports) {
+                let topics = dashboards.watches.iter().map(|object| topic(*object)).collect();
+                let channel = |object: &ObjectKind| format!("{}/*", object.channel());
+                let id = ledger.add_client(Scope::new(world.devices_of(home), topics));
+                specs.all.push(ClientSpec {
+                    id,
+                    number: id,
+                    endpoint: bayeux::REALTIME,
+                    channels: dashboards.watches.iter().map(channel).collect(),
+                    transport,
+                    acknowledges: dashboards.acknowledges,
+                    login: world.administrator(home).clone(),
+                    csv: None,
+                    agent: None,
+                    // Both transports are used at each server.
+                    home: number / dashboards.transports.len() % servers,
+                });
+            }
+            specs.by_name.push((dashboards.name.clone(), first..specs.all.len()));
+        }
+        specs
+    }
+}
+
+fn of_device(
+    world: &World,
+    group: &Group,
+    device: &Device,
+    number: u32,
+    ledger: &mut SessionLedger,
+    servers: usize,
+) -> ClientSpec {
+    let csv = CsvDevice {
+        x_id: world.x_ids(device.home)[usize::from(group.listens != Listens::Operations)].to_owned(),
+        serial: device.serial.clone(),
+        by_id: number % 2 == 1,
+    };
+    let (endpoint, channels, topics, agent) = match &group.listens {
+        Listens::Operations => {
+            let agent = Agent { number, id: device.id.clone(), takes: group.takes };
+            (bayeux::OPERATIONS, vec![format!("/{}", device.id)], vec![OPERATIONS], Some(agent))
+        }
+        Listens::Objects(objects) => {
+            let channel = |object: &ObjectKind| format!("{}/{}", object.channel(), device.id);
+            let topics = objects.iter().map(|object| topic(*object)).collect();
+            (bayeux::REALTIME, objects.iter().map(channel).collect(), topics, None)
+        }
+    };
+    ClientSpec {
+        id: ledger.add_client(Scope::new(number..number + 1, topics)),
+        endpoint,
+        channels,
+        transport: device.transport,
+        acknowledges: group.acknowledges && device.transport != Transport::CsvPoll,
+        login: device.login.clone(),
+        csv: (device.transport == Transport::CsvPoll).then_some(csv),
+        agent,
+        home: number as usize % servers,
+        number: number as usize,
+    }
+}
+
+/// Starts these clients; dropping the set ends them. At most `connecting` open a session at a time.
+pub(super) fn open(shared: &Arc<Shared>, specs: Vec<ClientSpec>, connecting: usize) -> JoinSet<()> {
+    let permits = Arc::new(Semaphore::new(connecting.max(1)));
+    let mut clients = JoinSet::new();
+    for spec in specs {
+        clients.spawn(keep_session(Arc::clone(shared), Arc::clone(&permits), spec));
+    }
+    clients
+}
+
+/// Keeps a session open until the run ends.
+async fn keep_session(shared: Arc<Shared>, permits: Arc<Semaphore>, mut spec: ClientSpec) {
+    let mut turn = spec.home;
+    let mut work = spec.agent.take().map(Agent::work);
+    loop {
+        let server = shared.balancer.server_from(turn);
+        let opened = {
+            let _permit = permits.acquire().await;
+            let asked = shared.run.now();
+            let opening = OpenSession::open(&shared, server, &spec, work.as_mut());
+            let opened = timeout(OPENING_LIMIT, Box::pin(opening)).await;
+            let opened = opened.unwrap_or(Err(Error::Timeout("opening a session")));
+            if opened.is_ok() {
+                shared.ledger().open(spec.id, server, asked, shared.run.now());
+            }
+            opened
+        };
+        let error = match opened {
+            Ok(mut session) => match Box::pin(session.listen(&shared, &spec, work.as_mut())).await {
+                Ok(()) => {
+                    shared.ledger().leave(spec.id, shared.run.now());
+                    shared.series.reconnected();
+                    continue;
+                }
+                Err(error) => {
+                    shared.ledger().end(spec.id, shared.run.now());
+                    shared.note(format!("ended: {}", gist(&error)));
+                    error
+                }
+            },
+            Err(error) => {
+                shared.note(format!("not opened: {}", gist(&error)));
+                sleep(Duration::from_millis(random::below(LONGEST_PAUSE))).await;
+                error
+            }
+        };
+        shared.series.reconnected();
+        if is_broken(&error) {
+            shared.balancer.leave_out(server);
+        }
+        turn = server;
+    }
+}
+
+/// Returns the kind of an error, without what differs from one to the next.
+fn gist(error: &Error) -> String {
+    match error {
+        Error::Io(_) | Error::WebSocket(_) => "connection broke".to_owned(),
+        Error::During { cause, .. } => gist(cause),
+        Error::Status { status, .. } => format!("status {status}"),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_counted_by_kind() {
+        let broken = || Error::Io(std::io::ErrorKind::UnexpectedEof.into());
+        assert_eq!(gist(&broken().during("asking")), "connection broke");
+        assert_eq!(gist(&Error::status("asking", 503, b"one of many bodies")), "status 503");
+        let ended = Error::Bayeux { channel: bayeux::CONNECT, reason: "402::Unknown client".to_owned() };
+        assert_eq!(gist(&ended), "/meta/connect: 402::Unknown client");
+    }
+}

@@ -1,0 +1,213 @@
+//! One generator: clients, and connections that post. A run has one of its own, or one in each worker; these have the
+//! devices and dashboards in turn, and everything else is the same.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
+
+use super::clients::{self, ClientSpecs};
+use super::orders::Order;
+use super::plan::{Act, Mode, Plan};
+use super::posters::{Due, Posted, Posters};
+use super::shared::{Shared, lock};
+use crate::error::Error;
+use crate::ledger::Outcome;
+use crate::operation_ledger::OperationLedger;
+use crate::random::Seeded;
+use crate::schedule::{self, Schedule};
+use crate::session_ledger::{ClientId, SessionLedger};
+
+/// The longest time until all clients have a session, at the start and at the end.
+const OPENING_LIMIT: Duration = Duration::from_secs(300);
+const RETURN_LIMIT: Duration = Duration::from_secs(60);
+
+/// Which devices and dashboards belong to a generator: those whose number, divided by `of`, leaves the remainder `number`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Share {
+    pub(super) number: usize,
+    pub(super) of: usize,
+}
+
+impl Share {
+    /// The part of the only generator.
+    pub(super) const ALL: Self = Self { number: 0, of: 1 };
+    /// The part of a process that leaves everything to workers.
+    pub(super) const NOTHING: Self = Self { number: 0, of: 0 };
+
+    pub(super) fn has(self, number: usize) -> bool {
+        self.of > 0 && number % self.of == self.number
+    }
+}
+
+/// A generator with its clients.
+#[derive(Debug)]
+pub(super) struct Generator {
+    shared: Arc<Shared>,
+    plan: Plan,
+    share: Share,
+    posters: Posters,
+    /// The client of each device, if it listens.
+    clients_of_devices: Vec<Option<ClientId>>,
+    pacers: Vec<JoinHandle<()>>,
+    tasks: [JoinSet<()>; 2],
+}
+
+/// What a generator has recorded, for the one that judges.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Records {
+    sessions: SessionLedger,
+    /// The outcomes of all rows of each lane.
+    outcomes: Vec<Vec<Outcome>>,
+    operations: OperationLedger,
+    causes: BTreeMap<String, u64>,
+}
+
+impl Generator {
+    /// Connects the clients of its share, and waits until they have sessions.
+    ///
+    /// # Errors
+    /// A client has none in time.
+    pub(super) async fn start(
+        shared: &Arc<Shared>,
+        plan: &Plan,
+        share: Share,
+        specs: ClientSpecs,
+        connecting: usize,
+    ) -> Result<Self, Error> {
+        let own = specs.all.into_iter().filter(|spec| share.has(spec.number)).collect();
+        let generator = Self {
+            posters: Posters::start(shared, plan.posters.div_ceil(share.of as u32), plan.phases.len()),
+            shared: Arc::clone(shared),
+            plan: plan.clone(),
+            share,
+            clients_of_devices: specs.of_devices,
+            pacers: Vec::new(),
+            tasks: [clients::open(shared, own, connecting), shared.balancer.check(&shared.targets)],
+        };
+        shared.all_have_sessions(OPENING_LIMIT).await?;
+        Ok(generator)
+    }
+
+    /// Hands out what is due in a phase, on a thread of its own: posts to their connections, reconnects to clients. All
+    /// generators make the same choices, and each does what is its own.
+    ///
+    /// # Errors
+    /// There is no such phase.
+    pub(super) fn play(&mut self, number: usize, start: u64) -> Result<(), Error> {
+        let (shared, share) = (Arc::clone(&self.shared), self.share);
+        let phase = self.plan.phases.get(number);
+        let phase = phase.ok_or_else(|| Error::Refused(format!("there is no phase {number}")))?;
+        let schedules: Vec<Schedule> = phase
+            .streams
+            .iter()
+            .map(|stream| Schedule { start, curve: stream.curve, seconds: phase.lasts.as_secs_f64() })
+            .collect();
+        let streams = phase.streams.clone();
+        let modes: Vec<Vec<(Mode, u32)>> = self.plan.groups.iter().map(|group| group.modes.clone()).collect();
+        let (queues, clients) = (self.posters.queues(), self.clients_of_devices.clone());
+        let mut seeded = Seeded::of_part(self.plan.seed, number as u64);
+        self.pacers.push(std::thread::spawn(move || {
+            schedule::pace(&shared.run, &schedules, |stream, at| {
+                let stream = streams[stream];
+                let devices = &shared.world.groups[stream.group];
+                let device = devices.start + seeded.below(devices.len() as u64) as u32;
+                let mode = chosen(&modes[stream.group], &mut seeded);
+                if !share.has(device as usize) {
+                    return true;
+                }
+                let due = |object, mode| Due { at, phase: number, device, object, mode };
+                let queue = &queues[device as usize % queues.len()];
+                match (stream.act, clients[device as usize]) {
+                    (Act::Post(object), _) => queue.send(due(Some(object), mode)).is_ok(),
+                    (Act::Operate, _) => queue.send(due(None, Mode::Persistent)).is_ok(),
+                    (Act::Reconnect, Some(client)) => {
+                        shared.orders.give(client, Order::Reconnect);
+                        true
+                    }
+                    (Act::Reconnect, None) => true,
+                }
+            });
+        }));
+        Ok(())
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Posts what is due and nothing more, and waits until the clients have sessions again; returns the posts of each
+    /// phase. A client without a session at the end is a fact of the report.
+    pub(super) async fn finish(&mut self) -> Vec<Posted> {
+        self.shared.run.end();
+        self.pacers.drain(..).for_each(|pacer| drop(pacer.join()));
+        let posted = self.posters.finish().await;
+        self.shared.all_have_sessions(RETURN_LIMIT).await.ok();
+        posted
+    }
+
+    /// Ends the clients, and returns what is recorded.
+    pub(super) async fn end(mut self) -> Records {
+        for tasks in &mut self.tasks {
+            tasks.shutdown().await;
+        }
+        Records {
+            sessions: std::mem::replace(&mut *self.shared.ledger(), SessionLedger::new(0)),
+            outcomes: self.shared.run.outcomes(),
+            operations: std::mem::take(&mut *self.shared.operations()),
+            causes: std::mem::take(&mut *lock(&self.shared.causes)),
+        }
+    }
+}
+
+impl Records {
+    /// Adds it to what is recorded here.
+    pub(super) fn add_to(self, shared: &Shared) {
+        shared.ledger().absorb(self.sessions);
+        shared.run.absorb(&self.outcomes);
+        shared.operations().absorb(self.operations);
+        let mut causes = lock(&shared.causes);
+        for (cause, count) in self.causes {
+            *causes.entry(cause).or_default() += count;
+        }
+    }
+}
+
+/// Chooses a mode by weight.
+fn chosen(modes: &[(Mode, u32)], seeded: &mut Seeded) -> Mode {
+    let total: u64 = modes.iter().map(|(_, weight)| u64::from(*weight)).sum();
+    let mut place = seeded.below(total);
+    for (mode, weight) in modes {
+        match place.checked_sub(u64::from(*weight)) {
+            Some(rest) => place = rest,
+            None => return *mode,
+        }
+    }
+    Mode::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_chosen_by_weight() {
+        let mut seeded = Seeded::new(1);
+        let modes = [(Mode::Persistent, 3), (Mode::Transient, 1)];
+        let transient = (0..4000).filter(|_| chosen(&modes, &mut seeded) == Mode::Transient).count();
+        assert!((900..1100).contains(&transient), "{transient}");
+        assert_eq!(chosen(&[(Mode::Cep, 1)], &mut seeded), Mode::Cep);
+    }
+
+    #[test]
+    fn each_number_belongs_to_one_share() {
+        let shares = [0, 1, 2].map(|number| Share { number, of: 3 });
+        for number in 0..10 {
+            assert_eq!(shares.iter().filter(|share| share.has(number)).count(), 1);
+            assert!(Share::ALL.has(number) && !Share::NOTHING.has(number));
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! The devices and dashboards of a scenario file: they connect once and live through all phases, at the servers of the run
+//! or at the one of `--url`, whatever happens to these. Each session must receive every notification that is due to it
+//! once, or be ended; and everything that was accepted must be stored.
+//!
+//! Reading order: [`plan`] (what is described), [`world`] (what is registered), [`generator`] (who does it), [`clients`],
+//! [`open_session`] and [`agent`] (who listens), [`posters`] (who posts), [`workers`] (who does it elsewhere), [`faults`] and
+//! [`servers`] (what is done), [`verdict`] (what came of it).
+
+mod agent;
+mod balancer;
+mod clients;
+mod falsifier;
+mod faults;
+mod generator;
+mod observer;
+mod open_session;
+mod orders;
+pub(crate) mod plan;
+mod posters;
+pub(crate) mod series;
+mod servers;
+mod shared;
+mod verdict;
+mod workers;
+mod world;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use self::clients::OPERATIONS;
+use self::generator::{Generator, Share};
+pub(crate) use self::observer::Observer;
+use self::plan::{Fault, Plan};
+use self::posters::Posted;
+use self::servers::Servers;
+use self::shared::Shared;
+use self::workers::Workers;
+pub(crate) use self::workers::{Assignments, serve};
+use self::world::World;
+use crate::body::Kind;
+use crate::cli::Common;
+use crate::error::Error;
+use crate::ledger::{ReceiverId, Watch};
+use crate::mark::{self, Mark};
+use crate::operations::{self, Operation};
+use crate::progress::Progress;
+use crate::random::Seeded;
+use crate::read_back::{Lanes, read_back};
+use crate::report::Report;
+use crate::run::Run;
+use crate::session_ledger::{Disturbed, TOPICS};
+use crate::target::Target;
+
+/// When nothing has arrived for so long after the last post, nothing more is expected.
+const QUIET: Duration = Duration::from_secs(2);
+/// The same after disturbances: sessions may still be on their way between servers.
+const QUIET_AFTER_DISTURBANCES: Duration = Duration::from_secs(12);
+/// The time between the start of a schedule and its first post, in microseconds.
+const LEAD: u64 = 100_000;
+/// The largest lag of the server's clock that is tolerated.
+const CLOCK_MARGIN: time::Duration = time::Duration::minutes(5);
+
+/// The devices, dashboards and servers of a run.
+#[derive(Debug)]
+pub(crate) struct Population {
+    shared: Arc<Shared>,
+    /// The server, accessed as the one who created what exists.
+    creator: Arc<Target>,
+    plan: Plan,
+    common: Common,
+    servers: Option<Servers>,
+    generators: Generators,
+    database: ReceiverId,
+    began_at: OffsetDateTime,
+    seeded: Seeded,
+    phases: Vec<Begun>,
+    disturbances: Vec<Disturbed>,
+}
+
+/// Who does what a file describes.
+#[derive(Debug)]
+enum Generators {
+    Own(Box<Generator>),
+    Workers(Workers),
+}
+
+/// A phase that has begun.
+#[derive(Debug)]
+struct Begun {
+    /// In microseconds of the run.
+    start: u64,
+    seconds: f64,
+    server_faults: usize,
+}
+
+/// What is known at the end: a report for each phase that has begun.
+pub(crate) struct Closed {
+    pub(crate) reports: Vec<Report>,
+    pub(crate) left: usize,
+}
+
+impl Population {
+    /// Starts the servers if there are any, registers the devices, and connects all clients: here, or at workers.
+    ///
+    /// # Errors
+    /// The server rejects a step, a client cannot connect, or a worker does not respond.
+    pub(crate) async fn open(
+        plan: &Plan,
+        common: &Common,
+        workers: Option<Assignments>,
+    ) -> Result<Self, Error> {
+        let workers = match workers {
+            Some(assignments) => Some(Workers::connect(assignments, plan.servers.is_some()).await?),
+            None => None,
+        };
+        let drains = plan.phases.iter().flat_map(|phase| &phase.faults).any(Fault::drains);
+        let servers = match &plan.servers {
+            Some(servers) => Some(Servers::start(common, servers, drains).await?),
+            None => None,
+        };
+        let targets = match &servers {
+            Some(servers) => servers.targets.clone(),
+            None => vec![Arc::new(common.target_and_server()?.0)],
+        };
+        let began_at = OffsetDateTime::now_utc() - CLOCK_MARGIN;
+        let user = common.creator(plan.servers.is_some() && !plan.tenants.is_empty());
+        let creator = Arc::new(targets[0].with_user(user, &common.password));
+        let world = World::build(&creator, plan, user, &common.password).await?;
+        let run = Run::new(world.devices.len() * TOPICS as usize);
+        let database = run.add_receiver(Watch::All);
+        let share = if workers.is_some() { Share::NOTHING } else { Share::ALL };
+        let (shared, specs) = Shared::new(plan, run, world, targets, share);
+        let generators = match workers {
+            Some(workers) => workers.begin(&shared).await.map(Generators::Workers),
+            None => Generator::start(&shared, plan, share, specs, common.connecting)
+                .await
+                .map(|generator| Generators::Own(Box::new(generator))),
+        };
+        match generators {
+            Ok(generators) => Ok(Self {
+                shared,
+                creator,
+                plan: plan.clone(),
+                common: common.clone(),
+                servers,
+                generators,
+                database,
+                began_at,
+                seeded: Seeded::new(plan.seed),
+                phases: Vec::new(),
+                disturbances: Vec::new(),
+            }),
+            Err(error) => {
+                if !common.keep {
+                    shared.world.remove(&creator).await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns what looks at the population while it lives.
+    pub(crate) fn observer(&self) -> Observer {
+        Observer {
+            shared: Arc::clone(&self.shared),
+            processes: self.servers.as_ref().map(Servers::processes),
+            keeper: self.servers.as_ref().and_then(Servers::keeper_process),
+            database_url: self.servers.as_ref().map(|servers| servers.database_url().to_owned()),
+        }
+    }
+
+    /// Lives through the next phase.
+    ///
+    /// # Errors
+    /// Something could not be done to the servers.
+    pub(crate) async fn play(&mut self) -> Result<(), Error> {
+        let number = self.phases.len();
+        let phase = self.plan.phases[number].clone();
+        let start = self.shared.run.now() + LEAD;
+        let server_faults = phase.faults.iter().filter(|fault| fault.what.is_of_servers()).count();
+        self.phases.push(Begun { start, seconds: phase.lasts.as_secs_f64(), server_faults });
+        self.generators.play(number, start)?;
+        let length = phase.lasts;
+        let ends = self.shared.run.instant(start) + length;
+        let faults =
+            faults::play(&self.shared, &phase.faults, self.servers.as_mut(), &mut self.seeded, length);
+        let progress = Progress::pass("phase under way", ends);
+        let ((), disturbances) = tokio::select! {
+            both = async { tokio::join!(progress, faults) } => both,
+            error = self.generators.lost() => return Err(error),
+        };
+        self.disturbances.extend(disturbances?);
+        Ok(())
+    }
+
+    /// Waits for what is under way, reads back what is stored, removes everything, and returns what is known about each
+    /// phase.
+    ///
+    /// # Errors
+    /// The servers do not respond, or do not stop.
+    pub(crate) async fn close(self) -> Result<Closed, Error> {
+        let Self {
+            shared,
+            creator,
+            plan,
+            common,
+            servers,
+            mut generators,
+            database,
+            began_at,
+            mut phases,
+            ..
+        } = self;
+        shared.run.end();
+        if let Some(last) = phases.last_mut() {
+            let passed = shared.run.now().saturating_sub(last.start) as f64 / 1e6;
+            // An interrupted phase is shorter.
+            last.seconds = last.seconds.min(passed);
+        }
+        let disturbances = &self.disturbances;
+        let quiet = if disturbances.is_empty() { QUIET } else { QUIET_AFTER_DISTURBANCES };
+        let judged = async {
+            let posted = generators.finish(&shared, quiet, Duration::from_secs(common.drain)).await?;
+            if plan.reads_back {
+                read_all_back(&shared, database, began_at).await?;
+            }
+            let starts: Vec<u64> = phases.iter().map(|phase| phase.start).collect();
+            let is_stored =
+                |lane, sequence| plan.reads_back.then(|| shared.run.has_received(database, lane, sequence));
+            let audits = shared.ledger().audit(&starts, disturbances, is_stored);
+            let stored = plan.reads_back.then(|| shared.run.audit());
+            let outcomes = verdict::Outcomes { shared: &shared, phases: &phases, posted: &posted, stored };
+            Ok::<_, Error>(outcomes.reports(audits))
+        };
+        let judged = judged.await;
+        // Clients that are still connected would be rejected from now on.
+        drop(generators);
+        let keeps = common.keep || servers.as_ref().is_some_and(Servers::is_private);
+        // What is in a private database is left to its directory.
+        let left = if keeps { 0 } else { shared.world.remove(&creator).await };
+        if let Some(servers) = servers {
+            servers.stop().await?;
+        }
+        Ok(Closed { reports: judged?, left })
+    }
+}
+
+impl Generators {
+    /// Lets a phase begin at a time of the run.
+    ///
+    /// # Errors
+    /// There is no such phase.
+    fn play(&mut self, phase: usize, start: u64) -> Result<(), Error> {
+        match self {
+            Self::Own(generator) => generator.play(phase, start)?,
+            Self::Workers(workers) => workers.play(phase, start),
+        }
+        Ok(())
+    }
+
+    /// Waits until a worker is gone, and says why.
+    async fn lost(&mut self) -> Error {
+        match self {
+            Self::Own(_) => std::future::pending().await,
+            Self::Workers(workers) => workers.lost().await,
+        }
+    }
+
+    /// Waits until everything is posted that is due, and until nothing arrives any more; returns the posts of each phase.
+    ///
+    /// # Errors
+    /// A worker is gone.
+    async fn finish(
+        &mut self,
+        shared: &Shared,
+        quiet: Duration,
+        limit: Duration,
+    ) -> Result<Vec<Posted>, Error> {
+        match self {
+            Self::Own(generator) => {
+                let posted = generator.finish().await;
+                shared.drain(quiet, limit).await;
+                Ok(posted)
+            }
+            Self::Workers(workers) => workers.finish(shared, quiet, limit).await,
+        }
+    }
+}
+
+/// Reads back everything that is stored.
+async fn read_all_back(shared: &Shared, database: ReceiverId, began_at: OffsetDateTime) -> Result<(), Error> {
+    let kinds = [Kind::Alarm, Kind::Event, Kind::NotifiedMeasurement];
+    let since = began_at.replace_nanosecond(0).unwrap_or(began_at).format(&Rfc3339).unwrap_or_default();
+    for home in shared.world.homes() {
+        let target = Arc::new(shared.world.administrator(home).at(&shared.targets[0]));
+        let devices = shared.world.devices_of(home);
+        let of_home = &shared.world.devices[devices.start as usize..devices.end as usize];
+        let ids = Arc::new(of_home.iter().map(|device| device.id.clone()).collect());
+        let lanes = Lanes { first: devices.start * TOPICS, each: TOPICS };
+        read_back(&target, &shared.run, database, &kinds, &ids, lanes).await?;
+        let query = format!("fragmentType={}&dateFrom={since}", mark::FRAGMENT);
+        let listed = operations::list(&target, &mut target.connect().await?, &query).await?;
+        note_operations(shared, database, &listed);
+    }
+    Ok(())
+}
+
+/// Records the operations of this run that the server lists.
+fn note_operations(shared: &Shared, database: ReceiverId, listed: &[Operation]) {
+    let mut of_lanes: BTreeMap<u32, Vec<Mark>> = BTreeMap::new();
+    for operation in listed {
+        let Some(mark) = operation.mark().filter(|mark| shared.run.is_own(*mark)) else { continue };
+        shared.operations().listed(operation);
+        of_lanes.entry(mark.device).or_default().push(mark);
+    }
+    for (lane, marks) in of_lanes {
+        debug_assert_eq!(lane % TOPICS, OPERATIONS);
+        shared.run.found(database, lane, marks);
+    }
+}

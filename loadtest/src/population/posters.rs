@@ -1,0 +1,240 @@
+//! Posts on a fixed schedule at the servers in turn. The posts for a device are made one after the other, so that
+//! their order is defined.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::Shared;
+use super::clients::{OPERATIONS, topic};
+use super::plan::{Mode, Transport};
+use crate::body::Kind;
+use crate::cli::ObjectKind;
+use crate::connection::Connection;
+use crate::csv::verdict::Verdict;
+use crate::csv::{ACCEPT, x_id};
+use crate::error::Error;
+use crate::ledger::Outcome;
+use crate::poster::Responses;
+use crate::session_ledger::{Promise, TOPICS};
+
+/// The longest time until a response.
+const RESPONSE_LIMIT: Duration = Duration::from_secs(5);
+/// A post that waits longer than this for its connection is late, in microseconds.
+const LATE: u64 = 10_000;
+/// A post that waits longer than this is not sent, in microseconds.
+const OVERTIME: u64 = 30_000_000;
+/// The key under which 503 without Retry-After is counted.
+const UNANNOUNCED: &str = "503 without Retry-After";
+/// The pause after a response that is no success.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
+
+/// A post that is due.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Due {
+    /// In microseconds of the run.
+    pub(super) at: u64,
+    pub(super) phase: usize,
+    pub(super) device: u32,
+    /// What is posted: an object, or an operation for the device.
+    pub(super) object: Option<ObjectKind>,
+    pub(super) mode: Mode,
+}
+
+/// The posts of a phase.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Posted {
+    pub(super) responses: Responses,
+    /// The operations that were accepted, and those without a response.
+    pub(super) operations: [usize; 2],
+    /// The posts that were sent more than 10 ms after they were due.
+    pub(super) late: u64,
+    /// The posts that were not sent within 30 s.
+    pub(super) unsent: u64,
+}
+
+impl Posted {
+    pub(super) fn new() -> Self {
+        Self { responses: Responses::new(), operations: [0; 2], late: 0, unsent: 0 }
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.responses.add(&other.responses);
+        (0..2).for_each(|outcome| self.operations[outcome] += other.operations[outcome]);
+        self.late += other.late;
+        self.unsent += other.unsent;
+    }
+
+    /// Returns how many posts had a response 5xx, except 503 with Retry-After.
+    pub(super) fn server_errors(&self) -> u64 {
+        let by_status = self.responses.by_status.iter();
+        by_status
+            .filter(|(status, _)| status.starts_with('5') && *status != "503")
+            .map(|(_, count)| count)
+            .sum()
+    }
+
+    /// Returns how many posts were neither accepted nor got 503.
+    pub(super) fn failures(&self) -> u64 {
+        self.responses.failures() - self.responses.by_status.get("503").copied().unwrap_or_default()
+    }
+}
+
+/// The connections that post. They end when they are dropped and have posted what is due.
+#[derive(Debug)]
+pub(super) struct Posters {
+    dues: Vec<mpsc::UnboundedSender<Due>>,
+    tasks: JoinSet<Vec<Posted>>,
+}
+
+impl Posters {
+    /// Starts so many connections, for so many phases.
+    pub(super) fn start(shared: &Arc<Shared>, count: u32, phases: usize) -> Self {
+        let mut posters = Self { dues: Vec::new(), tasks: JoinSet::new() };
+        for number in 0..count as usize {
+            let (sender, dues) = mpsc::unbounded_channel();
+            posters.dues.push(sender);
+            let poster = Poster {
+                shared: Arc::clone(shared),
+                connections: shared.targets.iter().map(|_| None).collect(),
+                turn: number,
+                posted: (0..phases).map(|_| Posted::new()).collect(),
+            };
+            posters.tasks.spawn(poster.post_all(dues));
+        }
+        posters
+    }
+
+    /// Returns the queues of due posts: those of a device always go to the same one.
+    pub(super) fn queues(&self) -> Vec<mpsc::UnboundedSender<Due>> {
+        self.dues.clone()
+    }
+
+    /// Waits until everything that is due is posted; returns the posts of each phase.
+    pub(super) async fn finish(&mut self) -> Vec<Posted> {
+        self.dues.clear();
+        let mut phases: Vec<Posted> = Vec::new();
+        while let Some(Ok(of_poster)) = self.tasks.join_next().await {
+            phases.resize_with(of_poster.len(), Posted::new);
+            phases.iter_mut().zip(&of_poster).for_each(|(all, of_one)| all.add(of_one));
+        }
+        phases
+    }
+}
+
+/// A connection to each server.
+#[derive(Debug)]
+struct Poster {
+    shared: Arc<Shared>,
+    connections: Vec<Option<Connection>>,
+    turn: usize,
+    posted: Vec<Posted>,
+}
+
+impl Poster {
+    async fn post_all(mut self, mut dues: mpsc::UnboundedReceiver<Due>) -> Vec<Posted> {
+        while let Some(due) = dues.recv().await {
+            let lateness = self.shared.run.now().saturating_sub(due.at);
+            self.posted[due.phase].late += u64::from(lateness > LATE);
+            if lateness > OVERTIME {
+                self.posted[due.phase].unsent += 1;
+            } else {
+                self.post(due).await;
+            }
+        }
+        self.posted
+    }
+
+    /// Posts to the next server, and records the post and its response.
+    async fn post(&mut self, due: Due) {
+        let shared = Arc::clone(&self.shared);
+        self.turn += 1;
+        let server = shared.balancer.server_from(self.turn);
+        let lane = due.device * TOPICS + due.object.map_or(OPERATIONS, topic);
+        let promise = Promise { stores: due.mode.stores(), notifies: due.mode.notifies() };
+        let mark = shared.run.post(lane, 1, due.at);
+        let (kind, request) = self.request(server, due, |kind, id| kind.body(id, mark));
+        shared.ledger().post(lane, promise, server, due.at, shared.run.now());
+        let exchanged = timeout(RESPONSE_LIMIT, self.exchange(server, kind, &request)).await;
+        let now = shared.run.now();
+        let verdict = exchanged.unwrap_or(Err(Error::Timeout("posting"))).unwrap_or_else(|_| {
+            shared.balancer.leave_out(server);
+            self.connections[server] = None;
+            Verdict::none()
+        });
+        let is_accepted = verdict.outcome == Outcome::Acknowledged;
+        // Nothing must be found of what is not to be stored.
+        let stored = if is_accepted && !promise.stores { Outcome::Refused } else { verdict.outcome };
+        shared.run.settle(mark, 1, stored);
+        let posted = &mut self.posted[due.phase];
+        *posted.responses.by_status.entry(verdict.counted_as).or_default() += 1;
+        if due.object.is_none() {
+            posted.operations[0] += usize::from(is_accepted);
+            posted.operations[1] += usize::from(verdict.outcome == Outcome::Unknown);
+        }
+        if is_accepted {
+            shared.ledger().acknowledge(lane, mark.sequence, now);
+            posted.responses.latency.saturating_record(now.saturating_sub(due.at));
+            shared.series.posted(now.saturating_sub(due.at));
+        } else {
+            shared.series.failed();
+            sleep(PAUSE_AFTER_FAILURE).await;
+        }
+    }
+
+    /// Returns the request of a post: by the device itself, or of an operation by the administrator.
+    fn request(&self, server: usize, due: Due, body: impl Fn(Kind, &str) -> String) -> (Kind, Vec<u8>) {
+        let world = &self.shared.world;
+        let device = &world.devices[due.device as usize];
+        let target = &self.shared.targets[server];
+        match (due.object, device.transport) {
+            (None, _) => {
+                let target = world.administrator(device.home).at(target);
+                (Kind::Operation, target.post(Kind::Operation.path(), &body(Kind::Operation, &device.id)))
+            }
+            (Some(object), Transport::CsvPoll) => {
+                let kind = Kind::CustomRow(object);
+                let headers = x_id(&world.x_ids(device.home)[0]) + ACCEPT;
+                (kind, device.login.at(target).post_bare(&headers, kind.path(), &body(kind, &device.id)))
+            }
+            (Some(object), _) => {
+                let kind = object.notified_kind();
+                let headers = format!("{}{}", target.quiet_post_headers(), due.mode.header());
+                (kind, device.login.at(target).post_with(&headers, kind.path(), &body(kind, &device.id)))
+            }
+        }
+    }
+
+    async fn exchange(&mut self, server: usize, kind: Kind, request: &[u8]) -> Result<Verdict, Error> {
+        let kept = &mut self.connections[server];
+        // A balancer uses no connection that the server has closed meanwhile.
+        kept.take_if(|connection| connection.is_stale());
+        let connection = match kept {
+            Some(connection) => connection,
+            missing => missing.insert(self.shared.targets[server].connect().await?),
+        };
+        let response = connection.call("posting", request).await?;
+        Ok(match (response.status, response.retry_after) {
+            (503, None) => Verdict { counted_as: UNANNOUNCED.to_owned(), ..Verdict::of_status(503) },
+            (status, _) if kind.is_csv() => Verdict::of_rows(status, response.body, 1),
+            (status, _) => Verdict::of_status(status),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_503_with_retry_after_is_no_error_of_the_server() {
+        let counts = [("201", 5), ("503", 7), (UNANNOUNCED, 2), ("500", 1), ("no response", 3)];
+        let mut posted = Posted::new();
+        posted.responses.by_status = counts.map(|(status, count)| (status.to_owned(), count)).into();
+        assert_eq!((posted.server_errors(), posted.failures()), (3, 6));
+    }
+}

@@ -1,0 +1,175 @@
+//! What clients and posters share.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::balancer::Balancer;
+use super::clients::ClientSpecs;
+use super::falsifier::Falsifier;
+use super::generator::Share;
+use super::orders::Orders;
+use super::plan::Plan;
+use super::series::Series;
+use super::world::World;
+use crate::error::Error;
+use crate::mark::Mark;
+use crate::operation_ledger::OperationLedger;
+use crate::run::Run;
+use crate::session_ledger::{ClientId, SessionLedger, TOPICS};
+use crate::target::Target;
+
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Something that happened, for the charts.
+#[derive(Debug, Clone)]
+pub(crate) struct Happened {
+    pub(crate) at: std::time::Instant,
+    pub(crate) what: String,
+}
+
+/// What clients and posters share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) run: Arc<Run>,
+    /// The servers, accessed as the user of `--user`.
+    pub(super) targets: Vec<Arc<Target>>,
+    pub(super) world: World,
+    /// Whether each session goes to the next server after each response or frame.
+    pub(super) is_round_robin: bool,
+    /// How many clients other generators have.
+    pub(super) elsewhere: usize,
+    pub(super) balancer: Arc<Balancer>,
+    pub(super) orders: Orders,
+    pub(super) clients_by_name: Vec<(String, Range<ClientId>)>,
+    pub(super) series: Series,
+    pub(super) ledger: Mutex<SessionLedger>,
+    pub(super) operations: Mutex<OperationLedger>,
+    pub(super) falsifier: Mutex<Falsifier>,
+    /// Why sessions ended or could not be opened, and how often.
+    pub(super) causes: Mutex<BTreeMap<String, u64>>,
+    pub(super) happened: Mutex<Vec<Happened>>,
+    /// How many sessions there are at workers.
+    pub(super) sessions_elsewhere: AtomicUsize,
+    /// How well the clocks of workers are known, in microseconds.
+    pub(super) clock_error: AtomicU64,
+}
+
+/// Locks what no holder leaves in a bad state.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Creates it for a generator with this share, and returns the clients of all.
+    pub(super) fn new(
+        plan: &Plan,
+        run: Run,
+        world: World,
+        targets: Vec<Arc<Target>>,
+        share: Share,
+    ) -> (Arc<Self>, ClientSpecs) {
+        let mut ledger = SessionLedger::new(world.devices.len() * TOPICS as usize);
+        let mut specs = ClientSpecs::of(plan, &world, &mut ledger, targets.len());
+        let agents = (0..).zip(&world.devices).map(|(number, device)| (device.id.clone(), number)).collect();
+        let shared = Arc::new(Self {
+            run: Arc::new(run),
+            balancer: Arc::new(Balancer::new(targets.len())),
+            targets,
+            world,
+            is_round_robin: plan.servers.as_ref().is_some_and(|servers| servers.is_round_robin),
+            elsewhere: specs.all.iter().filter(|spec| !share.has(spec.number)).count(),
+            orders: Orders::new(specs.all.len()),
+            clients_by_name: std::mem::take(&mut specs.by_name),
+            series: Series::default(),
+            ledger: Mutex::new(ledger),
+            operations: Mutex::new(OperationLedger::new(agents)),
+            falsifier: Mutex::new(Falsifier::new(plan.falsification)),
+            causes: Mutex::default(),
+            happened: Mutex::default(),
+            sessions_elsewhere: AtomicUsize::new(0),
+            clock_error: AtomicU64::new(0),
+        });
+        (shared, specs)
+    }
+
+    pub(super) fn ledger(&self) -> MutexGuard<'_, SessionLedger> {
+        lock(&self.ledger)
+    }
+
+    pub(super) fn operations(&self) -> MutexGuard<'_, OperationLedger> {
+        lock(&self.operations)
+    }
+
+    /// Records notifications; returns how many of this run there were.
+    pub(super) fn deliver(&self, client: ClientId, marks: impl Iterator<Item = Mark>) -> usize {
+        let now = self.run.now();
+        let (mut ledger, mut falsifier) = (self.ledger(), lock(&self.falsifier));
+        let mut count = 0;
+        for mark in marks.filter(|mark| self.run.is_own(*mark)) {
+            count += 1;
+            for mark in falsifier.apply(client, mark) {
+                ledger.deliver(client, mark.device, mark.sequence, now);
+                self.series.notified(now.saturating_sub(mark.due));
+            }
+        }
+        count
+    }
+
+    pub(super) fn note(&self, cause: String) {
+        *lock(&self.causes).entry(cause).or_default() += 1;
+    }
+
+    /// Notes what happened at a time, in microseconds of the run, and says so.
+    pub(super) fn mark(&self, at: u64, what: String) {
+        eprintln!("{:>7.1} s: {what}, until {:.1} s", at as f64 / 1e6, self.run.now() as f64 / 1e6);
+        lock(&self.happened).push(Happened { at: self.run.instant(at), what });
+    }
+
+    pub(super) fn clients_named(&self, name: &str) -> Range<ClientId> {
+        let named = self.clients_by_name.iter().find(|(of, _)| of == name);
+        named.map_or(0..0, |(_, clients)| clients.clone())
+    }
+
+    /// Returns how many clients have a session, here and at workers.
+    pub(super) fn sessions(&self) -> usize {
+        let ledger = self.ledger();
+        ledger.clients() - ledger.away() + self.sessions_elsewhere.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many clients of this generator have no session at present.
+    pub(super) fn away(&self) -> usize {
+        self.ledger().away() - self.elsewhere
+    }
+
+    /// Waits until all clients of this generator have a session, at most `limit`.
+    pub(super) async fn all_have_sessions(&self, limit: Duration) -> Result<(), Error> {
+        let started = Instant::now();
+        while self.away() > 0 {
+            if started.elapsed() > limit {
+                let causes = lock(&self.causes);
+                return Err(Error::Refused(format!("{} clients have no session: {causes:?}", self.away())));
+            }
+            sleep(CHECK_INTERVAL).await;
+        }
+        Ok(())
+    }
+
+    /// Waits until nothing has arrived for a time and all agents are done, at most `limit`.
+    pub(super) async fn drain(&self, quiet: Duration, limit: Duration) {
+        let started = Instant::now();
+        let state = || (self.ledger().deliveries(), self.operations().progress().1);
+        let (mut last, mut since) = (state(), started);
+        while (since.elapsed() < quiet || last.1 > 0) && started.elapsed() < limit {
+            sleep(CHECK_INTERVAL).await;
+            let now = state();
+            if now != last {
+                (last, since) = (now, Instant::now());
+            }
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Workers: generators in other processes or on other machines. The generator of the command line registers devices, does
+//! what is done to servers, and judges; the workers connect the clients and post. All of them follow one schedule by one
+//! clock, and what they record is judged as if it were the record of one.
+
+mod protocol;
+mod serve;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use tokio::net::{TcpStream, lookup_host};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use self::protocol::{Assignment, FromWorker, Reader, ToWorker, VERSION, Writer, secret, split};
+pub(crate) use self::serve::serve;
+use super::generator::Share;
+use super::posters::Posted;
+use super::shared::Shared;
+use crate::error::Error;
+
+/// A worker that does not respond within this time to a question has another run, or is gone.
+const RESPONSE_LIMIT: Duration = Duration::from_secs(10);
+/// How often clocks are compared; the response that came soonest counts.
+const COMPARISONS: usize = 20;
+/// A difference between clocks that is larger than this makes latencies meaningless, in microseconds.
+const TOLERATED: u64 = 5_000;
+
+/// Which workers a run has, and what it tells them.
+#[derive(Debug, Clone)]
+pub(crate) struct Assignments {
+    /// Their addresses, `host:port`.
+    pub(crate) addresses: Vec<String>,
+    /// The scenario file: its name and its text.
+    pub(crate) file: (String, String),
+}
+
+/// The workers of a run.
+#[derive(Debug)]
+pub(super) struct Workers {
+    all: Vec<Worker>,
+    file: (String, String),
+    _relay: JoinSet<()>,
+}
+
+/// A connected worker.
+#[derive(Debug)]
+struct Worker {
+    address: String,
+    sender: mpsc::UnboundedSender<ToWorker>,
+    /// What it says besides what happens in each second, and why it is gone.
+    receiver: mpsc::UnboundedReceiver<Result<FromWorker, Error>>,
+    /// The time of its clock at the start of the run.
+    began: i64,
+    _tasks: JoinSet<()>,
+}
+
+/// A connection to a worker before the run.
+#[derive(Debug)]
+struct Connected {
+    address: String,
+    reader: Reader,
+    writer: Writer,
+}
+
+/// Workers before the run.
+#[derive(Debug)]
+pub(super) struct ConnectedWorkers {
+    all: Vec<Connected>,
+    file: (String, String),
+}
+
+impl Workers {
+    /// Connects to all workers.
+    ///
+    /// # Errors
+    /// One of them does not respond, is of another version, or has another secret; or it is on another machine, and the run
+    /// has servers of its own, which listen on this one only.
+    pub(super) async fn connect(
+        assignments: Assignments,
+        has_servers: bool,
+    ) -> Result<ConnectedWorkers, Error> {
+        let Assignments { addresses, file } = assignments;
+        let all = try_join_all(addresses.into_iter().map(async |address| {
+            let refused = |reason: String| Error::Refused(format!("worker {address}: {reason}"));
+            let greeted = timeout(RESPONSE_LIMIT, Connected::to(&address, has_servers)).await;
+            let busy = || refused("it does not respond; it may have another run".to_owned());
+            greeted.map_err(|_| busy())?.map_err(|error| refused(error.to_string()))
+        }));
+        Ok(ConnectedWorkers { all: all.await?, file })
+    }
+
+    /// Lets a phase begin at a time of the run.
+    pub(super) fn play(&self, phase: usize, start: u64) {
+        self.tell(|| ToWorker::Play { phase, start });
+    }
+
+    fn tell(&self, message: impl Fn() -> ToWorker) {
+        // A worker that is gone is noticed by what is awaited from it.
+        self.all.iter().for_each(|worker| drop(worker.sender.send(message())));
+    }
+
+    /// Waits until a worker is gone, and says why.
+    pub(super) async fn lost(&mut self) -> Error {
+        let each = self.all.iter_mut().map(|worker| Box::pin(worker.next()));
+        match futures_util::future::select_all(each).await.0 {
+            Err(error) => error,
+            Ok(message) => Error::Refused(format!("a worker sent an unexpected message: {message:?}")),
+        }
+    }
+
+    /// Waits until everything is posted that is due, and until nothing arrives any more. What the workers recorded is added
+    /// to what is recorded here; the posts of each phase are returned.
+    ///
+    /// # Errors
+    /// A worker is gone.
+    pub(super) async fn finish(
+        &mut self,
+        shared: &Shared,
+        quiet: Duration,
+        limit: Duration,
+    ) -> Result<Vec<Posted>, Error> {
+        self.tell(|| ToWorker::Finish);
+        let mut phases: Vec<Posted> = Vec::new();
+        for worker in &mut self.all {
+            let FromWorker::Posted(of_worker) = worker.next().await? else { return Err(worker.unexpected()) };
+            phases.resize_with(of_worker.len().max(phases.len()), Posted::new);
+            phases.iter_mut().zip(&of_worker).for_each(|(all, of_one)| all.add(of_one));
+        }
+        // Nobody posts any more, so nothing is under way when nothing arrives.
+        self.tell(|| ToWorker::Drain { quiet, limit });
+        for worker in &mut self.all {
+            let FromWorker::Recorded(records) = worker.next().await? else { return Err(worker.unexpected()) };
+            records.add_to(shared);
+        }
+        Ok(phases)
+    }
+}
+
+impl ConnectedWorkers {
+    /// Lets all workers connect their clients.
+    ///
+    /// # Errors
+    /// A worker is gone, its clock cannot be compared, or its clients have no sessions.
+    pub(super) async fn begin(self, shared: &Arc<Shared>) -> Result<Workers, Error> {
+        let mut all = Vec::new();
+        for mut connected in self.all {
+            let began = connected.compare_clocks(shared).await?;
+            all.push(connected.into_worker(shared, began));
+        }
+        let relay = relay_orders(shared, &all);
+        let mut workers = Workers { all, file: self.file, _relay: relay };
+        let of = workers.all.len();
+        let world = serde_json::value::to_raw_value(&shared.world).map_err(std::io::Error::from)?;
+        for (number, worker) in workers.all.iter().enumerate() {
+            let assignment = Assignment {
+                file: workers.file.clone(),
+                share: Share { number, of },
+                run: shared.run.id(),
+                began: worker.began,
+                servers: shared.targets.iter().map(|target| target.url()).collect(),
+                world: world.clone(),
+            };
+            drop(worker.sender.send(ToWorker::Begin(Box::new(assignment))));
+        }
+        for worker in &mut workers.all {
+            let FromWorker::Open = worker.next().await? else { return Err(worker.unexpected()) };
+        }
+        Ok(workers)
+    }
+}
+
+/// Passes orders to clients on to the workers; each knows which clients are its own.
+fn relay_orders(shared: &Shared, workers: &[Worker]) -> JoinSet<()> {
+    let (sender, mut orders) = mpsc::unbounded_channel();
+    shared.orders.relay_to(sender);
+    let senders: Vec<_> = workers.iter().map(|worker| worker.sender.clone()).collect();
+    let mut relay = JoinSet::new();
+    relay.spawn(async move {
+        while let Some((client, order)) = orders.recv().await {
+            senders.iter().for_each(|sender| drop(sender.send(ToWorker::Order(client, order))));
+        }
+    });
+    relay
+}
+
+impl Connected {
+    async fn to(address: &str, has_servers: bool) -> Result<Self, Error> {
+        let mut found = lookup_host(address).await?;
+        let socket = found.next().ok_or_else(|| Error::Refused("the name has no address".to_owned()))?;
+        if has_servers && !socket.ip().is_loopback() {
+            return Err(Error::Refused(
+                "it is on another machine, and the servers of this file listen on this one only; start servers and name \
+                 one with --url"
+                    .to_owned(),
+            ));
+        }
+        let (reader, writer) = split(TcpStream::connect(socket).await?)?;
+        let mut connected = Self { address: address.to_owned(), reader, writer };
+        match connected.ask(&ToWorker::Hello { version: VERSION, secret: secret() }).await? {
+            FromWorker::Hello => Ok(connected),
+            FromWorker::Failed(reason) => Err(Error::Refused(reason)),
+            _ => Err(Error::Refused("it does not introduce itself".to_owned())),
+        }
+    }
+
+    async fn ask(&mut self, message: &ToWorker) -> Result<FromWorker, Error> {
+        self.writer.send(message).await?;
+        self.reader.receive().await
+    }
+
+    /// Returns the time of the worker's clock at the start of the run.
+    async fn compare_clocks(&mut self, shared: &Shared) -> Result<i64, Error> {
+        let mut best: Option<(u64, i64)> = None;
+        for _ in 0..COMPARISONS {
+            let asked = shared.run.now();
+            let FromWorker::Clock(theirs) = self.ask(&ToWorker::Clock).await? else {
+                return Err(Error::Refused(format!("worker {}: it does not tell its clock", self.address)));
+            };
+            let took = shared.run.now() - asked;
+            if best.is_none_or(|(soonest, _)| took < soonest) {
+                best = Some((took, theirs as i64 - (asked + took / 2) as i64));
+            }
+        }
+        let (took, began) = best.unwrap_or_default();
+        if took / 2 > TOLERATED {
+            return Err(Error::Refused(format!(
+                "worker {}: its clock is known to {:.1} ms only, because its responses take {:.1} ms",
+                self.address,
+                took as f64 / 2000.0,
+                took as f64 / 1000.0
+            )));
+        }
+        shared.clock_error.fetch_max(took / 2, Ordering::Relaxed);
+        Ok(began)
+    }
+
+    fn into_worker(self, shared: &Arc<Shared>, began: i64) -> Worker {
+        let Self { address, mut reader, writer } = self;
+        let (sender, messages) = mpsc::unbounded_channel();
+        let (news, receiver) = mpsc::unbounded_channel();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(writer.send_all(messages));
+        let shared = Arc::clone(shared);
+        tasks.spawn(async move {
+            let mut sessions = 0;
+            loop {
+                let received = reader.receive().await;
+                if let Ok(FromWorker::Second(second, now)) = received {
+                    shared.series.add(second);
+                    // The sum of all workers wraps around at most in between.
+                    let more = now.wrapping_sub(std::mem::replace(&mut sessions, now));
+                    shared.sessions_elsewhere.fetch_add(more, Ordering::Relaxed);
+                    continue;
+                }
+                let is_over = received.is_err();
+                if news.send(received).is_err() || is_over {
+                    return;
+                }
+            }
+        });
+        Worker { address, sender, receiver, began, _tasks: tasks }
+    }
+}
+
+impl Worker {
+    /// Returns what it says next.
+    ///
+    /// # Errors
+    /// It is gone, or cannot go on.
+    async fn next(&mut self) -> Result<FromWorker, Error> {
+        match self.receiver.recv().await {
+            Some(Ok(FromWorker::Failed(reason))) => Err(self.refused(&reason)),
+            Some(Ok(message)) => Ok(message),
+            Some(Err(error)) => Err(self.refused(&format!("it is gone: {error}"))),
+            None => Err(self.refused("it is gone")),
+        }
+    }
+
+    fn unexpected(&self) -> Error {
+        self.refused("it sent an unexpected message")
+    }
+
+    fn refused(&self, reason: &str) -> Error {
+        Error::Refused(format!("worker {}: {reason}", self.address))
+    }
+}

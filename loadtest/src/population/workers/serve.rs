@@ -1,0 +1,173 @@
+//! A worker: it waits for a run, does its share, and waits for the next one.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{interval, timeout};
+
+use super::super::generator::Generator;
+use super::super::shared::Shared;
+use super::super::world::World;
+use super::protocol::{Assignment, FromWorker, Reader, SECRET, ToWorker, VERSION, secret, split};
+use crate::cli::Common;
+use crate::error::Error;
+use crate::run::Run;
+use crate::scenario_file::ScenarioFile;
+use crate::session_ledger::TOPICS;
+use crate::target::{self, Target};
+
+/// The longest time until whoever connects has introduced itself, and the most bytes of that.
+const GREETING_LIMIT: Duration = Duration::from_secs(5);
+const LONGEST_GREETING: u32 = 4096;
+
+/// Serves one run after the other, until Ctrl-C.
+///
+/// # Errors
+/// The address is not free, or others can reach it and there is no secret.
+pub(crate) async fn serve(listen: SocketAddr, common: &Common) -> Result<(), Error> {
+    let secret = secret();
+    if !listen.ip().is_loopback() && secret.is_empty() {
+        return Err(Error::Refused(format!(
+            "{listen}: whoever reaches this address could load servers from here; set {SECRET} here and where `run` is called, \
+             or listen on a loopback address"
+        )));
+    }
+    let listener = TcpListener::bind(listen).await?;
+    eprintln!("worker {} waits for runs", listener.local_addr()?);
+    loop {
+        let (stream, from) = tokio::select! {
+            accepted = listener.accept() => accepted?,
+            signal = tokio::signal::ctrl_c() => return Ok(signal?),
+        };
+        tokio::select! {
+            worked = work(stream, &secret, common) => match worked {
+                Ok(()) => eprintln!("the run of {from} is over"),
+                Err(error) => eprintln!("the run of {from}: {error}"),
+            },
+            signal = tokio::signal::ctrl_c() => return Ok(signal?),
+        }
+    }
+}
+
+/// Takes part in a run.
+async fn work(stream: TcpStream, secret: &str, common: &Common) -> Result<(), Error> {
+    let clock = Instant::now();
+    let (mut reader, mut writer) = split(stream)?;
+    // Until it knows the secret, anybody may have connected.
+    let hello = timeout(GREETING_LIMIT, reader.receive_up_to(LONGEST_GREETING)).await;
+    let hello = hello.map_err(|_| Error::Refused("it did not introduce itself in time".to_owned()))??;
+    let greeting = match hello {
+        ToWorker::Hello { version: VERSION, secret: theirs } if theirs == secret => FromWorker::Hello,
+        ToWorker::Hello { version: VERSION, .. } => {
+            FromWorker::Failed(format!("the secret is another one; set {SECRET}"))
+        }
+        ToWorker::Hello { version, .. } => {
+            FromWorker::Failed(format!("it speaks version {VERSION}, not {version}; use the same program"))
+        }
+        _ => return Err(Error::Refused("it did not introduce itself".to_owned())),
+    };
+    writer.send(&greeting).await?;
+    if let FromWorker::Failed(reason) = greeting {
+        return Err(Error::Refused(reason));
+    }
+    let (news, messages) = mpsc::unbounded_channel();
+    let mut writing = JoinSet::new();
+    writing.spawn(writer.send_all(messages));
+    let worked = follow(&mut reader, &news, clock, common).await;
+    if let Err(error) = &worked {
+        drop(news.send(FromWorker::Failed(error.to_string())));
+    }
+    drop(news);
+    writing.join_next().await;
+    worked
+}
+
+/// Does what it is told until it has handed over its records.
+async fn follow(
+    reader: &mut Reader,
+    news: &mpsc::UnboundedSender<FromWorker>,
+    clock: Instant,
+    common: &Common,
+) -> Result<(), Error> {
+    let tell = |message| drop(news.send(message));
+    let assignment = loop {
+        match reader.receive().await? {
+            ToWorker::Clock => tell(FromWorker::Clock(clock.elapsed().as_micros() as u64)),
+            ToWorker::Begin(assignment) => break assignment,
+            other => return Err(Error::Refused(format!("nothing has begun, and it is told {other:?}"))),
+        }
+    };
+    eprintln!(
+        "share {} of {}: {}",
+        assignment.share.number + 1,
+        assignment.share.of,
+        assignment.servers.join(", ")
+    );
+    let mut generator = tokio::select! {
+        begun = begin(*assignment, clock, common) => begun?,
+        gone = reader.receive::<ToWorker>() => {
+            return Err(gone.err().unwrap_or_else(|| Error::Refused("it is told too much at once".to_owned())));
+        }
+    };
+    let shared = Arc::clone(generator.shared());
+    tell(FromWorker::Open);
+    let _seconds = report_seconds(&shared, news);
+    loop {
+        match reader.receive().await? {
+            ToWorker::Play { phase, start } => generator.play(phase, start)?,
+            ToWorker::Order(client, order) => shared.orders.give(client, order),
+            ToWorker::Finish => {
+                let posted = generator.finish().await;
+                tell(FromWorker::Posted(posted));
+            }
+            ToWorker::Drain { quiet, limit } => {
+                shared.drain(quiet, limit).await;
+                tell(FromWorker::Recorded(Box::new(generator.end().await)));
+                return Ok(());
+            }
+            other => return Err(Error::Refused(format!("a run has begun, and it is told {other:?}"))),
+        }
+    }
+}
+
+/// Connects the clients of this worker.
+async fn begin(assignment: Assignment, clock: Instant, common: &Common) -> Result<Generator, Error> {
+    let Assignment { file: (name, text), share, run, began, servers, world } = assignment;
+    let world: World = serde_json::from_str(world.get()).map_err(std::io::Error::from)?;
+    let file = ScenarioFile::parse(Path::new(&name), &text, common)?;
+    let plan = file.plan().ok_or_else(|| Error::Refused("the file describes no devices".to_owned()))?;
+    target::expect_open_files(plan.clients().div_ceil(share.of))?;
+    // Workers on one machine use source addresses of their own.
+    let target = |url: &String| {
+        Target::resolve(url, common.reach(), "", "").map(|it| it.starting_at_source(share.number))
+    };
+    let targets =
+        servers.iter().map(target).collect::<Result<Vec<_>, _>>()?.into_iter().map(Arc::new).collect();
+    let offset = Duration::from_micros(began.unsigned_abs());
+    let started = if began < 0 { clock.checked_sub(offset) } else { clock.checked_add(offset) };
+    let started = started.ok_or_else(|| Error::Refused(format!("{began} is no time of this clock")))?;
+    let run = Run::of(run, started, world.devices.len() * TOPICS as usize);
+    let (shared, specs) = Shared::new(plan, run, world, targets, share);
+    Generator::start(&shared, plan, share, specs, common.connecting).await
+}
+
+/// Tells once a second what has happened.
+fn report_seconds(shared: &Arc<Shared>, news: &mpsc::UnboundedSender<FromWorker>) -> JoinSet<()> {
+    let (shared, news) = (Arc::clone(shared), news.clone());
+    let mut reporting = JoinSet::new();
+    reporting.spawn(async move {
+        let mut ticks = interval(Duration::from_secs(1));
+        loop {
+            ticks.tick().await;
+            if news.send(FromWorker::Second(shared.series.take(), shared.sessions())).is_err() {
+                return;
+            }
+        }
+    });
+    reporting
+}

@@ -1,0 +1,257 @@
+//! Scenario files against a real server: what is clean and what is not, workers, encryption, and what is left behind.
+
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+
+use platform_test_harness::{
+    ADMIN_PASSWORD, Caller, TestDatabase, TestServer, eventually, free_port, scratch,
+};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+
+/// Devices over all transports with agents, and two dashboards, which see more than a thousand notifications each.
+const FLEET: &str = r#"
+[[group]]
+name = "trackers"
+count = 12
+transport = ["json-poll", "web-socket", "csv-poll"]
+takes = "10ms"
+alarms = 200
+events = 100
+operations = 5
+
+[[dashboard]]
+name = "dashboards"
+count = 2
+transport = ["json-poll", "web-socket"]
+watches = ["alarms", "events"]
+"#;
+const PHASE: &str = r#"
+[[phase]]
+name = "steady"
+lasts = "4s"
+thresholds = ["lost = 0", "failed = 0", "not stored = 0"]
+"#;
+
+/// A file in a directory of its own.
+struct Scenario {
+    directory: TempDir,
+}
+
+impl Scenario {
+    fn new(parts: &[&str]) -> Self {
+        let directory = scratch();
+        std::fs::write(directory.path().join("fleet.toml"), parts.concat()).expect("a writable directory");
+        Self { directory }
+    }
+
+    fn fleet() -> Self {
+        Self::new(&["name = \"Fleet\"\n", FLEET, PHASE])
+    }
+
+    fn file(&self) -> PathBuf {
+        self.directory.path().join("fleet.toml")
+    }
+
+    /// The command that runs it against a server.
+    fn command(&self, url: &str) -> Command {
+        let mut command = loadtest();
+        command.arg("run").arg(self.file()).args(["--url", url]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    async fn run(&self, url: &str, more: &[&str]) -> Outcome {
+        Outcome::of(self.command(url).args(more).output().await.expect("the program runs"))
+    }
+}
+
+fn loadtest() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_loadtest"));
+    command.envs([("LOADTEST_USER", "main/admin"), ("LOADTEST_PASSWORD", ADMIN_PASSWORD)]);
+    command.kill_on_drop(true);
+    command
+}
+
+/// What a run printed.
+#[derive(Debug)]
+struct Outcome {
+    code: Option<i32>,
+    text: String,
+}
+
+impl Outcome {
+    fn of(output: Output) -> Self {
+        let text = [output.stdout, output.stderr].concat();
+        Self { code: output.status.code(), text: String::from_utf8_lossy(&text).into_owned() }
+    }
+
+    #[track_caller]
+    fn expect(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{}", self.text);
+        words.iter().for_each(|word| assert!(self.text.contains(word), "{word}: {}", self.text));
+    }
+}
+
+/// A worker that waits for runs.
+struct Worker {
+    process: Child,
+    address: String,
+}
+
+impl Worker {
+    async fn start() -> Self {
+        let address = format!("127.0.0.1:{}", free_port());
+        let mut command = loadtest();
+        command.args(["worker", "--listen", &address]).stderr(Stdio::piped());
+        let mut process = command.spawn().expect("the program starts");
+        let mut lines = BufReader::new(process.stderr.take().expect("it is a pipe")).lines();
+        let waits = lines.next_line().await.expect("readable").unwrap_or_default();
+        assert!(waits.contains("waits for runs"), "{waits}");
+        // What follows is read, so that the worker can write it.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        Self { process, address }
+    }
+
+    async fn start_two() -> ([Self; 2], String) {
+        let workers = [Self::start().await, Self::start().await];
+        let addresses = workers.each_ref().map(|worker| worker.address.as_str()).join(",");
+        (workers, addresses)
+    }
+}
+
+/// The managed objects of the fleet that exist.
+async fn devices(admin: &Caller) -> usize {
+    let list = admin.read("/inventory/managedObjects?fragmentType=plat_IsDevice&pageSize=100").await;
+    list["managedObjects"].as_array().expect("a list").len()
+}
+
+/// Whether there is an alarm: those of a fleet go with its devices.
+async fn has_alarms(admin: &Caller) -> bool {
+    admin.read("/alarm/alarms?pageSize=1").await["alarms"] != serde_json::json!([])
+}
+
+#[tokio::test]
+async fn fleet_of_one_generator_or_of_two_workers_is_clean_and_leaves_nothing() {
+    let server = TestServer::start().await;
+    let before = devices(&server.admin()).await;
+    let ([first, _second], workers) = Worker::start_two().await;
+    let scenario = Scenario::fleet();
+
+    scenario.run(server.base(), &[]).await.expect(0, &["Fleet: clean", "lost silently 0"]);
+    let outcome = scenario.run(server.base(), &["--workers", &workers]).await;
+    outcome.expect(0, &["Fleet: clean", "of them not stored       0", "clocks of workers known"]);
+    // The same schedule, however many generators follow it.
+    outcome.expect(0, &["posts/s                  305"]);
+    // A worker serves one run after the other.
+    scenario.run(server.base(), &["--workers", &first.address]).await.expect(0, &["Fleet: clean"]);
+    assert_eq!(devices(&server.admin()).await, before);
+}
+
+#[tokio::test]
+async fn falsified_record_of_workers_is_not_clean() {
+    let server = TestServer::start().await;
+    let (_workers, addresses) = Worker::start_two().await;
+    for (falsification, found) in [("drop", "lost: client"), ("double", "doubled: client")] {
+        let scenario =
+            Scenario::new(&[&format!("name = \"Fleet\"\nfalsify = \"{falsification}\"\n"), FLEET, PHASE]);
+        let outcome = scenario.run(server.base(), &["--workers", &addresses]).await;
+        outcome.expect(1, &["Fleet: NOT CLEAN", found]);
+    }
+}
+
+#[tokio::test]
+async fn run_ends_when_a_worker_is_gone_and_removes_its_devices() {
+    let server = TestServer::start().await;
+    let before = devices(&server.admin()).await;
+    let ([mut first, second], addresses) = Worker::start_two().await;
+    let scenario = Scenario::new(&["name = \"Fleet\"\n", FLEET, &PHASE.replace("4s", "60s")]);
+    let command = scenario.command(server.base()).args(["--workers", &addresses]).spawn();
+    let running = command.expect("the program starts");
+    eventually("posts", async || has_alarms(&server.admin()).await.then_some(())).await;
+
+    first.process.kill().await.expect("it runs");
+
+    let outcome = Outcome::of(running.wait_with_output().await.expect("it ends"));
+    outcome.expect(2, &[&format!("worker {}: it is gone", first.address)]);
+    assert_eq!(devices(&server.admin()).await, before);
+    let fleet = Scenario::fleet();
+    fleet.run(server.base(), &["--workers", &second.address]).await.expect(0, &["Fleet: clean"]);
+}
+
+#[tokio::test]
+async fn worker_refuses_strangers_and_says_why() {
+    let server = TestServer::start().await;
+    let scenario = Scenario::fleet();
+    let nobody = format!("127.0.0.1:{}", free_port());
+    scenario.run(server.base(), &["--workers", &nobody]).await.expect(2, &[&format!("worker {nobody}: ")]);
+
+    let worker = Worker::start().await;
+    let mut command = scenario.command(server.base());
+    command.args(["--workers", &worker.address]).env("LOADTEST_WORKER_SECRET", "another one");
+    let outcome = Outcome::of(command.output().await.expect("the program runs"));
+    outcome.expect(2, &["the secret is another one; set LOADTEST_WORKER_SECRET"]);
+
+    let mut stranger = TcpStream::connect(&worker.address).await.expect("it listens");
+    stranger.write_all(b"GET / HTTP/1.1\r\nHost: worker\r\n\r\n").await.expect("it is connected");
+    scenario.run(server.base(), &["--workers", &worker.address]).await.expect(0, &["Fleet: clean"]);
+
+    let open = loadtest().args(["worker", "--listen", "0.0.0.0:0"]).output().await;
+    Outcome::of(open.expect("the program runs")).expect(2, &["0.0.0.0:0", "set LOADTEST_WORKER_SECRET"]);
+}
+
+#[tokio::test]
+async fn interrupted_run_says_what_it_knows_and_removes_its_devices() {
+    let server = TestServer::start().await;
+    let before = devices(&server.admin()).await;
+    let (_workers, addresses) = Worker::start_two().await;
+    let scenario = Scenario::new(&["name = \"Fleet\"\n", FLEET, &PHASE.replace("4s", "60s")]);
+    for more in [vec![], vec!["--workers", addresses.as_str()]] {
+        let running = scenario.command(server.base()).args(more).spawn().expect("the program starts");
+        eventually("posts", async || has_alarms(&server.admin()).await.then_some(())).await;
+
+        let process = Pid::from_raw(running.id().expect("it runs") as i32).expect("a process");
+        kill_process(process, Signal::INT).expect("it runs");
+
+        let outcome = Outcome::of(running.wait_with_output().await.expect("it ends"));
+        outcome.expect(2, &["Phase steady", "lost silently 0", "ended early: interrupted"]);
+        assert_eq!(devices(&server.admin()).await, before);
+    }
+}
+
+#[tokio::test]
+async fn fleet_in_tenants_of_its_own_leaves_none() {
+    let server = TestServer::start().await;
+    let management = server.caller("management/admin", ADMIN_PASSWORD);
+    let before = management.read("/tenant/tenants?pageSize=100").await["tenants"].clone();
+    let tenants = "[[tenant]]\nname = \"north\"\n\n[[tenant]]\nname = \"south\"\n";
+    let groups = FLEET.replace("count =", "tenant = \"south\"\ncount =");
+    let scenario = Scenario::new(&["name = \"Fleet\"\n", tenants, &groups, PHASE]);
+    let (_workers, addresses) = Worker::start_two().await;
+    for more in [vec![], vec!["--workers", addresses.as_str()]] {
+        let arguments = [vec!["--user", "management/admin"], more].concat();
+        scenario.run(server.base(), &arguments).await.expect(0, &["Fleet: clean"]);
+        assert_eq!(management.read("/tenant/tenants?pageSize=100").await["tenants"], before);
+    }
+}
+
+#[tokio::test]
+async fn fleet_over_https_is_clean() {
+    let directory = scratch();
+    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| directory.path().join(name));
+    let signed = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    std::fs::write(&certificate, signed.cert.pem()).expect("a writable directory");
+    std::fs::write(&key, signed.signing_key.serialize_pem()).expect("a writable directory");
+    let server = TestServer::start_on(&TestDatabase::create().await, |settings| {
+        settings.tls.cert = Some(certificate.clone());
+        settings.tls.key = Some(key);
+    })
+    .await;
+    let url = server.base().replace("http://", "https://");
+    let ca = certificate.to_str().expect("a name");
+    Scenario::fleet().run(&url, &["--ca-file", ca]).await.expect(0, &["Fleet: clean", "lost silently 0"]);
+    Scenario::fleet().run(&url, &[]).await.expect(2, &["certificate"]);
+}
