@@ -178,7 +178,6 @@ impl Server {
         stop_gracefully(&self.components, &handle, self.shutdown).await;
         // The task has ended, because `stop` has returned.
         drop(serving.await);
-        self.watching.abort_all();
         upkeep.iter().for_each(JoinHandle::abort);
         self.components.platform.give_bulk_operations_back().await;
         self.components.platform.give_modules_back().await;
@@ -187,6 +186,8 @@ impl Server {
         if let Err(error) = database.session_moves().flush().await {
             tracing::warn!(%error, "the last sessions could not be handed over; their clients handshake again");
         }
+        // Others that stop at the same time can hand sessions over until here.
+        self.watching.abort_all();
         self.components.platform.write_last_statistics().await;
         database.leave().await;
         if let Some((handle, served)) = operators {

@@ -138,6 +138,11 @@ pub enum ServerMessage {
         /// The state.
         state: Box<SessionState>,
     },
+    /// A server tells this to itself, to know when it has heard everything that was published before.
+    Echo {
+        /// The number of the request.
+        request: u64,
+    },
     /// Notifications of the session came back from a connection after it had moved. It ends, because its client would
     /// miss them.
     End {

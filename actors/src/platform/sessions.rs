@@ -222,6 +222,8 @@ impl Platform {
             while begun.elapsed() < OTHERS_STOP && !self.database.is_last_server().await.unwrap_or(true) {
                 sleep(LOOK_AGAIN * 2).await;
             }
+            // What they wrote last may still be on its way to this server.
+            self.transfers.catch_up().await;
         }
         self.transfers.close();
         let captured = self.capture_sessions().await;

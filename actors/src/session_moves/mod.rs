@@ -22,6 +22,7 @@
 //! was paused and responds later ends its session.
 
 mod client_ids;
+mod departures;
 mod place;
 mod requests;
 
@@ -35,16 +36,17 @@ use parking_lot::Mutex;
 use platform_model::id::TenantId;
 use platform_model::session_move::{ServerMessage, SessionMove, SessionState};
 use platform_store::Database;
-use platform_store::publications::HeardBy;
 use platform_store::session_moves::{Asked, SessionMoves, StoredSession};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 pub(crate) use client_ids::ClientIds;
+use departures::Departure;
+pub(crate) use departures::{BeforePoint, Destination};
 pub(crate) use place::Place;
 
 use crate::hub::{NotificationHub, Subscriptions};
-use crate::session::dispatcher::{DispatchToSessions, SessionDispatcher, SessionSlot};
-use crate::session::{ClientId, EndSession, HandOver, SessionActor};
+use crate::session::{ClientId, EndSession, SessionActor};
 
 /// How long a client waits for a session of another server that may be gone. After that it counts as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -70,6 +72,8 @@ pub(crate) struct Transfers {
     departures: Mutex<HashMap<ClientId, Departure>>,
     /// The questions for owners of sessions. No response comes for a session that does not exist.
     owners: Mutex<HashMap<u64, oneshot::Sender<OwnerNews>>>,
+    /// Each is dropped when this server hears what it has told itself.
+    echoes: Mutex<HashMap<u64, oneshot::Sender<()>>>,
     /// The states of sessions that are to be stored.
     captured: Mutex<Vec<StoredSession>>,
     next_request: AtomicU64,
@@ -114,32 +118,6 @@ enum News {
     Absent,
 }
 
-/// A session that another server has asked for. It is noted until its actor ends, some time after the session has left:
-/// who was told before that the session is here is asked to look again.
-struct Departure {
-    destination: Destination,
-    /// What the session needs at the point of its move; `None` once it is reached.
-    before_point: Option<BeforePoint>,
-}
-
-/// The request that a session follows. Each server process numbers its requests from 1, so the number alone does not
-/// identify one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Destination {
-    /// The server that takes the session.
-    pub(crate) server: i64,
-    /// The number of its request.
-    pub(crate) request: u64,
-}
-
-/// A session that has been asked for and is still here.
-pub(crate) struct BeforePoint {
-    /// The connection by which the session hears other servers.
-    pub(crate) heard_by: HeardBy,
-    pub(crate) slot: SessionSlot,
-    pub(crate) dispatcher: Addr<SessionDispatcher>,
-}
-
 /// Where an arriving session comes from.
 #[derive(Debug)]
 pub(crate) enum Source {
@@ -180,6 +158,7 @@ impl Transfers {
             arrivals: Mutex::default(),
             departures: Mutex::default(),
             owners: Mutex::default(),
+            echoes: Mutex::default(),
             captured: Mutex::default(),
             next_request: AtomicU64::new(1),
             is_stopping: AtomicBool::new(false),
@@ -243,8 +222,7 @@ impl Transfers {
 
     /// Returns whether no session is on its way.
     pub(crate) fn are_over(&self) -> bool {
-        self.departures.lock().values().all(|departure| departure.before_point.is_none())
-            && self.arrivals.lock().is_empty()
+        !self.has_some_before_point() && self.arrivals.lock().is_empty()
     }
 
     /// Keeps the state of a session that is to be stored.
@@ -276,6 +254,17 @@ impl Transfers {
         }
     }
 
+    /// Waits until this server has heard everything that was published before, or for as long as clients wait for a session.
+    pub(crate) async fn catch_up(&self) {
+        let (request, (sender, heard)) =
+            (self.next_request.fetch_add(1, Ordering::Relaxed), oneshot::channel());
+        self.echoes.lock().insert(request, sender);
+        // PostgreSQL passes on everything in one order.
+        self.messages().tell(self.messages().server(), ServerMessage::Echo { request });
+        drop(timeout(PATIENCE, heard).await);
+        self.echoes.lock().remove(&request);
+    }
+
     /// Takes a message that responds to a request of this server.
     pub(crate) fn receive(&self, message: ServerMessage) {
         match message {
@@ -295,6 +284,7 @@ impl Transfers {
                     drop(told.send(OwnerNews::Owner(OwnerElsewhere { tenant, user: user.into(), expires })));
                 }
             }
+            ServerMessage::Echo { request } => drop(self.echoes.lock().remove(&request)),
             ServerMessage::Wanted { .. }
             | ServerMessage::WhoOwns { .. }
             | ServerMessage::End { .. }
@@ -319,43 +309,6 @@ impl Transfers {
         }
     }
 
-    /// Notes that a session is leaving.
-    pub(crate) fn leaving(&self, client: ClientId, destination: Destination, before_point: BeforePoint) {
-        let departure = Departure { destination, before_point: Some(before_point) };
-        self.departures.lock().insert(client, departure);
-    }
-
-    /// Forgets that a session is leaving or has left, because its actor ended.
-    pub(crate) fn forget_departure(&self, client: ClientId, destination: Destination) {
-        let mut departures = self.departures.lock();
-        if departures.get(&client).is_some_and(|departure| departure.destination == destination) {
-            departures.remove(&client);
-        }
-    }
-
-    /// Returns whether a session is leaving or has just left because of this request.
-    pub(crate) fn follows(&self, client: ClientId, destination: Destination) -> bool {
-        self.departures.lock().get(&client).is_some_and(|departure| departure.destination == destination)
-    }
-
-    /// Returns whether a session is leaving, and its new place is perhaps not noted yet.
-    fn is_before_point(&self, client: ClientId) -> bool {
-        self.departures.lock().get(&client).is_some_and(|departure| departure.before_point.is_some())
-    }
-
-    /// Returns whether a session is leaving or has just left.
-    pub(crate) fn is_departing(&self, client: ClientId) -> bool {
-        self.departures.lock().contains_key(&client)
-    }
-
-    /// Returns the response to a question for a session that is not here.
-    pub(crate) fn refusal(&self, client: Option<ClientId>, request: u64) -> ServerMessage {
-        match client.is_some_and(|client| self.is_departing(client)) {
-            true => ServerMessage::Moving { request },
-            false => ServerMessage::Absent { request },
-        }
-    }
-
     /// Carries out a move at its point in the order of the tenant's publications.
     pub(crate) fn reach(self: &Arc<Self>, hub: &NotificationHub, point: SessionMove) {
         let own = self.messages().server();
@@ -370,23 +323,6 @@ impl Transfers {
                 transfers.begin(point, subscriptions);
             }
         }));
-    }
-
-    /// Lets a session hand over what it has received until now. A session that may have missed something ends.
-    fn hand_over(&self, client: ClientId, destination: Destination) {
-        let mut departures = self.departures.lock();
-        let departure = departures.get_mut(&client).filter(|departure| departure.destination == destination);
-        if let Some(departure) = departure
-            && let Some(BeforePoint { slot, dispatcher, heard_by }) = departure.before_point.take()
-        {
-            let to = vec![slot];
-            // This message takes the same path as the notifications, so the session receives it after them.
-            if self.database.publications().has_heard_all_since(&heard_by) {
-                dispatcher.do_send(DispatchToSessions { message: HandOver, to });
-            } else {
-                dispatcher.do_send(DispatchToSessions { message: EndSession, to });
-            }
-        }
     }
 
     /// Subscribes an arriving session.

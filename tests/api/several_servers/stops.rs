@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{id, set_state_of, store_of, told};
 use crate::harness::{
-    ADMIN_PASSWORD, Caller, REALTIME, Session, TestDatabase, TestServer, eventually, reply, soon,
+    ADMIN_PASSWORD, Caller, REALTIME, Session, TestDatabase, TestServer, alarm_of, eventually, reply, soon,
 };
 
 /// A client behind a balancer: it uses the first of its servers that responds.
@@ -160,6 +160,47 @@ async fn sessions_go_on_when_all_servers_stop_at_once() {
     for session in sessions {
         assert_eq!(told(&server.admin().resume(&session.client).connect().await), raised);
     }
+}
+
+#[tokio::test]
+async fn stored_sessions_have_what_was_written_until_all_servers_had_stopped() {
+    let [a, b] = TestServer::start_two().await;
+    let (database, device) = (a.shared_database(), a.admin().create_device("pump").await);
+    let sessions = [a.admin().listen("/alarms/*").await, b.admin().listen("/alarms/*").await];
+    let writers = [("a", a.admin()), ("b", b.admin())]
+        .map(|(name, caller)| tokio::spawn(raise_until_refused(caller, device.clone(), name)));
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    tokio::join!(a.stop(), b.stop());
+    let mut raised = Vec::new();
+    for writer in writers {
+        raised.extend(writer.await.unwrap());
+    }
+
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let [first, second] = sessions.map(|session| server.admin().resume(&session.client));
+    let received = told(&first.connect().await);
+    assert_eq!(told(&second.connect().await), received);
+    for id in &raised {
+        assert_eq!(
+            received.iter().filter(|told| *told == id).count(),
+            1,
+            "{id} of {raised:?} in {received:?}"
+        );
+    }
+}
+
+/// Raises alarms until the server is gone. Returns the ids of those that it has acknowledged.
+async fn raise_until_refused(caller: Caller, device: String, name: &str) -> Vec<String> {
+    let mut raised = Vec::new();
+    for n in 0.. {
+        let alarm = alarm_of(&device, &format!("{name}{n}"));
+        match caller.request("POST", "/alarm/alarms").accepting_json().json(&alarm).try_send().await {
+            Some(answer) if answer.status == 201 => raised.push(id(&answer.json())),
+            _ => break,
+        }
+    }
+    assert!(!raised.is_empty());
+    raised
 }
 
 #[tokio::test]

@@ -1,0 +1,96 @@
+//! The sessions that leave this server.
+
+use actix::prelude::*;
+use platform_model::session_move::ServerMessage;
+use platform_store::publications::HeardBy;
+
+use super::Transfers;
+use crate::session::dispatcher::{DispatchToSessions, SessionDispatcher, SessionSlot};
+use crate::session::{ClientId, EndSession, HandOver};
+
+/// A session that another server has asked for. It is noted until its actor ends, some time after the session has left:
+/// who was told before that the session is here is asked to look again.
+pub(super) struct Departure {
+    destination: Destination,
+    /// What the session needs at the point of its move; `None` once it is reached.
+    before_point: Option<BeforePoint>,
+}
+
+/// The request that a session follows. Each server process numbers its requests from 1, so the number alone does not
+/// identify one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Destination {
+    /// The server that takes the session.
+    pub(crate) server: i64,
+    /// The number of its request.
+    pub(crate) request: u64,
+}
+
+/// A session that has been asked for and is still here.
+pub(crate) struct BeforePoint {
+    /// The connection by which the session hears other servers.
+    pub(crate) heard_by: HeardBy,
+    pub(crate) slot: SessionSlot,
+    pub(crate) dispatcher: Addr<SessionDispatcher>,
+}
+
+impl Transfers {
+    /// Notes that a session is leaving.
+    pub(crate) fn leaving(&self, client: ClientId, destination: Destination, before_point: BeforePoint) {
+        let departure = Departure { destination, before_point: Some(before_point) };
+        self.departures.lock().insert(client, departure);
+    }
+
+    /// Forgets that a session is leaving or has left, because its actor ended.
+    pub(crate) fn forget_departure(&self, client: ClientId, destination: Destination) {
+        let mut departures = self.departures.lock();
+        if departures.get(&client).is_some_and(|departure| departure.destination == destination) {
+            departures.remove(&client);
+        }
+    }
+
+    /// Returns whether a session is leaving or has just left because of this request.
+    pub(crate) fn follows(&self, client: ClientId, destination: Destination) -> bool {
+        self.departures.lock().get(&client).is_some_and(|departure| departure.destination == destination)
+    }
+
+    /// Returns whether a session is leaving, and its new place is perhaps not noted yet.
+    pub(super) fn is_before_point(&self, client: ClientId) -> bool {
+        self.departures.lock().get(&client).is_some_and(|departure| departure.before_point.is_some())
+    }
+
+    /// Returns whether some session is leaving, and its point is not reached yet.
+    pub(super) fn has_some_before_point(&self) -> bool {
+        self.departures.lock().values().any(|departure| departure.before_point.is_some())
+    }
+
+    /// Returns whether a session is leaving or has just left.
+    pub(crate) fn is_departing(&self, client: ClientId) -> bool {
+        self.departures.lock().contains_key(&client)
+    }
+
+    /// Returns the response to a question for a session that is not here.
+    pub(crate) fn refusal(&self, client: Option<ClientId>, request: u64) -> ServerMessage {
+        match client.is_some_and(|client| self.is_departing(client)) {
+            true => ServerMessage::Moving { request },
+            false => ServerMessage::Absent { request },
+        }
+    }
+
+    /// Lets a session hand over what it has received until now. A session that may have missed something ends.
+    pub(super) fn hand_over(&self, client: ClientId, destination: Destination) {
+        let mut departures = self.departures.lock();
+        let departure = departures.get_mut(&client).filter(|departure| departure.destination == destination);
+        if let Some(departure) = departure
+            && let Some(BeforePoint { slot, dispatcher, heard_by }) = departure.before_point.take()
+        {
+            let to = vec![slot];
+            // This message takes the same path as the notifications, so the session receives it after them.
+            if self.database.publications().has_heard_all_since(&heard_by) {
+                dispatcher.do_send(DispatchToSessions { message: HandOver, to });
+            } else {
+                dispatcher.do_send(DispatchToSessions { message: EndSession, to });
+            }
+        }
+    }
+}
