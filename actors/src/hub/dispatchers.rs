@@ -5,20 +5,28 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::id::TenantId;
 
 use super::Notification;
 use crate::server_key_hasher::ServerKeyHasher;
-use crate::session::dispatcher::{DispatchToSessions, SessionDispatcher, SessionSlot};
+use crate::session::deliveries::DispatchToSessions;
+use crate::session::dispatcher::{SessionDispatcher, SessionSlot};
 use crate::session::{DeliverNotification, EndSession};
 
-/// The dispatchers of all sessions that ever subscribed; there is one per HTTP thread.
-#[derive(Default)]
-pub(super) struct SessionDispatchers(HashMap<NonZeroU32, Addr<SessionDispatcher>, ServerKeyHasher>);
+/// The dispatchers of all sessions of a tenant that ever subscribed; there is one per HTTP thread.
+pub(super) struct SessionDispatchers {
+    tenant: TenantId,
+    dispatchers: HashMap<NonZeroU32, Addr<SessionDispatcher>, ServerKeyHasher>,
+}
 
 impl SessionDispatchers {
+    pub(super) fn new(tenant: TenantId) -> Self {
+        Self { tenant, dispatchers: HashMap::default() }
+    }
+
     /// Remembers the dispatcher of a session that subscribes.
     pub(super) fn remember(&mut self, slot: SessionSlot, dispatcher: Addr<SessionDispatcher>) {
-        self.0.entry(slot.dispatcher).or_insert(dispatcher);
+        self.dispatchers.entry(slot.dispatcher).or_insert(dispatcher);
     }
 
     /// Sends each session its notification, in the order of the calls.
@@ -31,15 +39,13 @@ impl SessionDispatchers {
             match batches.iter_mut().find(same) {
                 Some((_, batch)) => batch.to.push(slot),
                 None => {
-                    batches.push((
-                        slot.dispatcher,
-                        DispatchToSessions { message: DeliverNotification(notification), to: vec![slot] },
-                    ));
+                    let (tenant, message) = (self.tenant.clone(), DeliverNotification(notification));
+                    batches.push((slot.dispatcher, DispatchToSessions { tenant, message, to: vec![slot] }));
                 }
             }
         }
         for (dispatcher, batch) in batches {
-            if let Some(dispatcher) = self.0.get(&dispatcher) {
+            if let Some(dispatcher) = self.dispatchers.get(&dispatcher) {
                 dispatcher.do_send(batch);
             }
         }
@@ -48,8 +54,9 @@ impl SessionDispatchers {
     /// Ends these sessions.
     pub(super) fn end(&self, slots: impl Iterator<Item = SessionSlot>) {
         for slot in slots {
-            if let Some(dispatcher) = self.0.get(&slot.dispatcher) {
-                dispatcher.do_send(DispatchToSessions { message: EndSession, to: vec![slot] });
+            if let Some(dispatcher) = self.dispatchers.get(&slot.dispatcher) {
+                let tenant = self.tenant.clone();
+                dispatcher.do_send(DispatchToSessions { tenant, message: EndSession, to: vec![slot] });
             }
         }
     }

@@ -158,7 +158,7 @@ impl NotificationHub {
     ) -> Self {
         let subscriptions = Subscriptions {
             listeners: HashMap::new(),
-            dispatchers: SessionDispatchers::default(),
+            dispatchers: SessionDispatchers::new(tenant.clone()),
             subscription_counts,
             families: Families::new(tenant, database),
             line: WaitingLine::new(),

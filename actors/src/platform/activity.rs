@@ -11,10 +11,13 @@ use platform_store::statistics::{Recent, until_next};
 use tokio::time::{sleep, timeout};
 
 use super::Platform;
+use crate::session::deliveries::note_active;
 use crate::session::listing::{SessionSums, SumSessions};
 
 /// How long a thread may take to say what its sessions are doing.
 const LONGEST: Duration = Duration::from_secs(1);
+/// From how many requests or deliveries a second a tenant counts as one that others may not disturb.
+const NOTICED: f64 = 1.0;
 
 /// What tenants did at this server in the last few seconds, the busiest first.
 pub type Activity = Vec<(TenantId, ActivityHere)>;
@@ -40,6 +43,8 @@ impl Platform {
     async fn write_statistics(&self, elapsed: Duration) {
         let (recent, written) = self.database.write_statistics().await;
         let activity = activity(self.sum_sessions().await, recent, elapsed);
+        let is_noticed = |here: &ActivityHere| here.requests.max(here.deliveries) >= NOTICED;
+        note_active(activity.iter().filter(|(_, here)| is_noticed(here)).map(|(tenant, _)| tenant));
         let written = match written {
             Ok(()) => self.database.put_activity(&activity).await,
             Err(error) => Err(error),

@@ -16,7 +16,8 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use super::{Holders, Platform, Tenant};
-use crate::session::dispatcher::{DispatchToSessions, SessionDispatcher, SessionSlot};
+use crate::session::deliveries::DispatchToSessions;
+use crate::session::dispatcher::{SessionDispatcher, SessionSlot};
 use crate::session::{ClientId, EndSession, HandOver, ListSubscriptions, SessionActor};
 use crate::session_moves::{OwnerElsewhere, Source};
 use crate::tenant::{ListSessions, TakeSession};
@@ -257,16 +258,24 @@ impl Platform {
             }));
             timeout(LAST_SESSION, reached).await.ok();
         }
-        let sessions = self.all_sessions().await;
-        let of_keeper = |slot: &SessionSlot| slot.dispatcher == keeper.number;
-        let to = sessions.iter().filter_map(|session| self.slot_of(session)).filter(of_keeper).collect();
-        if keeper.dispatcher.send(DispatchToSessions { message: HandOver, to }).await.is_err() {
-            return Vec::new();
+        let (mut leaving, mut by_tenant) = (Vec::new(), HashMap::<_, Vec<_>>::new());
+        for session in self.all_sessions().await {
+            let slot = self.slot_of(&session).filter(|slot| slot.dispatcher == keeper.number);
+            if let Some(slot) = slot {
+                by_tenant.entry(session.tenant).or_default().push(slot);
+                leaving.push(session.address);
+            }
+        }
+        for (tenant, to) in by_tenant {
+            keeper.dispatcher.do_send(DispatchToSessions { tenant, message: HandOver, to });
         }
         // A session that has handed over its state does not reply any more.
-        let asked = |session: &SessionHere| timeout(LAST_SESSION, session.address.send(ListSubscriptions));
-        let ended = sessions.iter().map(asked);
-        join_all(ended).await;
+        let has_left = async |session: Addr<SessionActor>| {
+            while session.send(ListSubscriptions).await.is_ok() {
+                sleep(LOOK_AGAIN).await;
+            }
+        };
+        timeout(LAST_SESSION, join_all(leaving.into_iter().map(has_left))).await.ok();
         self.transfers.take_captured()
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Sessions live on HTTP threads, and their hub is called by the thread that publishes. The hub sends one message to each
 //! thread instead of one to each session, and each thread has one timer. Everything a hub sends to a session passes
-//! through the session's dispatcher, which hands it on at once, so the order is kept. The dispatcher calls the handlers of
+//! through the session's dispatcher ([`deliveries`](super::deliveries)), so the order is kept. The dispatcher calls the handlers of
 //! its sessions directly; everyone else uses a session's mailbox. [`session`](crate::session) describes the whole path.
 
 use std::cell::RefCell;
@@ -18,6 +18,7 @@ use actix::prelude::*;
 use tokio::time::Instant;
 
 use crate::server_key_hasher::ServerKeyHasher;
+use crate::session::deliveries::Waiting;
 use crate::session::{
     ClientId, EndSession, SessionActor, SessionEnvironment, SessionTask, SharedSession, WakeSession,
 };
@@ -25,10 +26,6 @@ use crate::session_moves::Source;
 use crate::tables::shrink_if_sparse;
 use crate::tenant::NewSession;
 
-/// How many sessions the dispatcher calls before it lets other tasks of its thread run. The clients that received their
-/// notifications ask for the next ones meanwhile, and what the thread needs for their requests is still in the cache of
-/// the processor.
-const AT_ONCE: usize = 32;
 /// How many messages that await a reply a session's mailbox takes; this is the default of actix.
 const MAILBOX: usize = 16;
 
@@ -45,7 +42,7 @@ struct Here {
     sessions: SessionTable,
 }
 
-type SessionTable = Rc<RefCell<HashMap<u32, SharedSession, ServerKeyHasher>>>;
+pub(super) type SessionTable = Rc<RefCell<HashMap<u32, SharedSession, ServerKeyHasher>>>;
 
 /// The address of a session for a hub: its dispatcher and its number there. It is smaller than an actix address and is
 /// never given to another session.
@@ -53,7 +50,7 @@ type SessionTable = Rc<RefCell<HashMap<u32, SharedSession, ServerKeyHasher>>>;
 pub(crate) struct SessionSlot {
     /// The number of the dispatcher within this process.
     pub(crate) dispatcher: NonZeroU32,
-    number: u32,
+    pub(super) number: u32,
 }
 
 /// What a session is made of on its thread.
@@ -77,14 +74,6 @@ pub(crate) enum Beginning {
 pub(crate) struct AddSession {
     session: Box<NewSessionActor>,
     receiver: AddressReceiver<SessionActor>,
-}
-
-/// Delivers a message to sessions, each listed once. Sessions that have ended are skipped. Sent by the hub.
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
-pub(crate) struct DispatchToSessions<M> {
-    pub(crate) message: M,
-    pub(crate) to: Vec<SessionSlot>,
 }
 
 /// Asks to be woken at a time. Sent by the session.
@@ -115,7 +104,8 @@ pub(crate) struct AnswerPing;
 pub(crate) struct SessionDispatcher {
     number: NonZeroU32,
     address: Rc<Addr<Self>>,
-    sessions: SessionTable,
+    pub(super) sessions: SessionTable,
+    pub(super) waiting: Waiting,
     next_slot: u32,
     /// The scheduled times, each with the number of a slot.
     wakes: BTreeSet<(Instant, u32)>,
@@ -157,6 +147,7 @@ impl SessionDispatcher {
             number,
             address: Rc::new(address),
             sessions,
+            waiting: Waiting::default(),
             next_slot: 0,
             wakes: BTreeSet::new(),
             timer: None,
@@ -247,41 +238,6 @@ impl Handler<AddSession> for SessionDispatcher {
         let task = SessionTask::new(session, receiver, (self.address.clone(), slot));
         self.sessions.borrow_mut().insert(slot.number, task.running());
         actix::spawn(task);
-    }
-}
-
-impl<M> Handler<DispatchToSessions<M>> for SessionDispatcher
-where
-    M: Message<Result = ()> + Clone + Send + 'static,
-    SessionActor: Handler<M, Result = ()>,
-{
-    type Result = ();
-
-    fn handle(&mut self, DispatchToSessions { message, to }: DispatchToSessions<M>, ctx: &mut Self::Context) {
-        if to.len() <= AT_ONCE {
-            return call_each(&self.sessions, &to, &message);
-        }
-        let sessions = self.sessions.clone();
-        let calls = async move {
-            for part in to.chunks(AT_ONCE) {
-                call_each(&sessions, part, &message);
-                tokio::task::yield_now().await;
-            }
-        };
-        // The next message of the hub waits, so the order is kept.
-        ctx.wait(calls.into_actor(self));
-    }
-}
-
-/// Calls the sessions at these slots with a message.
-fn call_each<M>(sessions: &SessionTable, slots: &[SessionSlot], message: &M)
-where
-    M: Message<Result = ()> + Clone,
-    SessionActor: Handler<M, Result = ()>,
-{
-    let sessions = sessions.borrow();
-    for session in slots.iter().filter_map(|slot| sessions.get(&slot.number)) {
-        session.running.borrow_mut().handle(message.clone());
     }
 }
 

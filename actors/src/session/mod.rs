@@ -36,6 +36,7 @@
 
 mod connect;
 mod context;
+pub(crate) mod deliveries;
 pub(crate) mod dispatcher;
 mod frame_writers;
 pub(crate) mod listing;

@@ -248,7 +248,9 @@ impl SessionActor {
         self.is_being_written = false;
         let (slot, dispatcher) = (ctx.slot(), ctx.dispatcher().clone());
         let heard_by = transfers.database().publications().heard_by();
-        transfers.leaving(self.client, start.destination, BeforePoint { heard_by, slot, dispatcher });
+        let tenant = self.environment.id.clone();
+        let before_point = BeforePoint { tenant, heard_by, slot, dispatcher };
+        transfers.leaving(self.client, start.destination, before_point);
         self.environment.sessions.remove(&self.client, &ctx.address());
         self.moving = Some(Box::new(Moving::Leaving(start.destination)));
         self.due = Instant::now() + DEPARTURE;

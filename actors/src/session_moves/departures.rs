@@ -1,11 +1,13 @@
 //! The sessions that leave this server.
 
 use actix::prelude::*;
+use platform_model::id::TenantId;
 use platform_model::session_move::ServerMessage;
 use platform_store::publications::HeardBy;
 
 use super::Transfers;
-use crate::session::dispatcher::{DispatchToSessions, SessionDispatcher, SessionSlot};
+use crate::session::deliveries::DispatchToSessions;
+use crate::session::dispatcher::{SessionDispatcher, SessionSlot};
 use crate::session::{ClientId, EndSession, HandOver};
 
 /// A session that another server has asked for. It is noted until its actor ends, some time after the session has left:
@@ -28,6 +30,7 @@ pub(crate) struct Destination {
 
 /// A session that has been asked for and is still here.
 pub(crate) struct BeforePoint {
+    pub(crate) tenant: TenantId,
     /// The connection by which the session hears other servers.
     pub(crate) heard_by: HeardBy,
     pub(crate) slot: SessionSlot,
@@ -82,14 +85,14 @@ impl Transfers {
         let mut departures = self.departures.lock();
         let departure = departures.get_mut(&client).filter(|departure| departure.destination == destination);
         if let Some(departure) = departure
-            && let Some(BeforePoint { slot, dispatcher, heard_by }) = departure.before_point.take()
+            && let Some(BeforePoint { tenant, slot, dispatcher, heard_by }) = departure.before_point.take()
         {
             let to = vec![slot];
             // This message takes the same path as the notifications, so the session receives it after them.
             if self.database.publications().has_heard_all_since(&heard_by) {
-                dispatcher.do_send(DispatchToSessions { message: HandOver, to });
+                dispatcher.do_send(DispatchToSessions { tenant, message: HandOver, to });
             } else {
-                dispatcher.do_send(DispatchToSessions { message: EndSession, to });
+                dispatcher.do_send(DispatchToSessions { tenant, message: EndSession, to });
             }
         }
     }
