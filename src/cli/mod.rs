@@ -276,13 +276,12 @@ pub fn parse_from(
     environment: &Environment,
 ) -> Result<Command, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    // The commands that speak to a server have no settings, and another meaning of `--config` is theirs to give.
     let described = program();
-    let file = if arguments.get(1).is_some_and(|name| is_of_client(name)) {
-        Ok(None)
-    } else {
-        ConfigFile::of(&arguments, environment, &described)
-    };
+    // The commands that speak to a server have no settings, and another meaning of `--config` is theirs to give.
+    if arguments.get(1).is_some_and(|name| is_of_client(name)) {
+        return parse_with(&described, &arguments, &Environment::new(), None);
+    }
+    let file = ConfigFile::of(&arguments, environment, &described);
     match file {
         Ok(None) => parse_with(&described, &arguments, environment, None),
         Ok(Some(file)) => parse_with(&described, &arguments, &file.behind(environment), Some(&file))

@@ -247,5 +247,14 @@ fn fault_of_a_file_is_named_with_its_place() {
     }
     assert!(parsed("platform --config /nowhere.toml", &[]).unwrap_err().contains("/nowhere.toml"));
     assert!(parsed("platform --config /nowhere.toml --help", &[]).unwrap_err().contains("Usage"));
-    assert!(parsed("platform alarm list", &[("PLATFORM_CONFIG", "/nowhere.toml")]).is_ok());
+}
+
+#[test]
+fn commands_that_speak_to_a_server_do_not_look_at_its_settings() {
+    for (name, value) in
+        [("PLATFORM_CONFIG", "/nowhere.toml"), ("PLATFORM_ADMIN_PASSWORD", ""), ("PLATFORM_LISTEN", "x")]
+    {
+        assert!(parsed("platform alarm list", &[(name, value)]).is_ok(), "{name}");
+        assert!(parsed("platform", &[(name, value)]).is_err(), "{name}");
+    }
 }

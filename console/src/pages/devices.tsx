@@ -1,7 +1,7 @@
 // All devices: the query language, groups, and who sends something right now.
 
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Message } from "cometd";
 import { get, withQuery } from "../api";
 import { subscribe } from "../live";
@@ -11,7 +11,7 @@ import { can } from "../session";
 import { Time } from "../time";
 import type { ManagedObject } from "../types";
 import { Choice, Icon, Page, States } from "../ui/kit";
-import { pathsOf, placeOf, QueryField } from "../ui/query";
+import { addPaths, placeOf, QueryField } from "../ui/query";
 import { type Column, VirtualTable } from "../ui/table";
 
 const PAGE_SIZE = 500;
@@ -53,6 +53,8 @@ export function Devices() {
   const params = route.value.params;
   const filters: Filters = { text: params.get("q") ?? "", availability: params.get("availability") ?? "", group: params.get("group") ?? "" };
   const typed = useSignal(filters.text);
+  // What devices were seen to have: a query that is not complete often finds none, and is completed nevertheless.
+  const known = useRef(new Map<string, Set<string>>());
   const more = useSignal<{ page: number; busy: boolean; end: boolean }>({ page: 1, busy: false, end: false });
   const query = queryOf(filters);
   const page = (currentPage: number, signal?: AbortSignal) =>
@@ -100,7 +102,7 @@ export function Devices() {
         <QueryField
           value={typed.value}
           onInput={(text) => (typed.value = text)}
-          paths={() => pathsOf(devices.data.value ?? [], NOT_IN_QUERIES)}
+          paths={() => addPaths(known.current, devices.data.value ?? [], NOT_IN_QUERIES)}
           placeholder="A name, or a query: plat_Hardware.model eq 'RX*' and not has(plat_Firmware)"
           isMistaken={devices.error.value?.status === 422}
         />

@@ -33,9 +33,8 @@ const MOST = 8;
 const COMBOBOX: object = { role: "combobox" };
 const PATH = /^[A-Za-z_][\w.]*$/;
 
-/** Paths of the objects with the values that they have, as far as these are texts and numbers. */
-export function pathsOf(objects: Record<string, unknown>[], hidden: Set<string>): Map<string, Set<string>> {
-  const paths = new Map<string, Set<string>>();
+/** Adds the paths of the objects with the values that they have, as far as these are texts and numbers. */
+export function addPaths(paths: Map<string, Set<string>>, objects: Record<string, unknown>[], hidden: Set<string>): Map<string, Set<string>> {
   const note = (path: string, value: unknown) => {
     const values = paths.get(path) ?? new Set();
     paths.set(path, values);

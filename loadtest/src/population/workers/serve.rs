@@ -138,6 +138,9 @@ async fn follow(
 /// Connects the clients of this worker.
 async fn begin(assignment: Assignment, clock: Instant, common: &Common) -> Result<Generator, Error> {
     let Assignment { file: (name, text), share, run, began, servers, world } = assignment;
+    if share.number >= share.of {
+        return Err(Error::Refused(format!("there is no share {} of {}", share.number, share.of)));
+    }
     let world: World = serde_json::from_str(world.get()).map_err(std::io::Error::from)?;
     let file = ScenarioFile::parse(Path::new(&name), &text, common)?;
     let plan = file.plan().ok_or_else(|| Error::Refused("the file describes no devices".to_owned()))?;
