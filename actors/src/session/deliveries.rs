@@ -54,8 +54,11 @@ pub(super) type Waiting = HashMap<TenantId, VecDeque<Delivery>>;
 /// A message on its way to sessions.
 pub(super) struct Delivery {
     to: Vec<SessionSlot>,
-    call: Box<dyn Fn(&SessionTable, &[SessionSlot])>,
+    call: Box<CallEach>,
 }
+
+/// Calls the sessions at these slots.
+type CallEach = dyn Fn(&SessionTable, &[SessionSlot]);
 
 impl<M> Handler<DispatchToSessions<M>> for SessionDispatcher
 where
