@@ -242,15 +242,16 @@ impl SessionActor {
         if !self.can_leave(start) {
             return;
         }
+        let (slot, dispatcher, tenant) = (ctx.slot(), ctx.dispatcher().clone(), self.environment.id.clone());
+        let heard_by = transfers.database().publications().heard_by();
+        let before_point = BeforePoint { tenant, heard_by, slot, dispatcher };
+        if !transfers.leaving(self.client, start.destination, before_point) {
+            return transfers.tell(to, ServerMessage::Moving { request });
+        }
         // Its client uses another server now, which has the same effect as a newer connect (B-13).
         self.answer_parked(ConnectResponse::default());
         self.leave_socket();
         self.is_being_written = false;
-        let (slot, dispatcher) = (ctx.slot(), ctx.dispatcher().clone());
-        let heard_by = transfers.database().publications().heard_by();
-        let tenant = self.environment.id.clone();
-        let before_point = BeforePoint { tenant, heard_by, slot, dispatcher };
-        transfers.leaving(self.client, start.destination, before_point);
         self.environment.sessions.remove(&self.client, &ctx.address());
         self.moving = Some(Box::new(Moving::Leaving(start.destination)));
         self.due = Instant::now() + DEPARTURE;

@@ -38,10 +38,31 @@ pub(crate) struct BeforePoint {
 }
 
 impl Transfers {
-    /// Notes that a session is leaving.
-    pub(crate) fn leaving(&self, client: ClientId, destination: Destination, before_point: BeforePoint) {
-        let departure = Departure { destination, before_point: Some(before_point) };
-        self.departures.lock().insert(client, departure);
+    /// Notes that a session is leaving. Returns `false` if sessions may not leave now.
+    #[must_use]
+    pub(crate) fn leaving(
+        &self,
+        client: ClientId,
+        destination: Destination,
+        before_point: BeforePoint,
+    ) -> bool {
+        let mut departures = self.departures.lock();
+        // Who prevents it looks at the departures afterwards.
+        let may_leave = self.may_leave();
+        if may_leave {
+            departures.insert(client, Departure { destination, before_point: Some(before_point) });
+        }
+        may_leave
+    }
+
+    /// Ends the sessions of a tenant that wait for the point of their move, which this server may have missed.
+    pub(super) fn end_those_before_point(&self, tenant: &TenantId) {
+        for departure in self.departures.lock().values_mut() {
+            let of_tenant = departure.before_point.take_if(|before| before.tenant == *tenant);
+            if let Some(BeforePoint { tenant, slot, dispatcher, .. }) = of_tenant {
+                dispatcher.do_send(DispatchToSessions { tenant, message: EndSession, to: vec![slot] });
+            }
+        }
     }
 
     /// Forgets that a session is leaving or has left, because its actor ended.

@@ -198,7 +198,8 @@ impl Transfers {
     }
 
     /// Prevents sessions from leaving until the future has ended those of a tenant, because they may have missed
-    /// notifications. Those that are on their way to this server end at once: what they wait for may be missed too.
+    /// notifications. Those that are on their way to this server or from it end at once: what they wait for may be missed
+    /// too.
     pub(crate) fn stay_until(
         self: &Arc<Self>,
         tenant: &TenantId,
@@ -208,6 +209,7 @@ impl Transfers {
         for arrival in self.arrivals.lock().values().filter(|arrival| arrival.tenant == *tenant) {
             drop(arrival.news.send(News::Absent));
         }
+        self.end_those_before_point(tenant);
         let transfers = self.clone();
         tokio::spawn(async move {
             end.await;
