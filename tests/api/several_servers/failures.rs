@@ -100,20 +100,22 @@ async fn session_hears_everything_or_ends_when_listening_connections_are_cut() {
 
 #[tokio::test]
 async fn client_that_moves_while_listening_connections_are_cut_soon_knows_whether_its_session_lives() {
-    let [a, b] = TestServer::start_two().await;
-    for _ in 0..5 {
+    for _ in 0..3 {
+        // A server whose connection was cut refuses subscriptions for a moment, so each round has servers of its own.
+        let [a, b] = TestServer::start_two().await;
         let sessions = (0..20).map(async |_| a.admin().listen("/alarms/*").await.client);
         let clients = join_all(sessions).await;
         // The questions of the one server and the responses of the other one are lost with the connections.
-        let (cut, longest) = tokio::join!(
-            cut_listening_connections(a.database()),
+        let ((), longest) = tokio::join!(
+            eventually("a listening connection", async || {
+                (cut_listening_connections(a.database()).await > 0).then_some(())
+            }),
             join_all(clients.iter().map(async |client| {
                 let begun = Instant::now();
                 b.admin().resume(client).is_known().await;
                 begun.elapsed()
             }))
         );
-        assert!(cut > 0);
         let longest = longest.into_iter().max().expect("there are clients");
         assert!(longest < Duration::from_secs(4), "{longest:?}");
     }
