@@ -9,7 +9,7 @@ use crate::id::TenantId;
 use crate::links::Linked;
 use crate::timestamp::Timestamp;
 
-/// The longest time that is told until a disk is full: ten years. A database that does not grow has as long.
+/// The longest time until a disk is full that is reported: ten years. A database that does not grow has this value, too.
 pub const MOST_DAYS_LEFT: f64 = 3650.0;
 
 /// What a tenant uses, as it was measured last.

@@ -22,7 +22,7 @@ use crate::metrics::RETENTION_DELETED;
 use crate::platform::Platform;
 use crate::tenant_alarms::{PartOfTenant, TenantAlarm};
 
-/// What the alarm about a late run is about.
+/// The part of a tenant that is the source of the alarm about a late run.
 const RETENTION: PartOfTenant = PartOfTenant { type_: "Retention", name: "Retention" };
 
 /// Makes the runs of all tenants, each when it is due, until the future is dropped. Links in notifications start with

@@ -22,9 +22,9 @@ use super::dispatcher::{SessionDispatcher, SessionSlot, SessionTable};
 /// the processor.
 const AT_ONCE: usize = 32;
 /// The same while other tenants use the server.
-const AT_ONCE_IN_COMPANY: usize = 16;
+const AT_ONCE_BESIDE_OTHERS: usize = 16;
 /// The pause between two parts while other tenants use the server. The timer makes it up to a millisecond longer.
-const PAUSE_IN_COMPANY: Duration = Duration::from_micros(500);
+const PAUSE_BESIDE_OTHERS: Duration = Duration::from_micros(500);
 
 /// Two tenants that use this process, or fewer if there are fewer.
 static ACTIVE: RwLock<Vec<TenantId>> = RwLock::new(Vec::new());
@@ -34,7 +34,8 @@ pub(crate) fn note_active<'t>(tenants: impl Iterator<Item = &'t TenantId>) {
     *ACTIVE.write() = tenants.take(2).cloned().collect();
 }
 
-fn is_in_company(tenant: &TenantId) -> bool {
+/// Returns whether another tenant uses this process.
+fn has_active_neighbour(tenant: &TenantId) -> bool {
     ACTIVE.read().iter().any(|active| active != tenant)
 }
 
@@ -101,13 +102,13 @@ impl SessionDispatcher {
 async fn deliver(Delivery { to, call }: Delivery, sessions: SessionTable, tenant: TenantId, is_late: bool) {
     let mut rest = &*to;
     while !rest.is_empty() {
-        let pauses = !is_late && is_in_company(&tenant);
-        let at_once = if pauses { AT_ONCE_IN_COMPANY } else { AT_ONCE };
+        let pauses = !is_late && has_active_neighbour(&tenant);
+        let at_once = if pauses { AT_ONCE_BESIDE_OTHERS } else { AT_ONCE };
         let (part, later) = rest.split_at(at_once.min(rest.len()));
         call(&sessions, part);
         rest = later;
         if pauses && !rest.is_empty() {
-            sleep(PAUSE_IN_COMPANY).await;
+            sleep(PAUSE_BESIDE_OTHERS).await;
         } else {
             yield_now().await;
         }
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn tenant_is_in_company_while_another_one_is_active() {
+    fn tenant_has_a_neighbour_while_another_one_is_active() {
         for (active, expected) in [
             (vec![], false),
             (vec!["own"], false),
@@ -148,7 +149,7 @@ mod tests {
         ] {
             let active: Vec<_> = active.into_iter().map(tenant).collect();
             note_active(active.iter());
-            assert_eq!(is_in_company(&tenant("own")), expected, "{active:?}");
+            assert_eq!(has_active_neighbour(&tenant("own")), expected, "{active:?}");
         }
     }
 

@@ -3,8 +3,9 @@
 //!
 //! Sessions live on HTTP threads, and their hub is called by the thread that publishes. The hub sends one message to each
 //! thread instead of one to each session, and each thread has one timer. Everything a hub sends to a session passes
-//! through the session's dispatcher ([`deliveries`](super::deliveries)), so the order is kept. The dispatcher calls the handlers of
-//! its sessions directly; everyone else uses a session's mailbox. [`session`](crate::session) describes the whole path.
+//! through the session's dispatcher ([`deliveries`](super::deliveries)), so the order is kept. The dispatcher calls the
+//! handlers of its sessions directly; everyone else uses a session's mailbox. [`session`](crate::session) describes the
+//! whole path.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};

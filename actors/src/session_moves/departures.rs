@@ -8,7 +8,7 @@ use platform_store::publications::HeardBy;
 use super::Transfers;
 use crate::session::deliveries::DispatchToSessions;
 use crate::session::dispatcher::{SessionDispatcher, SessionSlot};
-use crate::session::{ClientId, EndSession, HandOver};
+use crate::session::{ClientId, EndSession, HandOver, SessionActor};
 
 /// A session that another server has asked for. It is noted until its actor ends, some time after the session has left:
 /// who was told before that the session is here is asked to look again.
@@ -37,6 +37,18 @@ pub(crate) struct BeforePoint {
     pub(crate) dispatcher: Addr<SessionDispatcher>,
 }
 
+impl BeforePoint {
+    /// Sends a message to the session on the path of notifications, so the session receives it after them.
+    fn send<M>(self, message: M)
+    where
+        M: Message<Result = ()> + Clone + Send + 'static,
+        SessionActor: Handler<M, Result = ()>,
+    {
+        let Self { tenant, slot, dispatcher, .. } = self;
+        dispatcher.do_send(DispatchToSessions { tenant, message, to: vec![slot] });
+    }
+}
+
 impl Transfers {
     /// Notes that a session is leaving. Returns `false` if sessions may not leave now.
     #[must_use]
@@ -58,9 +70,8 @@ impl Transfers {
     /// Ends the sessions of a tenant that wait for the point of their move, which this server may have missed.
     pub(super) fn end_those_before_point(&self, tenant: &TenantId) {
         for departure in self.departures.lock().values_mut() {
-            let of_tenant = departure.before_point.take_if(|before| before.tenant == *tenant);
-            if let Some(BeforePoint { tenant, slot, dispatcher, .. }) = of_tenant {
-                dispatcher.do_send(DispatchToSessions { tenant, message: EndSession, to: vec![slot] });
+            if let Some(session) = departure.before_point.take_if(|before| before.tenant == *tenant) {
+                session.send(EndSession);
             }
         }
     }
@@ -106,14 +117,12 @@ impl Transfers {
         let mut departures = self.departures.lock();
         let departure = departures.get_mut(&client).filter(|departure| departure.destination == destination);
         if let Some(departure) = departure
-            && let Some(BeforePoint { tenant, slot, dispatcher, heard_by }) = departure.before_point.take()
+            && let Some(session) = departure.before_point.take()
         {
-            let to = vec![slot];
-            // This message takes the same path as the notifications, so the session receives it after them.
-            if self.database.publications().has_heard_all_since(&heard_by) {
-                dispatcher.do_send(DispatchToSessions { tenant, message: HandOver, to });
+            if self.database.publications().has_heard_all_since(&session.heard_by) {
+                session.send(HandOver);
             } else {
-                dispatcher.do_send(DispatchToSessions { tenant, message: EndSession, to });
+                session.send(EndSession);
             }
         }
     }

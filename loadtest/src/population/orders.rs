@@ -35,7 +35,7 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    /// Creates it for so many clients.
+    /// Creates an empty slot for each of the clients.
     pub(super) fn new(clients: usize) -> Self {
         Self { slots: (0..clients).map(|_| Slot::default()).collect(), relay: OnceLock::new() }
     }

@@ -1,4 +1,4 @@
-//! What came of each phase: one report for all groups and dashboards.
+//! The results of all phases: one report for all groups and dashboards.
 
 use std::sync::atomic::Ordering;
 

@@ -15,7 +15,7 @@ use super::changes::{restarted, switch_off, switch_off_statements};
 use crate::event_processing::module_actor::Deployment;
 use crate::tenant_alarms::{PartOfTenant, TenantAlarm};
 
-/// What alarms about modules are about.
+/// The part of a tenant that is the source of alarms about modules.
 const EVENT_PROCESSING: PartOfTenant = PartOfTenant { type_: "EventProcessing", name: "Event processing" };
 
 /// A module or statements that were switched off, or a module that started anew.

@@ -18,7 +18,7 @@ const SWEEP: &str = include_str!("../../../../sql/queries/tenant_limits/sweep_co
 /// One count for each kind.
 type Counts = [i64; Counted::ALL.len()];
 
-/// What this server noted last.
+/// The counts that this server wrote last.
 #[derive(Debug, Default)]
 pub(super) struct Noted {
     counts: HashMap<TenantId, Counts>,
