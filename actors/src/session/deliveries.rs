@@ -26,17 +26,26 @@ const AT_ONCE_BESIDE_OTHERS: usize = 16;
 /// The pause between two parts while other tenants use the server. The timer makes it up to a millisecond longer.
 const PAUSE_BESIDE_OTHERS: Duration = Duration::from_micros(500);
 
-/// Two tenants that use this process, or fewer if there are fewer.
-static ACTIVE: RwLock<Vec<TenantId>> = RwLock::new(Vec::new());
+/// The tenants that use this process.
+static ACTIVE: ActiveTenants = ActiveTenants(RwLock::new(Vec::new()));
 
-/// Notes which tenants use this process, so that none of them may keep its threads busy. Two are enough.
+/// Notes which tenants use this process, so that none of them may keep its threads busy.
 pub(crate) fn note_active<'t>(tenants: impl Iterator<Item = &'t TenantId>) {
-    *ACTIVE.write() = tenants.take(2).cloned().collect();
+    ACTIVE.note(tenants);
 }
 
-/// Returns whether another tenant uses this process.
-fn has_active_neighbour(tenant: &TenantId) -> bool {
-    ACTIVE.read().iter().any(|active| active != tenant)
+/// Two active tenants, or fewer if there are fewer: enough to tell whether a tenant has a neighbour.
+struct ActiveTenants(RwLock<Vec<TenantId>>);
+
+impl ActiveTenants {
+    fn note<'t>(&self, tenants: impl Iterator<Item = &'t TenantId>) {
+        *self.0.write() = tenants.take(2).cloned().collect();
+    }
+
+    /// Returns whether another tenant is active.
+    fn has_neighbour_of(&self, tenant: &TenantId) -> bool {
+        self.0.read().iter().any(|active| active != tenant)
+    }
 }
 
 /// Delivers a message to sessions of a tenant, each listed once. Sessions that have ended are skipped. Sent by the hub.
@@ -102,7 +111,7 @@ impl SessionDispatcher {
 async fn deliver(Delivery { to, call }: Delivery, sessions: SessionTable, tenant: TenantId, is_late: bool) {
     let mut rest = &*to;
     while !rest.is_empty() {
-        let pauses = !is_late && has_active_neighbour(&tenant);
+        let pauses = !is_late && ACTIVE.has_neighbour_of(&tenant);
         let at_once = if pauses { AT_ONCE_BESIDE_OTHERS } else { AT_ONCE };
         let (part, later) = rest.split_at(at_once.min(rest.len()));
         call(&sessions, part);
@@ -147,9 +156,10 @@ mod tests {
             (vec!["other"], true),
             (vec!["own", "other", "third"], true),
         ] {
-            let active: Vec<_> = active.into_iter().map(tenant).collect();
-            note_active(active.iter());
-            assert_eq!(has_active_neighbour(&tenant("own")), expected, "{active:?}");
+            let noted: Vec<_> = active.iter().copied().map(tenant).collect();
+            let tenants = ActiveTenants(RwLock::default());
+            tenants.note(noted.iter());
+            assert_eq!(tenants.has_neighbour_of(&tenant("own")), expected, "{active:?}");
         }
     }
 
