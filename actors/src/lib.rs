@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! Platform                     used by the HTTP layer; not an actor
-//! └── TenantActor              starts the devices and sessions of a tenant
+//! └── TenantActor              starts the devices of a tenant
 //!     ├── NotificationHub      which sessions subscribed to which channels; not an actor
 //!     ├── DeviceActor          the order of a device's writes
 //!     ├── BulkAlarmUpdate      changes many alarms, step by step
@@ -26,7 +26,8 @@
 //!
 //! # Message rules
 //!
-//! - Finding an actor is a table read ([`registry`]); starting one is a message to the tenant.
+//! - Finding an actor is a table read ([`registry`]); a device is started by a message to the tenant, a session by the
+//!   thread of its connection.
 //! - Handlers that write return `AtomicResponse`, so a device handles one message after the other.
 //! - Use `send` to actors that write, and `do_send` only to actors that never await (dispatcher, session, heartbeats,
 //!   presence).
@@ -50,5 +51,5 @@ mod tenant_alarms;
 pub mod writes;
 
 pub use platform::{BulkProgress, Changed, FoundSessions, Holders, Names, Platform, Tenant, WantedSessions};
+pub use session::NewSession;
 pub use session_moves::OwnerElsewhere;
-pub use tenant::NewSession;

@@ -18,10 +18,9 @@ use std::time::Duration;
 use actix::{Addr, Recipient};
 use actix_web::web;
 use platform_actors::session::{
-    AttachSocket, ClientId, ConnectResponse, Disconnect, FrameWriterKey, SessionActor, SessionTemplates,
-    SetSocketAside, SocketMessage, UseTemplates,
+    AcknowledgementExtension, AttachSocket, ClientId, ConnectResponse, Disconnect, FrameWriterKey,
+    SessionActor, SessionTemplates, SetSocketAside, SocketMessage, UseTemplates,
 };
-use platform_actors::tenant::AcknowledgementExtension;
 use platform_actors::{NewSession, Platform, Tenant};
 use platform_model::bayeux::channel::Endpoint;
 use platform_model::bayeux::reply::Acknowledgement;

@@ -31,7 +31,7 @@ pub(crate) struct UserConnected {
     pub(crate) tenant: TenantId,
     pub(crate) user: Arc<str>,
     pub(crate) client: ClientId,
-    /// Checked before a lease is renewed, because a tenant actor that died reports nothing.
+    /// Checked before a lease is renewed, because a session reports nothing if its thread died.
     pub(crate) session: WeakAddr<SessionActor>,
 }
 

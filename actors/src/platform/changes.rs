@@ -22,7 +22,6 @@ use tokio::time::sleep;
 use super::{Platform, Tenant};
 use crate::background::heartbeats;
 use crate::session::{EndSession, ListSubscriptions, Rights, SessionActor, Verdict, may_receive};
-use crate::tenant::ListSessions;
 pub use platform_store::announcements::{Holders, Names};
 
 /// The cached entries that are outdated.
@@ -236,8 +235,7 @@ impl Platform {
 
     async fn sessions_of(&self, tenant: &TenantId, of: Holders) -> Vec<(Arc<str>, Addr<SessionActor>)> {
         let Some(tenant) = self.tenants.read().get(tenant).cloned() else { return Vec::new() };
-        // If the actor of the tenant is gone, so are its sessions.
-        let listed = tenant.address.send(ListSessions { of }).await.unwrap_or_default();
+        let listed = tenant.environment.of_users.lock().list(&of);
         let found = |(user, client)| Some((user, Tenant::session(&tenant, client)?));
         listed.into_iter().filter_map(found).collect()
     }

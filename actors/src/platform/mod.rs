@@ -232,7 +232,6 @@ impl Platform {
             database: self.database.clone(),
             writer: thread.writer.clone(),
             heartbeats: thread.heartbeats.clone(),
-            presence: self.presence.clone(),
             hub: hub.clone(),
             subscription_counts: subscription_counts.clone(),
             feeds: feeds.clone(),
@@ -244,33 +243,27 @@ impl Platform {
         let contexts: Vec<writes::WriteContext> = self.threads.iter().map(context).collect();
         let places: Vec<_> =
             self.threads.iter().map(|thread| thread.arbiter.clone()).zip(contexts.iter().cloned()).collect();
-        let (shared, limits) = (sessions.clone(), self.limits.clone());
-        let of_tenant = self.database.tenant_limits().of(id);
-        let limits_of_tenant = of_tenant.clone();
-        let (of_sessions, transfers) = (id.clone(), self.transfers.clone());
-        let counters = self.database.statistics().of(id);
-        let address = TenantActor::start_in_arbiter(arbiter, move |ctx| {
-            let tenant = ctx.address();
-            let environment = SessionEnvironment {
-                id: of_sessions,
-                hub,
-                tenant,
-                sessions: shared,
-                limits,
-                of_tenant,
-                transfers,
-                counters,
-            };
-            TenantActor::new(Arc::new(environment), places)
+        let limits = self.database.tenant_limits().of(id);
+        let environment = Arc::new(SessionEnvironment {
+            id: id.clone(),
+            hub,
+            presence: self.presence.clone(),
+            sessions: sessions.clone(),
+            of_users: Mutex::default(),
+            limits: self.limits.clone(),
+            of_tenant: limits.clone(),
+            transfers: self.transfers.clone(),
+            counters: self.database.statistics().of(id),
         });
         Tenant {
-            address,
+            address: TenantActor::start_in_arbiter(arbiter, move |_| TenantActor::new(places)),
             devices,
             sessions,
+            environment,
             contexts,
             ids: self.ids.clone(),
             sessions_per_user: self.limits().sessions_per_user,
-            limits: limits_of_tenant,
+            limits,
         }
     }
 

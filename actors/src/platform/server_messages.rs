@@ -11,9 +11,9 @@ use platform_model::session_move::{Leaving, ServerMessage};
 
 use super::{Holders, Platform, WantedSessions};
 use crate::session::dispatcher::SessionDispatcher;
+use crate::session::starting::ArrivingSession;
 use crate::session::{ClientId, EndSession, FindOwner, Owner, SessionActor, StartMove};
 use crate::session_moves::{Destination, Source};
-use crate::tenant::TakeSession;
 
 impl Platform {
     /// Handles a message of another server. It is called by the listening connection, and does not wait.
@@ -92,9 +92,9 @@ impl Platform {
             let (Some(client), Ok(tenant)) = (ClientId::parse(&client), TenantId::parse(&tenant)) else {
                 continue;
             };
-            let (user, dispatcher) = (Arc::<str>::from(user), threads[n % threads.len()].clone());
-            let take = TakeSession { client, user: user.clone(), source: Source::stopping(), dispatcher };
-            self.tenant(&tenant).address.do_send(take);
+            let user = Arc::<str>::from(user);
+            let arriving = ArrivingSession { client, user: user.clone(), source: Source::stopping() };
+            self.tenant(&tenant).environment.take_session(arriving, &threads[n % threads.len()]);
             users.entry(tenant).or_default().push(user);
         }
         // Rights that were withdrawn on their way count here; this waits until the sessions have arrived.

@@ -18,9 +18,9 @@ use tokio::time::{sleep, timeout};
 use super::{Holders, Platform, Tenant};
 use crate::session::deliveries::DispatchToSessions;
 use crate::session::dispatcher::{SessionDispatcher, SessionSlot};
+use crate::session::starting::ArrivingSession;
 use crate::session::{ClientId, EndSession, HandOver, ListSubscriptions, SessionActor};
 use crate::session_moves::{OwnerElsewhere, Source};
-use crate::tenant::{ListSessions, TakeSession};
 
 /// How many sessions one message offers to another server.
 const AT_ONCE: usize = 200;
@@ -84,9 +84,8 @@ impl Platform {
             return Ok(None);
         }
         self.database.ensure_reachable()?;
-        let (source, dispatcher) = (Source::elsewhere(), SessionDispatcher::here());
-        let take = TakeSession { client, user: user.clone(), source, dispatcher };
-        let session = self.tenant(tenant).address.send(take).await.map_err(Error::unavailable)?;
+        let arriving = ArrivingSession { client, user: user.clone(), source: Source::elsewhere() };
+        let session = self.tenant(tenant).environment.take_session(arriving, &SessionDispatcher::here());
         let Some(session) = session else { return Ok(None) };
         // The session replies when it has arrived.
         let patterns = session.send(ListSubscriptions).await.ok();
@@ -135,8 +134,7 @@ impl Platform {
     pub(super) async fn all_sessions(&self) -> Vec<SessionHere> {
         let mut all = Vec::new();
         for (id, tenant) in self.known_tenants() {
-            let listed =
-                tenant.address.send(ListSessions { of: Holders::Everybody }).await.unwrap_or_default();
+            let listed = tenant.environment.of_users.lock().list(&Holders::Everybody);
             all.extend(listed.into_iter().filter_map(|(user, client)| {
                 let address = Tenant::session(&tenant, client)?;
                 Some(SessionHere { tenant: id.clone(), client, user, address })
@@ -209,9 +207,8 @@ impl Platform {
     /// Moves sessions to other threads of this server.
     fn move_here(&self, sessions: Vec<SessionHere>, threads: &[Addr<SessionDispatcher>]) {
         for (n, SessionHere { tenant, client, user, address }) in sessions.into_iter().enumerate() {
-            let (source, dispatcher) = (Source::Here(address), threads[n % threads.len()].clone());
-            let take = TakeSession { client, user, source, dispatcher };
-            self.tenant(&tenant).address.do_send(take);
+            let arriving = ArrivingSession { client, user, source: Source::Here(address) };
+            self.tenant(&tenant).environment.take_session(arriving, &threads[n % threads.len()]);
         }
     }
 
@@ -289,10 +286,9 @@ impl Platform {
                 let Some(client) = ClientId::parse(&client).filter(|client| self.has_made(*client)) else {
                     continue;
                 };
-                let (user, dispatcher) = (state.user.as_str().into(), keeper.dispatcher.clone());
-                let take = TakeSession { client, user, source: Source::Stored(Box::new(state)), dispatcher };
-                let session = self.tenant(&tenant).address.send(take).await.ok().flatten();
-                taken.extend(session);
+                let (user, source) = (state.user.as_str().into(), Source::Stored(Box::new(state)));
+                let arriving = ArrivingSession { client, user, source };
+                taken.extend(self.tenant(&tenant).environment.take_session(arriving, &keeper.dispatcher));
             }
             // They reply when they have arrived.
             let count = taken.len();

@@ -23,8 +23,8 @@ use crate::background::bulk_alarm_update::delete_alarms;
 use crate::device::{CreateChild, DeviceActor};
 use crate::registry::Registry;
 use crate::session::dispatcher::SessionDispatcher;
-use crate::session::{ClientId, SessionActor, SessionHere, Sessions};
-use crate::tenant::{NewSession, StartDevice, StartSession, TenantActor, place};
+use crate::session::{ClientId, NewSession, SessionActor, SessionEnvironment, SessionHere, Sessions};
+use crate::tenant::{StartDevice, TenantActor, place};
 use crate::writes::{self, NewMeasurements, NewObject, Turn};
 
 /// A tenant for the HTTP layer.
@@ -32,6 +32,8 @@ pub struct Tenant {
     pub(super) address: Addr<TenantActor>,
     pub(super) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
     pub(super) sessions: Arc<Sessions>,
+    /// What its sessions share.
+    pub(super) environment: Arc<SessionEnvironment>,
     pub(super) contexts: Vec<writes::WriteContext>,
     pub(super) ids: Arc<IdGenerator>,
     pub(super) sessions_per_user: Option<usize>,
@@ -212,11 +214,11 @@ impl Tenant {
     /// Starts a session on the calling thread. Returns `None` when the user has reached the limit of sessions (B-23).
     ///
     /// # Errors
-    /// `QuotaExceeded` when the tenant has reached its limit (Z-20); `Unavailable` when the tenant's actor stopped at this moment.
+    /// `QuotaExceeded` when the tenant has reached its limit (Z-20); `Unavailable` or `Database` when the sessions of the
+    /// user at other servers cannot be counted.
     pub async fn start_session(&self, new: NewSession) -> Result<Option<ClientId>> {
-        let dispatcher = SessionDispatcher::here();
         let elsewhere = self.sessions_elsewhere(&new.user).await?;
-        self.address.send(StartSession { new, dispatcher, elsewhere }).await.map_err(Error::unavailable)?
+        self.environment.start_session(new, &elsewhere, &SessionDispatcher::here())
     }
 
     /// Returns a session of this tenant.

@@ -21,11 +21,11 @@ use tokio::time::Instant;
 use crate::server_key_hasher::ServerKeyHasher;
 use crate::session::deliveries::Waiting;
 use crate::session::{
-    ClientId, EndSession, SessionActor, SessionEnvironment, SessionTask, SharedSession, WakeSession,
+    ClientId, EndSession, NewSession, SessionActor, SessionEnvironment, SessionTask, SharedSession,
+    WakeSession,
 };
 use crate::session_moves::Source;
 use crate::tables::shrink_if_sparse;
-use crate::tenant::NewSession;
 
 /// How many messages that await a reply a session's mailbox takes; this is the default of actix.
 const MAILBOX: usize = 16;
@@ -69,7 +69,7 @@ pub(crate) enum Beginning {
     Arrival { user: Arc<str>, source: Source },
 }
 
-/// Starts a session on the dispatcher's thread. Sent by the tenant.
+/// Starts a session on the dispatcher's thread. Sent by whoever registered it.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct AddSession {

@@ -9,30 +9,28 @@
 //!
 //! # Who calls whom, on which thread
 //!
-//! 1. *HTTP thread of the handshake.* The request handler sends `StartSession` to the tenant, with the address of
-//!    the `SessionDispatcher` of its own thread. There is one dispatcher per HTTP thread.
-//! 2. *Actor thread of the tenant.* The [`TenantActor`] creates the [`SessionActor`] and sends it to that dispatcher.
-//!    The dispatcher gives it a `SessionSlot` and spawns a `SessionTask`, so the session runs on the HTTP thread
-//!    from then on.
-//! 3. *Thread of the publisher.* Device actors, modules and requests call the [`NotificationHub`] of the tenant with what
+//! 1. *HTTP thread of the handshake.* The request handler registers the session ([`starting`]) and sends what it is made
+//!    of to the `SessionDispatcher` of its own thread. There is one dispatcher per HTTP thread. The dispatcher creates
+//!    the [`SessionActor`], gives it a `SessionSlot` and spawns a `SessionTask`, so the session runs on the HTTP thread.
+//! 2. *Thread of the publisher.* Device actors, modules and requests call the [`NotificationHub`] of the tenant with what
 //!    they committed. The hub encodes the notification once and sends each dispatcher one `DispatchToSessions`, which
 //!    lists the slots of the subscribed sessions.
-//! 4. *HTTP thread of the session.* The dispatcher calls the handler of each listed session directly, without a
+//! 3. *HTTP thread of the session.* The dispatcher calls the handler of each listed session directly, without a
 //!    mailbox. After a group of them it lets other tasks of the thread run; its next message waits until all listed
 //!    sessions were called. The session writes a frame to the connection of its WebSocket ([`FrameWriter`]) if the
 //!    connection lives on the same thread and has written everything else. Otherwise it queues the notification, and then
 //!    completes its parked connect or sends a frame to the actor of its WebSocket. It completes a connect of a connection
 //!    on the same thread by calling the connection ([`PollConnection`]), which writes the response at once if it can, and
 //!    any other connect through a oneshot channel.
-//! 5. *HTTP thread of the session.* A connection of the fast lane calls the session with a connect ([`SessionHere`]), and
+//! 4. *HTTP thread of the session.* A connection of the fast lane calls the session with a connect ([`SessionHere`]), and
 //!    with the notifications of a response that it could not write.
-//! 6. *Any thread.* Everyone else sends messages to the session's address, for example [`Connect`], [`Subscribe`] and
+//! 5. *Any thread.* Everyone else sends messages to the session's address, for example [`Connect`], [`Subscribe`] and
 //!    [`Disconnect`]. The `SessionTask` takes them from the mailbox and handles them one after the other.
-//! 7. *Threads of two sessions.* A session that its client uses at another server hands over what it has, and lives on
+//! 6. *Threads of two sessions.* A session that its client uses at another server hands over what it has, and lives on
 //!    there; see [`session_moves`](crate::session_moves).
-//! 8. *HTTP thread of the session.* The session asks its dispatcher to wake it (`ScheduleWake`); all sessions of a
+//! 7. *HTTP thread of the session.* The session asks its dispatcher to wake it (`ScheduleWake`); all sessions of a
 //!    thread share one timer. A session that ends removes itself from its dispatcher (`RemoveSession`), from the
-//!    hub and from the tenant.
+//!    hub and from the sessions of its tenant.
 
 mod connect;
 mod context;
@@ -47,6 +45,7 @@ mod registered;
 mod rights;
 mod same_thread;
 mod socket;
+pub(crate) mod starting;
 mod subscriptions;
 mod templates;
 #[cfg(test)]
@@ -57,6 +56,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use actix::prelude::*;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 pub use connect::{
@@ -75,17 +75,19 @@ use platform_model::units::SystemOfUnits;
 use platform_store::statistics::{Counted, TenantCounters};
 use platform_store::tenant_limits::TenantLimits;
 pub use queue::Delivery;
+pub(crate) use registered::SessionsOfUsers;
 pub use registered::{SessionEntry, Sessions};
 pub(crate) use rights::ListSubscriptions;
 pub use rights::{Rights, Verdict, may_receive};
 pub use same_thread::{PollConnection, PollHere, SessionHere};
 pub use socket::{AttachSocket, Frame, LARGE, SetSocketAside, SocketClosed, SocketMessage};
+pub use starting::{AcknowledgementExtension, NewSession};
 pub use subscriptions::{IsOwnedBy, Subscribe, Subscribed, Unsubscribe};
 pub use templates::{SessionTemplates, UseTemplates};
 
+use crate::background::presence::Presence;
 use crate::hub::{Notification, NotificationHub, RemoveSubscriptions};
 use crate::session_moves::{Source, Transfers};
-use crate::tenant::{AcknowledgementExtension, NewSession, SessionEnded, TenantActor};
 use connect::{Parked, ReplyTo};
 use queue::Queue;
 use socket::{EndNotice, Socket};
@@ -171,8 +173,10 @@ pub(crate) struct SessionEnvironment {
     /// The tenant.
     pub(crate) id: TenantId,
     pub(crate) hub: NotificationHub,
-    pub(crate) tenant: Addr<TenantActor>,
+    pub(crate) presence: Addr<Presence>,
     pub(crate) sessions: Arc<Sessions>,
+    /// The same by user. Locked while one begins.
+    pub(crate) of_users: Mutex<SessionsOfUsers>,
     pub(crate) limits: Arc<Limits>,
     /// The limits of the tenant, and what it uses of them.
     pub(crate) of_tenant: Arc<TenantLimits>,
@@ -341,7 +345,7 @@ impl Actor for SessionActor {
         if !patterns.is_empty() {
             self.environment.hub.remove_subscriptions(RemoveSubscriptions { slot: ctx.slot(), patterns });
         }
-        self.environment.tenant.do_send(SessionEnded { client: self.client, user: self.user.clone() });
+        self.disappear();
     }
 }
 

@@ -8,7 +8,7 @@ use platform_model::session_move::BatchState;
 use serde_json::value::RawValue;
 
 use crate::hub::Notification;
-use crate::tenant::AcknowledgementExtension;
+use crate::session::AcknowledgementExtension;
 
 /// The notifications of one response, and the number that is needed to put them back.
 #[derive(Debug, Default)]

@@ -34,7 +34,6 @@ use publication::Storage;
 pub use publication_order::{PublicationOrder, Turn};
 
 use crate::background::heartbeats::Heartbeats;
-use crate::background::presence::Presence;
 use crate::device::{CachedMappings, DeviceActor};
 use crate::event_processing::feed::Feeds;
 use crate::hub::{NotificationHub, SubscriptionCounts};
@@ -47,7 +46,6 @@ pub(crate) struct WriteContext {
     pub(crate) database: Database,
     pub(crate) writer: WriterHandle,
     pub(crate) heartbeats: Addr<Heartbeats>,
-    pub(crate) presence: Addr<Presence>,
     pub(crate) hub: NotificationHub,
     pub(crate) subscription_counts: SubscriptionCounts,
     /// The modules that process what is published.

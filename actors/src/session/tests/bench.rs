@@ -12,7 +12,6 @@ use super::sockets::{Connection, SlowSocket};
 use super::*;
 use crate::hub::SubscriptionCounts;
 use crate::session::dispatcher::{Beginning, NewSessionActor, SessionDispatcher};
-use crate::tenant::{AcknowledgementExtension, NewSession, TenantActor};
 
 pub(super) const USER: &str = "joe";
 /// The hold time of a connect that requests no other.
@@ -21,7 +20,7 @@ pub(super) const HOLD: Duration = Duration::from_secs(5400);
 /// A session with the given limits, started as a tenant starts it.
 pub(super) struct Bench {
     pub(super) hub: NotificationHub,
-    pub(super) tenant: Addr<TenantActor>,
+    pub(super) environment: Arc<SessionEnvironment>,
     pub(super) session: Addr<SessionActor>,
     pub(super) sessions: Arc<Sessions>,
     pub(super) client: ClientId,
@@ -78,28 +77,24 @@ pub(super) fn start_with(limits: Limits, new: NewSession) -> Bench {
     let hub = NotificationHub::new(tenant, nowhere, SubscriptionCounts::default(), arbiter);
     let limits = Arc::new(limits);
     let of_bench = hub.clone();
-    let mut environment = None;
-    TenantActor::create(|ctx| {
-        let shared = Arc::new(SessionEnvironment {
-            id,
-            hub,
-            tenant: ctx.address(),
-            sessions: sessions.clone(),
-            limits,
-            of_tenant,
-            transfers,
-            counters: Arc::default(),
-        });
-        environment = Some(shared.clone());
-        TenantActor::new(shared, Vec::new())
+    let environment = Arc::new(SessionEnvironment {
+        id,
+        hub,
+        // Nobody receives these messages, because the users of the tests are no devices.
+        presence: Context::<Presence>::new().address(),
+        sessions: sessions.clone(),
+        of_users: Mutex::default(),
+        limits,
+        of_tenant,
+        transfers,
+        counters: Arc::default(),
     });
-    let (environment, client) = (environment.expect("set above"), ClientId::from_bits(1));
-    let tenant = environment.tenant.clone();
+    let (shared, client) = (environment.clone(), ClientId::from_bits(1));
     let session = SessionDispatcher::start_session(
         &SessionDispatcher::here(),
-        NewSessionActor { environment, client, beginning: Beginning::New(new) },
+        NewSessionActor { environment: shared, client, beginning: Beginning::New(new) },
     );
-    Bench { hub: of_bench, tenant, session, sessions, client }
+    Bench { hub: of_bench, environment, session, sessions, client }
 }
 
 impl Bench {

@@ -1,7 +1,6 @@
 //! The memory that a session needs. Run this alone, with `--ignored --nocapture`.
 
 use super::*;
-use crate::tenant::StartSession;
 
 const SESSIONS: usize = 20_000;
 
@@ -25,7 +24,7 @@ async fn session_with_one_subscription_and_a_parked_connect_in_bytes() {
     );
     println!("SessionTask {}", size_of::<SessionTask>());
     let bench = start(Limits::default());
-    let tenant = bench.tenant.clone();
+    let dispatcher = SessionDispatcher::here();
     let mut clients = Vec::with_capacity(SESSIONS);
     let mut answers = Vec::with_capacity(SESSIONS);
     let mut last = resident();
@@ -35,9 +34,8 @@ async fn session_with_one_subscription_and_a_parked_connect_in_bytes() {
         last = now;
     };
     for _ in 0..SESSIONS {
-        let start =
-            StartSession { new: new_session(), dispatcher: SessionDispatcher::here(), elsewhere: Vec::new() };
-        clients.push(tenant.send(start).await.expect("alive").expect("no quota").expect("as many as wished"));
+        let started = bench.environment.start_session(new_session(), &[], &dispatcher);
+        clients.push(started.expect("no quota").expect("as many as wished"));
     }
     settle().await;
     step("started");

@@ -3,20 +3,18 @@
 use std::sync::mpsc;
 
 use super::*;
-use crate::tenant::{NewSession, StartSession};
 
 const CHANNEL: Channel = Channel { resource: Resource::Alarms, id: ManagedObjectId(7) };
 
 impl Bench {
     /// Starts a further session of the bench's tenant.
-    async fn start_session(
+    fn start_session(
         &self,
         dispatcher: &Addr<SessionDispatcher>,
         interval: Option<Duration>,
     ) -> Addr<SessionActor> {
         let new = NewSession { interval, ..new_session() };
-        let start = StartSession { new, dispatcher: dispatcher.clone(), elsewhere: Vec::new() };
-        let started = self.tenant.send(start).await.expect("alive").expect("the tenant has no limits");
+        let started = self.environment.start_session(new, &[], dispatcher).expect("the tenant has no limits");
         let client = started.expect("as many as wished");
         self.sessions.find(&client).expect("just begun")
     }
@@ -68,7 +66,7 @@ async fn sessions_on_several_threads_receive_notifications_in_the_order_of_publi
     let mut sessions = Vec::new();
     for thread in &threads {
         for _ in 0..3 {
-            let session = bench.start_session(&dispatcher_of(thread), None).await;
+            let session = bench.start_session(&dispatcher_of(thread), None);
             subscribe(&session, vec![Pattern::Exact(CHANNEL)]).await;
             sessions.push(session);
         }
@@ -85,7 +83,7 @@ async fn sessions_on_several_threads_receive_notifications_in_the_order_of_publi
 #[actix::test]
 async fn session_with_overlapping_subscriptions_receives_a_notification_once() {
     let bench = start(Limits::default());
-    let other = bench.start_session(&SessionDispatcher::here(), None).await;
+    let other = bench.start_session(&SessionDispatcher::here(), None);
     subscribe(&other, vec![Pattern::All(Resource::Alarms)]).await;
     subscribe(&bench.session, vec![Pattern::All(Resource::Alarms), Pattern::Exact(CHANNEL)]).await;
 
@@ -101,14 +99,14 @@ async fn session_with_overlapping_subscriptions_receives_a_notification_once() {
 #[actix::test]
 async fn notification_for_an_ended_session_reaches_no_other_session() {
     let bench = start(Limits::default());
-    let listener = bench.start_session(&SessionDispatcher::here(), None).await;
+    let listener = bench.start_session(&SessionDispatcher::here(), None);
     for session in [&bench.session, &listener] {
         subscribe(session, vec![Pattern::Exact(CHANNEL)]).await;
     }
 
     bench.session.do_send(EndSession);
     bench.publish(1);
-    let newcomer = bench.start_session(&SessionDispatcher::here(), None).await;
+    let newcomer = bench.start_session(&SessionDispatcher::here(), None);
     subscribe(&newcomer, vec![Pattern::Exact(CHANNEL)]).await;
     bench.publish(2);
 
@@ -125,8 +123,7 @@ async fn each_session_is_woken_when_its_own_interval_ends() {
     let bench = start(Limits::default());
     let mut sessions = Vec::new();
     for seconds in [300, 100, 200] {
-        sessions
-            .push(bench.start_session(&SessionDispatcher::here(), Some(Duration::from_secs(seconds))).await);
+        sessions.push(bench.start_session(&SessionDispatcher::here(), Some(Duration::from_secs(seconds))));
     }
     let mut task = Vec::new();
 
@@ -224,7 +221,7 @@ async fn broadcast_to_many_sessions_lets_other_tasks_run_and_keeps_the_order() {
     let bench = start(Limits::default());
     let mut sessions = Vec::new();
     for _ in 0..400 {
-        let session = bench.start_session(&SessionDispatcher::here(), None).await;
+        let session = bench.start_session(&SessionDispatcher::here(), None);
         subscribe(&session, vec![Pattern::Exact(CHANNEL)]).await;
         sessions.push(session);
     }

@@ -21,6 +21,7 @@ mod dispatchers;
 mod module_channels;
 mod same_thread;
 mod sockets;
+mod starting;
 
 #[actix::test]
 async fn notification_completes_a_parked_connect() {
