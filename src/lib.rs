@@ -31,6 +31,7 @@ pub mod http;
 pub mod lane;
 pub mod long_polling;
 pub mod middleware;
+mod open_files;
 pub mod outbound_requests;
 pub mod prerequisites;
 pub mod program;

@@ -18,7 +18,7 @@ use crate::embedded_postgres::{Durability, EmbeddedPostgres, Options, holds_data
 use crate::prerequisites::Prerequisites;
 use crate::server::Server;
 use crate::start_error::StartError;
-use crate::{secret_key, systemd, telemetry, tls};
+use crate::{open_files, secret_key, systemd, telemetry, tls};
 use actix_web::rt::System;
 use platform_store::{Connections, Database};
 use tokio::signal::unix::{SignalKind, signal};
@@ -95,6 +95,7 @@ fn serve(settings: &Settings, mut demo: Option<Demo>) -> Result<(), Failure> {
     telemetry::start_logging(settings)?;
     platform_model::naming::install(settings.naming())
         .map_err(|_| "the vendor words were read before they were set")?;
+    open_files::raise_limit();
     // The checks come before the database is created, so that a failed check has changed nothing.
     let prerequisites = Prerequisites::check(settings).map_err(|error| match &demo {
         Some(_) => demo::advised(error),

@@ -4,13 +4,13 @@ use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::task::JoinSet;
 
 use super::wire::Wire;
 use super::world::World;
 use super::{device, past, people, plan, setup};
 use crate::client::failure::Failure;
+use crate::open_files::raise_limit;
 
 /// What a demo is made of, and where.
 pub(super) struct Assignment {
@@ -56,22 +56,16 @@ pub(super) async fn run(
     }
 }
 
-/// Allows this process as many open files as it may have, if it needs more than it has.
+/// Allows this process as many open files as it may have.
 ///
 /// # Errors
 /// The system allows fewer than needed.
 pub(super) fn open_files(needed: u64) -> Result<(), String> {
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    if current.is_none_or(|current| current >= needed) {
-        return Ok(());
+    match raise_limit() {
+        Some(most) if most < needed => Err(format!(
+            "this process may open {most} files, and this number of devices needs {needed}: run `ulimit -n {needed}` \
+             before, or choose fewer --devices"
+        )),
+        _ => Ok(()),
     }
-    if maximum.is_some_and(|maximum| maximum < needed) {
-        return Err(format!(
-            "this process may open {} files, and this number of devices needs {needed}: run `ulimit -n {needed}` before, \
-             or choose fewer --devices",
-            maximum.unwrap_or_default()
-        ));
-    }
-    setrlimit(Resource::Nofile, Rlimit { current: maximum.or(Some(needed)), maximum })
-        .map_err(|error| error.to_string())
 }

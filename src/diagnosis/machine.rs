@@ -7,11 +7,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytesize::ByteSize;
 use rustix::fs::statvfs;
-use rustix::process::{Resource, getrlimit};
 
 use super::Finding;
 use crate::config::Settings;
 use crate::embedded_postgres::{client_program, holds_database};
+use crate::open_files::raise_limit;
 use crate::secret_key;
 use crate::tls;
 
@@ -33,13 +33,14 @@ pub(super) fn check(settings: &Settings) -> Vec<Finding> {
 
 fn open_files() -> Finding {
     const SUBJECT: &str = "open files";
-    match getrlimit(Resource::Nofile).current {
+    // A server does the same.
+    match raise_limit() {
         Some(most) if most < FILES => Finding::warning(
             SUBJECT,
-            format!("a process may have {most}; each device that waits needs one"),
-            "`ulimit -n 65536` before the start, or LimitNOFILE=65536 in the unit of systemd",
+            format!("a server may have {most}; each device that waits needs one"),
+            "`ulimit -Hn 65536` as root before the start, or LimitNOFILE=65536 in the unit of systemd",
         ),
-        Some(most) => Finding::good(SUBJECT, format!("a process may have {most}")),
+        Some(most) => Finding::good(SUBJECT, format!("a server may have {most}")),
         None => Finding::good(SUBJECT, "unlimited"),
     }
 }

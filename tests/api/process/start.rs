@@ -1,5 +1,6 @@
 //! Start, first and later; settings that are refused.
 
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::json;
@@ -175,4 +176,23 @@ async fn help_explains_itself() {
     for part in ["serve", "tenant", "user", "PLATFORM_LISTEN", "PLATFORM_DATABASE_URL", "127.0.0.1:8080"] {
         assert!(help.contains(part), "{part} is missing in\n{help}");
     }
+}
+
+#[tokio::test]
+async fn server_may_open_as_many_files_as_the_system_lets_it() {
+    let directory = scratch();
+    let server = Program::command(directory.path(), &[]);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -Sn 256 && exec \"$0\"", server.get_program().to_str().unwrap()]);
+    limited.current_dir(directory.path()).env_clear().env("PATH", std::env::var("PATH").unwrap());
+    for (name, value) in server.get_envs() {
+        value.map(|value| limited.env(name, value));
+    }
+
+    let program = Program::serve_with(limited);
+
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", program.pid())).unwrap();
+    let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let [soft, hard] = [0, 1].map(|column| files.split_whitespace().nth(column).unwrap());
+    assert_eq!(soft, hard, "{limits}");
 }
