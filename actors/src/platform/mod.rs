@@ -48,7 +48,7 @@ use crate::event_processing::look_ups::LookUpPath;
 use crate::hub::{NotificationHub, SubscriptionCounts};
 use crate::registry::Registry;
 use crate::session::dispatcher::SessionDispatcher;
-use crate::session::{ClientId, Release, SessionActor, SessionEnvironment};
+use crate::session::{ClientId, Release, SessionActor, SessionEnvironment, Sessions};
 use crate::session_moves::Transfers;
 use crate::tenant::{TenantActor, place, place_of_tenant};
 use crate::writes;
@@ -222,7 +222,7 @@ impl Platform {
 
     fn start_tenant(&self, id: &TenantId) -> Tenant {
         let arbiter = &self.threads[place_of_tenant(id, self.threads.len())].arbiter;
-        let devices = Arc::<Registry<_, _>>::default();
+        let (devices, sessions) = (Arc::<Registry<_, _>>::default(), Arc::<Sessions>::default());
         let (tenant, database, subscription_counts) =
             (id.clone(), self.database.clone(), SubscriptionCounts::default());
         let hub = NotificationHub::new(tenant, database, subscription_counts.clone(), arbiter.clone());
@@ -248,7 +248,7 @@ impl Platform {
             id: id.clone(),
             hub,
             presence: self.presence.clone(),
-            sessions: Arc::default(),
+            sessions: sessions.clone(),
             of_users: Mutex::default(),
             limits: self.limits.clone(),
             of_tenant: limits.clone(),
@@ -258,9 +258,11 @@ impl Platform {
         Tenant {
             address: TenantActor::start_in_arbiter(arbiter, move |_| TenantActor::new(places)),
             devices,
+            sessions,
             environment,
             contexts,
             ids: self.ids.clone(),
+            sessions_per_user: self.limits().sessions_per_user,
             limits,
         }
     }
@@ -347,7 +349,7 @@ impl Platform {
     /// `spread`, so that clients do not all return at once.
     pub fn release_sessions(&self, spread: Duration) {
         let tenants: Vec<Arc<Tenant>> = self.tenants.read().values().cloned().collect();
-        let sessions: Vec<_> = tenants.iter().flat_map(|tenant| tenant.sessions().all()).collect();
+        let sessions: Vec<_> = tenants.iter().flat_map(|tenant| tenant.sessions.all()).collect();
         let count = sessions.len().max(1) as u32;
         for (n, session) in sessions.into_iter().enumerate() {
             // The stride shuffles the delays, so that neighbours in the table do not return together.

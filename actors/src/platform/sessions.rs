@@ -201,7 +201,7 @@ impl Platform {
     }
 
     fn slot_of(&self, session: &SessionHere) -> Option<SessionSlot> {
-        self.tenant(&session.tenant).sessions().slot_of(session.client)
+        self.tenant(&session.tenant).sessions.slot_of(session.client)
     }
 
     /// Moves sessions to other threads of this server.

@@ -31,10 +31,12 @@ use crate::writes::{self, NewMeasurements, NewObject, Turn};
 pub struct Tenant {
     pub(super) address: Addr<TenantActor>,
     pub(super) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
-    /// The tables, limits and addresses that its sessions use.
+    pub(super) sessions: Arc<Sessions>,
+    /// What its sessions share.
     pub(super) environment: Arc<SessionEnvironment>,
     pub(super) contexts: Vec<writes::WriteContext>,
     pub(super) ids: Arc<IdGenerator>,
+    pub(super) sessions_per_user: Option<usize>,
     pub(super) limits: Arc<TenantLimits>,
 }
 
@@ -221,15 +223,15 @@ impl Tenant {
 
     /// Returns a session of this tenant.
     pub fn session(&self, client: ClientId) -> Option<Addr<SessionActor>> {
-        self.sessions().find(&client)
+        self.sessions.find(&client)
     }
 
     pub(crate) fn sessions(&self) -> &Arc<Sessions> {
-        &self.environment.sessions
+        &self.sessions
     }
 
     /// Returns a session of this tenant that runs on the calling thread.
     pub fn session_here(&self, client: ClientId) -> Option<SessionHere> {
-        self.sessions().find_here(client)
+        self.sessions.find_here(client)
     }
 }

@@ -54,6 +54,6 @@ impl Tenant {
     }
 
     fn note_sessions(&self) {
-        self.limits.set_here(Counted::Sessions, self.sessions().len());
+        self.limits.set_here(Counted::Sessions, self.sessions.len());
     }
 }

@@ -62,7 +62,7 @@ impl Tenant {
     /// `Unavailable` or `Database`.
     pub(super) async fn sessions_elsewhere(&self, user: &str) -> Result<Vec<ClientId>> {
         let context = self.context();
-        if self.environment.limits.sessions_per_user.is_none() || context.database.publications().is_alone() {
+        if self.sessions_per_user.is_none() || context.database.publications().is_alone() {
             return Ok(Vec::new());
         }
         let listed = context.database.list_sessions_elsewhere(&context.tenant, user).await?;

@@ -167,7 +167,7 @@ pub struct Owner {
     pub expires: Option<std::time::Instant>,
 }
 
-/// The addresses, tables and limits that all sessions of a tenant share.
+/// The addresses and limits that all sessions of a tenant share.
 #[derive(Debug)]
 pub(crate) struct SessionEnvironment {
     /// The tenant.
@@ -175,7 +175,7 @@ pub(crate) struct SessionEnvironment {
     pub(crate) hub: NotificationHub,
     pub(crate) presence: Addr<Presence>,
     pub(crate) sessions: Arc<Sessions>,
-    /// The same sessions by user. The lock is held while a session begins.
+    /// The same by user. Locked while one begins.
     pub(crate) of_users: Mutex<SessionsOfUsers>,
     pub(crate) limits: Arc<Limits>,
     /// The limits of the tenant, and what it uses of them.

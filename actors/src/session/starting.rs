@@ -1,5 +1,5 @@
 //! How sessions begin at this server: with a handshake, or with the state that they had elsewhere. Whoever begins one does
-//! so on its own thread. The table of sessions by user is locked meanwhile, so that no clientId is taken twice and no user has
+//! so on its own thread. The sessions of users are locked meanwhile, so that no clientId is taken twice and no user has
 //! more sessions than allowed.
 
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use platform_model::units::SystemOfUnits;
 use platform_store::tenant_limits::Counted;
 
 use super::dispatcher::{Beginning, NewSessionActor, SessionDispatcher};
-use super::{ClientId, SessionActor, SessionEnvironment, SessionsOfUsers};
+use super::{ClientId, SessionActor, SessionEnvironment};
 use crate::session_moves::Source;
 
 /// The properties of a session that a handshake opens.
@@ -72,8 +72,11 @@ impl SessionEnvironment {
                 return Ok(None);
             }
         }
-        let (client, user) = (self.transfers.ids().make(), new.user.clone());
-        self.begin(&mut of_users, (client, &user), Beginning::New(new), dispatcher);
+        let client = self.transfers.ids().make();
+        of_users.insert(&new.user, client);
+        let beginning = Beginning::New(new);
+        let session = NewSessionActor { environment: self.clone(), client, beginning };
+        SessionDispatcher::start_session(dispatcher, session);
         Ok(Some(client))
     }
 
@@ -91,20 +94,9 @@ impl SessionEnvironment {
             (Source::Elsewhere(_) | Source::Stored(_), Some(running)) => return Some(running),
             (Source::Elsewhere(_) | Source::Stored(_), None) => {}
         }
-        let beginning = Beginning::Arrival { user: user.clone(), source };
-        Some(self.begin(&mut of_users, (client, &user), beginning, dispatcher))
-    }
-
-    /// Registers a session and starts it at a dispatcher.
-    fn begin(
-        self: &Arc<Self>,
-        of_users: &mut SessionsOfUsers,
-        (client, user): (ClientId, &Arc<str>),
-        beginning: Beginning,
-        dispatcher: &Addr<SessionDispatcher>,
-    ) -> Addr<SessionActor> {
-        of_users.insert(user, client);
+        of_users.insert(&user, client);
+        let beginning = Beginning::Arrival { user, source };
         let session = NewSessionActor { environment: self.clone(), client, beginning };
-        SessionDispatcher::start_session(dispatcher, session)
+        Some(SessionDispatcher::start_session(dispatcher, session))
     }
 }
