@@ -181,7 +181,7 @@ impl Launch {
         for setting in COMMON.iter().chain(self.durability.settings()) {
             command.args(["-c", setting]);
         }
-        command.args(["-c", &format!("shared_buffers={}MB", shared_buffers(memory()))]);
+        command.args(["-c", &format!("shared_buffers={}MB", self.durability.shared_buffers(memory()))]);
         // The server has a process group of its own, so that Ctrl-C reaches only this process, which stops the database
         // after the last write.
         command.process_group(0);
@@ -269,12 +269,6 @@ const COMMON: [&str; 7] = [
     "jit=off",
 ];
 
-/// Returns the size of PostgreSQL's shared buffers in mebibytes: an eighth of the memory, between 128 and 1024. The
-/// server runs on the same machine.
-fn shared_buffers(memory: Option<u64>) -> u64 {
-    memory.map_or(128, |kibibytes| (kibibytes / 1024 / 8).clamp(128, 1024))
-}
-
 /// Returns the memory of this machine in kibibytes, or `None` on systems without `/proc/meminfo`.
 fn memory() -> Option<u64> {
     let table = fs::read_to_string("/proc/meminfo").ok()?;
@@ -282,6 +276,16 @@ fn memory() -> Option<u64> {
 }
 
 impl Durability {
+    /// Returns the size of PostgreSQL's shared buffers in mebibytes: an eighth of the memory, between 128 and 1024. The
+    /// server runs on the same machine. A disposable database is small, and PostgreSQL searches all buffers when one of
+    /// its many databases is dropped.
+    fn shared_buffers(self, memory: Option<u64>) -> u64 {
+        match self {
+            Self::Durable => memory.map_or(128, |kibibytes| (kibibytes / 1024 / 8).clamp(128, 1024)),
+            Self::Disposable => 128,
+        }
+    }
+
     fn settings(self) -> &'static [&'static str] {
         match self {
             Self::Durable => {
@@ -313,9 +317,9 @@ mod tests {
 
     #[test]
     fn memory_for_pages_is_an_eighth_within_bounds() {
-        let of = |gibibytes: u64| shared_buffers(Some(gibibytes << 20));
+        let of = |gibibytes: u64| Durability::Durable.shared_buffers(Some(gibibytes << 20));
         assert_eq!([of(1), of(4), of(64)], [128, 512, 1024]);
-        assert_eq!(shared_buffers(None), 128);
+        assert_eq!(Durability::Durable.shared_buffers(None), 128);
     }
 
     #[test]

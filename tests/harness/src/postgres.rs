@@ -147,7 +147,7 @@ impl TestDatabase {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let cluster = cluster();
         let name = format!("test_{}", LAST.fetch_add(1, Ordering::Relaxed));
-        let statement = format!("CREATE DATABASE {name} TEMPLATE {template}");
+        let statement = format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY");
         // Compressing the pages for the log would take most of the time.
         let url = format!("{} options='-c wal_compression=off'", cluster.url);
         // PostgreSQL refuses this while a session is connected to the template, such as the last connection

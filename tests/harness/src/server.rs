@@ -40,10 +40,9 @@ struct Running {
     ended: oneshot::Receiver<()>,
 }
 
-/// The server that the tests of one file share, each in a tenant of its own.
+/// The server that the tests of one noun share, each in a tenant of its own.
 struct Shared {
-    /// The module of the tests.
-    file: String,
+    tests: Sharing,
     database: Arc<TestDatabase>,
     running: Arc<Running>,
     second: Option<Arc<Running>>,
@@ -51,23 +50,39 @@ struct Shared {
     given: usize,
 }
 
-/// The shared server of the tests that are running. Tests start in the order of their names, so those of one file follow
-/// each other; the server of the file before ends with its last test.
+/// The tests that may share one server: those of one noun that need the same kind of server.
+#[derive(PartialEq)]
+struct Sharing {
+    noun: String,
+    without_lane: bool,
+    at_two_servers: bool,
+}
+
+impl Sharing {
+    /// Returns the tests that the running one may share a server with.
+    fn of_this_test() -> Self {
+        let thread = thread::current();
+        let noun = thread.name().unwrap_or_default().split("::").next().unwrap_or_default().to_owned();
+        Self { noun, without_lane: runs_without_lane(), at_two_servers: runs_at_two_servers() }
+    }
+}
+
+/// The shared server of the tests that are running. Tests start in the order of their names, so those of one noun follow
+/// each other; the server of the noun before ends with its last test.
 static SHARED: Mutex<Option<Shared>> = Mutex::const_new(None);
 
 /// The number of tests that share one server.
-const SHARING: usize = 100;
+const TESTS_PER_SERVER: usize = 100;
 
 impl TestServer {
-    /// Returns a tenant on a server with the defaults, which it shares with other tests of the same file. Most tests
+    /// Returns a tenant on a server with the defaults, which it shares with other tests of the same noun. Most tests
     /// need no more. A test needs [`start`](Self::start) if it stops the server, uses the database, names the tenant, or looks
     /// at what all tenants have in common: tenants, rate limits, logs, the disk.
     pub async fn shared() -> Self {
-        let test = thread::current().name().unwrap_or_default().to_owned();
-        let file = test.rsplit_once("::").map_or("", |(file, _)| file);
+        let tests = Sharing::of_this_test();
         let mut shared = SHARED.lock().await;
-        if shared.as_ref().is_none_or(|shared| shared.file != file || shared.given == SHARING) {
-            *shared = Some(Shared::start(file).await);
+        if shared.as_ref().is_none_or(|shared| shared.tests != tests || shared.given == TESTS_PER_SERVER) {
+            *shared = Some(Shared::start(tests).await);
         }
         let shared = shared.as_mut().expect("it was started");
         shared.given += 1;
@@ -253,13 +268,14 @@ impl TestServer {
 }
 
 impl Shared {
-    async fn start(file: &str) -> Self {
+    async fn start(tests: Sharing) -> Self {
         let database = TestDatabase::create().await;
-        let rows =
-            format!("SELECT 'shared' || n, 'shared' || n || '.com' FROM generate_series(1, {SHARING}) n");
+        let rows = format!(
+            "SELECT 'shared' || n, 'shared' || n || '.com' FROM generate_series(1, {TESTS_PER_SERVER}) n"
+        );
         database.insert_tenants(&rows).await;
         let (running, second) = run_as_the_test_needs(settings(&database), &database).unwrap();
-        Self { file: file.to_owned(), database, running, second, given: 0 }
+        Self { tests, database, running, second, given: 0 }
     }
 }
 
