@@ -27,7 +27,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
 use crate::query::filter::{Filtered, Order, page_of};
-use crate::alarms::fragments;
+use crate::rows::fragments;
 use crate::shared_lookups::Lookup;
 use crate::{Database, Pool, take};
 
