@@ -7,7 +7,7 @@ use super::resolve::{Access, Reach, Sight, Visible};
 use super::sources::{duration, repeated};
 use crate::language::Mistake;
 use crate::language::syntax::{self, Name, Pattern, Span};
-use crate::stream::StreamType;
+use crate::value::StreamType;
 
 /// The maximum number of tags of a pattern. A match holds an event for each tag.
 const MAX_TAGS: u16 = 100;

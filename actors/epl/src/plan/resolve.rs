@@ -9,8 +9,7 @@ use super::module::Planner;
 use super::types;
 use crate::language::Mistake;
 use crate::language::syntax::{self, ExpressionKind, Span};
-use crate::stream::StreamType;
-use crate::value::{Type, Value};
+use crate::value::{StreamType, Type, Value};
 
 /// The maximum nesting depth of an expression after declared expressions are expanded, because the evaluator is
 /// recursive.

@@ -11,7 +11,7 @@ use crate::language::Mistake;
 use crate::language::syntax::{
     self, Direction, Name, Period, Source, SourceKind, StreamSource, View, ViewKind,
 };
-use crate::stream::StreamType;
+use crate::value::StreamType;
 
 /// The shortest period of anything that repeats.
 pub(super) const SHORTEST: Duration = Duration::from_millis(100);

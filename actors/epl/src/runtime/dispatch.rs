@@ -6,7 +6,7 @@ use super::named_windows::WindowChange;
 use super::step::Cause;
 use super::timers::Owner;
 use crate::plan::StatementKind;
-use crate::stream::StreamEvent;
+use crate::value::StreamEvent;
 
 impl Runtime {
     /// Passes an event to the statements that read its stream.

@@ -6,7 +6,6 @@
 //! rows that a timer makes are handled before the next timer fires. Rows that are made by a timer begin a new chain,
 //! whatever they are made of.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -23,8 +22,8 @@ use super::timers::{Owner, Timers};
 use super::{Budget, Effect, Fault, LookUps, Outcome, Retained, World};
 use crate::plan::expression::Finder;
 use crate::plan::{ModulePlan, SelectPlan, StatementKind, Target};
-use crate::stream::{Input, Row, StreamEvent};
-use crate::value::{Key, Value};
+use crate::stream::Input;
+use crate::value::{EvaluationsLeft, Key, Row, StreamEvent, Value};
 
 /// A deployed module and its state.
 pub struct Runtime {
@@ -44,7 +43,7 @@ pub struct Runtime {
     queue: VecDeque<Work>,
     pub(super) accounts: Accounts,
     /// The number of expressions that this step may still evaluate.
-    evaluations: Cell<u64>,
+    evaluations: EvaluationsLeft,
     made: Vec<Made>,
     unreadable: Unreadable,
 }
@@ -89,7 +88,7 @@ impl Runtime {
             timers: Timers::default(),
             queue: VecDeque::new(),
             accounts: Accounts::new(plan.statements.len()),
-            evaluations: Cell::new(budget.evaluations),
+            evaluations: EvaluationsLeft::new(budget.evaluations),
             made: Vec::new(),
             unreadable: Unreadable::default(),
             plan,

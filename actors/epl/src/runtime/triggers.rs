@@ -4,8 +4,7 @@ use super::engine::{Runtime, Turn};
 use super::step::Cause;
 use crate::plan::expression::Expression;
 use crate::plan::{StatementKind, TriggerPlan};
-use crate::stream::StreamEvent;
-use crate::value::Value;
+use crate::value::{StreamEvent, Value};
 
 impl Runtime {
     /// Runs a statement that acts on an event: `on … set`, `on … delete`.

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use platform_epl::plan::ModulePlan;
-use platform_epl::runtime::Fault;
+use platform_epl::value::Fault;
 use platform_model::id::ModuleId;
 use platform_store::Turns;
 use platform_store::tenant_limits::TenantLimits;

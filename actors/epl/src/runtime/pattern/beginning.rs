@@ -9,8 +9,7 @@ use super::waiting::Bucket;
 use crate::plan::expression::Expression;
 use crate::plan::pattern::{Equality, Filter, StepKind};
 use crate::runtime::{Scope, schedule};
-use crate::stream::StreamEvent;
-use crate::value::Value;
+use crate::value::{StreamEvent, Value};
 
 impl Turn<'_> {
     pub(super) fn add(&mut self, step: u32, parent: Live, tags: &Tags) -> Live {

@@ -35,8 +35,7 @@ use waiting::Bucket;
 
 use super::{Fault, Retained, Scope, World};
 use crate::plan::pattern::{About, Filter, PatternPlan, StepKind};
-use crate::stream::StreamEvent;
-use crate::value::Value;
+use crate::value::{StreamEvent, Value};
 
 /// The number of instances by which one event may let a pattern grow, and the number of matches it may make.
 const BURST: usize = 10_000;

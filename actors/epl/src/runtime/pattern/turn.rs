@@ -11,8 +11,7 @@ use super::tree::{Detail, Live, Tags, Tree};
 use super::{ACTIONS, BURST};
 use crate::plan::pattern::{PatternPlan, StepKind};
 use crate::runtime::World;
-use crate::stream::{Match, StreamEvent};
-use crate::value::Value;
+use crate::value::{Match, StreamEvent, Value};
 
 /// The propagation of one event or time.
 pub(super) struct Turn<'a> {

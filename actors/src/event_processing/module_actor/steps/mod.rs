@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use platform_epl::plan::ModulePlan;
-use platform_epl::runtime::{Budget, Effect, Excess, Fault, LookUps, OffCause, Outcome, Retained, Runtime};
+use platform_epl::runtime::{Budget, Effect, Excess, LookUps, OffCause, Outcome, Retained, Runtime};
+use platform_epl::value::Fault;
 use platform_model::module::StatementOff;
 
 use super::share::Share;

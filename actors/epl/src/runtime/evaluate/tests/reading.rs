@@ -6,7 +6,7 @@ use platform_model::id::{ManagedObjectId, MeasurementId};
 use super::*;
 use crate::plan::expression::{Function, Property, Scalar};
 use crate::samples::{alarm, client_event, event, managed_object, measurement, operation, path, response};
-use crate::stream::{Match, StreamEvent};
+use crate::value::{Match, StreamEvent};
 
 #[test]
 fn every_property_of_q_06_is_found() {
