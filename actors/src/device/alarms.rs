@@ -81,7 +81,7 @@ impl Device {
     async fn raise_alarm(&mut self, message: RaiseAlarm) -> Result<Arc<Alarm>> {
         let origin = message.origin.clone();
         let alarm = self.raise_or_suppress(message).await?;
-        self.context.heard(self.id, &origin);
+        self.context.record_heartbeat(self.id, &origin);
         Ok(alarm)
     }
 
@@ -89,7 +89,7 @@ impl Device {
         &mut self,
         RaiseAlarm { alarm: new, origin }: RaiseAlarm,
     ) -> Result<Arc<Alarm>> {
-        let mappings = self.context.mappings.get(&self.context.database, &self.context.tenant).await?;
+        let mappings = self.devices.mappings.get(&self.context.database, &self.context.tenant).await?;
         let Some(new) = mappings.apply(new.clone()) else {
             let source = self.authorize_raising(&new, &origin).await?;
             return Ok(Arc::new(new.suppressed(source.name.as_deref())));

@@ -82,7 +82,7 @@ impl Device {
         self.authorize(&origin, Source::has_fragment).await?;
         if patch.is_empty() || !origin.mode.stores() {
             let object = self.unchanged(&patch, &origin).await?;
-            self.context.heard(self.id, &origin);
+            self.context.record_heartbeat(self.id, &origin);
             return Ok(object);
         }
         self.ensure_device_quota(&patch).await?;
@@ -118,7 +118,7 @@ impl Device {
                     // The transaction added the references.
                     Arc::new(*object)
                 };
-                self.context.heard(self.id, &origin);
+                self.context.record_heartbeat(self.id, &origin);
                 Ok(object)
             }
             _ => Err(self.missing()),

@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::{Platform, Tenant};
-use crate::background::heartbeats;
+use crate::heartbeats;
 use crate::session::{EndSession, ListSubscriptions, Rights, SessionActor, Verdict, may_receive};
 pub use platform_store::announcements::{Holders, Names};
 

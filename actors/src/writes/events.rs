@@ -69,7 +69,7 @@ fn publish(
         let (context, event, origin) = (context.clone(), event.clone(), origin.clone());
         return turn.publish_later(move || publish(&context, &event, &origin, None, storage));
     }
-    context.heard(event.source, origin);
+    context.record_heartbeat(event.source, origin);
     let change = (event.source, PublishedChange::EventCreated(event.clone()));
     context.publish_all(std::iter::once(change), origin, storage);
 }

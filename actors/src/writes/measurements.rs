@@ -71,7 +71,7 @@ fn publish(
     }
     let mut sources: Vec<_> = measurements.iter().map(|measurement| measurement.source).collect();
     sources.dedup();
-    sources.into_iter().for_each(|source| context.heard(source, origin));
+    sources.into_iter().for_each(|source| context.record_heartbeat(source, origin));
     let changes = measurements
         .iter()
         .map(|measurement| (measurement.source, PublishedChange::MeasurementCreated(measurement.clone())));

@@ -15,7 +15,7 @@ use platform_model::module::StatementOff;
 use super::share::Share;
 use super::trouble::{Cause, Trouble};
 use crate::event_processing::deployment::clock::Clock;
-use crate::event_processing::feed::{Fed, Feed, Taken, WhenEmpty};
+use crate::feed::{Fed, Feed, Taken, WhenEmpty};
 use crate::metrics;
 
 /// The number of events taken from the feed at a time.
