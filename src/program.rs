@@ -18,10 +18,10 @@ use crate::embedded_postgres::{Durability, EmbeddedPostgres, Options, holds_data
 use crate::prerequisites::Prerequisites;
 use crate::server::Server;
 use crate::start_error::StartError;
+use crate::stop::stop_signal;
 use crate::{open_files, secret_key, systemd, telemetry, tls};
 use actix_web::rt::System;
 use platform_store::{Connections, Database};
-use tokio::signal::unix::{SignalKind, signal};
 
 /// An error that ends the program and is printed for the operator.
 type Failure = Box<dyn std::error::Error>;
@@ -185,16 +185,6 @@ async fn supervise(postgres: Option<&mut EmbeddedPostgres>, database: &Database)
         }
         tokio::time::sleep(SUPERVISION).await;
     }
-}
-
-/// Resolves at SIGTERM or Ctrl-C. The signal handlers are installed immediately, so that a script that reads `ready`
-/// may stop the server at once.
-pub(crate) fn stop_signal() -> io::Result<impl Future<Output = ()>> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
-        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
-        tracing::info!("stopping");
-    })
 }
 
 /// The lines that a start prints: the address of the server and, at the first start, the generated passwords.

@@ -26,7 +26,6 @@ use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::head::Head;
 use crate::http::negotiation::processing_mode;
 use crate::http::{RequestHead, application_key, authority, base, client_address};
-use crate::request_log::Requester;
 
 /// An authenticated user.
 #[derive(Debug, Clone)]
@@ -56,6 +55,10 @@ pub struct Identity {
     /// The number of changes before the look-up; see [`Changes`](super::changes::Changes).
     pub(super) seen: u64,
 }
+
+/// The user that a request was authenticated as.
+#[derive(Debug, Clone)]
+pub(crate) struct Requester(pub(crate) Arc<Identity>);
 
 /// The credentials by which a user was authenticated.
 #[derive(Debug, Clone, Copy)]

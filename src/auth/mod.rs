@@ -45,6 +45,7 @@ use password::{ChosenPasswords, HashChosen, SecretKey};
 use throttle::Throttle;
 
 use caller::Proof;
+pub(crate) use caller::Requester;
 pub use caller::{AnyCaller, Caller, Identity, Listener};
 pub use rate_limit::RateLimit;
 pub use throttle::Source;
