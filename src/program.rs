@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::administration::{self, NewUser};
-use crate::backup::{self, Source};
+use crate::backup::{self, RestorableBackup};
 use crate::cli::{self, Command, RestoreArguments};
 use crate::client;
 use crate::config::Settings;
@@ -270,7 +270,7 @@ fn restore_backup(settings: &Settings, arguments: &RestoreArguments) -> Result<(
         return on_database(settings, async |database, _| backup::undo(&settings.store, database).await);
     };
     // The file is checked before a database is created.
-    let mut source = Source::open(file)?;
+    let mut source = RestorableBackup::open(file)?;
     source.check(&settings.store, arguments)?;
     let mut postgres = private_postgres(settings)?;
     let url = database_url(settings, postgres.as_ref());

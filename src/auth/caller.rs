@@ -19,7 +19,7 @@ use platform_store::shares;
 use platform_store::tenant_limits::TenantLimits;
 use tokio::time::sleep;
 
-use super::throttle::Source;
+use super::throttle::RequestSource;
 use super::{Authenticator, cors};
 use crate::connection::{ConnectionHandle, FOR_A_SILENT_PEER};
 use crate::http::error::{ApiError, Result, TokenFlaw};
@@ -315,7 +315,7 @@ async fn authenticate(head: &impl Head) -> Result<Caller> {
     let Some(header) = head.header(&header::AUTHORIZATION) else {
         return Err(authenticator.refusal(TokenFlaw::Invalid));
     };
-    let (host, source) = (authority(head).unwrap_or_default(), Source::of(client_address(head)));
+    let (host, source) = (authority(head).unwrap_or_default(), RequestSource::of(client_address(head)));
     let caller = authenticator.identify(header, host, source).await?;
     // Only authenticated callers get here, so strangers cannot cause look-ups of keys.
     let sent_by = match application_key(head) {

@@ -14,7 +14,7 @@ use platform_model::origin::Depth;
 use platform_model::origin::ProcessingMode;
 use platform_model::timestamp::Timestamp;
 
-use super::plan::expression::{Expression, Finder, Place, Property};
+use super::plan::expression::{EventPlace, Expression, Finder, Property};
 use super::runtime::{LookUps, Scope, World};
 use super::stream::{Input, Occurrence, Response};
 use super::value::{Columns, EvaluationsLeft, Fault, Map, Row, StreamEvent, Type, Value};
@@ -28,7 +28,7 @@ pub(crate) fn time() -> Timestamp {
 }
 
 /// The only source of an expression, or the first of two.
-pub(crate) const FIRST: Place = Place { source: 0, tag: None };
+pub(crate) const FIRST: EventPlace = EventPlace { source: 0, tag: None };
 
 fn body(json: &str) -> Body {
     Body::parse(json.as_bytes()).expect(json)

@@ -16,7 +16,7 @@ use platform_model::id::AlarmId;
 use platform_model::origin::Origin;
 use platform_model::publication::Publication;
 use platform_model::timestamp::Timestamp;
-use platform_store::access::Source;
+use platform_store::access::SourceObject;
 use platform_store::alarms::{AlarmUpdate, SentAlarm};
 use platform_store::writer::{Change, Written};
 
@@ -152,7 +152,7 @@ impl Device {
     }
 
     /// Authorizes raising an alarm. On POST a missing device is an invalid value in the body, not a 404 (E-01).
-    async fn authorize_raising(&mut self, new: &NewAlarm, origin: &Origin) -> Result<Source> {
+    async fn authorize_raising(&mut self, new: &NewAlarm, origin: &Origin) -> Result<SourceObject> {
         match self.authorize(origin, |_, name| new.fragments.get(name).is_some()).await {
             Err(Error::NotFound { .. }) => Err(Error::unknown_source(self.id)),
             other => other,

@@ -33,7 +33,7 @@ use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::ManagedObjectId;
 use platform_model::origin::Origin;
-use platform_store::access::Source;
+use platform_store::access::SourceObject;
 
 use alarm_mappings::CachedMappings;
 
@@ -152,8 +152,8 @@ impl Device {
     async fn authorize(
         &mut self,
         origin: &Origin,
-        has_fragment: impl Fn(&Source, &str) -> bool,
-    ) -> Result<Source> {
+        has_fragment: impl Fn(&SourceObject, &str) -> bool,
+    ) -> Result<SourceObject> {
         let client = self.context.database.loader().await?;
         let Some(source) =
             platform_store::access::find_source(&*client, &self.context.tenant, self.id).await?
@@ -172,6 +172,6 @@ impl Device {
         }
         let client = self.context.database.loader().await?;
         let source = platform_store::access::find_source(&*client, &self.context.tenant, id).await?;
-        Ok(source.is_none_or(|source| source.permits(origin.accessor(), Source::has_fragment)))
+        Ok(source.is_none_or(|source| source.permits(origin.accessor(), SourceObject::has_fragment)))
     }
 }

@@ -24,7 +24,7 @@ use crate::device::{CreateChild, DeviceActor, Devices};
 use crate::session::dispatcher::SessionDispatcher;
 use crate::session::{ClientId, NewSession, SessionActor, SessionEnvironment, SessionHere, Sessions};
 use crate::tenant::{StartDevice, TenantActor, place};
-use crate::writes::{self, NewMeasurements, NewObject, Turn};
+use crate::writes::{self, NewMeasurements, NewObject, PublicationTurn};
 
 /// A tenant for the HTTP layer.
 pub struct Tenant {
@@ -160,7 +160,7 @@ impl Tenant {
     pub async fn create_measurements(
         &self,
         new: NewMeasurements,
-        turn: Option<Turn>,
+        turn: Option<PublicationTurn>,
     ) -> Result<Vec<Arc<Measurement>>> {
         let first = new.measurements.first().map_or(ManagedObjectId(0), |first| first.source);
         writes::create_measurements(&self.contexts[place(first, self.contexts.len())], new, turn).await
@@ -175,7 +175,7 @@ impl Tenant {
         &self,
         new: NewEvent,
         origin: &Origin,
-        turn: Option<Turn>,
+        turn: Option<PublicationTurn>,
     ) -> Result<Arc<Event>> {
         // The context of the source's thread is used, so that notifications about a source have one order.
         let context = &self.contexts[place(new.source, self.contexts.len())];

@@ -86,7 +86,7 @@ pub use subscriptions::{IsOwnedBy, Subscribe, Subscribed, Unsubscribe};
 pub use templates::{SessionTemplates, UseTemplates};
 
 use crate::hub::{Notification, NotificationHub, RemoveSubscriptions};
-use crate::session_moves::{Source, Transfers};
+use crate::session_moves::{ArrivalSource, Transfers};
 use connect::{Parked, ReplyTo};
 use presence::Presence;
 use queue::Queue;
@@ -256,7 +256,7 @@ impl SessionActor {
         environment: Arc<SessionEnvironment>,
         client: ClientId,
         user: Arc<str>,
-        source: Source,
+        source: ArrivalSource,
     ) -> Self {
         let acknowledgement = AcknowledgementExtension::Absent;
         let new =

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::queue::Queue;
 use super::{ConnectResponse, SessionActor, SessionContext, SessionTemplates};
 use crate::hub::RemoveSubscriptions;
-use crate::session_moves::{Awaited, BeforePoint, Destination, Place, Source};
+use crate::session_moves::{ArrivalPlace, ArrivalSource, Awaited, BeforePoint, Destination};
 
 /// How long a session that is asked for may take to arrive, at most.
 const ARRIVAL: Duration = Duration::from_secs(40);
@@ -28,9 +28,9 @@ const REMAINS: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub(super) enum Moving {
     /// The session has no state yet, and will ask for it.
-    Expected(Source),
+    Expected(ArrivalSource),
     /// It has been asked for.
-    Arriving(Arc<Place>),
+    Arriving(Arc<ArrivalPlace>),
     /// Another server has asked for the session, which receives notifications until the point of its move.
     Leaving(Destination),
     /// The session has reached the point of its move. It still handles the messages that were sent before.
@@ -83,7 +83,7 @@ impl SessionActor {
         };
         self.due = Instant::now() + ARRIVAL;
         let environment = self.environment.clone();
-        let place = Place::new(ctx.slot(), ctx.dispatcher().clone(), environment.hub.clone());
+        let place = ArrivalPlace::new(ctx.slot(), ctx.dispatcher().clone(), environment.hub.clone());
         self.moving = Some(Box::new(Moving::Arriving(place.clone())));
         let awaited =
             Awaited { tenant: environment.id.clone(), client: self.client, user: self.user.clone() };

@@ -32,7 +32,7 @@ pub(crate) use operations::delete_operations;
 pub(crate) use placement::{forget_placement, placement_group};
 pub(crate) use platform_model::publication::Cause;
 use publication::Storage;
-pub use publication_order::{PublicationOrder, Turn};
+pub use publication_order::{PublicationOrder, PublicationTurn};
 
 use crate::feed::Feeds;
 use crate::heartbeats::{Heartbeats, RecordHeartbeat};

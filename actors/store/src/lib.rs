@@ -51,7 +51,7 @@ use std::time::Duration;
 use access::{LineageLookup, SourceLookup};
 pub use connect::libpq_environment;
 use connect::{CONNECTION_WAIT, Connector, pool};
-pub use connect::{Turn, Turns};
+pub use connect::{ConnectionTurn, Turns};
 use deadpool_postgres::Object;
 /// The connections of one purpose.
 pub use deadpool_postgres::{Object as PooledConnection, Pool};
@@ -368,7 +368,7 @@ impl Shared {
 pub struct Connection {
     /// It goes back to the pool before the turn goes to the next.
     connection: Object,
-    _turn: Option<Turn>,
+    _turn: Option<ConnectionTurn>,
 }
 
 impl std::ops::Deref for Connection {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::aggregates::Aggregates;
-use super::expression::{Expression, Place};
+use super::expression::{EventPlace, Expression};
 use super::module::Planner;
 use super::types;
 use crate::language::Mistake;
@@ -41,7 +41,7 @@ impl Typed {
 pub(super) struct Visible {
     /// The alias, the tag or the name of the stream.
     pub(super) name: Arc<str>,
-    pub(super) place: Place,
+    pub(super) place: EventPlace,
     pub(super) type_: StreamType,
     pub(super) access: Access,
     pub(super) reach: Reach,

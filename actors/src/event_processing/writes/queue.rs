@@ -14,7 +14,7 @@ use platform_model::origin::Depth;
 use platform_model::origin::Origin;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::allowance::Place;
+use super::allowance::BacklogSpace;
 use super::lanes::Lanes;
 use super::module_write::ModuleWrite;
 use super::request::RequestRow;
@@ -38,7 +38,7 @@ pub(super) struct Order {
     pub(super) row: Arc<Row>,
     /// The depth of the events that the write causes.
     pub(super) depth: Depth,
-    pub(super) place: Place,
+    pub(super) place: BacklogSpace,
 }
 
 /// A write to be executed.
@@ -48,7 +48,7 @@ struct Write {
     change: ModuleWrite,
     depth: Depth,
     /// The backlog space of all rows that the write consists of.
-    places: Vec<Place>,
+    places: Vec<BacklogSpace>,
 }
 
 /// The task that executes the writes of one module.

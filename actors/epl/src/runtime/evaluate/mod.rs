@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use super::functions::{call, cast, fragments, like};
 use super::{Fault, Scope};
 use crate::language::syntax::Operator;
-use crate::plan::expression::{Expression, Place};
+use crate::plan::expression::{EventPlace, Expression};
 use crate::value::{Plain, Seen, StreamEvent, Value, negate, reckon};
 
 impl Expression {
@@ -127,7 +127,7 @@ fn values_of(expressions: &[Expression], scope: &Scope<'_>) -> Result<Vec<Value>
 }
 
 /// Returns the event at a place; none where a tag was not matched.
-fn event<'a>(place: Place, scope: &Scope<'a>) -> Option<&'a StreamEvent> {
+fn event<'a>(place: EventPlace, scope: &Scope<'a>) -> Option<&'a StreamEvent> {
     let source = (*scope.sources.get(usize::from(place.source))?)?;
     match (place.tag, source) {
         (None, source) => Some(source),

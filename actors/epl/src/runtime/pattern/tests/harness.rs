@@ -13,7 +13,7 @@ use platform_model::origin::Depth;
 
 use crate::language::parse;
 use crate::language::syntax::{self, ExpressionKind, SourceKind, StatementKind};
-use crate::plan::expression::{Expression, Filter, Finder, Place, Take};
+use crate::plan::expression::{EventPlace, Expression, Filter, Finder, Take};
 use crate::plan::pattern::{PatternNode, PatternPlan};
 use crate::runtime::pattern::Found;
 use crate::runtime::pattern::PatternState;
@@ -174,12 +174,12 @@ fn expression(source: &syntax::Expression, own: Option<u16>, tags: &TagNumbers) 
     match &source.kind {
         ExpressionKind::Integer(number) => Expression::Literal(Value::Integer(*number)),
         ExpressionKind::Null => Expression::Literal(Value::Null),
-        ExpressionKind::Name(name) => Expression::Column(Place { source: 1, tag: None }, column(name)),
+        ExpressionKind::Name(name) => Expression::Column(EventPlace { source: 1, tag: None }, column(name)),
         ExpressionKind::Member(of, member) => {
             let ExpressionKind::Name(name) = &of.kind else { panic!("{of:?}") };
             let tag = tags[name];
             let place = if own == Some(tag) { (1, None) } else { (0, Some(tag)) };
-            Expression::Column(Place { source: place.0, tag: place.1 }, column(&member.text))
+            Expression::Column(EventPlace { source: place.0, tag: place.1 }, column(&member.text))
         }
         ExpressionKind::Call { .. } => Expression::LookUp(
             Finder::By { kind: ObjectKind::Alarm, take: Take::One, filters: vec![Filter::Source] },
