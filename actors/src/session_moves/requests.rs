@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use platform_model::error::Result;
 use platform_model::session_move::{ServerMessage, SessionState};
-use platform_store::publications::Hearing;
+use platform_store::publications::TenantSubscription;
 use platform_store::session_moves::Asked;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
@@ -39,7 +39,7 @@ impl Transfers {
                 }
             }
             ArrivalSource::Stored(state) => {
-                let _held = self.expect_and_hear(&awaited, &place).await?;
+                let _held = self.expect_and_subscribe(&awaited, &place).await?;
                 let (begun, patterns, units) = (place.clone(), state.patterns.clone(), state.units);
                 let begin =
                     move |subscriptions: &mut Subscriptions| begun.begin(subscriptions, patterns, units);
@@ -53,16 +53,16 @@ impl Transfers {
     /// that it ends if the listening connection is lost in between. The hearing is held until the place of the session is
     /// known. `None` if the database does not respond in time: a server that stops offers its sessions again, maybe to one
     /// that hears their tenant.
-    async fn expect_and_hear(
+    async fn expect_and_subscribe(
         &self,
         awaited: &Awaited,
         place: &Arc<ArrivalPlace>,
-    ) -> Option<(Request<'_>, Hearing)> {
+    ) -> Option<(Request<'_>, TenantSubscription)> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let request = self.expect(awaited, place.clone());
-            match self.database.hear(&awaited.tenant).await {
-                Ok(hearing) => return Some((request, hearing)),
+            match self.database.subscribe(&awaited.tenant).await {
+                Ok(subscription) => return Some((request, subscription)),
                 Err(error) if Instant::now() >= deadline => {
                     tracing::warn!(tenant.id = %awaited.tenant, %error, "a session cannot be taken over");
                     return None;
@@ -83,7 +83,7 @@ impl Transfers {
     ) -> Option<Box<SessionState>> {
         let birth = self.ids.birth(awaited.client)?;
         let mut deadline = Instant::now() + patience;
-        let (mut request, _hearing) = self.expect_and_hear(&awaited, &place).await?;
+        let (mut request, _subscription) = self.expect_and_subscribe(&awaited, &place).await?;
         let (last, mut pause, mut asked) = (deadline + REST_FOLLOWS, ASK_AGAIN, None);
         loop {
             let wanted = ServerMessage::Wanted {
