@@ -15,7 +15,7 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ApplicationId, BinaryId, TenantId};
 use platform_store::Database;
 use platform_store::applications::versions::{ApplicationFile, find_files};
-use platform_store::inventory::binaries::{CHUNK, read_chunk};
+use platform_store::binaries::{CHUNK, read_chunk};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
@@ -46,7 +46,7 @@ impl Version {
 
 /// The files at a path.
 #[derive(Debug)]
-pub struct Place {
+pub struct FilesAtPath {
     /// The uncompressed file.
     pub file: ApplicationFile,
     /// The file compressed with `br`, if the application contains it.
@@ -61,7 +61,7 @@ pub struct Place {
 pub struct HostedFiles {
     database: Database,
     chunks: Cache<(Version, i32), Bytes, Weight>,
-    places: Cache<(Version, Box<str>), Arc<Place>, Weight>,
+    places: Cache<(Version, Box<str>), Arc<FilesAtPath>, Weight>,
     /// The longest cached file in bytes. Longer files are read from the database, chunk by chunk.
     longest: u64,
 }
@@ -75,8 +75,8 @@ impl Weighter<(Version, i32), Bytes> for Weight {
     }
 }
 
-impl Weighter<(Version, Box<str>), Arc<Place>> for Weight {
-    fn weight(&self, (_, path): &(Version, Box<str>), place: &Arc<Place>) -> u64 {
+impl Weighter<(Version, Box<str>), Arc<FilesAtPath>> for Weight {
+    fn weight(&self, (_, path): &(Version, Box<str>), place: &Arc<FilesAtPath>) -> u64 {
         let of_file = |file: &ApplicationFile| OVERHEAD + (file.path.len() + file.content_type.len()) as u64;
         let files = [Some(&place.file), place.brotli.as_ref(), place.gzip.as_ref()];
         OVERHEAD + path.len() as u64 + files.into_iter().flatten().map(of_file).sum::<u64>()
@@ -101,7 +101,7 @@ impl HostedFiles {
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
-    pub async fn find(&self, version: &Version, path: &str) -> Result<Option<Arc<Place>>> {
+    pub async fn find(&self, version: &Version, path: &str) -> Result<Option<Arc<FilesAtPath>>> {
         let key = (version.clone(), Box::from(path));
         if let Some(place) = self.places.get(&key) {
             return Ok(Some(place));
@@ -120,7 +120,7 @@ impl HostedFiles {
             (None, Some(file)) => (file, of_index, true),
             (None, None) => return Ok(None),
         };
-        let place = Arc::new(Place { file, brotli: take(brotli), gzip: take(gzip), is_directory });
+        let place = Arc::new(FilesAtPath { file, brotli: take(brotli), gzip: take(gzip), is_directory });
         self.places.insert(key, place.clone());
         Ok(Some(place))
     }

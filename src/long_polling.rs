@@ -20,7 +20,7 @@ use platform_actors::session::{ClientId, ConnectResponse, PollHere, SessionActor
 use platform_model::bayeux::channel::Endpoint;
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::auth::{Caller, Listener, Source};
+use crate::auth::{Caller, Listener, RequestSource};
 use crate::connection::ConnectionHandle;
 use crate::csv;
 use crate::http::body::UnreadBody;
@@ -145,7 +145,7 @@ fn exchange<'h>(
     attached: &'h mut Vec<(ClientId, Addr<SessionActor>)>,
 ) -> Exchange<'h> {
     let host = authority(head).unwrap_or_default();
-    let (source, templates) = (Source::of(client_address(head)), None);
+    let (source, templates) = (RequestSource::of(client_address(head)), None);
     let realtime = head.state::<Realtime>();
     Exchange { realtime, endpoint, transport, host, source, caller, attached, templates }
 }

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use platform_model::error::Error;
 use platform_store::shares;
 
-use crate::auth::cors;
+use crate::auth::{Requester, cors};
 use crate::connection::OVERLONG;
 use crate::http::error::ApiError;
 use crate::http::head::{Head, X_HTTP_METHOD};
@@ -22,7 +22,7 @@ use crate::http::hosted::{AtHome, Policies};
 use crate::http::path::{AsReceived, collapsed};
 use crate::http::{address, held_bytes, hosted};
 use crate::request_counts;
-use crate::request_log::{RequestLog, Requester, X_REQUEST_ID};
+use crate::request_log::{RequestLog, X_REQUEST_ID};
 use crate::telemetry::RouteDurations;
 
 /// Wraps every request: emulated methods (C-06), collapsed slashes, malformed heads, error bodies with the

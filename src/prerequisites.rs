@@ -27,8 +27,8 @@ pub(crate) const ADMIN_LISTEN: &str = "--admin-listen";
 pub struct Prerequisites {
     /// The TLS configuration of connections.
     pub(crate) tls: Option<Arc<Tls>>,
-    clients: Place,
-    operators: Option<Place>,
+    clients: BoundAddress,
+    operators: Option<BoundAddress>,
 }
 
 /// The sockets on which a server listens.
@@ -47,9 +47,9 @@ impl Prerequisites {
     pub fn check(settings: &Settings) -> Result<Self, StartError> {
         let tls = Tls::load(&settings.tls).map_err(StartError::Tls)?;
         secret_key::load(&settings.store)?;
-        let clients = Place::take("--listen", settings.listen)?;
+        let clients = BoundAddress::take("--listen", settings.listen)?;
         let operators =
-            settings.admin_listen.map(|address| Place::take(ADMIN_LISTEN, address)).transpose()?;
+            settings.admin_listen.map(|address| BoundAddress::take(ADMIN_LISTEN, address)).transpose()?;
         Ok(Self { tls, clients, operators })
     }
 
@@ -79,13 +79,13 @@ impl Prerequisites {
 }
 
 /// An address with its socket, which is bound; no client can connect yet.
-struct Place {
+struct BoundAddress {
     flag: &'static str,
     address: SocketAddr,
     socket: Socket,
 }
 
-impl Place {
+impl BoundAddress {
     /// Binds the address of a setting.
     fn take(flag: &'static str, address: SocketAddr) -> Result<Self, StartError> {
         let refused = |cause| StartError::Listen { flag, address, cause };

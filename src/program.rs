@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::administration::{self, NewUser};
-use crate::backup::{self, Source};
+use crate::backup::{self, RestorableBackup};
 use crate::cli::{self, Command, RestoreArguments};
 use crate::client;
 use crate::config::Settings;
@@ -18,10 +18,10 @@ use crate::embedded_postgres::{Durability, EmbeddedPostgres, Options, holds_data
 use crate::prerequisites::Prerequisites;
 use crate::server::Server;
 use crate::start_error::StartError;
+use crate::stop::stop_signal;
 use crate::{open_files, secret_key, systemd, telemetry, tls};
 use actix_web::rt::System;
 use platform_store::{Connections, Database};
-use tokio::signal::unix::{SignalKind, signal};
 
 /// An error that ends the program and is printed for the operator.
 type Failure = Box<dyn std::error::Error>;
@@ -187,16 +187,6 @@ async fn supervise(postgres: Option<&mut EmbeddedPostgres>, database: &Database)
     }
 }
 
-/// Resolves at SIGTERM or Ctrl-C. The signal handlers are installed immediately, so that a script that reads `ready`
-/// may stop the server at once.
-pub(crate) fn stop_signal() -> io::Result<impl Future<Output = ()>> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
-        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
-        tracing::info!("stopping");
-    })
-}
-
 /// The lines that a start prints: the address of the server and, at the first start, the generated passwords.
 struct Greeting {
     base: String,
@@ -280,7 +270,7 @@ fn restore_backup(settings: &Settings, arguments: &RestoreArguments) -> Result<(
         return on_database(settings, async |database, _| backup::undo(&settings.store, database).await);
     };
     // The file is checked before a database is created.
-    let mut source = Source::open(file)?;
+    let mut source = RestorableBackup::open(file)?;
     source.check(&settings.store, arguments)?;
     let mut postgres = private_postgres(settings)?;
     let url = database_url(settings, postgres.as_ref());

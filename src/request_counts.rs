@@ -6,9 +6,8 @@ use actix_web::dev::ServiceResponse;
 use actix_web::web::Data;
 use platform_actors::Platform;
 
-use crate::auth::Identity;
+use crate::auth::{Identity, Requester};
 use crate::http::application_key;
-use crate::request_log::Requester;
 
 /// How many rows a request of the CSV protocol executed.
 #[derive(Debug, Clone, Copy)]

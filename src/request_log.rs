@@ -2,7 +2,6 @@
 //! Queries, bodies and credentials are never logged. A poll that the fast lane answers with 200 gets an id
 //! only if all requests are logged, so that it costs nothing here.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -29,10 +28,6 @@ pub struct RequestLog {
     process: u32,
     next: AtomicU64,
 }
-
-/// The user that a request was authenticated as.
-#[derive(Debug, Clone)]
-pub(crate) struct Requester(pub(crate) Arc<Identity>);
 
 impl RequestLog {
     /// Creates a log that has these requests.

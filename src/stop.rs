@@ -1,12 +1,14 @@
-//! The stop of the server, for tasks that would outlast it.
+//! The stop of the server: the signal that begins it, and its state, for tasks that would outlast it.
 //!
 //! A stop has two stages. When it begins, idle connections are closed, held polls receive their responses and
 //! WebSockets are asked to close; requests in progress are completed. When the grace period ends, the server no longer
 //! waits for anything that a client may never send: the rest of a body, the close of a WebSocket.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
 /// The time from the beginning of a stop to the end of the grace period. The HTTP server checks once per second whether
@@ -50,6 +52,16 @@ impl Stop {
     pub async fn grace_over(&self) {
         self.grace_over.wait().await;
     }
+}
+
+/// Resolves at SIGTERM or Ctrl-C. The signal handlers are installed immediately, so that a script that reads `ready`
+/// may stop the server at once.
+pub(crate) fn stop_signal() -> io::Result<impl Future<Output = ()>> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        tracing::info!("stopping");
+    })
 }
 
 /// An event that occurs once.

@@ -37,6 +37,8 @@
 pub mod background;
 pub mod device;
 pub mod event_processing;
+mod feed;
+mod heartbeats;
 pub mod hub;
 pub mod metrics;
 pub mod platform;

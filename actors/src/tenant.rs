@@ -2,10 +2,12 @@
 //! only when an entry is missing. Sessions start on the threads of their connections
 //! ([`starting`](crate::session::starting)).
 
+use std::sync::Arc;
+
 use actix::prelude::*;
 use platform_model::id::{ManagedObjectId, TenantId};
 
-use crate::device::DeviceActor;
+use crate::device::{DeviceActor, Devices};
 use crate::writes;
 
 /// Starts the actor of a device unless it runs. The reply is its address.
@@ -17,13 +19,14 @@ pub(crate) struct StartDevice {
 
 /// The parent of a tenant's device actors.
 pub struct TenantActor {
-    devices: Vec<(ArbiterHandle, writes::WriteContext)>,
+    devices: Arc<Devices>,
+    threads: Vec<(ArbiterHandle, writes::WriteContext)>,
 }
 
 impl TenantActor {
-    /// Creates the actor. `devices` holds, for each actor thread, its arbiter and the context of its devices.
-    pub(crate) fn new(devices: Vec<(ArbiterHandle, writes::WriteContext)>) -> Self {
-        Self { devices }
+    /// Creates the actor. `threads` holds, for each actor thread, its arbiter and the context of its devices.
+    pub(crate) fn new(devices: Arc<Devices>, threads: Vec<(ArbiterHandle, writes::WriteContext)>) -> Self {
+        Self { devices, threads }
     }
 }
 
@@ -39,12 +42,12 @@ impl Handler<StartDevice> for TenantActor {
     type Result = MessageResult<StartDevice>;
 
     fn handle(&mut self, start: StartDevice, _: &mut Self::Context) -> Self::Result {
-        let (arbiter, context) = &self.devices[place(start.id, self.devices.len())];
-        let (id, context) = (start.id, context.clone());
-        let devices = context.devices.clone();
-        MessageResult(devices.find(&id).unwrap_or_else(|| {
-            let address = DeviceActor::start_in_arbiter(arbiter, move |_| DeviceActor::new(id, context));
-            devices.insert(id, address.clone());
+        let (arbiter, context) = &self.threads[place(start.id, self.threads.len())];
+        let (id, context, devices) = (start.id, context.clone(), self.devices.clone());
+        MessageResult(self.devices.actors.find(&id).unwrap_or_else(|| {
+            let address =
+                DeviceActor::start_in_arbiter(arbiter, move |_| DeviceActor::new(id, context, devices));
+            self.devices.actors.insert(id, address.clone());
             address
         }))
     }

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::cli::ObjectKind;
 use crate::csv::{self, rows};
 use crate::mark::{FRAGMENT, Mark};
+use crate::object_kind::ObjectKind;
 use crate::operations;
 
 /// The fragment of a measurement that holds its mark.
@@ -37,6 +37,30 @@ pub(crate) enum Kind {
     StaticRows(u32),
     /// One object, as a row of the template set.
     CustomRow(ObjectKind),
+}
+
+impl ObjectKind {
+    /// Returns the kind of post whose notification is awaited.
+    pub(crate) fn notified_kind(self) -> Kind {
+        match self {
+            Self::Measurement => Kind::NotifiedMeasurement,
+            other => other.kind(),
+        }
+    }
+
+    /// Returns the first part of the channels for its notifications.
+    pub(crate) fn channel(self) -> &'static str {
+        self.kind().channel()
+    }
+
+    /// Returns the kind of post.
+    pub(crate) fn kind(self) -> Kind {
+        match self {
+            Self::Alarm => Kind::Alarm,
+            Self::Event => Kind::Event,
+            Self::Measurement => Kind::Measurement,
+        }
+    }
 }
 
 impl Kind {

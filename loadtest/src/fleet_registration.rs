@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use crate::devices;
 use crate::error::Error;
+use crate::pages::{PAGE_SIZE, each_page};
 use crate::random;
-use crate::read_back::{PAGE_SIZE, each_page};
 use crate::target::Target;
 
 const PATH: &str = "/devicecontrol/bulkNewDeviceRequests";

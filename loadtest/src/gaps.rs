@@ -1,6 +1,7 @@
 //! The regularity of events: the times between one and the next. Pure data. Times are microseconds.
 
-use crate::report::{Delay, Fact, Latency};
+use crate::latency::{Delay, Latency};
+use crate::report::Fact;
 use crate::run::histogram;
 
 /// Times that should be a ramp apart.

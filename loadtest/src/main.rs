@@ -24,12 +24,15 @@ mod error;
 mod fleet_registration;
 mod gaps;
 mod inventory;
+mod latency;
 mod ledger;
 mod long_polling;
 mod mark;
 mod nchan;
+mod object_kind;
 mod operation_ledger;
 mod operations;
+mod pages;
 mod population;
 mod poster;
 mod progress;
@@ -87,7 +90,10 @@ fn execute(Program { common, command }: Program) -> Result<bool, Error> {
         ProgramCommand::Worker(settings) => {
             target::raise_open_file_limit();
             common.accept_certificates();
-            on_runtime(common.threads, population::serve(settings.listen, &common))??;
+            on_runtime(
+                common.threads,
+                population::serve(settings.listen, &common, ScenarioFile::parse_plan),
+            )??;
             Ok(true)
         }
         ProgramCommand::Check(settings) => {

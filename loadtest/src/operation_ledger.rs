@@ -6,8 +6,9 @@ use std::ops::{Range, RangeInclusive};
 
 use serde::{Deserialize, Serialize};
 
+use crate::latency::{Delay, Latency};
 use crate::operations::{Operation, Status};
-use crate::report::{Delay, Fact, Latency};
+use crate::report::Fact;
 use crate::run::histogram;
 
 /// How an agent learned of an operation.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::mark::Mark;
-use crate::read_back::{PAGE_SIZE, each_page};
+use crate::pages::{PAGE_SIZE, each_page};
 use crate::target::Target;
 
 /// The path of operations.

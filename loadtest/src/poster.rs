@@ -8,13 +8,13 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use crate::body::Kind;
-use crate::cli::Floor;
 use crate::connection::{Connection, Traffic};
 use crate::csv::verdict::{CLEAN, Verdict};
 use crate::error::Error;
 use crate::ledger::Outcome;
 use crate::nchan;
 use crate::run::{Run, latency_histogram};
+use crate::target::Floor;
 use crate::target::Target;
 
 /// The number of response lines that are shown.

@@ -12,20 +12,16 @@ use crate::csv::rows::FromRow;
 use crate::error::Error;
 use crate::ledger::ReceiverId;
 use crate::mark::Mark;
+use crate::pages::{PAGE_SIZE, each_page};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::target::Target;
 
 /// The number of connections that read.
 const CONNECTIONS: usize = 8;
-/// The largest page of the server.
-pub(crate) const PAGE_SIZE: u32 = 2000;
-
-/// The members of a page of a collection that are read: the link, and the marks that are not texts.
+/// The members of a page of measurements whose marks are not texts.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Page {
-    /// The next page, if there is one.
-    pub(crate) next: Option<String>,
+struct PageOfMeasurements {
     #[serde(default)]
     measurements: Vec<Marked>,
 }
@@ -35,16 +31,6 @@ pub(crate) struct Page {
 struct PageOfRows {
     #[serde(default)]
     measurements: Vec<FromRow>,
-}
-
-impl Page {
-    /// Parses a page.
-    ///
-    /// # Errors
-    /// The body is not a JSON object.
-    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
-        Ok(serde_json::from_slice(body).map_err(std::io::Error::from)?)
-    }
 }
 
 /// The rows of the ledger that belong to a device: by default one, and otherwise one for each topic.
@@ -116,36 +102,14 @@ pub(crate) async fn read_back(
 
 /// Returns the marks of the measurements of a page.
 fn readings(body: &[u8]) -> Result<impl Iterator<Item = Mark>, Error> {
-    Ok(Page::read(body)?.measurements.into_iter().filter_map(|measurement| measurement.mark()))
+    let page: PageOfMeasurements = serde_json::from_slice(body).map_err(std::io::Error::from)?;
+    Ok(page.measurements.into_iter().filter_map(|measurement| measurement.mark()))
 }
 
 /// Returns the sequences of the measurements of a page that came from rows.
 fn sequences(body: &[u8]) -> Result<impl Iterator<Item = u32>, Error> {
     let page: PageOfRows = serde_json::from_slice(body).map_err(std::io::Error::from)?;
     Ok(page.measurements.into_iter().filter_map(|measurement| measurement.sequence()))
-}
-
-/// Reads a collection from its first page on by the links `next`, and passes on the body of each page.
-///
-/// # Errors
-/// A response was not 200, or the body of a page was rejected.
-pub(crate) async fn each_page(
-    target: &Target,
-    connection: &mut Connection,
-    first: String,
-    mut take: impl FnMut(&[u8]) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let step = "reading back";
-    let mut link = Some(first);
-    while let Some(path) = link {
-        let response = connection.call(step, &target.get(&path)).await?;
-        if response.status != 200 {
-            return Err(Error::status(step, response.status, response.body));
-        }
-        take(response.body)?;
-        link = Page::read(response.body)?.next;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

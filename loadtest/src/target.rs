@@ -15,7 +15,6 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Deserialize;
 use tokio::net::TcpSocket;
 
-use crate::cli::Floor;
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::stream::{Encryption, Stream};

@@ -1,7 +1,8 @@
 //! The messages of devices, and the unavailability alarms that were raised and cleared. Pure data; no clock,
 //! no I/O. Times are microseconds of the run.
 
-use crate::report::{Delay, Fact, Latency};
+use crate::latency::{Delay, Latency};
+use crate::report::Fact;
 use crate::run::histogram;
 
 /// The record of a device.

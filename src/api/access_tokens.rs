@@ -7,7 +7,7 @@ use platform_model::error::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::auth::{Authenticator, RateLimit, Source};
+use crate::auth::{Authenticator, RateLimit, RequestSource};
 use crate::http;
 use crate::http::body::UnreadBody;
 use crate::http::client_address;
@@ -45,7 +45,7 @@ async fn issue(
     authenticator: &Authenticator,
     requests: &TokenRequests,
 ) -> Result<HttpResponse> {
-    let source = Source::of(client_address(request));
+    let source = RequestSource::of(client_address(request));
     requests.0.admit(source)?;
     check_content_type(request)?;
     let TokenRequest { client_id, client_secret } = TokenRequest::parse(&body.read(BODY_BYTES).await?)?;

@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use platform_actors::Platform;
 use platform_model::account_limits::AccountId;
 
-use crate::auth::{Authenticator, Source};
+use crate::auth::{Authenticator, RequestSource};
 use crate::http::client_address;
 use crate::http::error::{ApiError, Result, Shape};
 
@@ -31,7 +31,7 @@ async fn find(
     authenticator: &Authenticator,
 ) -> Result<HttpResponse> {
     let token = request.headers().get("X-Auth-Token").and_then(|value| value.to_str().ok());
-    let source = Source::of(client_address(request));
+    let source = RequestSource::of(client_address(request));
     let token = token.ok_or(ApiError::Unauthorized)?.trim();
     let (own, limits) = authenticator.account_of(token, source).await?;
 

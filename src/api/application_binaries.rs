@@ -17,7 +17,7 @@ use platform_model::error::Error;
 use platform_model::manifest::{self, Manifest};
 use platform_model::role;
 use platform_store::applications::versions::{ApplicationFile, NewVersion};
-use platform_store::inventory::binaries::Upload;
+use platform_store::binaries::Upload;
 use tempfile::SpooledTempFile;
 use tokio::sync::{Semaphore, mpsc};
 

@@ -10,7 +10,7 @@ use platform_model::error::Error;
 use platform_model::id::{AuditRecordId, ManagedObjectId};
 use platform_model::page::TimeOrder;
 use platform_model::role;
-use platform_store::access::Source;
+use platform_store::access::SourceObject;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
@@ -141,9 +141,14 @@ async fn authorize(
     let object = object.ok_or_else(ApiError::forbidden)?;
     let accessor = Accessor { authority, user: &caller.user, ownership: Ownership::Ignored };
     let database = platform.database();
-    let outcome =
-        platform_store::access::authorize(database, &caller.tenant, object, accessor, Source::has_fragment)
-            .await;
+    let outcome = platform_store::access::authorize(
+        database,
+        &caller.tenant,
+        object,
+        accessor,
+        SourceObject::has_fragment,
+    )
+    .await;
     outcome.map_err(|error| match error {
         // The object of a record may be deleted, and with it every permission for it.
         Error::NotFound { .. } => ApiError::forbidden(),

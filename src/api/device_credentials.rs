@@ -14,7 +14,7 @@ use platform_model::tenant::MANAGEMENT;
 use platform_store::devices::credentials::{self, Admitted, Issued, NewPassword};
 
 use crate::auth::password::{self, SecretKey};
-use crate::auth::{AnyCaller, Caller, RateLimit, Source};
+use crate::auth::{AnyCaller, Caller, RateLimit, RequestSource};
 use crate::http::body::UnreadBody;
 use crate::http::error::Result;
 use crate::http::{RequestHead, client_address};
@@ -40,7 +40,7 @@ pub async fn create(
     polls: web::Data<CredentialPolls>,
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_BOOTSTRAP)?;
-    polls.0.admit(Source::of(client_address(&request)))?;
+    polls.0.admit(RequestSource::of(client_address(&request)))?;
     let (media_type, mut body) = body.object(&["deviceCredentials"]).await?;
     let id = device_id(&mut body)?;
 
@@ -72,7 +72,7 @@ pub async fn get(
     polls: web::Data<CredentialPolls>,
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_BOOTSTRAP)?;
-    polls.0.admit(Source::of(client_address(&request)))?;
+    polls.0.admit(RequestSource::of(client_address(&request)))?;
     let media_type = head.accepted("deviceCredentials")?;
     let id = DeviceId::parse_of_path(&path)?;
     let issued = credentials::find(platform.database(), within(&caller), &id).await?;

@@ -15,7 +15,7 @@ use platform_model::event_binary::{Content, ContentRange, EventBinary, Placement
 use platform_model::id::{EventId, ManagedObjectId};
 use platform_model::origin::Origin;
 use platform_model::role;
-use platform_store::inventory::binaries::Upload;
+use platform_store::binaries::Upload;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_actors::device::{DeleteEvent, UpdateEvent};
-use platform_actors::writes::Turn;
+use platform_actors::writes::PublicationTurn;
 use platform_model::access::Api;
 use platform_model::error::Noun;
 use platform_model::event::{EventFilter, EventPatch, NewEvent};
@@ -38,7 +38,7 @@ pub(crate) async fn create_of(
     caller: &Caller,
     head: &impl Head,
     body: impl JsonBody,
-    turn: Option<Turn>,
+    turn: Option<PublicationTurn>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin_of_data(head, role::EVENT_ADMIN, Api::Event)?;
     let (media_type, body) = object_of(head, body, &["event"]).await?;

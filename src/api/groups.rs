@@ -5,7 +5,8 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_model::error::{Error, Noun};
-use platform_model::group::{GroupId, GroupPatch, GroupPlace, GroupReference, NewGroup};
+use platform_model::group::{GroupPatch, GroupPlace, GroupReference, NewGroup};
+use platform_model::id::GroupId;
 use platform_model::user::{UserReference, parse_member, parse_user_of_path};
 
 use crate::auth::Caller;

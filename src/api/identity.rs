@@ -51,7 +51,7 @@ pub async fn create(
     };
 
     let links = head.links();
-    let location = links.external_id(id.object.is_some().then_some(&id.pair));
+    let location = id.link(&links);
     Ok(reply::created(&head, media_type, location, &Arc::new(id), &links))
 }
 

@@ -19,7 +19,7 @@ use platform_model::managed_object::{Cascade, ManagedObjectFilter, NewManagedObj
 use platform_model::naming::naming;
 use platform_model::reference::WantedReferences;
 use platform_model::role;
-use platform_store::inventory::binaries::Upload;
+use platform_store::binaries::Upload;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
@@ -111,7 +111,7 @@ pub async fn get(
     let id = ManagedObjectId::parse(&path)?;
     caller.sees(&platform, id, WantedReferences::NONE).await?;
     let database = platform.database().clone();
-    let binary = platform_store::inventory::binaries::get_binary(&database, &caller.tenant, id).await?;
+    let binary = platform_store::binaries::get_binary(&database, &caller.tenant, id).await?;
     Ok(file::found(database, caller.tenant.clone(), binary))
 }
 
@@ -133,7 +133,7 @@ pub async fn update(
     caller.reaches(&platform, id, &origin.authority).await?;
     let media_type = head.accepted("managedObject")?;
     let (database, limit) = (platform.database(), platform.limits().binary_bytes);
-    let replaced = platform_store::inventory::binaries::get_binary(database, &caller.tenant, id).await?;
+    let replaced = platform_store::binaries::get_binary(database, &caller.tenant, id).await?;
     if body.announced().is_some_and(|length| length > limit) {
         body.refuse().await;
         return Err(ApiError::TooLarge { limit });
@@ -171,7 +171,7 @@ pub async fn remove(
     let origin = Arc::new(caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?);
     let id = ManagedObjectId::parse(&path)?;
     caller.reaches(&platform, id, &origin.authority).await?;
-    platform_store::inventory::binaries::get_binary(platform.database(), &caller.tenant, id).await?;
+    platform_store::binaries::get_binary(platform.database(), &caller.tenant, id).await?;
     platform
         .tenant(&caller.tenant)
         .ask_device(id, DeleteManagedObject { cascade: Cascade::default(), origin })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
-use platform_actors::writes::{NewMeasurements, Turn};
+use platform_actors::writes::{NewMeasurements, PublicationTurn};
 use platform_model::access::Api;
 use platform_model::body::Body;
 use platform_model::id::{ManagedObjectId, MeasurementId};
@@ -46,7 +46,7 @@ pub(crate) async fn create_of(
     caller: &Caller,
     head: &impl Head,
     body: impl JsonBody,
-    turn: Option<Turn>,
+    turn: Option<PublicationTurn>,
 ) -> Result<HttpResponse> {
     let platform = head.state::<Platform>();
     let origin = caller.origin_of_data(head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
@@ -76,7 +76,7 @@ pub(crate) async fn create_without_response(
     caller: &Caller,
     head: &RequestHead,
     body: &[u8],
-    turn: Option<Turn>,
+    turn: Option<PublicationTurn>,
     platform: &Platform,
 ) -> Result<()> {
     let origin = caller.origin_of_data(head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
@@ -93,7 +93,7 @@ async fn store(
     caller: &Caller,
     platform: &Platform,
     new: NewMeasurements,
-    turn: Option<Turn>,
+    turn: Option<PublicationTurn>,
 ) -> Result<Vec<Arc<Measurement>>> {
     if new.measurements.is_empty() {
         return Ok(Vec::new());

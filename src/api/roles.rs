@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_model::error::{Error, Noun};
-use platform_model::group::GroupId;
+use platform_model::id::GroupId;
 use platform_model::role::{self, Role, RoleHolder, RoleReference, RoleSet};
 use platform_model::user::parse_user_of_path;
 
@@ -181,7 +181,7 @@ async fn assignment(head: &RequestHead, body: UnreadBody) -> Result<(String, Rol
 
 fn assigned(head: &RequestHead, media_type: String, reference: RoleReference) -> HttpResponse {
     let links = head.links();
-    let location = links.role_reference(&reference);
+    let location = reference.link(&links);
     reply::created(head, media_type, location, &Arc::new(reference), &links)
 }
 

@@ -56,7 +56,7 @@ pub(super) fn read(
     mut file: impl Read + Seek + Copy,
     length: u64,
 ) -> Result<(Arc<ZipArchiveMetadata>, Vec<Entry>)> {
-    let place = Place::find(file, length)?;
+    let place = ListPosition::find(file, length)?;
     // The position is known, so the crate need not search the whole file for it.
     let config = Config { archive_offset: ArchiveOffset::Known(0) };
     let archive = ZipArchive::with_config(config, file);
@@ -82,13 +82,13 @@ pub(super) fn read(
 }
 
 /// The position of the list.
-struct Place {
+struct ListPosition {
     entries: u16,
     size: u64,
     start: u64,
 }
 
-impl Place {
+impl ListPosition {
     /// Reads only the record at the end, so an archive with a million entries is rejected here.
     fn find(mut file: impl Read + Seek, length: u64) -> Result<Self> {
         let no_end =

@@ -7,7 +7,7 @@ use platform_model::token_client::{TokenHash, parse_client_id};
 use platform_store::users::access_tokens::Issued;
 
 use super::jwt::bearer;
-use super::throttle::Source;
+use super::throttle::RequestSource;
 use super::{Authenticator, Caller, Proof, password};
 use crate::http::error::{ApiError, Result, TokenFlaw};
 
@@ -49,7 +49,12 @@ impl Authenticator {
     /// # Errors
     /// `Unauthorized` for all of these; `TooManyRequests` when too many requests of the source are waiting
     /// already.
-    pub async fn issue_token(&self, client: &str, secret: &str, source: Source) -> Result<(String, Issued)> {
+    pub async fn issue_token(
+        &self,
+        client: &str,
+        secret: &str,
+        source: RequestSource,
+    ) -> Result<(String, Issued)> {
         let _turn = self.throttle.slow_down(source).await?;
         let key = parse_client_id(client).unwrap_or(NO_KEY);
         let found = platform_store::users::token_clients::find_secret(&self.database, key).await?;
@@ -71,7 +76,7 @@ impl Authenticator {
     }
 
     /// Returns the caller of an access token. An unknown token counts as a wrong guess.
-    pub(super) async fn verify_access_token(&self, token: &str, source: Source) -> Result<Caller> {
+    pub(super) async fn verify_access_token(&self, token: &str, source: RequestSource) -> Result<Caller> {
         let hash = hash(token).ok_or_else(|| self.refusal(TokenFlaw::Invalid))?;
         let seen = self.changes.now();
         let _turn = self.throttle.slow_down(source).await?;

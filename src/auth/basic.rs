@@ -11,7 +11,7 @@ use platform_model::user::Account;
 use time::OffsetDateTime;
 
 use super::password::VerifyChosen;
-use super::throttle::{Attempt, Source};
+use super::throttle::{Attempt, RequestSource};
 use super::{Authenticator, Caller, MACHINE_SECRET, Proof, password};
 use crate::http::error::{ApiError, Result};
 use crate::telemetry;
@@ -66,7 +66,7 @@ impl Authenticator {
         &self,
         credentials: Credentials,
         host: &str,
-        source: Source,
+        source: RequestSource,
     ) -> Result<Caller> {
         let Credentials { tenant, user, password } = credentials;
         let seen = self.changes.now();

@@ -19,14 +19,13 @@ use platform_store::shares;
 use platform_store::tenant_limits::TenantLimits;
 use tokio::time::sleep;
 
-use super::throttle::Source;
+use super::throttle::RequestSource;
 use super::{Authenticator, cors};
 use crate::connection::{ConnectionHandle, FOR_A_SILENT_PEER};
 use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::head::Head;
 use crate::http::negotiation::processing_mode;
 use crate::http::{RequestHead, application_key, authority, base, client_address};
-use crate::request_log::Requester;
 
 /// An authenticated user.
 #[derive(Debug, Clone)]
@@ -56,6 +55,10 @@ pub struct Identity {
     /// The number of changes before the look-up; see [`Changes`](super::changes::Changes).
     pub(super) seen: u64,
 }
+
+/// The user that a request was authenticated as.
+#[derive(Debug, Clone)]
+pub(crate) struct Requester(pub(crate) Arc<Identity>);
 
 /// The credentials by which a user was authenticated.
 #[derive(Debug, Clone, Copy)]
@@ -312,7 +315,7 @@ async fn authenticate(head: &impl Head) -> Result<Caller> {
     let Some(header) = head.header(&header::AUTHORIZATION) else {
         return Err(authenticator.refusal(TokenFlaw::Invalid));
     };
-    let (host, source) = (authority(head).unwrap_or_default(), Source::of(client_address(head)));
+    let (host, source) = (authority(head).unwrap_or_default(), RequestSource::of(client_address(head)));
     let caller = authenticator.identify(header, host, source).await?;
     // Only authenticated callers get here, so strangers cannot cause look-ups of keys.
     let sent_by = match application_key(head) {

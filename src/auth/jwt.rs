@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::changes::Changes;
 use super::rsa::{PROVIDER, PublicKey, STRONG};
-use super::throttle::Source;
+use super::throttle::RequestSource;
 use super::{Authenticator, Caller, Proof};
 use crate::http::error::{ApiError, Result};
 
@@ -185,7 +185,7 @@ impl PublicKeys {
 impl Authenticator {
     /// Returns the caller of a JWT (C-04). Looking up an uncached key counts as a guess; rejecting a token
     /// with a cached key is cheap.
-    pub(super) async fn verify_token(&self, header: &[u8], source: Source) -> Result<Caller> {
+    pub(super) async fn verify_token(&self, header: &[u8], source: RequestSource) -> Result<Caller> {
         let token = Token::from_header(header).ok_or(ApiError::Unauthorized)?;
         let expires = Instant::now() + token.remaining;
         let seen = self.changes.now();

@@ -26,7 +26,7 @@ pub(super) struct Width {
 }
 
 /// A place in a lane, held until it is dropped.
-pub(super) struct Turn<K: Eq + Hash + Copy> {
+pub(super) struct LaneTurn<K: Eq + Hash + Copy> {
     lanes: Arc<Mutex<HashMap<K, LaneState>>>,
     lane: K,
     permit: Option<OwnedSemaphorePermit>,
@@ -38,13 +38,13 @@ impl<K: Eq + Hash + Copy> Lanes<K> {
     }
 
     /// Waits for a turn; returns `None` at once when the lane is full. Dropping the future leaves the lane.
-    pub(super) async fn turn(&self, lane: K, width: Width) -> Option<Turn<K>> {
+    pub(super) async fn turn(&self, lane: K, width: Width) -> Option<LaneTurn<K>> {
         let (mut turn, turns) = self.enter(lane, width)?;
         turn.permit = turns.acquire_owned().await.ok();
         Some(turn)
     }
 
-    fn enter(&self, lane: K, width: Width) -> Option<(Turn<K>, Arc<Semaphore>)> {
+    fn enter(&self, lane: K, width: Width) -> Option<(LaneTurn<K>, Arc<Semaphore>)> {
         let mut lanes = self.0.lock();
         let entered = lanes
             .entry(lane)
@@ -53,11 +53,11 @@ impl<K: Eq + Hash + Copy> Lanes<K> {
             return None;
         }
         entered.inside += 1;
-        Some((Turn { lanes: self.0.clone(), lane, permit: None }, entered.turns.clone()))
+        Some((LaneTurn { lanes: self.0.clone(), lane, permit: None }, entered.turns.clone()))
     }
 }
 
-impl<K: Eq + Hash + Copy> Drop for Turn<K> {
+impl<K: Eq + Hash + Copy> Drop for LaneTurn<K> {
     fn drop(&mut self) {
         drop(self.permit.take());
         let mut lanes = self.lanes.lock();

@@ -2,7 +2,7 @@
 
 use platform_model::account_limits::{AccountId, AccountLimits};
 
-use super::throttle::Source;
+use super::throttle::RequestSource;
 use super::{Authenticator, access_token};
 use crate::http::error::{ApiError, Result};
 
@@ -12,7 +12,7 @@ impl Authenticator {
     /// # Errors
     /// `Unauthorized` for an unknown or expired token; `TooManyRequests` when too many requests of the source
     /// are waiting already.
-    pub async fn account_of(&self, token: &str, source: Source) -> Result<(AccountId, AccountLimits)> {
+    pub async fn account_of(&self, token: &str, source: RequestSource) -> Result<(AccountId, AccountLimits)> {
         let hash = access_token::hash(token).ok_or(ApiError::Unauthorized)?;
         let _turn = self.throttle.slow_down(source).await?;
         let found = platform_store::users::account_limits::find_by_token(&self.database, hash).await?;

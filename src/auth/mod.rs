@@ -45,9 +45,10 @@ use password::{ChosenPasswords, HashChosen, SecretKey};
 use throttle::Throttle;
 
 use caller::Proof;
+pub(crate) use caller::Requester;
 pub use caller::{AnyCaller, Caller, Identity, Listener};
 pub use rate_limit::RateLimit;
-pub use throttle::Source;
+pub use throttle::RequestSource;
 
 use crate::http::error::{ApiError, Result, TokenFlaw};
 
@@ -64,7 +65,7 @@ type Key = [u8; 32];
 
 /// The key of a verification in progress: the header, the source if that is being delayed for wrong guesses, and
 /// the number of changes at its start.
-type Flight = (Key, Option<Source>, u64);
+type Flight = (Key, Option<RequestSource>, u64);
 
 /// The pause between two messages about guesses to the other servers.
 const SPREADING: std::time::Duration = std::time::Duration::from_millis(200);
@@ -167,14 +168,14 @@ impl Authenticator {
     /// `Unauthorized` for invalid credentials; `Forbidden` for a suspended tenant, for a bare user name on a
     /// host named like a tenant's id (C-01), and for the bootstrap user (N-09); `TooManyRequests` when too
     /// many guesses are waiting already.
-    pub async fn authenticate(&self, header: &[u8], host: &str, source: Source) -> Result<Caller> {
+    pub async fn authenticate(&self, header: &[u8], host: &str, source: RequestSource) -> Result<Caller> {
         self.identify(header, host, source).await?.beyond_bootstrap()
     }
 
     /// Authenticates as [`Authenticator::authenticate`] does, but also bootstrap users. Of concurrent requests with
     /// one header one verifies, and the others share the outcome, a caller or an error. So a fleet that shares a wrong
     /// password makes one guess instead of thousands.
-    pub(super) async fn identify(&self, header: &[u8], host: &str, source: Source) -> Result<Caller> {
+    pub(super) async fn identify(&self, header: &[u8], host: &str, source: RequestSource) -> Result<Caller> {
         let key = self.key(header, host);
         if let Some(caller) = self.recall(&key) {
             return Ok(caller);
@@ -334,7 +335,7 @@ impl Authenticator {
         self.domains.is_domain_of(tenant, host).await
     }
 
-    async fn verify(&self, key: &Key, header: &[u8], host: &str, source: Source) -> Result<Caller> {
+    async fn verify(&self, key: &Key, header: &[u8], host: &str, source: RequestSource) -> Result<Caller> {
         let (caller, tenant_by) = match access_token::from_header(header) {
             Some(token) => (self.verify_access_token(token, source).await?, TenantBy::Credentials),
             None if self.demands_tokens() => return Err(self.refusal(TokenFlaw::Invalid)),

@@ -9,7 +9,7 @@ use platform_model::managed_object::ManagedObject;
 use platform_model::naming::naming;
 use platform_model::reference::{LinkKind, WantedReferences};
 use platform_model::role;
-use platform_store::access::Source;
+use platform_store::access::SourceObject;
 
 use super::Caller;
 use crate::http::error::{ApiError, Result};
@@ -28,8 +28,14 @@ impl Caller {
     ) -> Result<()> {
         let accessor = Accessor { authority, user: &self.user, ownership: Ownership::Counts };
         let database = platform.database();
-        Ok(platform_store::access::authorize(database, &self.tenant, id, accessor, Source::has_fragment)
-            .await?)
+        Ok(platform_store::access::authorize(
+            database,
+            &self.tenant,
+            id,
+            accessor,
+            SourceObject::has_fragment,
+        )
+        .await?)
     }
 
     /// Checks as [`Caller::reaches`] does, and that the object exists, so that an unknown object in a path is
@@ -61,7 +67,7 @@ impl Caller {
     ) -> Result<()> {
         let accessor = Accessor { authority, user: &self.user, ownership: Ownership::Counts };
         let database = platform.database();
-        let has_fragment = |_: &Source, name: &str| has_fragment(name);
+        let has_fragment = |_: &SourceObject, name: &str| has_fragment(name);
         Ok(platform_store::access::authorize(database, &self.tenant, source, accessor, has_fragment).await?)
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 
-use super::throttle::Source;
+use super::throttle::RequestSource;
 use crate::http::error::{ApiError, Result};
 
 /// The number of sources with state.
@@ -23,7 +23,7 @@ pub struct RateLimit {
     of: &'static str,
     /// The time in which a bucket gains one request.
     each: Duration,
-    full_at: Cache<Source, Instant>,
+    full_at: Cache<RequestSource, Instant>,
     /// Serializes counting, so that concurrent requests are all counted.
     counting: Mutex<()>,
 }
@@ -38,11 +38,11 @@ impl RateLimit {
     ///
     /// # Errors
     /// `TooManyRequests` when its bucket is empty; a rejected request takes nothing out of it.
-    pub fn admit(&self, source: Source) -> Result<()> {
+    pub fn admit(&self, source: RequestSource) -> Result<()> {
         self.admit_at(source, Instant::now())
     }
 
-    fn admit_at(&self, source: Source, now: Instant) -> Result<()> {
+    fn admit_at(&self, source: RequestSource, now: Instant) -> Result<()> {
         let _counting = self.counting.lock();
         let full_at = self.full_at.get(&source).map_or(now, |at| at.max(now)) + self.each;
         match (full_at - now).checked_sub(MINUTE).filter(|wait| !wait.is_zero()) {
@@ -61,12 +61,12 @@ impl RateLimit {
 mod tests {
     use super::*;
 
-    fn source(address: &str) -> Source {
-        Source::of(address.parse().expect("an address"))
+    fn source(address: &str) -> RequestSource {
+        RequestSource::of(address.parse().expect("an address"))
     }
 
     /// Returns how many of a thousand simultaneous requests are admitted.
-    fn burst(limit: &RateLimit, source: Source, now: Instant) -> usize {
+    fn burst(limit: &RateLimit, source: RequestSource, now: Instant) -> usize {
         (0..1000).filter(|_| limit.admit_at(source, now).is_ok()).count()
     }
 

@@ -22,7 +22,7 @@ use crate::embedded_postgres::client_program;
 use crate::secret_key;
 use platform_store::{Database, libpq_environment};
 
-pub use restore::{Source, undo};
+pub use restore::{RestorableBackup, undo};
 
 /// An error that ends the command and is printed for the operator.
 type Failure = Box<dyn std::error::Error>;

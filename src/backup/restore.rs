@@ -24,14 +24,14 @@ const BUSY: &str = "a server is starting on the database, or another restore run
 const SMALL: u64 = 65_536;
 
 /// A backup that can be restored.
-pub struct Source {
+pub struct RestorableBackup {
     path: PathBuf,
     archive: ZipArchive<File>,
     manifest: Manifest,
     key: Vec<u8>,
 }
 
-impl Source {
+impl RestorableBackup {
     /// Reads all of a backup and checks it.
     ///
     /// # Errors

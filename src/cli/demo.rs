@@ -3,7 +3,6 @@
 use clap::{Args, value_parser};
 
 use crate::config::{Password, Settings};
-use crate::demo::{FEWEST, MOST};
 
 /// What `platform demo` is to do.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -11,7 +10,7 @@ use crate::demo::{FEWEST, MOST};
 pub struct DemoArguments {
     /// Simulated devices, from 8 to 2000
     #[arg(long, value_name = "COUNT", default_value = "200",
-          value_parser = value_parser!(u32).range(FEWEST as i64..=MOST as i64))]
+          value_parser = value_parser!(u32).range(Self::FEWEST as i64..=Self::MOST as i64))]
     pub devices: u32,
 
     /// Number that all random things follow from: the same number gives the same fleet
@@ -36,6 +35,13 @@ pub struct DemoArguments {
     /// Delete the tenant demo with all its data, and end
     #[arg(long)]
     pub remove: bool,
+}
+
+impl DemoArguments {
+    /// The fewest devices of a demo, so that it has each kind.
+    pub(crate) const FEWEST: u32 = 8;
+    /// The most devices of a demo: each has two connections.
+    pub(crate) const MOST: u32 = 2000;
 }
 
 /// `platform demo` as it is given: with the settings of the server that it starts.

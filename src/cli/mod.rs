@@ -315,7 +315,7 @@ fn parse_with(
         }
         Err(error) => return Err(config::in_our_words(error, described, environment, arguments)),
     };
-    config::refuse_unknown(described, environment)?;
+    config::refuse_unknown(described, environment, &client::VARIABLES)?;
     let line = CommandLine::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     let settings = |store| -> Result<_, clap::Error> {
         Ok(Box::new(Settings { store, ..Settings::from_environment(environment)? }))

@@ -31,12 +31,16 @@ pub(super) fn variable_of(argument: &Arg) -> Option<String> {
 }
 
 /// Rejects variables that have the prefix of settings but are unknown, because a misspelled setting must not be ignored
-/// silently.
+/// silently. `of_client` are the variables of the commands that speak to a server.
 ///
 /// # Errors
 /// `UnknownArgument` with every such variable and the setting with the most similar name.
-pub(crate) fn refuse_unknown(command: &Command, environment: &Environment) -> Result<(), Error> {
-    let of_client = crate::client::VARIABLES.map(Into::into);
+pub(crate) fn refuse_unknown(
+    command: &Command,
+    environment: &Environment,
+    of_client: &[&str],
+) -> Result<(), Error> {
+    let of_client = of_client.iter().map(|&name| name.into());
     let known: Vec<_> = command.get_arguments().filter_map(variable_of).chain(of_client).collect();
     let complaints: Vec<_> = environment
         .keys()
@@ -95,7 +99,7 @@ mod tests {
         let environment = ["HOME", "PLATFORM_LISTEN", "PLATFORM_LISTNE", "PLATFORM_SOMETHING_ELSE"]
             .map(|name| (name.into(), "x".into()));
 
-        let message = refuse_unknown(&command, &environment.into()).unwrap_err().to_string();
+        let message = refuse_unknown(&command, &environment.into(), &[]).unwrap_err().to_string();
 
         assert!(message.contains("PLATFORM_LISTNE; did you mean PLATFORM_LISTEN?"), "{message}");
         assert!(message.contains("variable PLATFORM_SOMETHING_ELSE\n"), "{message}");

@@ -14,7 +14,7 @@ pub(crate) use clock::{Clock, Deadline};
 pub(crate) use framing::OVERLONG;
 pub(crate) use handle::{BodyIs, Connection, ConnectionHandle, FOR_A_SILENT_PEER};
 pub(crate) use patience::{Pace, WriteTimeout};
-pub(crate) use serving::{OverHttp, Serving, ToHttp};
+pub(crate) use serving::{HandedOver, OverHttp, Serving, ToHttp};
 pub(crate) use stream::Stream;
 
 /// The time for which an idle connection is kept, long enough for devices that return every minute.

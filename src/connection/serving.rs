@@ -12,19 +12,27 @@ use futures_util::future::LocalBoxFuture;
 
 use super::Stream;
 use super::handle::ConnectionHandle;
-use crate::lane::Connected;
 use crate::telemetry;
 
-/// Serves a connection until it ends.
-pub(crate) enum Serving {
+/// Serves a connection until it ends. `L` is the future of a connection of the fast lane; it resolves to `None` when the
+/// connection ended normally.
+pub(crate) enum Serving<L> {
     /// The TLS handshake; resolves to the next stage.
-    Entering(LocalBoxFuture<'static, io::Result<Serving>>),
+    Entering(LocalBoxFuture<'static, io::Result<Self>>),
     /// The fast lane. The function passes the connection to actix-http, with the bytes that were read but not processed.
-    Lane(Connected, ToHttp),
+    Lane(L, ToHttp),
     /// actix-http serves the requests.
     Http(OverHttp),
     /// The bytes of an upgraded connection are transferred.
     Upgraded(LocalBoxFuture<'static, ()>),
+}
+
+/// A connection that leaves the fast lane.
+pub(crate) struct HandedOver {
+    pub(crate) stream: Stream,
+    /// The bytes that were read but not processed.
+    pub(crate) unread: Vec<u8>,
+    pub(crate) peer: Option<SocketAddr>,
 }
 
 /// Passes a connection to actix-http.
@@ -36,7 +44,7 @@ pub(crate) struct OverHttp {
     pub(crate) served: LocalBoxFuture<'static, Result<(), DispatchError>>,
 }
 
-impl Future for Serving {
+impl<L: Future<Output = io::Result<Option<HandedOver>>> + Unpin> Future for Serving<L> {
     type Output = Result<(), DispatchError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -44,7 +52,7 @@ impl Future for Serving {
             let next = match &mut *self {
                 Self::Entering(entering) => ready!(entering.as_mut().poll(cx))?,
                 Self::Lane(lane, to_http) => match ready!(Pin::new(&mut *lane).poll(cx))? {
-                    Some((stream, unread)) => Self::Http(to_http(stream, unread, lane.peer())),
+                    Some(left) => Self::Http(to_http(left.stream, left.unread, left.peer)),
                     None => return Poll::Ready(Ok(())),
                 },
                 Self::Http(http) => {

@@ -17,7 +17,7 @@ use actix_web::http::{Method, StatusCode, Uri};
 use actix_web::{App, HttpMessage, HttpRequest, ResponseError, web};
 use bytes::Bytes;
 use platform_actors::Platform;
-use platform_actors::writes::Turn;
+use platform_actors::writes::PublicationTurn;
 use platform_model::naming::naming;
 use platform_model::operation::OperationStatus;
 use serde::de::DeserializeOwned;
@@ -174,7 +174,11 @@ impl RestCaller {
     ///
     /// # Errors
     /// Fails like [`RestCaller::call`].
-    pub(crate) async fn call_in_turn(&self, call: Call, turn: Option<Turn>) -> Result<RestResponse, Refusal> {
+    pub(crate) async fn call_in_turn(
+        &self,
+        call: Call,
+        turn: Option<PublicationTurn>,
+    ) -> Result<RestResponse, Refusal> {
         let request = self.request(call)?;
         if let Some(turn) = turn {
             request.extensions_mut().insert(turn);
@@ -188,7 +192,7 @@ impl RestCaller {
     ///
     /// # Errors
     /// Fails like [`RestCaller::call`].
-    pub(crate) async fn measure(&self, body: Vec<u8>, turn: Option<Turn>) -> Result<(), Refusal> {
+    pub(crate) async fn measure(&self, body: Vec<u8>, turn: Option<PublicationTurn>) -> Result<(), Refusal> {
         let RestRoutes { platform, authenticator, of_measurements, .. } = &self.routes;
         let known = self.caller.goes_beyond_bootstrap() && authenticator.is_current(&self.caller);
         if !known {

@@ -14,7 +14,7 @@ use actix_web::http::{Method, StatusCode};
 use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesOrdered;
-use platform_actors::writes::{PublicationOrder, Turn};
+use platform_actors::writes::{PublicationOrder, PublicationTurn};
 
 use super::engine::Engine;
 use super::groups::{GroupedLines, message_id, switch};
@@ -259,7 +259,12 @@ impl SelectedRow<'_> {
 }
 
 /// Executes a row; an error becomes its line (S-04).
-async fn perform(engine: &Engine<'_>, step: SelectedRow<'_>, line: usize, turn: Option<Turn>) -> Lines {
+async fn perform(
+    engine: &Engine<'_>,
+    step: SelectedRow<'_>,
+    line: usize,
+    turn: Option<PublicationTurn>,
+) -> Lines {
     let mut lines = Lines::default();
     let performed = match &step {
         SelectedRow::Static(id, arguments) => {
@@ -288,7 +293,7 @@ async fn call(
     set: &TemplateSet,
     line: usize,
     lines: &mut Lines,
-    turn: Option<Turn>,
+    turn: Option<PublicationTurn>,
 ) -> Result<(), Refusal> {
     let mut call = template.call(arguments)?;
     if call.accept.is_none() && call.method == Method::POST && set.has_responses() {

@@ -33,7 +33,6 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 
 pub(crate) use account::remove_from;
-pub(crate) use plan::{FEWEST, MOST};
 
 use crate::administration::NewUser;
 use crate::auth::password;
@@ -41,9 +40,9 @@ use crate::cli::DemoArguments;
 use crate::client::failure::Failure;
 use crate::client::profile::checked_url;
 use crate::config::{Password, Settings};
-use crate::program::stop_signal;
 use crate::secret_key;
 use crate::start_error::StartError;
+use crate::stop::stop_signal;
 use fleet::Assignment;
 use greeting::Greeting;
 

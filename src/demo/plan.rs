@@ -2,11 +2,6 @@
 
 use super::trouble::Trouble;
 
-/// The fewest devices of a demo, so that it has each kind.
-pub(crate) const FEWEST: usize = 8;
-/// The most devices of a demo: each has two connections.
-pub(crate) const MOST: usize = 2000;
-
 /// A kind of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
@@ -136,10 +131,12 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::cli::DemoArguments;
 
     #[test]
     fn fleet_has_as_many_devices_as_wanted_and_each_kind() {
-        for devices in [FEWEST, 12, 49, 50, 51, 200, 777, MOST] {
+        for devices in [DemoArguments::FEWEST, 12, 49, 50, 51, 200, 777, DemoArguments::MOST] {
+            let devices = devices as usize;
             let fleet = fleet(devices);
             let kinds: HashSet<_> = fleet.iter().map(|plan| plan.kind).collect();
             assert_eq!((fleet.len(), kinds.len()), (devices, 5), "{devices}");

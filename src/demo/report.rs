@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::device::Device;
 use super::shape::{self, Reading};
 use super::trouble::{Signal, Trouble};
-use super::unit::Turn;
+use super::unit::TroubleChange;
 use super::world::{now, timestamp};
 use crate::client::failure::{Code, Failure};
 
@@ -35,23 +35,29 @@ impl Device {
                 continue;
             };
             let told = match (turn, trouble.signal()) {
-                (Turn::Begins | Turn::Repeats, Some(signal)) => self.raise(index, &signal).await,
-                (Turn::Ends, Some(signal)) => self.clear(index, &signal).await,
-                (Turn::Begins, None) => self.tell_event(index, "demo_Door", "The door was opened").await,
-                (Turn::Ends, None) => self.tell_event(index, "demo_Door", "The door was closed").await,
-                (Turn::Repeats, None) => Ok(()),
+                (TroubleChange::Begins | TroubleChange::Repeats, Some(signal)) => {
+                    self.raise(index, &signal).await
+                }
+                (TroubleChange::Ends, Some(signal)) => self.clear(index, &signal).await,
+                (TroubleChange::Begins, None) => {
+                    self.tell_event(index, "demo_Door", "The door was opened").await
+                }
+                (TroubleChange::Ends, None) => {
+                    self.tell_event(index, "demo_Door", "The door was closed").await
+                }
+                (TroubleChange::Repeats, None) => Ok(()),
             };
             match (&told, turn) {
                 // The alarm must not stay open for ever, only because the server restarts.
-                (Err(failure), Turn::Ends) if failure.code() == Code::Unavailable => {
+                (Err(failure), TroubleChange::Ends) if failure.code() == Code::Unavailable => {
                     self.units[index].postpone()
                 }
-                (_, Turn::Ends) => self.units[index].trouble = None,
+                (_, TroubleChange::Ends) => self.units[index].trouble = None,
                 _ => {}
             }
             // People see the trouble in the chart when they see the alarm.
             told?;
-            if turn == Turn::Begins {
+            if turn == TroubleChange::Begins {
                 self.measure().await?;
             }
         }

@@ -44,7 +44,7 @@ pub(super) struct Lasting {
 
 /// What happens to a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum TroubleChange {
     Begins,
     Repeats,
     Ends,
@@ -66,7 +66,7 @@ impl Unit {
     }
 
     /// Returns what happens now, if something does.
-    pub(super) fn turn(&mut self, now: Instant, chance: &mut Chance) -> Option<Turn> {
+    pub(super) fn turn(&mut self, now: Instant, chance: &mut Chance) -> Option<TroubleChange> {
         match &mut self.trouble {
             None if self.next <= now => {
                 let trouble = *chance.pick(self.kind.troubles());
@@ -74,15 +74,15 @@ impl Unit {
                 let ends = after(chance.between(least, most));
                 self.trouble =
                     Some(Lasting { trouble, begun: now, ends, repeats: after(REPEAT), alarm: None });
-                Some(Turn::Begins)
+                Some(TroubleChange::Begins)
             }
             Some(lasting) if lasting.ends <= now => {
                 self.next = after(chance.wait(self.every));
-                Some(Turn::Ends)
+                Some(TroubleChange::Ends)
             }
             Some(lasting) if lasting.repeats <= now => {
                 lasting.repeats = after(REPEAT);
-                Some(Turn::Repeats)
+                Some(TroubleChange::Repeats)
             }
             _ => None,
         }

@@ -16,7 +16,7 @@ const START: &str = "start the server; its log says why it ended";
 /// Returns whether a server is ready at its addresses.
 pub(super) async fn server(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for place in Place::all(settings) {
+    for place in ServerAddress::all(settings) {
         findings.push(place.told_of(place.server, &place.ask("/health/ready").await));
     }
     findings
@@ -25,7 +25,7 @@ pub(super) async fn server(settings: &Settings) -> Vec<Finding> {
 /// Returns whether a server responds at its addresses. If none does, that is a fault.
 pub(super) async fn life(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for place in Place::all(settings) {
+    for place in ServerAddress::all(settings) {
         findings.push(match place.ask("/health/live").await {
             Ok(Answer::Status(200)) => Finding::good(place.server, format!("responds at {place}")),
             Ok(_) => Finding::fault(place.server, format!("what is at {place} is no server"), START),
@@ -38,14 +38,14 @@ pub(super) async fn life(settings: &Settings) -> Vec<Finding> {
 /// Each address is free, or a server is there that responds.
 pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for place in Place::all(settings) {
+    for place in ServerAddress::all(settings) {
         findings.push(place.check().await);
     }
     findings
 }
 
 /// An address of the server.
-struct Place {
+struct ServerAddress {
     /// How the findings of `platform doctor` call it.
     subject: &'static str,
     /// How the findings of `platform status` call it.
@@ -55,14 +55,14 @@ struct Place {
     protocol: Protocol,
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let scheme = if self.protocol == Protocol::Encrypted { "https" } else { "http" };
         write!(f, "{scheme}://{}", self.address)
     }
 }
 
-impl Place {
+impl ServerAddress {
     /// Returns the address for clients, and that for operators if there is one.
     fn all(settings: &Settings) -> Vec<Self> {
         let encrypted = settings.tls.cert.is_some();

@@ -9,7 +9,7 @@ use futures_util::{Stream, stream};
 use platform_model::binary::Binary;
 use platform_model::error::Error;
 use platform_model::id::TenantId;
-use platform_store::inventory::binaries::Upload;
+use platform_store::binaries::Upload;
 use platform_store::{self, Database, shares};
 
 use crate::http::body::UnreadBody;
@@ -63,7 +63,7 @@ fn content(database: Database, tenant: TenantId, binary: Binary) -> impl Stream<
             if left <= 0 {
                 return Ok(None);
             }
-            let read = platform_store::inventory::binaries::read_chunk(&database, &tenant, id, number);
+            let read = platform_store::binaries::read_chunk(&database, &tenant, id, number);
             // The next chunk waits for a turn of its tenant, so that many downloads do not slow down other tenants.
             let bytes = shares::of_tenant(&tenant, read).await?;
             let left = left - bytes.len() as i64;

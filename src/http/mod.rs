@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderName};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev, web};
-use platform_actors::writes::Turn;
+use platform_actors::writes::PublicationTurn;
 use platform_model::links::Links;
 use platform_model::naming::naming;
 use platform_model::origin::ProcessingMode;
@@ -54,7 +54,7 @@ impl RequestHead {
     }
 
     /// Takes the turn of a CSV row that runs concurrently with others (S-03a). It can be taken once.
-    pub(crate) fn take_turn(&self) -> Option<Turn> {
+    pub(crate) fn take_turn(&self) -> Option<PublicationTurn> {
         self.request.extensions_mut().remove()
     }
 

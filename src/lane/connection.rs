@@ -15,7 +15,7 @@ use super::incoming::{Next, Unfinished};
 use super::request::HEAD_BYTES;
 use super::response::{Head, LaneResponse, Outgoing, hold_at_once, respond};
 use crate::auth::Caller;
-use crate::connection::{Deadline, KEEP_ALIVE, REQUEST_HEAD, Stream};
+use crate::connection::{Deadline, HandedOver, KEEP_ALIVE, REQUEST_HEAD, Stream};
 use crate::http::error::ApiError;
 use crate::long_polling::HeldPoll;
 use crate::realtime::Text;
@@ -83,9 +83,6 @@ struct Hold {
     /// Whether the head has been sent, followed by a space as the first chunk.
     in_parts: bool,
 }
-
-/// The parts of a connection that is handed over: the stream, and the bytes that were read but not processed.
-pub(super) type HandedOver = Option<(Stream, Vec<u8>)>;
 
 impl Connection {
     pub(super) fn new(lane: Rc<Lane>, stream: Stream, peer: Option<SocketAddr>) -> Self {
@@ -293,7 +290,7 @@ impl Connection {
         cx: &mut Context<'_>,
         poll: impl Fn() -> PollHere,
         early: impl Fn() -> Option<Box<ConnectResponse>>,
-    ) -> Poll<io::Result<HandedOver>> {
+    ) -> Poll<io::Result<Option<HandedOver>>> {
         let connection = self;
         loop {
             ready!(connection.poll_write(cx))?;
@@ -334,8 +331,9 @@ impl Connection {
                 State::Writing(_, after) => connection.state = (*after).into(),
                 State::Closing => return connection.poll_close(cx).map_ok(|()| None),
                 State::Leaving => {
-                    let unread = std::mem::take(&mut connection.unread);
-                    return Poll::Ready(Ok(connection.stream.take().map(|stream| (stream, unread))));
+                    let (unread, peer) = (std::mem::take(&mut connection.unread), connection.peer);
+                    let stream = connection.stream.take();
+                    return Poll::Ready(Ok(stream.map(|stream| HandedOver { stream, unread, peer })));
                 }
             }
         }

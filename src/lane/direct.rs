@@ -15,8 +15,8 @@ use std::task::{Context, Poll};
 use platform_actors::session::{ConnectResponse, PollConnection, PollHere};
 
 use super::Lane;
-use super::connection::{Connection, HandedOver};
-use crate::connection::Stream;
+use super::connection::Connection;
+use crate::connection::{HandedOver, Stream};
 
 /// Serves a connection as long as its requests are ones that the lane supports. At the first other request, the future
 /// resolves to the connection and the bytes that were read but not processed; it resolves to `None` when the connection
@@ -29,7 +29,6 @@ struct Shared {
     connection: RefCell<Option<Connection>>,
     /// The number of the last poll of the connection. It tells the sessions of earlier polls that they are over.
     last_poll: Cell<u32>,
-    peer: Option<SocketAddr>,
     /// The response to a poll whose session responded while it was called with the connect.
     early: Cell<Option<Box<ConnectResponse>>>,
 }
@@ -37,12 +36,7 @@ struct Shared {
 impl Connected {
     pub(super) fn new(lane: Rc<Lane>, stream: Stream, peer: Option<SocketAddr>) -> Self {
         let connection = RefCell::new(Some(Connection::new(lane, stream, peer)));
-        Self(Rc::new(Shared { connection, last_poll: Cell::new(0), peer, early: Cell::new(None) }))
-    }
-
-    /// Returns the address of the peer.
-    pub(crate) fn peer(&self) -> Option<SocketAddr> {
-        self.0.peer
+        Self(Rc::new(Shared { connection, last_poll: Cell::new(0), early: Cell::new(None) }))
     }
 }
 
@@ -56,7 +50,7 @@ impl Shared {
 }
 
 impl Future for Connected {
-    type Output = io::Result<HandedOver>;
+    type Output = io::Result<Option<HandedOver>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let shared = &self.0;

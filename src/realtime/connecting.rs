@@ -55,7 +55,7 @@ impl Connecting<'_> {
     ) -> Option<(SessionHere, ClientId)> {
         let client = ClientId::parse(&message.client_id()?)?;
         let tenant = self.realtime.platform.tenant(&self.caller.tenant);
-        let session = match last.take().filter(|last| last.is(client, &tenant)) {
+        let session = match last.take().filter(|last| tenant.has_session_here(last, client)) {
             Some(session) => session,
             None => tenant.session_here(client)?,
         };

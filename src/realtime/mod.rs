@@ -28,7 +28,7 @@ use platform_model::bayeux::{Advice, Batch, CONNECTION_TYPES, Reply, RequestMess
 use platform_model::error::Error;
 use platform_model::naming::naming;
 
-use crate::auth::{Authenticator, Caller, Source};
+use crate::auth::{Authenticator, Caller, RequestSource};
 use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::{ApiError, Result};
 pub(crate) use connecting::Connecting;
@@ -74,7 +74,7 @@ pub struct Exchange<'e> {
     /// The host name of the request, for credentials that name no tenant.
     pub host: &'e str,
     /// The address of the client, by which failed logins are counted.
-    pub source: Source,
+    pub source: RequestSource,
     /// The authenticated sender. Over a WebSocket, a handshake may set it (B-19).
     pub caller: &'e mut Option<Caller>,
     /// The sessions that this socket serves. They may belong to different users.

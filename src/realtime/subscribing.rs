@@ -41,8 +41,8 @@ impl Exchange<'_> {
             replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None);
             return Ok(Known::Yes);
         }
-        // Whatever another server writes from now on is heard here.
-        let _hearing = Box::pin(self.realtime.platform.database().hear(&caller.tenant)).await?;
+        // This server receives from now on what other servers publish.
+        let _subscription = Box::pin(self.realtime.platform.database().subscribe(&caller.tenant)).await?;
         // The session may move at this moment, and be asked once more at its new place.
         let (user, templates) = (caller.user.clone(), self.templates.clone());
         match session.send(Subscribe { user, patterns, templates }).await {

@@ -210,7 +210,7 @@ impl Server {
             },
             spawn(tls::keep_fresh(self.tls.clone())),
             spawn(platform_store::keep_log_short(database())),
-            spawn(platform_store::inventory::binaries::sweep_hourly(database())),
+            spawn(platform_store::binaries::sweep_hourly(database())),
             spawn(platform_store::devices::credentials::sweep(
                 database(),
                 self.components.platform.limits().device_credentials,

@@ -28,7 +28,7 @@ use crate::connection::{
     Clock, Connection, KEEP_ALIVE, OverHttp, REQUEST_HEAD, Serving, Stream, ToHttp, WriteTimeout, upgraded,
 };
 use crate::csv::rest_caller::RestRoutes;
-use crate::lane::Lane;
+use crate::lane::{Connected, Lane};
 use crate::middleware;
 use crate::routes::{self, Metrics};
 use crate::service::ServiceConnections;
@@ -144,7 +144,7 @@ struct Entrance {
 impl Service<TcpStream> for Entrance {
     type Response = ();
     type Error = DispatchError;
-    type Future = Serving;
+    type Future = Serving<Connected>;
 
     always_ready!();
 

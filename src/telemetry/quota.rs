@@ -23,17 +23,17 @@ pub(super) const LEFT_OUT: &str = "platform_log_lines_left_out_total";
 
 /// The number of lines that every place has logged in its window.
 #[derive(Debug, Default)]
-pub(super) struct Quotas(Mutex<HashMap<Identifier, Place>>);
+pub(super) struct Quotas(Mutex<HashMap<Identifier, LogSite>>);
 
 #[derive(Debug)]
-struct Place {
+struct LogSite {
     name: String,
     since: Instant,
     lines: u64,
     most: u64,
 }
 
-impl Place {
+impl LogSite {
     fn left_out(&self) -> u64 {
         self.lines.saturating_sub(self.most)
     }
@@ -49,7 +49,7 @@ impl Quotas {
         let place = places.entry(metadata.callsite()).or_insert_with(|| {
             let (file, line) = (metadata.file().unwrap_or_default(), metadata.line().unwrap_or_default());
             let most = if metadata.target() == "platform::requests" { REQUESTS } else { LINES };
-            Place {
+            LogSite {
                 most,
                 name: format!("{} {file}:{line}", metadata.target()),
                 since: Instant::now(),

@@ -1,6 +1,5 @@
 //! Sample events and values for tests.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use platform_model::alarm::{Alarm, NewAlarm};
@@ -15,10 +14,10 @@ use platform_model::origin::Depth;
 use platform_model::origin::ProcessingMode;
 use platform_model::timestamp::Timestamp;
 
-use super::plan::expression::{Expression, Finder, Place, Property};
-use super::runtime::{Fault, LookUps, Scope, World};
-use super::stream::{Columns, Input, Occurrence, Response, Row, StreamEvent};
-use super::value::{Map, Type, Value};
+use super::plan::expression::{EventPlace, Expression, Finder, Property};
+use super::runtime::{LookUps, Scope, World};
+use super::stream::{Input, Occurrence, Response};
+use super::value::{Columns, EvaluationsLeft, Fault, Map, Row, StreamEvent, Type, Value};
 
 /// The milliseconds of [`time`].
 pub(crate) const MILLIS: i64 = 1_704_067_200_500;
@@ -29,7 +28,7 @@ pub(crate) fn time() -> Timestamp {
 }
 
 /// The only source of an expression, or the first of two.
-pub(crate) const FIRST: Place = Place { source: 0, tag: None };
+pub(crate) const FIRST: EventPlace = EventPlace { source: 0, tag: None };
 
 fn body(json: &str) -> Body {
     Body::parse(json.as_bytes()).expect(json)
@@ -144,7 +143,7 @@ pub(crate) fn evaluate_within(
     expression: &Expression,
     sources: &[&StreamEvent],
 ) -> (Result<Value, Fault>, u64) {
-    let left = Cell::new(evaluations);
+    let left = EvaluationsLeft::new(evaluations);
     let variables = [Value::Integer(5)];
     let world = World { variables: &variables, now: MILLIS, look_ups: &Echo, evaluations: &left };
     let sources = [sources.first().copied(), sources.get(1).copied()];

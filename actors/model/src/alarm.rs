@@ -134,7 +134,7 @@ pub struct Alarm {
 impl Serialize for Linked<'_, Alarm> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Source<'a> {
+        struct AlarmSource<'a> {
             id: ManagedObjectId,
             #[serde(rename = "self")]
             link: String,
@@ -161,7 +161,7 @@ impl Serialize for Linked<'_, Alarm> {
         let link = links.managed_object(Some(alarm.source));
         map.serialize_entry(
             "source",
-            &Source { id: alarm.source, link, name: alarm.source_name.as_deref() },
+            &AlarmSource { id: alarm.source, link, name: alarm.source_name.as_deref() },
         )?;
         map.serialize_entry("status", &alarm.status)?;
         map.serialize_entry("severity", &alarm.severity)?;

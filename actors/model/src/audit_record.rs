@@ -135,7 +135,7 @@ impl AuditRecord {
 impl Serialize for Linked<'_, AuditRecord> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Source<'a> {
+        struct AuditSource<'a> {
             id: &'a str,
             #[serde(rename = "self")]
             link: String,
@@ -154,7 +154,7 @@ impl Serialize for Linked<'_, AuditRecord> {
         let path = path.map_or("/inventory/managedObjects", |(_, path)| path);
         let path = path.replace("{tenant}", record.tenant.as_str());
         let link = links.item(&path, &record.source);
-        map.serialize_entry("source", &Source { id: &record.source, link })?;
+        map.serialize_entry("source", &AuditSource { id: &record.source, link })?;
         map.serialize_entry("user", &record.user)?;
         if let Some(application) = &record.application {
             map.serialize_entry("application", application)?;
@@ -198,12 +198,12 @@ impl AuditRecordFilter {
 /// Parses `source`: an object with an `id` that is a string or an integer (C-13).
 fn source_id(raw: &RawValue) -> Result<String> {
     #[derive(serde::Deserialize)]
-    struct Source<'a> {
+    struct AuditSourceBody<'a> {
         #[serde(borrow)]
         id: &'a RawValue,
     }
     let wrong = || Error::invalid_value("source", raw.get(), "an object with an id");
-    let source: Source<'_> = serde_json::from_str(raw.get()).map_err(|_| wrong())?;
+    let source: AuditSourceBody<'_> = serde_json::from_str(raw.get()).map_err(|_| wrong())?;
     let id = match source.id.get() {
         string if string.starts_with('"') => text("source.id", source.id, MAX_SHORT_TEXT)?,
         number if number.bytes().all(|b| b.is_ascii_digit()) => number.to_owned(),

@@ -145,11 +145,11 @@ pub fn id_text(name: &str, raw: &RawValue) -> Result<String> {
 /// Parses `source`: an object with an `id` that is a string or a number (C-13).
 pub fn source_id(raw: &RawValue) -> Result<ManagedObjectId> {
     #[derive(serde::Deserialize)]
-    struct Source<'a> {
+    struct SourceBody<'a> {
         #[serde(borrow)]
         id: &'a RawValue,
     }
-    let source: Source<'_> = serde_json::from_str(raw.get())
+    let source: SourceBody<'_> = serde_json::from_str(raw.get())
         .map_err(|_| Error::invalid_value("source", raw.get(), "an object with an id"))?;
     let id = id_text("source.id", source.id)?;
     ManagedObjectId::parse(&id).map_err(|_| Error::unknown_source(id))

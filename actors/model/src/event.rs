@@ -58,7 +58,7 @@ impl Event {
 impl Serialize for Linked<'_, Event> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Source<'a> {
+        struct EventSource<'a> {
             id: ManagedObjectId,
             #[serde(rename = "self")]
             link: String,
@@ -77,7 +77,7 @@ impl Serialize for Linked<'_, Event> {
         map.serialize_entry("type", &event.type_)?;
         map.serialize_entry("time", &event.time)?;
         map.serialize_entry("text", &event.text)?;
-        let source = Source {
+        let source = EventSource {
             id: event.source,
             link: links.managed_object(Some(event.source)),
             name: event.source_name.as_deref(),

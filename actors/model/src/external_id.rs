@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::body::{Body, MAX_SHORT_TEXT, missing};
 use crate::error::{Error, Result};
 use crate::id::ManagedObjectId;
-use crate::links::Linked;
+use crate::links::{Linked, Links};
 
 /// An external id as it is stored and returned.
 #[derive(Debug, Clone)]
@@ -62,6 +62,14 @@ impl NewExternalId {
     }
 }
 
+impl ExternalId {
+    /// Returns the link of the external id; see [`Links::external_id`].
+    pub fn link(&self, links: &Links) -> String {
+        let pair = (&*self.pair.type_, &*self.pair.value);
+        links.external_id(self.object.is_some().then_some(pair))
+    }
+}
+
 impl Serialize for Linked<'_, ExternalId> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -70,9 +78,9 @@ impl Serialize for Linked<'_, ExternalId> {
             #[serde(rename = "self")]
             link: String,
         }
-        let Linked { value: ExternalId { pair, object }, links } = *self;
+        let Linked { value: id @ ExternalId { pair, object }, links } = *self;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("self", &links.external_id(object.is_some().then_some(pair)))?;
+        map.serialize_entry("self", &id.link(links))?;
         map.serialize_entry("externalId", &pair.value)?;
         map.serialize_entry("type", &pair.type_)?;
         if let Some(id) = *object {
@@ -105,7 +113,7 @@ impl Serialize for Linked<'_, ExternalIds> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::links::{Links, encode};
+    use crate::links::encode;
 
     fn pair(type_: &str, value: &str) -> Result<NewExternalId> {
         NewExternalId::new(type_.into(), value.into())

@@ -1,6 +1,5 @@
 //! Groups of users: members have the roles and device permissions of the group (U-02, U-10).
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde::ser::SerializeMap;
@@ -8,8 +7,8 @@ use serde::{Serialize, Serializer};
 
 use crate::access::DevicePermissions;
 use crate::body::{Body, MAX_SHORT_TEXT, text};
-use crate::error::{Error, Noun, Result};
-use crate::id::TenantId;
+use crate::error::{Error, Result};
+use crate::id::{GroupId, TenantId};
 use crate::links::{Linked, Links};
 use crate::role::{self, RoleHolder, RoleSet};
 
@@ -21,36 +20,6 @@ pub const DEVICES: &str = "devices";
 const MAX_NAME: usize = 254;
 /// The members that only the server sets or that have endpoints of their own; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 4] = ["id", "self", "roles", "users"];
-
-/// The number of a group, unique in its tenant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct GroupId(pub i64);
-
-impl GroupId {
-    /// Parses a decimal id from a path.
-    ///
-    /// # Errors
-    /// `NotFound`, because an invalid id names no group.
-    pub fn parse(text: &str) -> Result<Self> {
-        match text.parse() {
-            Ok(id) if id > 0 && text.as_bytes()[0].is_ascii_digit() => Ok(Self(id)),
-            _ => Err(Error::not_found(Noun::Group, text.chars().take(64).collect::<String>())),
-        }
-    }
-}
-
-impl fmt::Display for GroupId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// Ids of groups are JSON numbers (C-13).
-impl Serialize for GroupId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_i64(self.0)
-    }
-}
 
 /// A group as it is stored and returned.
 #[derive(Debug, Clone)]

@@ -163,6 +163,36 @@ impl ApplicationId {
     }
 }
 
+/// The number of a group, unique in its tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GroupId(pub i64);
+
+impl GroupId {
+    /// Parses a decimal id from a path.
+    ///
+    /// # Errors
+    /// `NotFound`, because an invalid id names no group.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text.parse() {
+            Ok(id) if id > 0 && text.as_bytes()[0].is_ascii_digit() => Ok(Self(id)),
+            _ => Err(Error::not_found(Noun::Group, text.chars().take(64).collect::<String>())),
+        }
+    }
+}
+
+impl fmt::Display for GroupId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Ids of groups are JSON numbers (C-13).
+impl Serialize for GroupId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(self.0)
+    }
+}
+
 /// Returns a number that identifies a text: the first 8 bytes of its SHA-256 as a positive number.
 pub fn digest(text: &[u8]) -> i64 {
     let digest = ring::digest::digest(&ring::digest::SHA256, text);

@@ -19,6 +19,7 @@ pub mod body;
 pub mod bulk_operation;
 pub mod bulk_registration;
 pub mod change;
+pub mod children;
 pub mod client_session;
 pub mod device_credentials;
 pub mod error;

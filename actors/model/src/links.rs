@@ -9,11 +9,7 @@ use std::sync::Arc;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-use crate::external_id::NewExternalId;
-use crate::group::GroupId;
-use crate::id::{BinaryId, EventId, ManagedObjectId, ModuleId, TenantId};
-use crate::reference::LinkKind;
-use crate::role::{RoleHolder, RoleReference};
+use crate::id::{BinaryId, EventId, GroupId, ManagedObjectId, ModuleId, TenantId};
 
 /// The characters that are encoded in a path segment from a user: all but the unreserved characters of RFC 3986 and
 /// `@`, which is valid there and occurs in many user names.
@@ -102,25 +98,22 @@ impl Links {
         }
     }
 
-    /// Returns the link of a child of a managed object.
-    pub fn child(&self, parent: ManagedObjectId, kind: LinkKind, child: Option<ManagedObjectId>) -> String {
+    /// Returns the link of a child of a managed object; `children` is the name of its block.
+    pub fn child(&self, parent: ManagedObjectId, children: &str, child: Option<ManagedObjectId>) -> String {
         let parent = self.managed_object(Some(parent));
         match child {
-            Some(child) => format!("{parent}/{}/{child}", kind.children()),
-            None => format!("{parent}/{}/null", kind.children()),
+            Some(child) => format!("{parent}/{children}/{child}"),
+            None => format!("{parent}/{children}/null"),
         }
     }
 
     /// Returns the link of an external id, whose type and value may contain any character; for one that was not stored,
     /// it ends in `/null`.
-    pub fn external_id(&self, pair: Option<&NewExternalId>) -> String {
+    pub fn external_id(&self, pair: Option<(&str, &str)>) -> String {
         match pair {
-            Some(pair) => format!(
-                "{}/identity/externalIds/{}/{}",
-                self.base,
-                segment(&pair.type_),
-                segment(&pair.value)
-            ),
+            Some((type_, value)) => {
+                format!("{}/identity/externalIds/{}/{}", self.base, segment(type_), segment(value))
+            }
             None => format!("{}/identity/externalIds/null", self.base),
         }
     }
@@ -204,15 +197,6 @@ impl Links {
     /// Returns the link of a role.
     pub fn role(&self, name: &str) -> String {
         format!("{}/user/roles/{name}", self.base)
-    }
-
-    /// Returns the link of a role that a user or a group holds.
-    pub fn role_reference(&self, reference: &RoleReference) -> String {
-        let holder = match &reference.holder {
-            RoleHolder::User(tenant, name) => self.user(tenant, name),
-            RoleHolder::Group(tenant, id) => self.group(tenant, *id),
-        };
-        format!("{holder}/roles/{}", reference.role.name)
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use platform_model::error::{Error, Result};
 use platform_model::links::Links;
 use platform_model::origin::Origin;
-use platform_store::inventory::binaries::{GivenUp, list_given_up};
+use platform_store::binaries::{GivenUp, list_given_up};
 
 use crate::device::{RemoveEventBinary, Removed};
 use crate::platform::Platform;

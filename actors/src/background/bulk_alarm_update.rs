@@ -22,6 +22,7 @@ use platform_store::publications::DeletionNotices;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::background::leases::{LeaseGuard, Leases};
+use crate::device::Devices;
 use crate::writes::{Cause, WriteContext};
 
 /// The alarms that one step changes; a step is a transaction of about ten milliseconds.
@@ -59,6 +60,7 @@ pub(crate) struct BulkAlarmUpdate {
     held: Held,
     all: Arc<BulkAlarmUpdates>,
     context: WriteContext,
+    devices: Arc<Devices>,
     /// Notified when the update is complete.
     finished: Option<oneshot::Sender<()>>,
     /// The number of alarms of the next step.
@@ -72,10 +74,11 @@ impl BulkAlarmUpdate {
         held: Held,
         all: Arc<BulkAlarmUpdates>,
         context: WriteContext,
+        devices: Arc<Devices>,
         finished: oneshot::Sender<()>,
     ) -> Self {
         let lease = all.leases.add(held.hold());
-        Self { held, all, context, finished: Some(finished), size: STEP, _lease: lease }
+        Self { held, all, context, devices, finished: Some(finished), size: STEP, _lease: lease }
     }
 
     /// Returns how long to wait before the next step; `None` when the actor is to stop.
@@ -127,11 +130,11 @@ impl Handler<NextStep> for BulkAlarmUpdate {
     type Result = ();
 
     fn handle(&mut self, _: NextStep, ctx: &mut Self::Context) {
-        let (held, all, context, size) =
-            (self.held.clone(), self.all.clone(), self.context.clone(), self.size);
+        let (held, all, context, devices, size) =
+            (self.held.clone(), self.all.clone(), self.context.clone(), self.devices.clone(), self.size);
         let step = async move {
             let mut held = held;
-            let outcome = take_step(&mut held, &all, &context, size).await;
+            let outcome = take_step(&mut held, &all, &context, &devices, size).await;
             (held, outcome)
         };
         ctx.spawn(step.into_actor(self).map(|(held, outcome), actor, ctx| {
@@ -149,12 +152,13 @@ async fn take_step(
     held: &mut Held,
     all: &BulkAlarmUpdates,
     context: &WriteContext,
+    devices: &Devices,
     size: i64,
 ) -> Result<Stepped> {
     let _turn = all.lane.acquire().await.map_err(Error::unavailable)?;
     context.database.ensure_room()?;
     let step = find_step(&context.database, held, size).await?;
-    let (paused, lease) = (context.pause(&step.sources).await, context.limits.bulk_lease);
+    let (paused, lease) = (devices.pause(&step.sources).await, context.limits.bulk_lease);
 
     let stepped = make_step(&context.database, &context.ids, held, lease, &step).await?;
 
@@ -167,14 +171,19 @@ async fn take_step(
 ///
 /// # Errors
 /// `Contended`, `Timeout`, `Unavailable` or `Database`; some of the alarms may be deleted then.
-pub(crate) async fn delete_alarms(context: &WriteContext, filter: &AlarmFilter, links: &Links) -> Result<()> {
+pub(crate) async fn delete_alarms(
+    context: &WriteContext,
+    devices: &Devices,
+    filter: &AlarmFilter,
+    links: &Links,
+) -> Result<()> {
     let (database, tenant) = (&context.database, &context.tenant);
     let last_alarm = store::last_alarm(database, tenant).await?;
     let mut deletion = Deletion { tenant, filter, last_alarm, place: None };
     let notices = DeletionNotices::new(Cause::persistent(links));
     loop {
         let step = find_deletion_step(database, &deletion, STEP).await?;
-        let paused = if notices.publishes_more() { Some(context.pause(&step.sources).await) } else { None };
+        let paused = if notices.publishes_more() { Some(devices.pause(&step.sources).await) } else { None };
 
         let last = delete_step(database, &mut deletion, &step, &notices).await?;
 

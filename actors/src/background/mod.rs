@@ -1,7 +1,6 @@
 //! Work in the background: the availability of devices, bulk changes, and the removal of abandoned uploads.
 //!
-//! - Availability: [`heartbeats`] writes the time of each device's last message, [`silence`] raises alarms for devices
-//!   that stopped sending, [`presence`] marks device users that are connected.
+//! - Availability: [`silence`] raises alarms for devices that stopped sending.
 //! - Bulk work consists of small steps and survives a restart: [`bulk_alarm_update`] and [`bulk_operation`]. [`leases`]
 //!   ensure that one of several servers runs it. [`bulk_registration`] runs within its request and also in steps, but a
 //!   restart ends it.
@@ -12,9 +11,7 @@ pub mod abandoned_uploads;
 pub(crate) mod bulk_alarm_update;
 pub(crate) mod bulk_operation;
 pub mod bulk_registration;
-pub(crate) mod heartbeats;
 mod leases;
-pub(crate) mod presence;
 pub mod retention;
 pub(crate) mod silence;
 pub mod usage;

@@ -7,7 +7,7 @@
 //! next heartbeat, or by the next sweep if that process died in between.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
@@ -16,6 +16,7 @@ use platform_model::links::Links;
 use platform_store::devices::availability::{Device, SWEPT_AT_ONCE, Silent, Watch};
 
 use crate::device::{EndSilence, ReportSilence};
+use crate::heartbeats::ClearAlarm;
 use crate::platform::Platform;
 
 /// The delay before the watch is opened again after its connection was lost.
@@ -78,6 +79,19 @@ impl Platform {
         let end = EndSilence { links: links.clone() };
         log_failure(self.tenant(&tenant).ask_device(device, end).await);
     }
+}
+
+/// Returns what clears the unavailability alarm of a device that was silent when its next heartbeat is written.
+pub(crate) fn clear_alarm(platform: Weak<Platform>) -> ClearAlarm {
+    Box::new(move |(tenant, device), links| {
+        let platform = platform.upgrade();
+        Box::pin(async move {
+            let Some(platform) = platform else { return };
+            if let Err(error) = platform.tenant(&tenant).ask_device(device, EndSilence { links }).await {
+                tracing::debug!(%error, "an unavailability alarm could not be cleared; the next sweep retries");
+            }
+        })
+    })
 }
 
 /// Logs an error, because the next sweep retries. A deleted device is no error.

@@ -16,7 +16,7 @@ use platform_model::id::AlarmId;
 use platform_model::origin::Origin;
 use platform_model::publication::Publication;
 use platform_model::timestamp::Timestamp;
-use platform_store::access::Source;
+use platform_store::access::SourceObject;
 use platform_store::alarms::{AlarmUpdate, SentAlarm};
 use platform_store::writer::{Change, Written};
 
@@ -81,7 +81,7 @@ impl Device {
     async fn raise_alarm(&mut self, message: RaiseAlarm) -> Result<Arc<Alarm>> {
         let origin = message.origin.clone();
         let alarm = self.raise_or_suppress(message).await?;
-        self.context.heard(self.id, &origin);
+        self.context.record_heartbeat(self.id, &origin);
         Ok(alarm)
     }
 
@@ -89,7 +89,7 @@ impl Device {
         &mut self,
         RaiseAlarm { alarm: new, origin }: RaiseAlarm,
     ) -> Result<Arc<Alarm>> {
-        let mappings = self.context.mappings.get(&self.context.database, &self.context.tenant).await?;
+        let mappings = self.devices.mappings.get(&self.context.database, &self.context.tenant).await?;
         let Some(new) = mappings.apply(new.clone()) else {
             let source = self.authorize_raising(&new, &origin).await?;
             return Ok(Arc::new(new.suppressed(source.name.as_deref())));
@@ -152,7 +152,7 @@ impl Device {
     }
 
     /// Authorizes raising an alarm. On POST a missing device is an invalid value in the body, not a 404 (E-01).
-    async fn authorize_raising(&mut self, new: &NewAlarm, origin: &Origin) -> Result<Source> {
+    async fn authorize_raising(&mut self, new: &NewAlarm, origin: &Origin) -> Result<SourceObject> {
         match self.authorize(origin, |_, name| new.fragments.get(name).is_some()).await {
             Err(Error::NotFound { .. }) => Err(Error::unknown_source(self.id)),
             other => other,

@@ -10,7 +10,7 @@ use platform_model::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::origin::Origin;
 use platform_model::publication::Publication;
 use platform_model::reference::{LinkKind, WantedReferences};
-use platform_store::access::Source;
+use platform_store::access::SourceObject;
 use platform_store::inventory::links::Children;
 use platform_store::publications::Route;
 
@@ -92,7 +92,7 @@ impl Handler<RemoveChild> for DeviceActor {
 impl Device {
     async fn add_children(&mut self, message: AddChildren) -> Result<()> {
         let AddChildren { kind, children, origin } = message;
-        self.authorize(&origin, Source::has_fragment).await?;
+        self.authorize(&origin, SourceObject::has_fragment).await?;
         for child in &children {
             if !self.may_write(*child, &origin).await? {
                 return Err(Error::Forbidden);
@@ -112,7 +112,7 @@ impl Device {
 
     async fn create_child(&mut self, message: CreateChild) -> Result<Arc<ManagedObject>> {
         let CreateChild { kind, object, origin } = message;
-        self.authorize(&origin, Source::has_fragment).await?;
+        self.authorize(&origin, SourceObject::has_fragment).await?;
         let id = ManagedObjectId(self.context.ids.next()?);
         // In mode QUIESCENT the creation is published and the change of the parent's references is not (M-03).
         let cause = Cause::of(&origin).notifying();
@@ -144,7 +144,7 @@ impl Device {
 
     async fn remove_child(&mut self, message: RemoveChild) -> Result<()> {
         let RemoveChild { kind, child, origin } = message;
-        match self.authorize(&origin, Source::has_fragment).await {
+        match self.authorize(&origin, SourceObject::has_fragment).await {
             Err(Error::Forbidden) if self.may_write(child, &origin).await? => {}
             other => drop(other?),
         }

@@ -12,7 +12,7 @@ use platform_model::origin::Origin;
 use platform_model::publication::Publication;
 use platform_model::reference::WantedReferences;
 use platform_model::timestamp::Timestamp;
-use platform_store::access::Source;
+use platform_store::access::SourceObject;
 use platform_store::inventory::managed_objects::{ChangedBy, ManagedObjectUpdate};
 use platform_store::publications::DeletionNotices;
 use platform_store::writer::{Change, Committed, Describe, Written};
@@ -79,10 +79,10 @@ impl Device {
         change: impl FnOnce(TenantId, ManagedObjectUpdate) -> Change,
     ) -> Result<Arc<ManagedObject>> {
         let UpdateManagedObject { patch, origin } = message;
-        self.authorize(&origin, Source::has_fragment).await?;
+        self.authorize(&origin, SourceObject::has_fragment).await?;
         if patch.is_empty() || !origin.mode.stores() {
             let object = self.unchanged(&patch, &origin).await?;
-            self.context.heard(self.id, &origin);
+            self.context.record_heartbeat(self.id, &origin);
             return Ok(object);
         }
         self.ensure_device_quota(&patch).await?;
@@ -118,7 +118,7 @@ impl Device {
                     // The transaction added the references.
                     Arc::new(*object)
                 };
-                self.context.heard(self.id, &origin);
+                self.context.record_heartbeat(self.id, &origin);
                 Ok(object)
             }
             _ => Err(self.missing()),
@@ -163,7 +163,7 @@ impl Device {
 
     async fn delete_managed_object(&mut self, message: DeleteManagedObject) -> Result<()> {
         let DeleteManagedObject { cascade, origin } = message;
-        self.authorize(&origin, Source::has_fragment).await?;
+        self.authorize(&origin, SourceObject::has_fragment).await?;
         if !origin.mode.stores() {
             self.context.feed(self.id, PublishedChange::ManagedObjectDeleted(self.id), Cause::of(&origin));
             return Ok(());

@@ -20,7 +20,6 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 
-pub(crate) use alarm_mappings::CachedMappings;
 pub use alarms::{RaiseAlarm, UpdateAlarm};
 pub(crate) use availability::{EndSilence, ReportSilence};
 pub use binary::ReplaceBinary;
@@ -34,7 +33,9 @@ use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::ManagedObjectId;
 use platform_model::origin::Origin;
-use platform_store::access::Source;
+use platform_store::access::SourceObject;
+
+use alarm_mappings::CachedMappings;
 
 use crate::registry::Registry;
 use crate::writes::{Cause, WriteContext};
@@ -45,11 +46,18 @@ const MAX_ATTEMPTS: usize = 5;
 /// How long the actor of an object that does not exist is kept.
 const MISSING_OBJECT_IDLE: Duration = Duration::from_secs(1);
 
+/// The devices of a tenant in this process.
+#[derive(Default)]
+pub(crate) struct Devices {
+    pub(crate) actors: Registry<ManagedObjectId, DeviceActor>,
+    pub(crate) mappings: CachedMappings,
+}
+
 /// The actor of one device, which handles one write after the other.
 pub struct DeviceActor {
     /// `None` while a handler uses it. Handlers run one at a time.
     device: Option<Device>,
-    devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
+    devices: Arc<Devices>,
     id: ManagedObjectId,
     idle: Duration,
     last_used: Instant,
@@ -59,18 +67,19 @@ pub struct DeviceActor {
 pub(crate) struct Device {
     id: ManagedObjectId,
     context: WriteContext,
+    devices: Arc<Devices>,
     /// The object does not exist. The actor then stops soon, so that invented ids do not use memory for long.
     gone: bool,
 }
 
 impl DeviceActor {
-    pub(crate) fn new(id: ManagedObjectId, context: WriteContext) -> Self {
+    pub(crate) fn new(id: ManagedObjectId, context: WriteContext, devices: Arc<Devices>) -> Self {
         Self {
-            devices: context.devices.clone(),
             idle: context.limits.device_idle,
             id,
             last_used: Instant::now(),
-            device: Some(Device { id, context, gone: false }),
+            device: Some(Device { id, context, devices: devices.clone(), gone: false }),
+            devices,
         }
     }
 
@@ -118,7 +127,7 @@ impl Actor for DeviceActor {
     }
 
     fn stopped(&mut self, ctx: &mut Self::Context) {
-        self.devices.remove(&self.id, &ctx.address());
+        self.devices.actors.remove(&self.id, &ctx.address());
     }
 }
 
@@ -143,8 +152,8 @@ impl Device {
     async fn authorize(
         &mut self,
         origin: &Origin,
-        has_fragment: impl Fn(&Source, &str) -> bool,
-    ) -> Result<Source> {
+        has_fragment: impl Fn(&SourceObject, &str) -> bool,
+    ) -> Result<SourceObject> {
         let client = self.context.database.loader().await?;
         let Some(source) =
             platform_store::access::find_source(&*client, &self.context.tenant, self.id).await?
@@ -163,6 +172,6 @@ impl Device {
         }
         let client = self.context.database.loader().await?;
         let source = platform_store::access::find_source(&*client, &self.context.tenant, id).await?;
-        Ok(source.is_none_or(|source| source.permits(origin.accessor(), Source::has_fragment)))
+        Ok(source.is_none_or(|source| source.permits(origin.accessor(), SourceObject::has_fragment)))
     }
 }

@@ -8,7 +8,7 @@ use platform_model::id::ManagedObjectId;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::{DeviceActor, WriteContext};
+use super::{DeviceActor, Devices};
 
 /// How long to wait until devices pause; slower devices are not waited for.
 const PAUSE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -43,11 +43,11 @@ impl Handler<Pause> for DeviceActor {
 /// Devices that stay paused until this guard is dropped.
 pub(crate) struct Paused(#[expect(dead_code, reason = "held, not read")] Vec<oneshot::Sender<()>>);
 
-impl WriteContext {
+impl Devices {
     /// Pauses the devices whose actors run in this process. Each first completes the write that is under way.
     pub(crate) async fn pause(&self, devices: &[ManagedObjectId]) -> Paused {
         let (mut resumes, mut pausing) = (Vec::new(), Vec::new());
-        for device in devices.iter().filter_map(|device| self.devices.find(device)) {
+        for device in devices.iter().filter_map(|device| self.actors.find(device)) {
             let ((resume, resumed), (paused, pauses)) = (oneshot::channel(), oneshot::channel());
             device.do_send(Pause { paused, resume: resumed });
             resumes.push(resume);

@@ -8,7 +8,6 @@
 //! creates; [`requests`] defines the requests that it sends to other servers.
 
 pub(crate) mod deployment;
-pub(crate) mod feed;
 pub(crate) mod look_ups;
 pub(crate) mod module_actor;
 pub(crate) mod requests;

@@ -59,10 +59,11 @@ impl Platform {
 
     fn start_bulk_operation(&self, held: Held) {
         let thread = place(ManagedObjectId(held.id.0), self.threads.len());
-        let context = self.tenant(&held.tenant).contexts[thread].clone();
+        let tenant = self.tenant(&held.tenant);
+        let (context, devices) = (tenant.contexts[thread].clone(), tenant.devices.clone());
         let all = self.bulk_operations.clone();
         BulkOperationActor::start_in_arbiter(&self.threads[thread].arbiter, move |_| {
-            BulkOperationActor::new(held, all, context)
+            BulkOperationActor::new(held, all, context, devices)
         });
     }
 

@@ -13,14 +13,14 @@ use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::publication::Publication;
 use platform_store::announcements::{Change, RightsChange};
-use platform_store::publications::{Doubt, Receivers};
+use platform_store::publications::{DeliveryHold, Receivers};
 use platform_store::users;
 use platform_store::watch;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::{Platform, Tenant};
-use crate::background::heartbeats;
+use crate::heartbeats;
 use crate::session::{EndSession, ListSubscriptions, Rights, SessionActor, Verdict, may_receive};
 pub use platform_store::announcements::{Holders, Names};
 
@@ -100,12 +100,12 @@ impl Platform {
                 }
             }
         };
-        let end_sessions = move |tenant: &TenantId, doubt: Doubt| {
+        let end_sessions = move |tenant: &TenantId, delivery_hold: DeliveryHold| {
             let Some(platform) = ending.upgrade() else { return };
             let (id, transfers) = (tenant.clone(), platform.transfers.clone());
             transfers.stay_until(tenant, async move {
                 platform.end_sessions(&id, Holders::Everybody).await;
-                drop(doubt);
+                drop(delivery_hold);
             });
         };
         let using = Arc::downgrade(self);

@@ -39,15 +39,15 @@ pub use tenant::Tenant;
 
 use crate::background::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
 use crate::background::bulk_operation::BulkOperations;
-use crate::background::heartbeats::Heartbeats;
-use crate::background::presence::Presence;
-use crate::device::CachedMappings;
+use crate::background::silence::clear_alarm;
+use crate::device::Devices;
 use crate::event_processing::deployment::{Deployments, SharedDependencies};
-use crate::event_processing::feed::Feeds;
 use crate::event_processing::look_ups::LookUpPath;
+use crate::feed::Feeds;
+use crate::heartbeats::Heartbeats;
 use crate::hub::{NotificationHub, SubscriptionCounts};
-use crate::registry::Registry;
 use crate::session::dispatcher::SessionDispatcher;
+use crate::session::presence::Presence;
 use crate::session::{ClientId, Release, SessionActor, SessionEnvironment, Sessions};
 use crate::session_moves::Transfers;
 use crate::tenant::{TenantActor, place, place_of_tenant};
@@ -141,7 +141,8 @@ impl Platform {
         let transfers = Transfers::new(database.clone(), secret.as_bytes(), process);
         let platform = Arc::new_cyclic(|platform| {
             let thread = |(writer, arbiter): (WriterHandle, ArbiterHandle)| {
-                let heartbeats = Heartbeats::new(background.clone(), limits.clone(), platform.clone());
+                let heartbeats =
+                    Heartbeats::new(background.clone(), limits.clone(), clear_alarm(platform.clone()));
                 let heartbeats = Heartbeats::start_in_arbiter(&arbiter, |_| heartbeats);
                 ActorThread { arbiter, writer, heartbeats }
             };
@@ -222,11 +223,11 @@ impl Platform {
 
     fn start_tenant(&self, id: &TenantId) -> Tenant {
         let arbiter = &self.threads[place_of_tenant(id, self.threads.len())].arbiter;
-        let (devices, sessions) = (Arc::<Registry<_, _>>::default(), Arc::<Sessions>::default());
+        let (devices, sessions) = (Arc::<Devices>::default(), Arc::<Sessions>::default());
         let (tenant, database, subscription_counts) =
             (id.clone(), self.database.clone(), SubscriptionCounts::default());
         let hub = NotificationHub::new(tenant, database, subscription_counts.clone(), arbiter.clone());
-        let (mappings, feeds) = (Arc::<CachedMappings>::default(), Feeds::default());
+        let feeds = Feeds::default();
         let context = |thread: &ActorThread| writes::WriteContext {
             tenant: id.clone(),
             database: self.database.clone(),
@@ -236,9 +237,7 @@ impl Platform {
             subscription_counts: subscription_counts.clone(),
             feeds: feeds.clone(),
             ids: self.ids.clone(),
-            devices: devices.clone(),
             limits: self.limits.clone(),
-            mappings: mappings.clone(),
         };
         let contexts: Vec<writes::WriteContext> = self.threads.iter().map(context).collect();
         let places: Vec<_> =
@@ -255,8 +254,9 @@ impl Platform {
             transfers: self.transfers.clone(),
             counters: self.database.statistics().of(id),
         });
+        let of_actor = devices.clone();
         Tenant {
-            address: TenantActor::start_in_arbiter(arbiter, move |_| TenantActor::new(places)),
+            address: TenantActor::start_in_arbiter(arbiter, move |_| TenantActor::new(of_actor, places)),
             devices,
             sessions,
             environment,
@@ -294,10 +294,11 @@ impl Platform {
     fn start_bulk_update(&self, held: Held) -> oneshot::Receiver<()> {
         let (finish, finished) = oneshot::channel();
         let thread = place(ManagedObjectId(held.id), self.threads.len());
-        let context = self.tenant(&held.tenant).contexts[thread].clone();
+        let tenant = self.tenant(&held.tenant);
+        let (context, devices) = (tenant.contexts[thread].clone(), tenant.devices.clone());
         let all = self.bulk_alarm_updates.clone();
         BulkAlarmUpdate::start_in_arbiter(&self.threads[thread].arbiter, move |_| {
-            BulkAlarmUpdate::new(held, all, context, finish)
+            BulkAlarmUpdate::new(held, all, context, devices, finish)
         });
         finished
     }

@@ -13,7 +13,7 @@ use super::{Holders, Platform, WantedSessions};
 use crate::session::dispatcher::SessionDispatcher;
 use crate::session::starting::ArrivingSession;
 use crate::session::{ClientId, EndSession, FindOwner, Owner, SessionActor, StartMove};
-use crate::session_moves::{Destination, Source};
+use crate::session_moves::{ArrivalSource, Destination};
 
 impl Platform {
     /// Handles a message of another server. It is called by the listening connection, and does not wait.
@@ -93,7 +93,7 @@ impl Platform {
                 continue;
             };
             let user = Arc::<str>::from(user);
-            let arriving = ArrivingSession { client, user: user.clone(), source: Source::stopping() };
+            let arriving = ArrivingSession { client, user: user.clone(), source: ArrivalSource::stopping() };
             self.tenant(&tenant).environment.take_session(arriving, &threads[n % threads.len()]);
             users.entry(tenant).or_default().push(user);
         }

@@ -20,7 +20,7 @@ use crate::session::deliveries::DispatchToSessions;
 use crate::session::dispatcher::{SessionDispatcher, SessionSlot};
 use crate::session::starting::ArrivingSession;
 use crate::session::{ClientId, EndSession, HandOver, ListSubscriptions, SessionActor};
-use crate::session_moves::{OwnerElsewhere, Source};
+use crate::session_moves::{ArrivalSource, OwnerElsewhere};
 
 /// How many sessions one message offers to another server.
 const AT_ONCE: usize = 200;
@@ -84,7 +84,7 @@ impl Platform {
             return Ok(None);
         }
         self.database.ensure_reachable()?;
-        let arriving = ArrivingSession { client, user: user.clone(), source: Source::elsewhere() };
+        let arriving = ArrivingSession { client, user: user.clone(), source: ArrivalSource::elsewhere() };
         let session = self.tenant(tenant).environment.take_session(arriving, &SessionDispatcher::here());
         let Some(session) = session else { return Ok(None) };
         // The session replies when it has arrived.
@@ -207,7 +207,7 @@ impl Platform {
     /// Moves sessions to other threads of this server.
     fn move_here(&self, sessions: Vec<SessionHere>, threads: &[Addr<SessionDispatcher>]) {
         for (n, SessionHere { tenant, client, user, address }) in sessions.into_iter().enumerate() {
-            let arriving = ArrivingSession { client, user, source: Source::Here(address) };
+            let arriving = ArrivingSession { client, user, source: ArrivalSource::Here(address) };
             self.tenant(&tenant).environment.take_session(arriving, &threads[n % threads.len()]);
         }
     }
@@ -286,7 +286,7 @@ impl Platform {
                 let Some(client) = ClientId::parse(&client).filter(|client| self.has_made(*client)) else {
                     continue;
                 };
-                let (user, source) = (state.user.as_str().into(), Source::Stored(Box::new(state)));
+                let (user, source) = (state.user.as_str().into(), ArrivalSource::Stored(Box::new(state)));
                 let arriving = ArrivingSession { client, user, source };
                 taken.extend(self.tenant(&tenant).environment.take_session(arriving, &keeper.dispatcher));
             }

@@ -20,17 +20,16 @@ use platform_store::operations::diagnosis::find_out;
 use platform_store::tenant_limits::TenantLimits;
 
 use crate::background::bulk_alarm_update::delete_alarms;
-use crate::device::{CreateChild, DeviceActor};
-use crate::registry::Registry;
+use crate::device::{CreateChild, DeviceActor, Devices};
 use crate::session::dispatcher::SessionDispatcher;
 use crate::session::{ClientId, NewSession, SessionActor, SessionEnvironment, SessionHere, Sessions};
 use crate::tenant::{StartDevice, TenantActor, place};
-use crate::writes::{self, NewMeasurements, NewObject, Turn};
+use crate::writes::{self, NewMeasurements, NewObject, PublicationTurn};
 
 /// A tenant for the HTTP layer.
 pub struct Tenant {
     pub(super) address: Addr<TenantActor>,
-    pub(super) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
+    pub(super) devices: Arc<Devices>,
     pub(super) sessions: Arc<Sessions>,
     /// What its sessions share.
     pub(super) environment: Arc<SessionEnvironment>,
@@ -53,7 +52,7 @@ impl Tenant {
         DeviceActor: Handler<M>,
     {
         for _ in 0..2 {
-            let device = match self.devices.find(&id) {
+            let device = match self.devices.actors.find(&id) {
                 Some(device) => device,
                 None => self.address.send(StartDevice { id }).await.map_err(Error::unavailable)?,
             };
@@ -71,7 +70,7 @@ impl Tenant {
     /// # Errors
     /// `Contended`, `Timeout`, `Unavailable` or `Database`; some of the alarms may be deleted then.
     pub async fn delete_alarms(&self, filter: &AlarmFilter, links: &Links) -> Result<()> {
-        delete_alarms(self.context(), filter, links).await
+        delete_alarms(self.context(), &self.devices, filter, links).await
     }
 
     /// Finds out why an operation is PENDING.
@@ -101,8 +100,7 @@ impl Tenant {
     }
 
     pub(super) fn forget_options(&self) {
-        // All threads share the mappings, so one call is enough.
-        self.contexts.iter().take(1).for_each(|context| context.mappings.forget());
+        self.devices.mappings.forget();
     }
 
     /// Creates a managed object; see [`writes::create_object`]. If the user registered its device for a group, its first
@@ -162,7 +160,7 @@ impl Tenant {
     pub async fn create_measurements(
         &self,
         new: NewMeasurements,
-        turn: Option<Turn>,
+        turn: Option<PublicationTurn>,
     ) -> Result<Vec<Arc<Measurement>>> {
         let first = new.measurements.first().map_or(ManagedObjectId(0), |first| first.source);
         writes::create_measurements(&self.contexts[place(first, self.contexts.len())], new, turn).await
@@ -177,7 +175,7 @@ impl Tenant {
         &self,
         new: NewEvent,
         origin: &Origin,
-        turn: Option<Turn>,
+        turn: Option<PublicationTurn>,
     ) -> Result<Arc<Event>> {
         // The context of the source's thread is used, so that notifications about a source have one order.
         let context = &self.contexts[place(new.source, self.contexts.len())];
@@ -226,8 +224,9 @@ impl Tenant {
         self.sessions.find(&client)
     }
 
-    pub(crate) fn sessions(&self) -> &Arc<Sessions> {
-        &self.sessions
+    /// Returns whether a session that runs on the calling thread is that of a client of this tenant.
+    pub fn has_session_here(&self, session: &SessionHere, client: ClientId) -> bool {
+        session.is(client, &self.sessions)
     }
 
     /// Returns a session of this tenant that runs on the calling thread.

@@ -24,7 +24,7 @@ use crate::session::{
     ClientId, EndSession, NewSession, SessionActor, SessionEnvironment, SessionTask, SharedSession,
     WakeSession,
 };
-use crate::session_moves::Source;
+use crate::session_moves::ArrivalSource;
 use crate::tables::shrink_if_sparse;
 
 /// How many messages that await a reply a session's mailbox takes; this is the default of actix.
@@ -66,7 +66,7 @@ pub(crate) enum Beginning {
     /// With a handshake.
     New(NewSession),
     /// With the state that it had elsewhere.
-    Arrival { user: Arc<str>, source: Source },
+    Arrival { user: Arc<str>, source: ArrivalSource },
 }
 
 /// Starts a session on the dispatcher's thread. Sent by whoever registered it.

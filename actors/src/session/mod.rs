@@ -39,7 +39,7 @@ pub(crate) mod dispatcher;
 mod frame_writers;
 pub(crate) mod listing;
 mod moving;
-mod presence;
+pub(crate) mod presence;
 mod queue;
 mod registered;
 mod rights;
@@ -85,10 +85,10 @@ pub use starting::{AcknowledgementExtension, NewSession};
 pub use subscriptions::{IsOwnedBy, Subscribe, Subscribed, Unsubscribe};
 pub use templates::{SessionTemplates, UseTemplates};
 
-use crate::background::presence::Presence;
 use crate::hub::{Notification, NotificationHub, RemoveSubscriptions};
-use crate::session_moves::{Source, Transfers};
+use crate::session_moves::{ArrivalSource, Transfers};
 use connect::{Parked, ReplyTo};
+use presence::Presence;
 use queue::Queue;
 use socket::{EndNotice, Socket};
 
@@ -256,7 +256,7 @@ impl SessionActor {
         environment: Arc<SessionEnvironment>,
         client: ClientId,
         user: Arc<str>,
-        source: Source,
+        source: ArrivalSource,
     ) -> Self {
         let acknowledgement = AcknowledgementExtension::Absent;
         let new =

@@ -7,14 +7,14 @@ use std::time::Duration;
 use actix::prelude::*;
 use platform_model::error::Error;
 use platform_model::session_move::{ServerMessage, SessionMove, SessionState, SessionTraces, TemplateNames};
-use platform_store::publications::Hearing;
+use platform_store::publications::TenantSubscription;
 use platform_store::session_moves::StoredSession;
 use tokio::time::Instant;
 
 use super::queue::Queue;
 use super::{ConnectResponse, SessionActor, SessionContext, SessionTemplates};
 use crate::hub::RemoveSubscriptions;
-use crate::session_moves::{Awaited, BeforePoint, Destination, Place, Source};
+use crate::session_moves::{ArrivalPlace, ArrivalSource, Awaited, BeforePoint, Destination};
 
 /// How long a session that is asked for may take to arrive, at most.
 const ARRIVAL: Duration = Duration::from_secs(40);
@@ -28,9 +28,9 @@ const REMAINS: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub(super) enum Moving {
     /// The session has no state yet, and will ask for it.
-    Expected(Source),
+    Expected(ArrivalSource),
     /// It has been asked for.
-    Arriving(Arc<Place>),
+    Arriving(Arc<ArrivalPlace>),
     /// Another server has asked for the session, which receives notifications until the point of its move.
     Leaving(Destination),
     /// The session has reached the point of its move. It still handles the messages that were sent before.
@@ -83,7 +83,7 @@ impl SessionActor {
         };
         self.due = Instant::now() + ARRIVAL;
         let environment = self.environment.clone();
-        let place = Place::new(ctx.slot(), ctx.dispatcher().clone(), environment.hub.clone());
+        let place = ArrivalPlace::new(ctx.slot(), ctx.dispatcher().clone(), environment.hub.clone());
         self.moving = Some(Box::new(Moving::Arriving(place.clone())));
         let awaited =
             Awaited { tenant: environment.id.clone(), client: self.client, user: self.user.clone() };
@@ -196,9 +196,9 @@ impl Handler<StartMove> for SessionActor {
         }
         // A session without subscriptions may be at a server that does not hear its tenant. Until it does, it stays.
         let (database, tenant) = (transfers.database().clone(), self.environment.id.clone());
-        let hear = async move { database.hear(&tenant).await };
-        ctx.spawn(hear.into_actor(self).map(move |heard, session, ctx| match heard {
-            Ok(hearing) => session.leave(&start, Some(hearing), ctx),
+        let subscribing = async move { database.subscribe(&tenant).await };
+        ctx.spawn(subscribing.into_actor(self).map(move |subscribed, session, ctx| match subscribed {
+            Ok(subscription) => session.leave(&start, Some(subscription), ctx),
             Err(error) => {
                 tracing::debug!(%error, "a session cannot be handed over now");
                 transfers.tell(to, ServerMessage::Moving { request });
@@ -234,8 +234,13 @@ impl SessionActor {
     }
 
     /// Publishes the point of the move, at which the session leaves. A move within this server needs no database, so
-    /// `hearing` is `None`.
-    fn leave(&mut self, start: &StartMove, hearing: Option<Hearing>, ctx: &mut SessionContext) {
+    /// `subscription` is `None`.
+    fn leave(
+        &mut self,
+        start: &StartMove,
+        subscription: Option<TenantSubscription>,
+        ctx: &mut SessionContext,
+    ) {
         let transfers = self.environment.transfers.clone();
         let Destination { server: to, request } = start.destination;
         // Another server may have asked meanwhile, or the same one again.
@@ -243,8 +248,8 @@ impl SessionActor {
             return;
         }
         let (slot, dispatcher, tenant) = (ctx.slot(), ctx.dispatcher().clone(), self.environment.id.clone());
-        let heard_by = transfers.database().publications().heard_by();
-        let before_point = BeforePoint { tenant, heard_by, slot, dispatcher };
+        let listening_connection = transfers.database().publications().listening_connection();
+        let before_point = BeforePoint { tenant, listening_connection, slot, dispatcher };
         if !transfers.leaving(self.client, start.destination, before_point) {
             return transfers.tell(to, ServerMessage::Moving { request });
         }
@@ -264,13 +269,13 @@ impl SessionActor {
             patterns: self.patterns.to_vec(),
             units: self.units,
         };
-        let Some(hearing) = hearing else {
+        let Some(subscription) = subscription else {
             return transfers.reach(&self.environment.hub, point);
         };
         let (database, tenant) = (transfers.database().clone(), self.environment.id.clone());
         let publish = async move {
             let published = database.session_moves().publish_move(tenant, point).await;
-            drop(hearing);
+            drop(subscription);
             published
         };
         ctx.spawn(publish.into_actor(self).map(|published: Result<(), Error>, _, ctx| {

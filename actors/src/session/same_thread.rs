@@ -6,12 +6,12 @@
 
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use actix::dev::ToEnvelope;
 use actix::prelude::*;
 
-use super::{ClientId, Connect, ConnectResponse, SessionActor, SessionContext, SharedSession};
-use crate::platform::Tenant;
+use super::{ClientId, Connect, ConnectResponse, SessionActor, SessionContext, Sessions, SharedSession};
 
 /// A connection that holds polls. Sessions of the same thread give it their responses.
 pub trait PollConnection {
@@ -76,9 +76,9 @@ impl SessionHere {
         }
     }
 
-    /// Returns whether this is the session of a client of the tenant.
-    pub fn is(&self, client: ClientId, tenant: &Tenant) -> bool {
-        self.0.running.try_borrow().is_ok_and(|running| running.is(client, tenant.sessions()))
+    /// Returns whether this is the session of a client of the tenant with these sessions.
+    pub(crate) fn is(&self, client: ClientId, sessions: &Arc<Sessions>) -> bool {
+        self.0.running.try_borrow().is_ok_and(|running| running.is(client, sessions))
     }
 }
 

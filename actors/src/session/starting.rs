@@ -13,7 +13,7 @@ use platform_store::tenant_limits::Counted;
 
 use super::dispatcher::{Beginning, NewSessionActor, SessionDispatcher};
 use super::{ClientId, SessionActor, SessionEnvironment};
-use crate::session_moves::Source;
+use crate::session_moves::ArrivalSource;
 
 /// The properties of a session that a handshake opens.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ pub enum AcknowledgementExtension {
 pub(crate) struct ArrivingSession {
     pub(crate) client: ClientId,
     pub(crate) user: Arc<str>,
-    pub(crate) source: Source,
+    pub(crate) source: ArrivalSource,
 }
 
 impl SessionEnvironment {
@@ -89,10 +89,10 @@ impl SessionEnvironment {
     ) -> Option<Addr<SessionActor>> {
         let mut of_users = self.of_users.lock();
         match (&source, self.sessions.find(&client)) {
-            (Source::Here(session), Some(running)) if *session == running => {}
-            (Source::Here(_), _) => return None,
-            (Source::Elsewhere(_) | Source::Stored(_), Some(running)) => return Some(running),
-            (Source::Elsewhere(_) | Source::Stored(_), None) => {}
+            (ArrivalSource::Here(session), Some(running)) if *session == running => {}
+            (ArrivalSource::Here(_), _) => return None,
+            (ArrivalSource::Elsewhere(_) | ArrivalSource::Stored(_), Some(running)) => return Some(running),
+            (ArrivalSource::Elsewhere(_) | ArrivalSource::Stored(_), None) => {}
         }
         of_users.insert(&user, client);
         let beginning = Beginning::Arrival { user, source };

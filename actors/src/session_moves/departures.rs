@@ -3,7 +3,7 @@
 use actix::prelude::*;
 use platform_model::id::TenantId;
 use platform_model::session_move::ServerMessage;
-use platform_store::publications::HeardBy;
+use platform_store::publications::ListeningConnection;
 
 use super::Transfers;
 use crate::session::deliveries::DispatchToSessions;
@@ -32,7 +32,7 @@ pub(crate) struct Destination {
 pub(crate) struct BeforePoint {
     pub(crate) tenant: TenantId,
     /// The connection by which the session hears other servers.
-    pub(crate) heard_by: HeardBy,
+    pub(crate) listening_connection: ListeningConnection,
     pub(crate) slot: SessionSlot,
     pub(crate) dispatcher: Addr<SessionDispatcher>,
 }
@@ -119,7 +119,7 @@ impl Transfers {
         if let Some(departure) = departure
             && let Some(session) = departure.before_point.take()
         {
-            if self.database.publications().has_heard_all_since(&session.heard_by) {
+            if self.database.publications().has_received_all_since(&session.listening_connection) {
                 session.send(HandOver);
             } else {
                 session.send(EndSession);

@@ -43,7 +43,7 @@ use tokio::time::timeout;
 pub(crate) use client_ids::ClientIds;
 use departures::Departure;
 pub(crate) use departures::{BeforePoint, Destination};
-pub(crate) use place::Place;
+pub(crate) use place::ArrivalPlace;
 
 use crate::hub::{NotificationHub, Subscriptions};
 use crate::session::{ClientId, EndSession, SessionActor};
@@ -104,7 +104,7 @@ enum OwnerNews {
 /// A session that is asked for.
 struct Arrival {
     tenant: TenantId,
-    place: Arc<Place>,
+    place: Arc<ArrivalPlace>,
     news: mpsc::UnboundedSender<News>,
 }
 
@@ -120,7 +120,7 @@ enum News {
 
 /// Where an arriving session comes from.
 #[derive(Debug)]
-pub(crate) enum Source {
+pub(crate) enum ArrivalSource {
     /// Another server, which the table or the clientId names. The duration is how long it is waited for.
     Elsewhere(Duration),
     /// Another thread of this server.
@@ -129,7 +129,7 @@ pub(crate) enum Source {
     Stored(Box<SessionState>),
 }
 
-impl Source {
+impl ArrivalSource {
     /// The server that holds it, because a client asks for it.
     pub(crate) fn elsewhere() -> Self {
         Self::Elsewhere(PATIENCE)

@@ -11,7 +11,7 @@ use crate::hub::{AddSubscriptions, NotificationHub, RemoveSubscriptions, Subscri
 use crate::session::dispatcher::{SessionDispatcher, SessionSlot};
 
 /// Where an arriving session is to live.
-pub(crate) struct Place {
+pub(crate) struct ArrivalPlace {
     pub(crate) slot: SessionSlot,
     pub(crate) dispatcher: Addr<SessionDispatcher>,
     pub(crate) hub: NotificationHub,
@@ -27,7 +27,7 @@ enum Reached {
     End,
 }
 
-impl Place {
+impl ArrivalPlace {
     pub(crate) fn new(
         slot: SessionSlot,
         dispatcher: Addr<SessionDispatcher>,
@@ -75,8 +75,8 @@ impl Place {
     }
 }
 
-impl std::fmt::Debug for Place {
+impl std::fmt::Debug for ArrivalPlace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Place").field("slot", &self.slot).finish_non_exhaustive()
+        f.debug_struct("ArrivalPlace").field("slot", &self.slot).finish_non_exhaustive()
     }
 }

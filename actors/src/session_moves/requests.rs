@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use platform_model::error::Result;
 use platform_model::session_move::{ServerMessage, SessionState};
-use platform_store::publications::Hearing;
+use platform_store::publications::TenantSubscription;
 use platform_store::session_moves::Asked;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    AFTER_ERROR, AGAIN, ASK_AGAIN, Arrival, Awaited, Destination, News, OwnerElsewhere, OwnerNews, PATIENCE,
-    PATIENCE_AT_STOP, Place, RENEWED, REST_FOLLOWS, Source, Transfers,
+    AFTER_ERROR, AGAIN, ASK_AGAIN, Arrival, ArrivalPlace, ArrivalSource, Awaited, Destination, News,
+    OwnerElsewhere, OwnerNews, PATIENCE, PATIENCE_AT_STOP, RENEWED, REST_FOLLOWS, Transfers,
 };
 use crate::hub::Subscriptions;
 use crate::session::{ClientId, StartMove};
@@ -24,12 +24,12 @@ impl Transfers {
     pub(crate) async fn fetch(
         self: Arc<Self>,
         awaited: Awaited,
-        source: Source,
-        place: Arc<Place>,
+        source: ArrivalSource,
+        place: Arc<ArrivalPlace>,
     ) -> Option<Box<SessionState>> {
         match source {
-            Source::Elsewhere(patience) => self.fetch_elsewhere(awaited, patience, place).await,
-            Source::Here(session) => {
+            ArrivalSource::Elsewhere(patience) => self.fetch_elsewhere(awaited, patience, place).await,
+            ArrivalSource::Here(session) => {
                 let (mut request, own) = (self.expect(&awaited, place), self.messages().server());
                 let destination = Destination { server: own, request: request.number };
                 session.do_send(StartMove { user: None, destination });
@@ -38,8 +38,8 @@ impl Transfers {
                     Outcome::Moving | Outcome::Absent | Outcome::Silent => None,
                 }
             }
-            Source::Stored(state) => {
-                let _held = self.expect_and_hear(&awaited, &place).await?;
+            ArrivalSource::Stored(state) => {
+                let _held = self.expect_and_subscribe(&awaited, &place).await?;
                 let (begun, patterns, units) = (place.clone(), state.patterns.clone(), state.units);
                 let begin =
                     move |subscriptions: &mut Subscriptions| begun.begin(subscriptions, patterns, units);
@@ -53,12 +53,16 @@ impl Transfers {
     /// that it ends if the listening connection is lost in between. The hearing is held until the place of the session is
     /// known. `None` if the database does not respond in time: a server that stops offers its sessions again, maybe to one
     /// that hears their tenant.
-    async fn expect_and_hear(&self, awaited: &Awaited, place: &Arc<Place>) -> Option<(Request<'_>, Hearing)> {
+    async fn expect_and_subscribe(
+        &self,
+        awaited: &Awaited,
+        place: &Arc<ArrivalPlace>,
+    ) -> Option<(Request<'_>, TenantSubscription)> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let request = self.expect(awaited, place.clone());
-            match self.database.hear(&awaited.tenant).await {
-                Ok(hearing) => return Some((request, hearing)),
+            match self.database.subscribe(&awaited.tenant).await {
+                Ok(subscription) => return Some((request, subscription)),
                 Err(error) if Instant::now() >= deadline => {
                     tracing::warn!(tenant.id = %awaited.tenant, %error, "a session cannot be taken over");
                     return None;
@@ -75,11 +79,11 @@ impl Transfers {
         &self,
         awaited: Awaited,
         patience: Duration,
-        place: Arc<Place>,
+        place: Arc<ArrivalPlace>,
     ) -> Option<Box<SessionState>> {
         let birth = self.ids.birth(awaited.client)?;
         let mut deadline = Instant::now() + patience;
-        let (mut request, _hearing) = self.expect_and_hear(&awaited, &place).await?;
+        let (mut request, _subscription) = self.expect_and_subscribe(&awaited, &place).await?;
         let (last, mut pause, mut asked) = (deadline + REST_FOLLOWS, ASK_AGAIN, None);
         loop {
             let wanted = ServerMessage::Wanted {
@@ -182,7 +186,7 @@ impl Transfers {
         asked.map(|_| news)
     }
 
-    fn expect(&self, awaited: &Awaited, place: Arc<Place>) -> Request<'_> {
+    fn expect(&self, awaited: &Awaited, place: Arc<ArrivalPlace>) -> Request<'_> {
         let number = self.next_request.fetch_add(1, Ordering::Relaxed);
         let (sender, news) = mpsc::unbounded_channel();
         self.arrivals.lock().insert(number, Arrival { tenant: awaited.tenant.clone(), place, news: sender });

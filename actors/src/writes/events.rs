@@ -9,13 +9,13 @@ use platform_model::event::{Event, EventFilter, NewEvent};
 use platform_model::id::EventId;
 use platform_model::origin::Origin;
 use platform_model::publication::Publication;
-use platform_store::access::{Source, find_source};
+use platform_store::access::{SourceObject, find_source};
 use platform_store::events::collection;
 use platform_store::events::{SentEvent, ShownSource};
 use platform_store::publications::{DeletionNotices, Route};
 use platform_store::writer::{Change, Committed, Describe, Written};
 
-use super::{Cause, Storage, Turn, WriteContext};
+use super::{Cause, PublicationTurn, Storage, WriteContext};
 
 /// Creates an event and publishes CREATE (M-01 to M-04).
 ///
@@ -29,14 +29,14 @@ pub(crate) async fn create_event(
     context: &WriteContext,
     new: NewEvent,
     origin: &Origin,
-    mut turn: Option<Turn>,
+    mut turn: Option<PublicationTurn>,
 ) -> Result<Arc<Event>> {
     if !origin.mode.stores() {
         return publish_unstored(context, new, origin, turn).await;
     }
     let owner = matches!(origin.authority, Authority::Limited(_)).then(|| origin.user.clone());
     let mut sent = Arc::new(SentEvent { event: new.created(Some(EventId(context.ids.next()?))), owner });
-    turn.iter().for_each(Turn::begin);
+    turn.iter().for_each(PublicationTurn::begin);
 
     let mut inserted = insert(context, &sent, origin, &mut turn).await?;
     if inserted.is_none() {
@@ -59,7 +59,7 @@ fn publish(
     context: &WriteContext,
     event: &Arc<Event>,
     origin: &Origin,
-    turn: Option<Turn>,
+    turn: Option<PublicationTurn>,
     storage: Storage,
 ) {
     // A turn that has come lasts until the end of this function.
@@ -69,7 +69,7 @@ fn publish(
         let (context, event, origin) = (context.clone(), event.clone(), origin.clone());
         return turn.publish_later(move || publish(&context, &event, &origin, None, storage));
     }
-    context.heard(event.source, origin);
+    context.record_heartbeat(event.source, origin);
     let change = (event.source, PublishedChange::EventCreated(event.clone()));
     context.publish_all(std::iter::once(change), origin, storage);
 }
@@ -79,7 +79,7 @@ async fn insert(
     context: &WriteContext,
     sent: &Arc<SentEvent>,
     origin: &Origin,
-    turn: &mut Option<Turn>,
+    turn: &mut Option<PublicationTurn>,
 ) -> Result<Option<(ShownSource, Route)>> {
     let change = Change::InsertEvent(context.tenant.clone(), sent.clone());
     let abandoned = || {
@@ -114,9 +114,9 @@ async fn publish_unstored(
     context: &WriteContext,
     new: NewEvent,
     origin: &Origin,
-    turn: Option<Turn>,
+    turn: Option<PublicationTurn>,
 ) -> Result<Arc<Event>> {
-    turn.iter().for_each(Turn::begin);
+    turn.iter().for_each(PublicationTurn::begin);
     let event = new.created(None);
     let source = authorize_sending(context, &event, origin).await?;
     let event = Arc::new(shown(event, ShownSource { name: source.name, type_: source.type_ }));
@@ -127,7 +127,7 @@ async fn publish_unstored(
 
 /// Checks that the caller may send events of this source. On POST a missing source is an invalid value in the body,
 /// not a 404 (E-01).
-async fn authorize_sending(context: &WriteContext, event: &Event, origin: &Origin) -> Result<Source> {
+async fn authorize_sending(context: &WriteContext, event: &Event, origin: &Origin) -> Result<SourceObject> {
     let client = context.database.loader().await?;
     let source = find_source(&*client, &context.tenant, event.source).await?;
     let source = source.ok_or_else(|| Error::unknown_source(event.source))?;

@@ -6,7 +6,7 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::MeasurementId;
 use platform_model::measurement::MeasurementFilter;
 use platform_model::origin::Origin;
-use platform_store::access::{self, Source};
+use platform_store::access::{self, SourceObject};
 use platform_store::measurements::collection::{self, begin_deletion, delete_next};
 use platform_store::measurements::rows::get_measurement;
 use platform_store::publications::DeletionNotices;
@@ -28,7 +28,7 @@ pub(crate) async fn delete_measurement(
     if matches!(origin.authority, Authority::Limited(_)) {
         let source = access::find_source(&*database.reader().await?, tenant, measurement.source).await?;
         let source = source.ok_or_else(|| Error::not_found(Noun::Measurement, id))?;
-        if !source.permits(origin.accessor(), |_: &Source, name: &str| measurement.has_fragment(name)) {
+        if !source.permits(origin.accessor(), |_: &SourceObject, name: &str| measurement.has_fragment(name)) {
             return Err(Error::Forbidden);
         }
     }

@@ -13,13 +13,13 @@ use platform_model::input_stream::InputStream;
 use platform_model::measurement::{Measurement, NewMeasurement, Shape};
 use platform_model::origin::Origin;
 use platform_model::publication::Publication;
-use platform_store::access::{self, Source};
+use platform_store::access::{self, SourceObject};
 use platform_store::measurements::{SentMeasurements, UnseenShape};
 use platform_store::publications::Route;
 use platform_store::recent_sources::authorize_unstored;
 use platform_store::writer::{Change, Committed, Describe, Written};
 
-use super::{Cause, Storage, Turn, WriteContext};
+use super::{Cause, PublicationTurn, Storage, WriteContext};
 
 /// The measurements of one request, of which all or none are stored (G-02).
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ pub struct NewMeasurements {
 pub(crate) async fn create_measurements(
     context: &WriteContext,
     new: NewMeasurements,
-    mut turn: Option<Turn>,
+    mut turn: Option<PublicationTurn>,
 ) -> Result<Vec<Arc<Measurement>>> {
     let NewMeasurements { measurements, origin } = new;
     if !origin.mode.stores() {
@@ -59,7 +59,7 @@ fn publish(
     context: &WriteContext,
     measurements: &[Arc<Measurement>],
     origin: &Origin,
-    turn: Option<Turn>,
+    turn: Option<PublicationTurn>,
     storage: Storage,
 ) {
     // A turn that has come lasts until the end of this function.
@@ -71,7 +71,7 @@ fn publish(
     }
     let mut sources: Vec<_> = measurements.iter().map(|measurement| measurement.source).collect();
     sources.dedup();
-    sources.into_iter().for_each(|source| context.heard(source, origin));
+    sources.into_iter().for_each(|source| context.record_heartbeat(source, origin));
     let changes = measurements
         .iter()
         .map(|measurement| (measurement.source, PublishedChange::MeasurementCreated(measurement.clone())));
@@ -96,10 +96,10 @@ async fn store_all(
     context: &WriteContext,
     new: Vec<NewMeasurement>,
     origin: &Origin,
-    turn: &mut Option<Turn>,
+    turn: &mut Option<PublicationTurn>,
 ) -> Result<(Vec<Arc<Measurement>>, Route)> {
     let mut sent = sent(context, new, origin)?;
-    turn.iter().for_each(Turn::begin);
+    turn.iter().for_each(PublicationTurn::begin);
     let mut route = write(context, &sent, origin, turn).await?;
     if route.is_none() {
         authorize(context, &sent.measurements, origin).await?;
@@ -148,7 +148,7 @@ async fn write(
     context: &WriteContext,
     sent: &Arc<SentMeasurements>,
     origin: &Origin,
-    turn: &mut Option<Turn>,
+    turn: &mut Option<PublicationTurn>,
 ) -> Result<Option<Route>> {
     let change = Change::InsertMeasurements(context.tenant.clone(), sent.clone());
     let abandoned = || {
@@ -174,9 +174,9 @@ async fn unstored(
     context: &WriteContext,
     new: Vec<NewMeasurement>,
     origin: &Origin,
-    turn: Option<&Turn>,
+    turn: Option<&PublicationTurn>,
 ) -> Result<Vec<Arc<Measurement>>> {
-    turn.into_iter().for_each(Turn::begin);
+    turn.into_iter().for_each(PublicationTurn::begin);
     let shapes = context.database.shapes();
     // Sharing a shape is only worth its cost if modules may keep the measurements.
     let may_stay = context.feeds.want(InputStream::MeasurementCreated);
@@ -195,7 +195,7 @@ async fn unstored(
 /// Checks that the caller may write for every source. On POST a missing device is an invalid value in the body, not a
 /// 404 (E-01).
 async fn authorize(context: &WriteContext, measurements: &[Arc<Measurement>], origin: &Origin) -> Result<()> {
-    let mut known: HashMap<ManagedObjectId, Arc<Source>> = HashMap::new();
+    let mut known: HashMap<ManagedObjectId, Arc<SourceObject>> = HashMap::new();
     for measurement in measurements {
         let id = measurement.source;
         let source = match known.get(&id) {

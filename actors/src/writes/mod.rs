@@ -18,6 +18,7 @@ use std::sync::Arc;
 use actix::Addr;
 use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
 use platform_model::limits::Limits;
+use platform_model::origin::Origin;
 use platform_store::Database;
 use platform_store::writer::WriterHandle;
 
@@ -31,13 +32,11 @@ pub(crate) use operations::delete_operations;
 pub(crate) use placement::{forget_placement, placement_group};
 pub(crate) use platform_model::publication::Cause;
 use publication::Storage;
-pub use publication_order::{PublicationOrder, Turn};
+pub use publication_order::{PublicationOrder, PublicationTurn};
 
-use crate::background::heartbeats::Heartbeats;
-use crate::device::{CachedMappings, DeviceActor};
-use crate::event_processing::feed::Feeds;
+use crate::feed::Feeds;
+use crate::heartbeats::{Heartbeats, RecordHeartbeat};
 use crate::hub::{NotificationHub, SubscriptionCounts};
-use crate::registry::Registry;
 
 /// The dependencies of a tenant's writes. Each actor thread has its own, with the writer of that thread.
 #[derive(Clone)]
@@ -51,7 +50,17 @@ pub(crate) struct WriteContext {
     /// The modules that process what is published.
     pub(crate) feeds: Feeds,
     pub(crate) ids: Arc<IdGenerator>,
-    pub(crate) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
     pub(crate) limits: Arc<Limits>,
-    pub(crate) mappings: Arc<CachedMappings>,
+}
+
+impl WriteContext {
+    /// Records a heartbeat of a device. Call this after each creation of an alarm, event or measurement for `source`,
+    /// and after a PUT on it. It waits for nothing. Only requests of device users without an application key
+    /// count, and none in modes that store nothing (M-02).
+    pub(crate) fn record_heartbeat(&self, source: ManagedObjectId, origin: &Origin) {
+        if origin.is_heartbeat() {
+            let device = (self.tenant.clone(), source);
+            self.heartbeats.do_send(RecordHeartbeat { device, links: origin.links.clone() });
+        }
+    }
 }

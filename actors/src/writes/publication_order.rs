@@ -1,8 +1,8 @@
 //! The order in which overlapping writes are published.
 //!
 //! The rows of one CSV request are written concurrently, so that they share commits, and are published in their order
-//! (S-03a). Each row has a [`Turn`]. A row whose turn has not come when it is committed leaves its publication behind
-//! and ends; an earlier row publishes it later. So no row waits for another one.
+//! (S-03a). Each row has a [`PublicationTurn`]. A row whose turn has not come when it is committed leaves its publication
+//! behind and ends; an earlier row publishes it later. So no row waits for another one.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,7 +16,7 @@ pub struct PublicationOrder(Arc<Mutex<Places>>);
 
 /// The place of one row in the order. When it is dropped, the rows behind it may be published, whether or not this
 /// row was.
-pub struct Turn {
+pub struct PublicationTurn {
     places: Arc<Mutex<Places>>,
     number: usize,
 }
@@ -25,10 +25,10 @@ pub struct Turn {
 struct Places {
     /// The number of the first place in `kept`. Every row before it is published or had nothing to publish.
     first: usize,
-    kept: VecDeque<Place>,
+    kept: VecDeque<RowState>,
 }
 
-enum Place {
+enum RowState {
     /// The row may still be assigned an id.
     Waiting,
     /// The row has its ids and is not published.
@@ -41,24 +41,24 @@ enum Place {
 
 impl PublicationOrder {
     /// Returns a turn behind all others.
-    pub fn next(&self) -> Turn {
+    pub fn next(&self) -> PublicationTurn {
         let mut places = self.0.lock();
-        places.kept.push_back(Place::Waiting);
-        Turn { places: self.0.clone(), number: places.first + places.kept.len() - 1 }
+        places.kept.push_back(RowState::Waiting);
+        PublicationTurn { places: self.0.clone(), number: places.first + places.kept.len() - 1 }
     }
 
     /// Returns whether the newest row has its ids or has ended. A row that starts then gets later ids.
     pub fn newest_has_begun(&self) -> bool {
-        !matches!(self.0.lock().kept.back(), Some(Place::Waiting))
+        !matches!(self.0.lock().kept.back(), Some(RowState::Waiting))
     }
 }
 
-impl Turn {
+impl PublicationTurn {
     /// Notes that the row has its ids.
     pub(crate) fn begin(&self) {
         let mut places = self.places.lock();
-        if let Some(place @ Place::Waiting) = places.place(self.number) {
-            *place = Place::Begun;
+        if let Some(place @ RowState::Waiting) = places.place(self.number) {
+            *place = RowState::Begun;
         }
     }
 
@@ -70,33 +70,33 @@ impl Turn {
     /// Leaves a function that publishes the row when its turn comes.
     pub(crate) fn publish_later(self, publish: impl FnOnce() + Send + 'static) {
         if let Some(place) = self.places.lock().place(self.number) {
-            *place = Place::Committed(Box::new(publish));
+            *place = RowState::Committed(Box::new(publish));
         }
     }
 }
 
-impl Drop for Turn {
+impl Drop for PublicationTurn {
     fn drop(&mut self) {
         let mut places = self.places.lock();
         match places.place(self.number) {
-            None | Some(Place::Committed(_)) => {}
-            Some(place) => *place = Place::Ended,
+            None | Some(RowState::Committed(_)) => {}
+            Some(place) => *place = RowState::Ended,
         }
         places.publish();
     }
 }
 
 impl Places {
-    fn place(&mut self, number: usize) -> Option<&mut Place> {
+    fn place(&mut self, number: usize) -> Option<&mut RowState> {
         self.kept.get_mut(number.checked_sub(self.first)?)
     }
 
     /// Publishes the rows whose turn has come. The places stay locked meanwhile, so that no other row is published in
     /// between.
     fn publish(&mut self) {
-        while let Some(Place::Committed(_) | Place::Ended) = self.kept.front() {
+        while let Some(RowState::Committed(_) | RowState::Ended) = self.kept.front() {
             self.first += 1;
-            if let Some(Place::Committed(publish)) = self.kept.pop_front() {
+            if let Some(RowState::Committed(publish)) = self.kept.pop_front() {
                 publish();
             }
         }
@@ -109,9 +109,9 @@ impl fmt::Debug for PublicationOrder {
     }
 }
 
-impl fmt::Debug for Turn {
+impl fmt::Debug for PublicationTurn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Turn").field("number", &self.number).finish_non_exhaustive()
+        f.debug_struct("PublicationTurn").field("number", &self.number).finish_non_exhaustive()
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
 
     impl Published {
         /// Publishes a row, or leaves its publication behind.
-        fn commit(&self, row: usize, turn: Turn) {
+        fn commit(&self, row: usize, turn: PublicationTurn) {
             if turn.has_come() {
                 self.0.lock().push(row)
             } else {
@@ -185,7 +185,7 @@ mod tests {
             refused in 0..20_usize,
         ) {
             let (order, published) = (PublicationOrder::default(), Published::default());
-            let mut turns: Vec<Option<Turn>> = (0..20).map(|_| Some(order.next())).collect();
+            let mut turns: Vec<Option<PublicationTurn>> = (0..20).map(|_| Some(order.next())).collect();
             for row in done {
                 let turn = turns[row].take().expect("each row is done once");
                 if row != refused {

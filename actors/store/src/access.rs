@@ -21,7 +21,7 @@ const LIST_SOURCES: &str = include_str!("../../../sql/queries/access/list_source
 
 /// The properties of a managed object that a write of its data needs.
 #[derive(Debug, Default)]
-pub struct Source {
+pub struct SourceObject {
     /// The name of the object, shown in alarms.
     pub name: Option<String>,
     /// The type of the object, shown in events.
@@ -32,14 +32,18 @@ pub struct Source {
     pub lineage: Vec<Ancestor>,
 }
 
-impl Source {
+impl SourceObject {
     /// Returns whether the managed object holds a fragment.
     pub fn has_fragment(&self, name: &str) -> bool {
         self.fragment_names.iter().any(|known| known == name)
     }
 
     /// Returns whether a user may read or write something that belongs to this managed object; see [`authorize`].
-    pub fn permits(&self, accessor: Accessor<'_>, has_fragment: impl Fn(&Source, &str) -> bool) -> bool {
+    pub fn permits(
+        &self,
+        accessor: Accessor<'_>,
+        has_fragment: impl Fn(&SourceObject, &str) -> bool,
+    ) -> bool {
         let Accessor { authority, user, ownership } = accessor;
         authority.permits(user, ownership, &self.lineage, |name| has_fragment(self, name))
     }
@@ -50,7 +54,7 @@ pub async fn find_source(
     client: &impl GenericClient,
     tenant: &TenantId,
     id: ManagedObjectId,
-) -> Result<Option<Source>> {
+) -> Result<Option<SourceObject>> {
     let statement = client.prepare_cached(LINEAGE).await?;
     let rows = client.query(&statement, &[&tenant.as_str(), &id.0]).await?;
     let Some(first) = rows.first().filter(|row| row.get::<_, i64>(0) == id.0) else { return Ok(None) };
@@ -60,7 +64,7 @@ pub async fn find_source(
         by_devices: row.get(2),
     });
     let (name, type_, fragment_names) = (first.get(3), first.get(5), first.get(4));
-    Ok(Some(Source { name, type_, fragment_names, lineage: lineage.collect() }))
+    Ok(Some(SourceObject { name, type_, fragment_names, lineage: lineage.collect() }))
 }
 
 /// Returns managed objects, each with its lineage. One statement.
@@ -135,13 +139,13 @@ pub(crate) struct SourceLookup(pub(crate) Pool);
 
 impl Lookup for SourceLookup {
     type Key = Key;
-    type Value = Arc<Source>;
+    type Value = Arc<SourceObject>;
 
-    async fn load(&self, keys: &[Key]) -> Result<HashMap<Key, Arc<Source>>> {
+    async fn load(&self, keys: &[Key]) -> Result<HashMap<Key, Arc<SourceObject>>> {
         let client = take(&self.0).await?;
         let (tenants, ids) = columns(keys);
         let statement = client.prepare_cached(LIST_SOURCES).await?;
-        let mut sources: HashMap<Key, Source> = HashMap::with_capacity(keys.len());
+        let mut sources: HashMap<Key, SourceObject> = HashMap::with_capacity(keys.len());
         for row in client.query(&statement, &[&tenants, &ids]).await? {
             let id = ManagedObjectId(row.get(1));
             let source = sources.entry((TenantId::parse(row.get(0))?, id)).or_default();
@@ -155,7 +159,8 @@ impl Lookup for SourceLookup {
             }
         }
         // The lineage of an object that does not exist may lack only the object itself.
-        let exists = |((_, id), source): &(Key, Source)| source.lineage.first().is_some_and(|o| o.id == *id);
+        let exists =
+            |((_, id), source): &(Key, SourceObject)| source.lineage.first().is_some_and(|o| o.id == *id);
         Ok(sources.into_iter().filter(exists).map(|(key, source)| (key, Arc::new(source))).collect())
     }
 }
@@ -169,7 +174,7 @@ pub async fn find_shared_source(
     database: &Database,
     tenant: &TenantId,
     id: ManagedObjectId,
-) -> Result<Option<Arc<Source>>> {
+) -> Result<Option<Arc<SourceObject>>> {
     database.ensure_reachable()?;
     // On the heap, so that the many requests that need no look-up stay small.
     Box::pin(database.sources.find((tenant.clone(), id))).await
@@ -202,7 +207,7 @@ pub async fn authorize(
     tenant: &TenantId,
     id: ManagedObjectId,
     accessor: Accessor<'_>,
-    has_fragment: impl Fn(&Source, &str) -> bool,
+    has_fragment: impl Fn(&SourceObject, &str) -> bool,
 ) -> Result<()> {
     if matches!(accessor.authority, Authority::Role) {
         return Ok(());

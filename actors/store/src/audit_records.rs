@@ -13,9 +13,9 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
 
 use crate::Database;
-use crate::alarms::fragments;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::query::ordered_scan::{OrderedScan, ScanWindow, Visibility, limited_page};
+use crate::rows::fragments;
 
 const INSERT: &str = include_str!("../../../sql/queries/audit_records/insert.sql");
 const FIND: &str = include_str!("../../../sql/queries/audit_records/find.sql");

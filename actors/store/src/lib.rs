@@ -9,6 +9,7 @@ pub mod alarms;
 pub mod announcements;
 pub mod applications;
 pub mod audit_records;
+pub mod binaries;
 pub mod bulk;
 mod connect;
 mod deletion;
@@ -20,6 +21,7 @@ pub mod leases;
 pub mod measurements;
 pub mod metrics;
 mod migrations;
+mod module_leases;
 pub mod modules;
 mod names;
 pub mod operations;
@@ -29,6 +31,7 @@ pub mod recent_sources;
 pub mod restoration;
 pub mod retention;
 mod room;
+mod rows;
 pub mod servers;
 pub mod session_moves;
 mod shared_lookups;
@@ -48,7 +51,7 @@ use std::time::Duration;
 use access::{LineageLookup, SourceLookup};
 pub use connect::libpq_environment;
 use connect::{CONNECTION_WAIT, Connector, pool};
-pub use connect::{Turn, Turns};
+pub use connect::{ConnectionTurn, Turns};
 use deadpool_postgres::Object;
 /// The connections of one purpose.
 pub use deadpool_postgres::{Object as PooledConnection, Pool};
@@ -365,7 +368,7 @@ impl Shared {
 pub struct Connection {
     /// It goes back to the pool before the turn goes to the next.
     connection: Object,
-    _turn: Option<Turn>,
+    _turn: Option<ConnectionTurn>,
 }
 
 impl std::ops::Deref for Connection {

@@ -6,7 +6,6 @@ use tokio_postgres::Client;
 use platform_model::error::{Error, Noun, Result};
 
 use crate::connect::Connector;
-use crate::restoration::{SET_ASIDE, was_interrupted};
 
 mod embedded {
     refinery::embed_migrations!("../../sql/migrations");
@@ -14,6 +13,9 @@ mod embedded {
 
 /// An arbitrary number, the same in every server process.
 pub(super) const ADVISORY_LOCK: i64 = 0x706c_6174_666f_726d;
+
+/// The schema that holds the previous content of a database while another one is restored.
+pub const SET_ASIDE: &str = "before_restore";
 
 /// The end of a migration's name that says which older servers work on the schema that it makes: those that know the
 /// migrations up to this version. PostgreSQL keeps the name, so older servers can read it.
@@ -38,7 +40,7 @@ pub(super) async fn run(connector: &Connector) -> Result<()> {
     }
     // It still checks that the older migrations are those that it knows.
     let runner = runner.set_abort_missing(!tolerated);
-    let outcome = if was_interrupted(&client).await? {
+    let outcome = if restore_was_interrupted(&client).await? {
         Err(half_restored())
     } else {
         match runner.run_async(&mut client).await {
@@ -51,6 +53,11 @@ pub(super) async fn run(connector: &Connector) -> Result<()> {
     // The driver ends with the client; its result no longer matters.
     let _ = driver.await;
     outcome
+}
+
+/// Returns whether the schema [`SET_ASIDE`] is there.
+pub(super) async fn restore_was_interrupted(client: &Client) -> Result<bool> {
+    Ok(client.query_one("SELECT to_regnamespace($1) IS NOT NULL", &[&SET_ASIDE]).await?.get(0))
 }
 
 /// Returns the error for a database whose content was set aside for a restore that did not end. A server would set

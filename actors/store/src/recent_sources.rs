@@ -15,7 +15,7 @@ use platform_model::id::{ManagedObjectId, TenantId};
 use quick_cache::sync::Cache;
 
 use crate::Database;
-use crate::access::{Source, find_shared_source};
+use crate::access::{SourceObject, find_shared_source};
 
 /// How long everything about an object is remembered.
 const RECENT: Duration = Duration::from_secs(5);
@@ -42,7 +42,7 @@ struct Remembered {
     generation: u64,
     /// Whether the object was looked up with all of its ancestors.
     complete: bool,
-    source: Arc<Source>,
+    source: Arc<SourceObject>,
 }
 
 /// What can be relied on without a look-up.
@@ -88,7 +88,7 @@ impl NewSource {
     pub fn created(self, database: &Database, tenant: &TenantId, id: ManagedObjectId, owner: &str) {
         // All paths from an object to itself consist of childDevices links only.
         let device = Ancestor { id, owner: owner.to_owned(), by_devices: true };
-        let source = Arc::new(Source { lineage: vec![device], ..Source::default() });
+        let source = Arc::new(SourceObject { lineage: vec![device], ..SourceObject::default() });
         let remembered =
             Remembered { at: Instant::now(), generation: self.generation, complete: false, source };
         database.recent_sources.0.insert((tenant.clone(), id), remembered);
@@ -133,7 +133,7 @@ mod tests {
 
     fn remembered() -> Remembered {
         let of = |id| Ancestor { id: ManagedObjectId(id), owner: "joe".to_owned(), by_devices: true };
-        let source = Arc::new(Source { lineage: vec![of(1), of(2)], ..Source::default() });
+        let source = Arc::new(SourceObject { lineage: vec![of(1), of(2)], ..SourceObject::default() });
         Remembered { at: Instant::now(), generation: 7, complete: true, source }
     }
 

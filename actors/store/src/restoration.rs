@@ -1,12 +1,10 @@
 //! What backups and restores ask of PostgreSQL. The rows themselves are carried by its programs pg_dump and pg_restore.
 
 use platform_model::error::Result;
-use tokio_postgres::Client;
 
 use crate::{Connection, Database, migrations};
 
-/// The schema that holds the previous content of a database while another one is restored.
-pub const SET_ASIDE: &str = "before_restore";
+pub use migrations::SET_ASIDE;
 
 /// Returns the newest version of the schema that this program knows.
 pub fn newest_schema() -> i64 {
@@ -28,7 +26,7 @@ impl Database {
     /// # Errors
     /// `Unavailable` or `Database`.
     pub async fn restore_was_interrupted(&self) -> Result<bool> {
-        was_interrupted(&*self.loader().await?).await
+        migrations::restore_was_interrupted(&*self.loader().await?).await
     }
 
     /// Returns the major version of PostgreSQL.
@@ -40,11 +38,6 @@ impl Database {
         let major: i32 = self.loader().await?.query_one(version, &[]).await?.get(0);
         Ok(major.try_into().unwrap_or_default())
     }
-}
-
-/// Returns whether the schema [`SET_ASIDE`] is there.
-pub(crate) async fn was_interrupted(client: &Client) -> Result<bool> {
-    Ok(client.query_one("SELECT to_regnamespace($1) IS NOT NULL", &[&SET_ASIDE]).await?.get(0))
 }
 
 /// A database that is about to be restored. Servers that start on it wait, because it holds the lock of migrations.
@@ -93,7 +86,7 @@ impl Restoration {
     /// # Errors
     /// `Database`.
     pub async fn was_interrupted(&self) -> Result<bool> {
-        was_interrupted(&self.client).await
+        migrations::restore_was_interrupted(&self.client).await
     }
 
     /// Deletes what an interrupted restore has made; the previous content stays in the schema [`SET_ASIDE`].

@@ -56,11 +56,11 @@ struct Waiting<L: Lookup> {
 
 enum Outcome<L: Lookup> {
     Found(Found<L>),
-    RunsNext(Turn<L>),
+    RunsNext(StatementTurn<L>),
 }
 
 /// The right to run a statement. Dropping it passes it on, also when the client of the request has disconnected.
-struct Turn<L: Lookup>(Arc<Shared<L>>);
+struct StatementTurn<L: Lookup>(Arc<Shared<L>>);
 
 impl<L: Lookup> SharedLookups<L> {
     pub(crate) fn new(lookup: L) -> Self {
@@ -87,11 +87,11 @@ impl<L: Lookup> SharedLookups<L> {
     }
 
     /// Takes a turn, or waits for the outcome of another look-up's.
-    fn enter(&self, key: &L::Key) -> std::result::Result<Turn<L>, oneshot::Receiver<Outcome<L>>> {
+    fn enter(&self, key: &L::Key) -> std::result::Result<StatementTurn<L>, oneshot::Receiver<Outcome<L>>> {
         let mut queue = self.0.queue.lock();
         if queue.running < STATEMENTS_AT_ONCE {
             queue.running += 1;
-            return Ok(Turn(self.0.clone()));
+            return Ok(StatementTurn(self.0.clone()));
         }
         let (outcome, receiver) = oneshot::channel();
         queue.waiting.push_back(Waiting { key: key.clone(), outcome });
@@ -99,7 +99,7 @@ impl<L: Lookup> SharedLookups<L> {
     }
 }
 
-impl<L: Lookup> Turn<L> {
+impl<L: Lookup> StatementTurn<L> {
     async fn run_statement(self, key: L::Key) -> Found<L> {
         let (mut keys, mut outcomes) = (vec![key], Vec::new());
         self.take_waiting(&mut keys, &mut outcomes);
@@ -123,7 +123,7 @@ impl<L: Lookup> Turn<L> {
     }
 }
 
-impl<L: Lookup> Drop for Turn<L> {
+impl<L: Lookup> Drop for StatementTurn<L> {
     fn drop(&mut self) {
         if let Some(next) = self.0.next() {
             // If its client disconnects at this moment, the turn comes back, is dropped, and so passed on again.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::ObjectKind;
+use crate::object_kind::ObjectKind;
 
 /// Settings of `durability`.
 #[derive(Debug, Clone, Args, Serialize)]

@@ -17,7 +17,7 @@ mod writes;
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use serde::Serialize;
 
 pub(crate) use self::credentials::Credentials;
@@ -32,10 +32,9 @@ pub(crate) use self::scenario_file::{CheckFile, Compare, Explain, RunFile, Worke
 pub(crate) use self::service::Service;
 pub(crate) use self::volumes::{Data, DataFill, Inventory, InventoryFill, Series, SeriesFill, Shape};
 pub(crate) use self::writes::{Alarms, Measurements, Ramp};
-use crate::body::Kind;
 use crate::error::Error;
 use crate::server_process::Process;
-use crate::target::{CA_FILE, Reach, Target};
+use crate::target::{CA_FILE, Floor, Reach, Target};
 
 /// Loads a running server over HTTP and WebSocket, and proves with a ledger that nothing was lost, doubled or
 /// reordered. Exit code 0: clean; 1: measured, not clean; 2: not measured.
@@ -160,14 +159,6 @@ impl Common {
     }
 }
 
-/// A server of another kind, with whose figures those of the platform are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Floor {
-    /// Nchan, configured by floors/nchan.conf
-    Nchan,
-}
-
 /// The scenarios.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Scenario {
@@ -243,42 +234,6 @@ impl Scenario {
             _ => &[],
         };
         clients.iter().map(|count| *count as usize).sum()
-    }
-}
-
-/// The kind of objects that are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ObjectKind {
-    /// Alarms
-    Alarm,
-    /// Events
-    Event,
-    /// Measurements, some of them in collections
-    Measurement,
-}
-
-impl ObjectKind {
-    /// Returns the kind of post whose notification is awaited.
-    pub(crate) fn notified_kind(self) -> Kind {
-        match self {
-            Self::Measurement => Kind::NotifiedMeasurement,
-            other => other.kind(),
-        }
-    }
-
-    /// Returns the first part of the channels for its notifications.
-    pub(crate) fn channel(self) -> &'static str {
-        self.kind().channel()
-    }
-
-    /// Returns the kind of post.
-    pub(crate) fn kind(self) -> Kind {
-        match self {
-            Self::Alarm => Kind::Alarm,
-            Self::Event => Kind::Event,
-            Self::Measurement => Kind::Measurement,
-        }
     }
 }
 

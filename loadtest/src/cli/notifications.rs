@@ -3,8 +3,8 @@
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::ObjectKind;
 use crate::audience::Transport;
+use crate::object_kind::ObjectKind;
 
 /// Settings of `fleet`.
 #[derive(Debug, Clone, Args, Serialize)]

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::ObjectKind;
+use crate::object_kind::ObjectKind;
 
 /// The size of the inventory that `inventory-fill` creates and `inventory` reads.
 #[derive(Debug, Clone, Copy, Args, Serialize)]

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 
 use super::template_set::{CREATE_ALARM, CREATE_EVENT, CREATE_MEASUREMENT};
-use crate::cli::ObjectKind;
 use crate::mark::Mark;
+use crate::object_kind::ObjectKind;
 
 /// The type and fragment of a measurement from row 200.
 const FRAGMENT: &str = "lt_Temperature";

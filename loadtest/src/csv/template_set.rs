@@ -6,7 +6,7 @@ use super::{ACCEPT, PATH, x_id};
 use crate::error::Error;
 use crate::mark;
 use crate::operations;
-use crate::read_back::PAGE_SIZE;
+use crate::pages::PAGE_SIZE;
 use crate::target::Target;
 
 /// The row that creates an event, with device and mark.

@@ -14,9 +14,9 @@ use super::open_session::{OpenSession, is_broken};
 use super::plan::{Group, Listens, Plan, Transport};
 use super::world::{Device, Login, World};
 use crate::bayeux;
-use crate::cli::ObjectKind;
 use crate::csv::session::CsvDevice;
 use crate::error::Error;
+use crate::object_kind::ObjectKind;
 use crate::random;
 use crate::session_ledger::{ClientId, Scope, SessionLedger};
 

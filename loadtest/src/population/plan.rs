@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cli::ObjectKind;
 use crate::curve::Curve;
+use crate::object_kind::ObjectKind;
 
 /// Devices, dashboards and servers of a file, with their phases.
 #[derive(Debug, Clone, Default)]

@@ -13,12 +13,12 @@ use super::Shared;
 use super::clients::{OPERATIONS, topic};
 use super::plan::{Mode, Transport};
 use crate::body::Kind;
-use crate::cli::ObjectKind;
 use crate::connection::Connection;
 use crate::csv::verdict::Verdict;
 use crate::csv::{ACCEPT, x_id};
 use crate::error::Error;
 use crate::ledger::Outcome;
+use crate::object_kind::ObjectKind;
 use crate::poster::Responses;
 use crate::session_ledger::{Promise, TOPICS};
 

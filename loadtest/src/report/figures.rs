@@ -5,63 +5,8 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::latency::Latency;
 use crate::poster::Responses;
-
-/// Percentiles in milliseconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Latency {
-    samples: u64,
-    p50_ms: f64,
-    p90_ms: f64,
-    p95_ms: f64,
-    pub(super) p99_ms: f64,
-    p999_ms: f64,
-    max_ms: f64,
-    /// The values at [`CURVE`], for charts.
-    curve_ms: Vec<f64>,
-}
-
-/// The quantiles of a percentile curve.
-pub(crate) const CURVE: [f64; 14] =
-    [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 0.9995, 0.9999, 1.0];
-
-impl Latency {
-    /// Computes the percentiles of a histogram in microseconds.
-    pub(crate) fn of(histogram: &Histogram<u64>) -> Self {
-        let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0;
-        Self {
-            samples: histogram.len(),
-            p50_ms: at(0.5),
-            p90_ms: at(0.9),
-            p95_ms: at(0.95),
-            p99_ms: at(0.99),
-            p999_ms: at(0.999),
-            max_ms: histogram.max() as f64 / 1000.0,
-            curve_ms: CURVE.map(at).into(),
-        }
-    }
-}
-
-impl Latency {
-    /// Returns whether nothing was measured.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.samples == 0
-    }
-
-    /// Returns whether the 99th percentile is within a limit.
-    pub(crate) fn is_within(&self, milliseconds: u32) -> bool {
-        self.p99_ms <= f64::from(milliseconds)
-    }
-}
-
-impl Latency {
-    pub(super) fn row(&self) -> String {
-        format!(
-            "p50 {:.2}  p90 {:.2}  p95 {:.2}  p99 {:.2}  p99.9 {:.2}  max {:.2} ms  ({} samples)",
-            self.p50_ms, self.p90_ms, self.p95_ms, self.p99_ms, self.p999_ms, self.max_ms, self.samples
-        )
-    }
-}
 
 /// Posts; latency is measured from the due time to the response.
 #[derive(Debug, Clone, Serialize)]
@@ -190,14 +135,6 @@ impl Deliveries {
     pub(crate) fn of(latency: &Histogram<u64>, seconds: f64) -> Self {
         Self { per_second: latency.len() as f64 / seconds, latency: Latency::of(latency) }
     }
-}
-
-/// A duration that is not that of a request.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Delay {
-    /// The start and the end of the duration, in words.
-    pub(crate) kind: &'static str,
-    pub(crate) latency: Latency,
 }
 
 impl Posts {

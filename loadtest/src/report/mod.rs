@@ -10,12 +10,13 @@ use std::path::Path;
 
 use serde::Serialize;
 
-pub(crate) use self::figures::{CURVE, Delay, Deliveries, Kept, Latency, Posts, Reads, Step};
+pub(crate) use self::figures::{Deliveries, Kept, Posts, Reads, Step};
 pub(crate) use self::process::{Cpu, Memory};
 pub(crate) use self::verdict::{Fact, Round};
 pub(crate) use self::ways::{Ratio, Way};
 use crate::audience::ClientFailures;
 use crate::error::Error;
+use crate::latency::Delay;
 use crate::ledger::Audit;
 use crate::session_ledger::SessionAudit;
 

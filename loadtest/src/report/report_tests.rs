@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::latency::Latency;
 use crate::ledger::{Ledger, Outcome, Watch};
 use crate::poster::Responses;
 use crate::run::latency_histogram;

@@ -4,9 +4,10 @@
 
 use super::Bench;
 use super::sampling::{self, Samples, Walk};
-use crate::cli::{Data, ObjectKind};
+use crate::cli::Data;
 use crate::data::{STRIDE, device_id};
 use crate::error::Error;
+use crate::object_kind::ObjectKind;
 use crate::report::Report;
 
 /// The unmeasured requests of each kind before.

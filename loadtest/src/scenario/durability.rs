@@ -13,10 +13,11 @@ use tokio::task::JoinSet;
 
 use super::Bench;
 use crate::body::Kind;
-use crate::cli::{Durability, ObjectKind, Stop};
+use crate::cli::{Durability, Stop};
 use crate::devices;
 use crate::error::Error;
 use crate::ledger::{Outcome, Watch};
+use crate::object_kind::ObjectKind;
 use crate::poster::{Poster, Responses};
 use crate::random;
 use crate::read_back::{DEVICES, read_back};

@@ -12,10 +12,11 @@ use crate::audience::{Audience, ClientSpec};
 use crate::cli::{Fanout, SharedChannel};
 use crate::devices;
 use crate::error::Error;
+use crate::latency::{Delay, Latency};
 use crate::ledger::{Outcome, Watch};
 use crate::poster::Poster;
 use crate::progress::Progress;
-use crate::report::{Delay, Deliveries, Latency, Posts, Report};
+use crate::report::{Deliveries, Posts, Report};
 use crate::run::{Run, latency_histogram};
 
 /// Runs the scenario.

@@ -13,9 +13,10 @@ use super::Bench;
 use crate::cli::Hosted;
 use crate::download::Downloader;
 use crate::error::Error;
+use crate::latency::Latency;
 use crate::progress::Progress;
 use crate::random;
-use crate::report::{Fact, Latency, Reads, Report};
+use crate::report::{Fact, Reads, Report};
 use crate::run::latency_histogram;
 use crate::target::Target;
 

@@ -10,10 +10,11 @@ use crate::body::Kind;
 use crate::cli::{Measurements, Ramp};
 use crate::devices;
 use crate::error::Error;
+use crate::latency::Latency;
 use crate::ledger::{Audit, Watch};
 use crate::poster::Poster;
 use crate::read_back::{DEVICES, read_back};
-use crate::report::{Latency, Posts, Report, Step};
+use crate::report::{Posts, Report, Step};
 use crate::run::Run;
 use crate::target::header_line;
 

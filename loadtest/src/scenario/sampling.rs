@@ -6,9 +6,10 @@ use std::time::Instant;
 use super::Bench;
 use crate::connection::Connection;
 use crate::error::Error;
+use crate::latency::Latency;
+use crate::pages::Page;
 use crate::progress::Progress;
-use crate::read_back::Page;
-use crate::report::{Latency, Reads};
+use crate::report::Reads;
 use crate::run::latency_histogram;
 
 /// The number of requests of a kind.

@@ -2,7 +2,7 @@
 
 use super::load::Load;
 use super::{Phase, ScenarioFile};
-use crate::cli::ObjectKind;
+use crate::object_kind::ObjectKind;
 use crate::population::plan::{ACTS, Act, Dashboards, Fault, Group, Listens, PhasePlan, Plan, Transport};
 
 /// Returns what `run` would do with this file.

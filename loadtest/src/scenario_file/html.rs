@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::chart::{Chart, Line, Upright, seconds};
 use super::outcome::{LoadOutcome, Outcome, PhaseOutcome};
 use super::threshold::Judged;
-use crate::report::{CURVE, clean_or_not};
+use crate::latency::CURVE;
+use crate::report::clean_or_not;
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --l0: #2563eb; --l1: #ea580c; --l2: #16a34a; --good: #1a7f37; --bad: #d1242f; }

@@ -156,9 +156,12 @@ impl ScenarioFile {
         of_loads + self.plan.as_ref().map_or(0, Plan::clients)
     }
 
-    /// Returns the devices, dashboards and servers, if it describes any.
-    pub(crate) fn plan(&self) -> Option<&Plan> {
-        self.plan.as_ref()
+    /// Reads the devices, dashboards and servers from the text of a file, if it describes any.
+    ///
+    /// # Errors
+    /// Fails like [`Self::read`].
+    pub(crate) fn parse_plan(file: &Path, text: &str, common: &Common) -> Result<Option<Plan>, Error> {
+        Ok(Self::parse(file, text, common)?.plan)
     }
 
     /// Reads the text of a file.

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use toml::{Spanned, Value};
 
 use super::{Source, load::text_of};
-use crate::cli::ObjectKind;
 use crate::curve::Curve;
 use crate::error::Error;
+use crate::object_kind::ObjectKind;
 use crate::population::plan::{
     ACTS, Act, Clients, Dashboards, FAULTS, Fault, FaultKind, Group, Listens, Mode, PhasePlan, ServersPlan,
     Stream, Transport,

@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use super::{Client, Row, Session, SessionLedger, TOPICS};
-use crate::report::{Delay, Latency};
+use crate::latency::{Delay, Latency};
 use crate::run::latency_histogram;
 
 /// The number of servers that the description of a fault names, with the times since when they were used.

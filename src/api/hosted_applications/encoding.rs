@@ -4,14 +4,14 @@
 use actix_web::http::header::HeaderMap;
 use platform_store::applications::versions::ApplicationFile;
 
-use crate::hosted_files::Place;
+use crate::hosted_files::FilesAtPath;
 use crate::http::encoding::Accepted;
 
 /// Returns the form to send and its `Content-Encoding`: the one the client prefers, and the smallest of those
 /// it prefers equally.
 pub(super) fn choose<'p>(
     headers: &HeaderMap,
-    place: &'p Place,
+    place: &'p FilesAtPath,
 ) -> (&'p ApplicationFile, Option<&'static str>) {
     let accepted = Accepted::of(headers);
     let packed = [(&place.gzip, "gzip"), (&place.brotli, "br")];
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn form_is_the_best_liked_of_those_there_are() {
-        let place = Place {
+        let place = FilesAtPath {
             file: file("x"),
             brotli: Some(file("x.br")),
             gzip: Some(file("x.gz")),

@@ -23,7 +23,7 @@ use platform_store::applications::versions::ApplicationFile;
 
 use crate::application_paths::ApplicationPaths;
 use crate::auth::{Authenticator, Caller};
-use crate::hosted_files::{self, HostedFiles, Place, Version};
+use crate::hosted_files::{self, FilesAtPath, HostedFiles, Version};
 use crate::http::authority;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
@@ -158,7 +158,7 @@ fn redirect(request: &HttpRequest) -> HttpResponse {
 async fn send(
     request: &HttpRequest,
     version: Version,
-    place: Arc<Place>,
+    place: Arc<FilesAtPath>,
     files: &web::Data<HostedFiles>,
 ) -> Result<HttpResponse> {
     let headers = request.headers();
@@ -201,7 +201,7 @@ async fn send(
 }
 
 /// Adds the headers for caches, which every response about a file has.
-fn describe(response: &mut HttpResponseBuilder, place: &Place, tag: &str) {
+fn describe(response: &mut HttpResponseBuilder, place: &FilesAtPath, tag: &str) {
     let is_page = place.file.content_type.starts_with("text/html");
     response.insert_header((header::ETAG, tag));
     response.insert_header((header::CACHE_CONTROL, if is_page { CACHING_OF_PAGES } else { CACHING }));

@@ -34,7 +34,7 @@ use tokio::sync::{Mutex, mpsc};
 
 use failures::Failures;
 
-use super::lanes::{Lanes, Turn, Width};
+use super::lanes::{LaneTurn, Lanes, Width};
 use crate::auth::password::{self, SecretKey};
 use crate::http::error::{ApiError, Result};
 use crate::telemetry::{self, Throttled};
@@ -58,15 +58,15 @@ const REMEMBERED_LONGER: u32 = 20;
 /// The origin of a request for counting guesses: an IPv4 address, or an IPv6 network of 64 bits, because one
 /// subscriber has all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Source(IpAddr);
+pub struct RequestSource(IpAddr);
 
-impl fmt::Display for Source {
+impl fmt::Display for RequestSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl Source {
+impl RequestSource {
     /// Returns the source of an address.
     pub fn of(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
@@ -90,7 +90,7 @@ pub(super) struct Account([u8; 16]);
 enum Subject {
     Everywhere(Account),
     Newcomers(Account),
-    Familiar(Account, Source),
+    Familiar(Account, RequestSource),
 }
 
 impl Subject {
@@ -107,15 +107,15 @@ impl Subject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Lane {
     /// A source that has guessed wrong too often.
-    Entrance(Source),
+    Entrance(RequestSource),
     /// An account, for one source.
-    Pair(Account, Source),
+    Pair(Account, RequestSource),
     /// An account, for newcomers.
     Newcomers(Account),
     /// An account, for sources that have guessed wrong there.
     Account(Account),
     /// CPU time, for one source.
-    Hashing(Source),
+    Hashing(RequestSource),
 }
 
 /// The counters of wrong passwords, and the lanes in which verifications wait.
@@ -130,9 +130,9 @@ pub(super) struct Throttle {
     untold: Mutex<mpsc::Receiver<Change>>,
     accounts: Failures<Subject>,
     newcomers: Failures<Account>,
-    pairs: Failures<(Account, Source)>,
-    sources: Failures<Source>,
-    familiar: Cache<(Account, Source), ()>,
+    pairs: Failures<(Account, RequestSource)>,
+    sources: Failures<RequestSource>,
+    familiar: Cache<(Account, RequestSource), ()>,
     lanes: Lanes<Lane>,
     at_once: usize,
     waiting_per_account: usize,
@@ -179,7 +179,7 @@ impl Throttle {
     ///
     /// # Errors
     /// `TooManyRequests` when too many are waiting already.
-    pub(super) async fn enter(&self, account: Account, source: Source) -> Result<Attempt<'_>> {
+    pub(super) async fn enter(&self, account: Account, source: RequestSource) -> Result<Attempt<'_>> {
         let subject = self.subject(account, source);
         let familiar = matches!(subject, Subject::Familiar(..));
         let refusal = || refuse(Throttled::Account, self.delay(&subject));
@@ -205,7 +205,7 @@ impl Throttle {
         Ok(Attempt { throttle: self, account, source, subject, slowed, counts: false, turns })
     }
 
-    fn subject(&self, account: Account, source: Source) -> Subject {
+    fn subject(&self, account: Account, source: RequestSource) -> Subject {
         if self.familiar.get(&(account, source)).is_some() {
             return Subject::Familiar(account, source);
         }
@@ -224,7 +224,7 @@ impl Throttle {
     }
 
     /// Returns whether a source has recently guessed wrong too often.
-    pub(super) fn is_slowed(&self, source: Source) -> bool {
+    pub(super) fn is_slowed(&self, source: RequestSource) -> bool {
         !self.sources.delay(&source).is_zero()
     }
 
@@ -232,7 +232,7 @@ impl Throttle {
     ///
     /// # Errors
     /// `TooManyRequests` when too many of its requests are waiting already.
-    pub(super) async fn slow_down(&self, source: Source) -> Result<Option<Turn<Lane>>> {
+    pub(super) async fn slow_down(&self, source: RequestSource) -> Result<Option<LaneTurn<Lane>>> {
         let delay = self.sources.delay(&source);
         if delay.is_zero() {
             return Ok(None);
@@ -246,7 +246,7 @@ impl Throttle {
     }
 
     /// Counts a guess without an account.
-    pub(super) fn failed_at(&self, source: Source) {
+    pub(super) fn failed_at(&self, source: RequestSource) {
         telemetry::count_failed_login("token");
         tracing::warn!(target: "platform::security", %source, "token refused");
         self.sources.count(source, Instant::now());
@@ -254,7 +254,7 @@ impl Throttle {
     }
 
     /// Counts a wrong password.
-    fn failed(&self, account: Account, source: Source, subject: Subject) {
+    fn failed(&self, account: Account, source: RequestSource, subject: Subject) {
         let now = Instant::now();
         self.accounts.count(subject.counted_as(), now);
         self.pairs.count((account, source), now);
@@ -265,7 +265,7 @@ impl Throttle {
     }
 
     /// Tells the other servers of a guess, at a token if there is no account.
-    fn tell(&self, account: Option<Account>, source: Source) {
+    fn tell(&self, account: Option<Account>, source: RequestSource) {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let account =
             account.map(|Account(key)| format!("{:032x}", u128::from_be_bytes(key))).unwrap_or_default();
@@ -289,7 +289,7 @@ impl Throttle {
         else {
             return;
         };
-        let Ok(source) = source.parse().map(Source::of) else { return };
+        let Ok(source) = source.parse().map(RequestSource::of) else { return };
         if *process == *self.process {
             return;
         }
@@ -307,13 +307,13 @@ impl Throttle {
 pub(super) struct Attempt<'t> {
     throttle: &'t Throttle,
     account: Account,
-    source: Source,
+    source: RequestSource,
     subject: Subject,
     /// Whether it holds a turn of its source already, or needs none.
     slowed: bool,
     /// Whether dropping it counts as a wrong password: a client that disconnects must not guess for free.
     counts: bool,
-    turns: Vec<Turn<Lane>>,
+    turns: Vec<LaneTurn<Lane>>,
 }
 
 impl Attempt<'_> {

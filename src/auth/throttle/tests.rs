@@ -21,15 +21,15 @@ fn limits() -> Limits {
     }
 }
 
-fn source(n: u8) -> Source {
-    Source::of([192, 0, 2, n].into())
+fn source(n: u8) -> RequestSource {
+    RequestSource::of([192, 0, 2, n].into())
 }
 
 fn account(throttle: &Throttle, user: &str) -> Account {
     throttle.account(&TenantId::parse("main").expect("an id"), user)
 }
 
-async fn guess_wrong(throttle: &Throttle, user: &str, source: Source) {
+async fn guess_wrong(throttle: &Throttle, user: &str, source: RequestSource) {
     throttle.enter(account(throttle, user), source).await.expect("room").tried();
 }
 
@@ -81,7 +81,7 @@ fn memory_of_failures_is_bounded() {
 
 #[test]
 fn ipv6_addresses_of_one_network_are_one_source() {
-    let of = |text: &str| Source::of(text.parse().expect("an address"));
+    let of = |text: &str| RequestSource::of(text.parse().expect("an address"));
     assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff::9"));
     assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
     assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
@@ -178,7 +178,7 @@ async fn very_many_newcomers_are_delayed_like_everybody() {
     let throttle = throttle(limits());
     let joe = account(&throttle, "joe");
     for n in 0..=FREE_NEWCOMERS {
-        let source = Source::of(std::net::Ipv4Addr::from(n).into());
+        let source = RequestSource::of(std::net::Ipv4Addr::from(n).into());
         guess_wrong(&throttle, "joe", source).await;
     }
 
@@ -279,13 +279,13 @@ async fn guess_at_one_server_counts_at_the_others_and_once_at_its_own() {
     let tenant = TenantId::parse("main").unwrap();
     let account = here.account(&tenant, "mia");
     assert_eq!(account, there.account(&tenant, "mia"));
-    let source = Source::of("192.0.2.1".parse().unwrap());
+    let source = RequestSource::of("192.0.2.1".parse().unwrap());
     for _ in 0..40 {
         here.failed(account, source, here.subject(account, source));
         here.tell(Some(account), source);
     }
     let before = here.sources.delay(&source);
-    assert!(!here.is_slowed(Source::of("192.0.2.2".parse().unwrap())) && here.is_slowed(source));
+    assert!(!here.is_slowed(RequestSource::of("192.0.2.2".parse().unwrap())) && here.is_slowed(source));
 
     for guess in here.told().await {
         let Change::Guess(_, text) = guess else { panic!("{guess:?}") };

@@ -19,7 +19,7 @@ use super::line::{Lines, Record, records};
 use super::refusal::{NO_TEMPLATE, Refusal};
 use super::static_templates;
 use super::{Csv, engine};
-use crate::auth::{Caller, Source};
+use crate::auth::{Caller, RequestSource};
 use crate::http;
 use crate::http::head::Head;
 use crate::http::{authority, client_address};
@@ -61,7 +61,7 @@ pub(crate) async fn answer(
         endpoint,
         transport,
         host: authority(head).unwrap_or_default(),
-        source: Source::of(client_address(head)),
+        source: RequestSource::of(client_address(head)),
         tenant: caller.tenant.clone(),
         caller: Some(caller),
         x_id: engine::header(head, &engine::X_ID),
@@ -89,7 +89,7 @@ struct Client<'e> {
     endpoint: Endpoint,
     transport: Transport,
     host: &'e str,
-    source: Source,
+    source: RequestSource,
     tenant: TenantId,
     caller: Option<Caller>,
     /// The header `X-Id`.

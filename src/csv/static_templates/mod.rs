@@ -20,7 +20,7 @@ pub(crate) use arguments::Arguments;
 
 use std::cell::Cell;
 
-use platform_actors::writes::Turn;
+use platform_actors::writes::PublicationTurn;
 use platform_model::naming::naming;
 
 use super::engine::Engine;
@@ -34,7 +34,7 @@ pub(crate) struct Row<'r> {
     /// The values after its message id.
     pub(crate) arguments: Arguments<'r>,
     /// The turn of a row that overlaps other rows; the call that creates data takes it.
-    pub(crate) turn: Cell<Option<Turn>>,
+    pub(crate) turn: Cell<Option<PublicationTurn>>,
 }
 
 /// Returns the reserved X-Id of the static set (H-01).

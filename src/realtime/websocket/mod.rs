@@ -25,7 +25,7 @@ use tokio::task::yield_now;
 
 use super::pace::{CountedSocket, count_patiently};
 use super::{Exchange, Held, Outcome, Realtime, Transport};
-use crate::auth::{Authenticator, Caller, Source, cors};
+use crate::auth::{Authenticator, Caller, RequestSource, cors};
 use crate::connection::ConnectionHandle;
 use crate::connection::upgraded::DirectWriter;
 use crate::http::error::{ApiError, Result};
@@ -81,7 +81,7 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, payload: web::Payload
         frames,
         endpoint,
         host: authority(&request).unwrap_or_default().to_owned(),
-        source: Source::of(client_address(&request)),
+        source: RequestSource::of(client_address(&request)),
         caller,
         counted,
         // Few sockets serve more than one session.
@@ -112,7 +112,7 @@ struct WebSocket {
     realtime: web::Data<Realtime>,
     endpoint: Endpoint,
     host: String,
-    source: Source,
+    source: RequestSource,
     caller: Option<Caller>,
     /// The socket among those of its tenant, as soon as that is known.
     counted: Option<CountedSocket>,

@@ -16,7 +16,7 @@ use transcript::{Line, START, Transcript, spaced};
 use super::language;
 use super::plan::{self, ModulePlan, StatementKind, Target};
 use super::runtime::{Effect, Outcome, Runtime};
-use super::stream::Row;
+use super::value::Row;
 
 const DOCUMENT: &str = include_str!("../../../../docs/modules.md");
 

@@ -7,8 +7,8 @@ use serde_json::{Map, Value as Json};
 
 use super::transcript::{self, Content};
 use crate::plan::expression::{Filter, Finder, Take};
-use crate::runtime::{Fault, LookUps};
-use crate::value::{Object, ObjectKind, Value};
+use crate::runtime::LookUps;
+use crate::value::{Fault, Object, ObjectKind, Value};
 
 #[derive(Default)]
 pub(super) struct Store {

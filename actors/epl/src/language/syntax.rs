@@ -86,7 +86,7 @@ pub(crate) struct Select {
     pub(crate) into: Option<Name>,
     pub(crate) columns: Vec<Column>,
     /// One or two sources.
-    pub sources: Vec<Source>,
+    pub sources: Vec<StatementSource>,
     pub(crate) condition: Option<Expression>,
     pub(crate) group_by: Vec<Expression>,
     pub(crate) having: Option<Expression>,
@@ -106,7 +106,7 @@ pub(crate) enum Column {
 
 /// A source that a statement reads.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Source {
+pub struct StatementSource {
     pub(crate) kind: SourceKind,
     pub(crate) view: Option<View>,
     pub(crate) alias: Option<Name>,

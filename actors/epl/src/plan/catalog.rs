@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use crate::language::Mistake;
 use crate::language::syntax::Span;
-use crate::stream::{Columns, StreamType};
-use crate::value::Type;
+use crate::value::{Columns, StreamType, Type};
 
 /// The declarations by stream name. Modules that insert into the same stream declare it identically.
 pub type Catalog = BTreeMap<Arc<str>, Declared>;

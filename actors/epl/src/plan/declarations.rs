@@ -12,8 +12,7 @@ use super::types::{self, describe};
 use super::{ContextPlan, PartitionPlan, VariablePlan, WindowPlan};
 use crate::language::Mistake;
 use crate::language::syntax::{self, Name, Partition, TypeName, VariableKind, View};
-use crate::stream::Columns;
-use crate::value::Type;
+use crate::value::{Columns, Type};
 
 impl<'a> Planner<'a> {
     /// # Errors

@@ -7,7 +7,7 @@ use crate::value::{ObjectKind, Value};
 
 /// Where an expression finds an event that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct EventPlace {
     /// The number of the source: 0 or 1.
     pub source: u8,
     /// The number of the tag, if the source is a pattern match.
@@ -18,11 +18,11 @@ pub struct Place {
 pub(crate) enum Expression {
     Literal(Value),
     /// A whole event.
-    Event(Place),
+    Event(EventPlace),
     /// A column of an event that is a row.
-    Column(Place, usize),
+    Column(EventPlace, usize),
     /// A property of an input event.
-    Property(Place, Property),
+    Property(EventPlace, Property),
     /// A member of the value of an expression. It is null if the value is null or has no such member.
     Member(Box<Expression>, Arc<str>),
     /// An element of a list, counted from 0. It is null if there is no such element.

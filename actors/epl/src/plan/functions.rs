@@ -9,8 +9,7 @@ use super::resolve::{Resolver, Typed};
 use super::types::{self, describe};
 use crate::language::Mistake;
 use crate::language::syntax::{self, Name, Quantifier, Span};
-use crate::stream::StreamType;
-use crate::value::Type;
+use crate::value::{StreamType, Type};
 
 /// The values that a parameter accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

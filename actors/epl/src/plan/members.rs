@@ -9,8 +9,7 @@ use super::resolve::{Access, Resolver, Typed};
 use super::types::{describe, is_number};
 use crate::language::Mistake;
 use crate::language::syntax::{self, Name};
-use crate::stream::{Columns, StreamType};
-use crate::value::Type;
+use crate::value::{Columns, StreamType, Type};
 
 /// The supported methods. None of them has parameters.
 const METHODS: &str = ".getValue(), .getId(), .toDate(), .toMillisec() and .doubleValue()";

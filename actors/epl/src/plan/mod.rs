@@ -44,8 +44,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::language::syntax::OutputKind;
-use super::stream::{Columns, OutputStream, StreamType};
-use super::value::Type;
+use super::stream::OutputStream;
+use super::value::{Columns, StreamType, Type};
 use expression::{Aggregate, Expression};
 use pattern::PatternPlan;
 
@@ -200,7 +200,7 @@ pub(crate) enum From {
     /// A join of two sources. A row is produced for each pair that satisfies `condition` and of which one event
     /// is new.
     Join(Box<[SourcePlan; 2]>),
-    /// The matches of a pattern, as source 0 ([`StreamEvent::Match`](super::stream::StreamEvent)).
+    /// The matches of a pattern, as source 0 ([`StreamEvent::Match`](super::value::StreamEvent)).
     Pattern { pattern: PatternPlan, view: Option<ViewPlan> },
 }
 

@@ -12,7 +12,8 @@ use super::warnings::Warning;
 use super::{ContextPlan, ModulePlan, StatementKind, StatementPlan, Stream, VariablePlan, WindowPlan};
 use crate::language::Mistake;
 use crate::language::syntax::{self, Module, Name, Span, VariableKind};
-use crate::stream::{Columns, OutputStream, StreamType};
+use crate::stream::OutputStream;
+use crate::value::{Columns, StreamType};
 
 /// The maximum number of expression nodes of a module, counting a declared expression again at each use,
 /// because every node occupies memory as long as the module runs.

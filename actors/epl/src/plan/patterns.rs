@@ -1,13 +1,13 @@
 //! Plans patterns: resolves their tags and filters, and rejects patterns that would never end.
 
-use super::expression::Place;
+use super::expression::EventPlace;
 use super::module::{Planner, ReadStream};
 use super::pattern::{PatternNode, PatternPlan};
 use super::resolve::{Access, Reach, Sight, Visible};
 use super::sources::{duration, repeated};
 use crate::language::Mistake;
 use crate::language::syntax::{self, Name, Pattern, Span};
-use crate::stream::StreamType;
+use crate::value::StreamType;
 
 /// The maximum number of tags of a pattern. A match holds an event for each tag.
 const MAX_TAGS: u16 = 100;
@@ -98,7 +98,7 @@ impl Planner<'_> {
     ) -> Result<PatternNode, Mistake> {
         let ReadStream { place: stream, type_, access } = self.read(name)?;
         walk.streams.push((stream, name.clone()));
-        let place = Place { source: 1, tag: None };
+        let place = EventPlace { source: 1, tag: None };
         let called = tag.unwrap_or(name).text.clone();
         let event = Visible { name: called, place, type_: type_.clone(), access, reach: Reach::Unqualified };
         // The event itself comes first: within its own filter, the tag refers to this event and not to one that
@@ -129,7 +129,7 @@ fn keep(tag: &Name, type_: StreamType, access: Access, walk: &mut Walk) -> Resul
     }
     let at = u16::try_from(walk.tags.len()).ok().filter(|at| *at < MAX_TAGS);
     let at = at.ok_or_else(|| Mistake::new(tag.span, format!("a pattern has at most {MAX_TAGS} tags")))?;
-    let place = Place { source: 0, tag: Some(at) };
+    let place = EventPlace { source: 0, tag: Some(at) };
     walk.tags.push(Visible { name: tag.text.clone(), place, type_, access, reach: Reach::ByNameOnly });
     Ok(at)
 }

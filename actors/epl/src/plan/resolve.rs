@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::aggregates::Aggregates;
-use super::expression::{Expression, Place};
+use super::expression::{EventPlace, Expression};
 use super::module::Planner;
 use super::types;
 use crate::language::Mistake;
 use crate::language::syntax::{self, ExpressionKind, Span};
-use crate::stream::StreamType;
-use crate::value::{Type, Value};
+use crate::value::{StreamType, Type, Value};
 
 /// The maximum nesting depth of an expression after declared expressions are expanded, because the evaluator is
 /// recursive.
@@ -42,7 +41,7 @@ impl Typed {
 pub(super) struct Visible {
     /// The alias, the tag or the name of the stream.
     pub(super) name: Arc<str>,
-    pub(super) place: Place,
+    pub(super) place: EventPlace,
     pub(super) type_: StreamType,
     pub(super) access: Access,
     pub(super) reach: Reach,

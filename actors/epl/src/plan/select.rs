@@ -16,8 +16,7 @@ use super::targets::Selected;
 use super::{EveryPlan, From, OutputPlan, SelectPlan};
 use crate::language::Mistake;
 use crate::language::syntax::{self, Column, Every, ExpressionKind, Name, Select, Span};
-use crate::stream::StreamType;
-use crate::value::Type;
+use crate::value::{StreamType, Type};
 
 /// The maximum length of a column name in characters. A longer expression needs an alias.
 const MAX_NAME: usize = 254;

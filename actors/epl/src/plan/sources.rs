@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use super::expression::{Expression, Place};
+use super::expression::{EventPlace, Expression};
 use super::module::{Planner, ReadStream};
 use super::patterns::Tagged;
 use super::resolve::{Reach, Resolver, Sight, Visible};
 use super::{From, SourcePlan, ViewPlan};
 use crate::language::Mistake;
 use crate::language::syntax::{
-    self, Direction, Name, Period, Source, SourceKind, StreamSource, View, ViewKind,
+    self, Direction, Name, Period, SourceKind, StatementSource, StreamSource, View, ViewKind,
 };
-use crate::stream::StreamType;
+use crate::value::StreamType;
 
 /// The shortest period of anything that repeats.
 pub(super) const SHORTEST: Duration = Duration::from_millis(100);
@@ -42,7 +42,7 @@ pub(super) fn repeated(period: Period) -> Result<Duration, Mistake> {
 }
 
 impl Planner<'_> {
-    pub(super) fn sources(&mut self, sources: &[Source], keys: usize) -> Result<Read, Mistake> {
+    pub(super) fn sources(&mut self, sources: &[StatementSource], keys: usize) -> Result<Read, Mistake> {
         match sources {
             [source] => self.one(source, keys),
             [one, other] => self.join(one, other, keys),
@@ -53,7 +53,7 @@ impl Planner<'_> {
         }
     }
 
-    fn one(&mut self, source: &Source, keys: usize) -> Result<Read, Mistake> {
+    fn one(&mut self, source: &StatementSource, keys: usize) -> Result<Read, Mistake> {
         if source.direction == Direction::Only {
             return Err(Mistake::new(source.span, "'unidirectional' goes with joins"));
         }
@@ -73,7 +73,7 @@ impl Planner<'_> {
         }
     }
 
-    fn join(&mut self, one: &Source, other: &Source, keys: usize) -> Result<Read, Mistake> {
+    fn join(&mut self, one: &StatementSource, other: &StatementSource, keys: usize) -> Result<Read, Mistake> {
         let (mut plans, mut visible, mut streams) = (Vec::new(), Vec::<Visible>::new(), Vec::new());
         for (at, source) in [(0u8, one), (1, other)] {
             let SourceKind::Stream { name, filter } = &source.kind else {
@@ -109,7 +109,7 @@ impl Planner<'_> {
 
     fn source(
         &mut self,
-        source: &Source,
+        source: &StatementSource,
         name: &Name,
         filter: Option<&syntax::Expression>,
         at: u8,
@@ -119,7 +119,7 @@ impl Planner<'_> {
         let sight = Sight::of(std::slice::from_ref(&event), keys);
         let view = source.view.as_ref().map(|view| self.view_in(view, sight)).transpose()?;
         let unidirectional = source.direction == Direction::Only;
-        let event = Visible { place: Place { source: at, tag: None }, ..event };
+        let event = Visible { place: EventPlace { source: at, tag: None }, ..event };
         Ok((SourcePlan { stream, filter, view, unidirectional }, event))
     }
 
@@ -141,7 +141,7 @@ impl Planner<'_> {
     ) -> Result<(usize, Option<Expression>, Visible), Mistake> {
         let ReadStream { place: at, type_, access } = self.read(stream)?;
         let name = alias.unwrap_or(stream).text.clone();
-        let place = Place { source: 0, tag: None };
+        let place = EventPlace { source: 0, tag: None };
         let event = Visible { name, place, type_, access, reach: Reach::Unqualified };
         let sight = Sight::of(std::slice::from_ref(&event), keys);
         let filter = filter.map(|filter| self.filter(filter, sight)).transpose()?;
@@ -158,7 +158,7 @@ impl Planner<'_> {
 
     /// Plans the view of a named window.
     pub(super) fn view(&self, view: &View, type_: &StreamType, name: &str) -> Result<ViewPlan, Mistake> {
-        let place = Place { source: 0, tag: None };
+        let place = EventPlace { source: 0, tag: None };
         let (type_, access) = (type_.clone(), super::resolve::Access::ByIndex);
         let event = Visible { name: name.into(), place, type_, access, reach: Reach::Unqualified };
         self.view_in(view, Sight::of(&[event], 0))

@@ -14,8 +14,8 @@ use super::resolve::Typed;
 use super::types::{self, describe};
 use crate::language::Mistake;
 use crate::language::syntax::{Name, Span};
-use crate::stream::{Columns, OutputStream, StreamType};
-use crate::value::Type;
+use crate::stream::OutputStream;
+use crate::value::{Columns, StreamType, Type};
 
 /// A selected column.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Plans `on Stream set …` and `on Stream delete from W`.
 
-use super::expression::Place;
+use super::expression::EventPlace;
 use super::module::Planner;
 use super::resolve::{Access, Reach, Resolver, Sight, Visible};
 use super::types::{self, describe};
@@ -57,7 +57,7 @@ impl Planner<'_> {
         })?;
         let row = Visible {
             name: alias.unwrap_or(window).text.clone(),
-            place: Place { source: 1, tag: None },
+            place: EventPlace { source: 1, tag: None },
             type_: self.windows[at].type_.clone(),
             access: Access::ByIndex,
             reach: Reach::Unqualified,

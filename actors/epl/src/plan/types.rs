@@ -1,8 +1,7 @@
 //! Names, compatibility and conversion of types.
 
 use crate::language::syntax::TypeName;
-use crate::stream::StreamType;
-use crate::value::{ObjectKind, Type};
+use crate::value::{ObjectKind, StreamType, Type};
 
 use super::expression::{Expression, Function, Scalar};
 use super::resolve::Typed;

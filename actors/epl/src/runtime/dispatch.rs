@@ -1,16 +1,22 @@
 //! Dispatches an event to the statements that read its stream, in the order of the statements.
 
 use super::Retained;
-use super::engine::{Runtime, Turn};
+use super::engine::{ModuleTurn, Runtime};
 use super::named_windows::WindowChange;
 use super::step::Cause;
 use super::timers::Owner;
 use crate::plan::StatementKind;
-use crate::stream::StreamEvent;
+use crate::value::StreamEvent;
 
 impl Runtime {
     /// Passes an event to the statements that read its stream.
-    pub(super) fn dispatch(&mut self, stream: usize, event: &StreamEvent, cause: Cause, turn: &mut Turn<'_>) {
+    pub(super) fn dispatch(
+        &mut self,
+        stream: usize,
+        event: &StreamEvent,
+        cause: Cause,
+        turn: &mut ModuleTurn<'_>,
+    ) {
         let plan = self.plan.clone();
         let located = self.locate(stream, event, cause, turn);
         for at in 0..self.routes.readers(stream).len() {
@@ -34,7 +40,7 @@ impl Runtime {
         window: usize,
         change: &WindowChange,
         cause: Cause,
-        turn: &mut Turn<'_>,
+        turn: &mut ModuleTurn<'_>,
     ) {
         let state = &mut self.windows[window];
         let deadline = state.next_deadline();
@@ -76,7 +82,7 @@ impl Runtime {
         stream: usize,
         event: &StreamEvent,
         cause: Cause,
-        turn: &mut Turn<'_>,
+        turn: &mut ModuleTurn<'_>,
     ) -> Vec<Located> {
         let plan = self.plan.clone();
         let mut all = Vec::new();
@@ -105,7 +111,7 @@ impl Runtime {
     }
 
     /// Begins the patterns of a new partition.
-    fn begin_patterns(&mut self, context: usize, partition: usize, cause: Cause, turn: &mut Turn<'_>) {
+    fn begin_patterns(&mut self, context: usize, partition: usize, cause: Cause, turn: &mut ModuleTurn<'_>) {
         let plan = self.plan.clone();
         for at in 0..self.routes.patterns(context).len() {
             let number = self.routes.patterns(context)[at];

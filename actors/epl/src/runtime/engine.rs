@@ -6,7 +6,6 @@
 //! rows that a timer makes are handled before the next timer fires. Rows that are made by a timer begin a new chain,
 //! whatever they are made of.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -23,8 +22,8 @@ use super::timers::{Owner, Timers};
 use super::{Budget, Effect, Fault, LookUps, Outcome, Retained, World};
 use crate::plan::expression::Finder;
 use crate::plan::{ModulePlan, SelectPlan, StatementKind, Target};
-use crate::stream::{Input, Row, StreamEvent};
-use crate::value::{Key, Value};
+use crate::stream::Input;
+use crate::value::{EvaluationsLeft, Key, Row, StreamEvent, Value};
 
 /// A deployed module and its state.
 pub struct Runtime {
@@ -44,14 +43,14 @@ pub struct Runtime {
     queue: VecDeque<Work>,
     pub(super) accounts: Accounts,
     /// The number of expressions that this step may still evaluate.
-    evaluations: Cell<u64>,
+    evaluations: EvaluationsLeft,
     made: Vec<Made>,
     unreadable: Unreadable,
 }
 
 /// An event that waits to be dispatched to its statements.
 struct Work {
-    place: Place,
+    place: WorkDestination,
     event: StreamEvent,
     depth: Depth,
     /// The statement that inserted the event.
@@ -59,13 +58,13 @@ struct Work {
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum WorkDestination {
     Stream(usize),
     Window(usize),
 }
 
 /// The arguments that the caller passes to a step.
-pub(super) struct Turn<'a> {
+pub(super) struct ModuleTurn<'a> {
     look_ups: &'a dyn LookUps,
     pub(super) outcome: &'a mut Outcome,
 }
@@ -89,7 +88,7 @@ impl Runtime {
             timers: Timers::default(),
             queue: VecDeque::new(),
             accounts: Accounts::new(plan.statements.len()),
-            evaluations: Cell::new(budget.evaluations),
+            evaluations: EvaluationsLeft::new(budget.evaluations),
             made: Vec::new(),
             unreadable: Unreadable::default(),
             plan,
@@ -112,7 +111,7 @@ impl Runtime {
                 stream,
                 StreamEvent::Input(input.clone()),
                 input.depth,
-                &mut Turn { look_ups, outcome },
+                &mut ModuleTurn { look_ups, outcome },
             );
         }
     }
@@ -131,7 +130,12 @@ impl Runtime {
         let Some(place) = self.routes.of_name(stream) else { return };
         match forwarded::fitted(&self.plan.streams[place], row) {
             Some(row) => {
-                self.feed(place, StreamEvent::Row(row.clone()), row.depth, &mut Turn { look_ups, outcome });
+                self.feed(
+                    place,
+                    StreamEvent::Row(row.clone()),
+                    row.depth,
+                    &mut ModuleTurn { look_ups, outcome },
+                );
             }
             None => {
                 let reader = self.routes.readers(place).first().copied().unwrap_or_default();
@@ -144,7 +148,7 @@ impl Runtime {
     /// Advances the time: fires the timers that are due, in the order of their time, as many as one step may. When
     /// more are due, [`next_deadline`](Self::next_deadline) is in the past.
     pub fn advance(&mut self, now: i64, look_ups: &dyn LookUps, outcome: &mut Outcome) {
-        let mut turn = Turn { look_ups, outcome };
+        let mut turn = ModuleTurn { look_ups, outcome };
         self.evaluations.set(self.budget.evaluations);
         for _ in 0..self.budget.timers {
             // The remaining budget must be enough for a timer of ordinary cost.
@@ -188,7 +192,7 @@ impl Runtime {
             self.accounts.charge(variable.statement, |own| own.bytes += value.size().bytes);
             self.variables.push(value);
         }
-        let mut turn = Turn { look_ups: &NoLookUps, outcome: &mut outcome };
+        let mut turn = ModuleTurn { look_ups: &NoLookUps, outcome: &mut outcome };
         for (number, statement) in plan.statements.iter().enumerate() {
             if let StatementKind::Select(select) = &statement.kind
                 && select.context.is_none()
@@ -200,15 +204,15 @@ impl Runtime {
         }
     }
 
-    fn feed(&mut self, stream: usize, event: StreamEvent, depth: Depth, turn: &mut Turn<'_>) {
+    fn feed(&mut self, stream: usize, event: StreamEvent, depth: Depth, turn: &mut ModuleTurn<'_>) {
         self.evaluations.set(self.budget.evaluations);
-        self.queue.push_back(Work { place: Place::Stream(stream), event, depth, from: None });
+        self.queue.push_back(Work { place: WorkDestination::Stream(stream), event, depth, from: None });
         self.handle_queue(turn);
     }
 
     /// Handles inserted rows, and the rows that those insert, until the queue is empty. A step that exceeds its budget
     /// discards the rest.
-    fn handle_queue(&mut self, turn: &mut Turn<'_>) {
+    fn handle_queue(&mut self, turn: &mut ModuleTurn<'_>) {
         while let Some(work) = self.queue.pop_front() {
             let from = work.from;
             self.handle(work, turn);
@@ -227,12 +231,12 @@ impl Runtime {
         }
     }
 
-    fn handle(&mut self, work: Work, turn: &mut Turn<'_>) {
+    fn handle(&mut self, work: Work, turn: &mut ModuleTurn<'_>) {
         let cause = Cause::Event(work.depth.max(work.event.depth()));
         match work.place {
-            Place::Stream(stream) => self.dispatch(stream, &work.event, cause, turn),
-            Place::Window(window) if self.is_off(self.plan.windows[window].statement) => {}
-            Place::Window(window) => {
+            WorkDestination::Stream(stream) => self.dispatch(stream, &work.event, cause, turn),
+            WorkDestination::Window(window) if self.is_off(self.plan.windows[window].statement) => {}
+            WorkDestination::Window(window) => {
                 let Some(key) = self.window_key(window, &work, turn) else { return };
                 let now = self.now;
                 let change = self
@@ -242,7 +246,7 @@ impl Runtime {
         }
     }
 
-    fn go_off(&mut self, owner: Owner, deadline: i64, turn: &mut Turn<'_>) {
+    fn go_off(&mut self, owner: Owner, deadline: i64, turn: &mut ModuleTurn<'_>) {
         match owner {
             Owner::Window(window) => {
                 if self.windows[window].armed.went_off(deadline) {
@@ -263,7 +267,7 @@ impl Runtime {
     }
 
     /// See [`Step::key_in`].
-    fn window_key(&mut self, window: usize, work: &Work, turn: &mut Turn<'_>) -> Option<Option<Key>> {
+    fn window_key(&mut self, window: usize, work: &Work, turn: &mut ModuleTurn<'_>) -> Option<Option<Key>> {
         let plan = self.plan.clone();
         let cause = Cause::Event(work.depth);
         self.work(work.from.unwrap_or_default(), cause, turn, |step| {
@@ -277,7 +281,7 @@ impl Runtime {
         number: usize,
         plan: &SelectPlan,
         cause: Cause,
-        turn: &mut Turn<'_>,
+        turn: &mut ModuleTurn<'_>,
         act: impl FnOnce(&mut Select, &mut Surroundings<'_>, &mut Step<'_>),
     ) {
         let Some(mut select) = self.selects[number].take() else { return };
@@ -311,7 +315,7 @@ impl Runtime {
         &mut self,
         number: usize,
         cause: Cause,
-        turn: &mut Turn<'_>,
+        turn: &mut ModuleTurn<'_>,
         act: impl FnOnce(&mut Step<'_>) -> T,
     ) -> T {
         let world = World {
@@ -335,15 +339,15 @@ impl Runtime {
         let mut place = None;
         match into {
             None => {}
-            Some(Target::Window(window)) => place = Some(Place::Window(*window)),
+            Some(Target::Window(window)) => place = Some(WorkDestination::Window(*window)),
             Some(Target::Named(name)) => {
                 outcome.effects.push(Effect::Forward { stream: name.clone(), row: row.clone() });
-                place = self.routes.of_name(name).map(Place::Stream);
+                place = self.routes.of_name(name).map(WorkDestination::Stream);
             }
             Some(Target::Output(stream)) => {
                 let (stream, depth) = (*stream, row.depth);
                 outcome.effects.push(Effect::Perform { statement: number, stream, row: row.clone(), depth });
-                place = self.routes.of_output(stream).map(Place::Stream);
+                place = self.routes.of_output(stream).map(WorkDestination::Stream);
             }
         }
         if let Some(place) = place {

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use super::Fault;
 use crate::plan::Stream;
-use crate::stream::{Columns, Row};
-use crate::value::Type;
+use crate::value::{Columns, Row, Type};
 
 /// The rows that could not be read.
 #[derive(Debug, Default)]

@@ -9,8 +9,7 @@ use super::Retained;
 use super::aggregates::{AggregateState, Span};
 use super::output_rate::GroupOutput;
 use crate::plan::expression::Aggregate;
-use crate::stream::StreamEvent;
-use crate::value::Key;
+use crate::value::{Key, StreamEvent};
 
 /// The approximate size of a group and of each of its aggregates, in bytes.
 const GROUP: usize = 256;

@@ -18,8 +18,7 @@ use super::timers::Armed;
 use super::views::{Entered, Held, Ring, View};
 use crate::plan::pattern::PatternPlan;
 use crate::plan::{From, SelectPlan, SourcePlan, Stream, ViewPlan};
-use crate::stream::StreamEvent;
-use crate::value::Value;
+use crate::value::{StreamEvent, Value};
 
 /// The approximate size of a retained event in bytes, besides its own and its contributions to further aggregates.
 const HELD: usize = 72;

@@ -16,7 +16,7 @@ use super::results::{Remembered, Results, Sources};
 use super::step::Step;
 use super::views::Entered;
 use crate::plan::{SelectPlan, SourcePlan, Stream};
-use crate::stream::StreamEvent;
+use crate::value::StreamEvent;
 
 /// The approximate size, in bytes, of a pair, besides those of its events.
 const PAIR: usize = 128;

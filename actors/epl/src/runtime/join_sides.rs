@@ -7,8 +7,7 @@ use super::results::Results;
 use super::step::Step;
 use super::views::{Entered, Held, View};
 use crate::plan::{SourcePlan, Stream};
-use crate::stream::StreamEvent;
-use crate::value::{Key, Value};
+use crate::value::{Key, StreamEvent, Value};
 
 /// The approximate size, in bytes, of an event on a side, besides its own.
 pub(super) const LINKED: usize = 192;

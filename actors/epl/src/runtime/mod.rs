@@ -35,7 +35,6 @@ mod triggers;
 mod views;
 
 use platform_model::limits::Limits;
-use std::fmt;
 use std::sync::Arc;
 
 pub use engine::Runtime;
@@ -44,8 +43,8 @@ pub use scope::{Scope, World};
 pub use switching_off::{Excess, OffCause};
 
 use super::plan::expression::Finder;
-use super::stream::{OutputStream, Row};
-use super::value::Value;
+use super::stream::OutputStream;
+use super::value::{Fault, Row, Value};
 
 /// An effect that a module requests.
 #[derive(Debug, Clone)]
@@ -75,23 +74,6 @@ pub enum Effect {
         /// The row that the statement inserted.
         row: Arc<Row>,
     },
-}
-
-/// An error while a statement ran; its other events and the other statements go on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault(pub Arc<str>);
-
-impl Fault {
-    /// Creates a fault with a message for the author of the module.
-    pub fn new(message: impl Into<Arc<str>>) -> Self {
-        Self(message.into())
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 /// The result of a step.

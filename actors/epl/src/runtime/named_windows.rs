@@ -8,8 +8,7 @@ use super::Retained;
 use super::timers::Armed;
 use super::views::{Entered, Held, View};
 use crate::plan::WindowPlan;
-use crate::stream::StreamEvent;
-use crate::value::Key;
+use crate::value::{Key, StreamEvent};
 
 /// The approximate size of an event in a window, in bytes, besides its own.
 const HELD: usize = 48;

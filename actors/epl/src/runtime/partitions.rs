@@ -10,9 +10,7 @@ use std::sync::Arc;
 use super::Retained;
 use super::step::Step;
 use crate::plan::{ContextPlan, PartitionPlan};
-use crate::stream::StreamEvent;
-use crate::value::Key;
-use crate::value::Value;
+use crate::value::{Key, StreamEvent, Value};
 
 /// The approximate size of a partition in bytes, besides the state of statements in it.
 const PARTITION: usize = 256;

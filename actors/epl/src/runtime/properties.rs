@@ -6,8 +6,8 @@ use platform_model::change::PublishedChange;
 use platform_model::id::ManagedObjectId;
 
 use crate::plan::expression::Property;
-use crate::stream::{Deletion, Input, Occurrence, Response, StreamEvent};
-use crate::value::{Id, IdSeen, Map, ObjectSeen, Seen, Value};
+use crate::stream::{Deletion, Input, Occurrence, Response};
+use crate::value::{Id, IdSeen, Map, ObjectSeen, Seen, StreamEvent, Value};
 
 impl StreamEvent {
     /// Returns a property or column by its name; null if there is none.

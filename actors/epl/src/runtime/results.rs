@@ -14,9 +14,7 @@ use super::step::{Made, Step};
 use super::{Fault, Scope};
 use crate::language::syntax::OutputKind;
 use crate::plan::{Rows, SelectPlan};
-use crate::stream::{Row, StreamEvent};
-use crate::value::Key;
-use crate::value::Value;
+use crate::value::{Key, Row, StreamEvent, Value};
 
 /// The events that a row is made of: one, or two of a join.
 pub(super) type Sources<'a> = [Option<&'a StreamEvent>; 2];

@@ -10,7 +10,7 @@ use super::partitions::Partitions;
 use super::step::Step;
 use super::timers::{Owner, Timers};
 use crate::plan::{From, ModulePlan, SelectPlan, Stream};
-use crate::stream::StreamEvent;
+use crate::value::StreamEvent;
 
 /// The approximate size, in bytes, of the state of a statement in one partition.
 const INSTANCE: usize = 512;

@@ -8,8 +8,7 @@ use platform_model::origin::Depth;
 use super::{Fault, Retained, Scope, World};
 use crate::plan::ViewPlan;
 use crate::plan::expression::Expression;
-use crate::stream::{Row, StreamEvent};
-use crate::value::{Key, Value};
+use crate::value::{Key, Row, StreamEvent, Value};
 
 /// A row that a statement made.
 #[derive(Debug, Clone)]

@@ -1,11 +1,10 @@
 //! Statements that act on an event without making rows: `on … set`, `on … delete`.
 
-use super::engine::{Runtime, Turn};
+use super::engine::{ModuleTurn, Runtime};
 use super::step::Cause;
 use crate::plan::expression::Expression;
 use crate::plan::{StatementKind, TriggerPlan};
-use crate::stream::StreamEvent;
-use crate::value::Value;
+use crate::value::{StreamEvent, Value};
 
 impl Runtime {
     /// Runs a statement that acts on an event: `on … set`, `on … delete`.
@@ -15,7 +14,7 @@ impl Runtime {
         kind: &StatementKind,
         event: &StreamEvent,
         cause: Cause,
-        turn: &mut Turn<'_>,
+        turn: &mut ModuleTurn<'_>,
     ) {
         match kind {
             StatementKind::Set { trigger, assignments } => {
@@ -38,7 +37,7 @@ impl Runtime {
         trigger: &TriggerPlan,
         event: &StreamEvent,
         cause: Cause,
-        turn: &mut Turn<'_>,
+        turn: &mut ModuleTurn<'_>,
     ) -> bool {
         self.work(number, cause, turn, |step| step.passes(trigger.filter.as_ref(), event, &[]))
     }
@@ -51,7 +50,7 @@ impl Runtime {
         assignments: &[(usize, Expression)],
         event: &StreamEvent,
         cause: Cause,
-        turn: &mut Turn<'_>,
+        turn: &mut ModuleTurn<'_>,
     ) {
         let mut before = Vec::new();
         for (variable, expression) in assignments {
@@ -87,7 +86,7 @@ impl Runtime {
         condition: Option<&Expression>,
         event: &StreamEvent,
         cause: Cause,
-        turn: &mut Turn<'_>,
+        turn: &mut ModuleTurn<'_>,
     ) {
         let windows = std::mem::take(&mut self.windows);
         let chosen = self.work(number, cause, turn, |step| {

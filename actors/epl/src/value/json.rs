@@ -4,8 +4,8 @@ use platform_model::input_stream::InputStream;
 use platform_model::measurement::Number;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::{Id, Map, Seen, Value};
-use crate::stream::{Input, Row, StreamEvent};
+use super::{Id, Map, Row, Seen, StreamEvent, Value};
+use crate::stream::Input;
 
 impl Value {
     /// Returns the value as JSON. A double that is a whole number is written without a fraction; NaN and

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::arithmetic::{Number, whole};
 use super::order::Plain;
-use super::{Object, Value};
-use crate::stream::StreamEvent;
+use super::{Object, StreamEvent, Value};
 
 /// The values of a key.
 ///

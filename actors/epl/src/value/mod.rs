@@ -5,6 +5,9 @@
 //! use.
 
 mod arithmetic;
+mod evaluations_left;
+mod event;
+mod fault;
 mod json;
 mod key;
 mod object;
@@ -25,11 +28,13 @@ use platform_model::measurement::Measurement;
 use platform_model::operation::Operation;
 use platform_model::timestamp::Timestamp;
 
-use super::stream::{StreamEvent, StreamType};
 pub use arithmetic::Number;
 pub(crate) use arithmetic::negate;
 pub(crate) use arithmetic::reckon;
 pub use arithmetic::time_of;
+pub use evaluations_left::EvaluationsLeft;
+pub use event::{Columns, Match, Row, StreamEvent, StreamType};
+pub use fault::Fault;
 pub(crate) use key::Key;
 pub(crate) use object::ObjectSeen;
 pub(crate) use order::Plain;

@@ -14,8 +14,7 @@ use platform_model::reference::{LinkKind, Reference};
 
 use super::arithmetic::Number;
 use super::seen::{IdSeen, Seen};
-use super::{Object, Value, parse};
-use crate::runtime::{Fault, World};
+use super::{EvaluationsLeft, Fault, Object, Value, parse};
 
 /// Builds links as paths only, because modules have no base address.
 pub(super) static PATHS: LazyLock<Links> = LazyLock::new(|| Links::new(""));
@@ -121,14 +120,14 @@ impl<'a> ObjectSeen<'a> {
     ///
     /// # Errors
     /// Returns a fault if the step exceeds its budget.
-    pub(crate) fn shown_member(self, name: &str, world: &World<'_>) -> Result<Seen<'a>, Fault> {
+    pub(crate) fn shown_member(self, name: &str, left: &EvaluationsLeft) -> Result<Seen<'a>, Fault> {
         match self.member(name) {
             Seen::Id(id) if name == "source" => Ok(Seen::Source(id)),
             Seen::Id(id) => Ok(Seen::Digits(id.number)),
             Seen::Time(time) => Ok(Seen::Made(Value::Text(time.to_string().into()))),
             Seen::Null | Seen::Made(_) => {
                 let text = self.shown();
-                world.spend_for(text.len())?;
+                left.spend_for(text.len())?;
                 parse::member(&text, name).into_value().map(Seen::Made)
             }
             seen => Ok(seen),

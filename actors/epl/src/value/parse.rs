@@ -12,8 +12,7 @@ use serde_json::value::RawValue;
 
 use super::arithmetic::Number;
 use super::weight::MAX_NESTING;
-use super::{Map, Seen, Value};
-use crate::runtime::Fault;
+use super::{Fault, Map, Seen, Value};
 
 /// The maximum number of numbers, texts, lists and maps in one value.
 const MAX_PARTS: usize = 100_000;

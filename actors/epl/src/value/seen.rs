@@ -8,9 +8,7 @@ use std::sync::Arc;
 use platform_model::measurement::Measurement;
 use platform_model::timestamp::Timestamp;
 
-use super::{Id, ObjectSeen, Plain, Value, arithmetic::Number, parse};
-use crate::runtime::{Fault, World};
-use crate::stream::StreamEvent;
+use super::{EvaluationsLeft, Fault, Id, ObjectSeen, Plain, StreamEvent, Value, arithmetic::Number, parse};
 
 /// The cost of examining a member, expressed as the number of bytes that could be read in the same time.
 const MEMBER: usize = 8;
@@ -157,13 +155,13 @@ impl<'a> Seen<'a> {
     ///
     /// # Errors
     /// Returns a fault if the step exceeds its budget.
-    pub(crate) fn member(self, name: &str, world: &World<'_>) -> Result<Self, Fault> {
-        world.spend_for(self.breadth().saturating_mul(MEMBER))?;
+    pub(crate) fn member(self, name: &str, left: &EvaluationsLeft) -> Result<Self, Fault> {
+        left.spend_for(self.breadth().saturating_mul(MEMBER))?;
         Ok(match self {
             Self::Id(id) => id.member(name),
             Self::Source(id) => id.source_member(name),
             Self::Object(object) => object.member(name),
-            Self::Payload(object) => object.shown_member(name, world)?,
+            Self::Payload(object) => object.shown_member(name, left)?,
             Self::Fragment(measurement, fragment, first) => {
                 let series = &measurement.shape.fragments[fragment].series;
                 let place = series.iter().position(|series| *series.name == *name);
@@ -180,7 +178,7 @@ impl<'a> Seen<'a> {
                 _ => Self::Null,
             },
             Self::Json(text) => {
-                world.spend_for(text.len())?;
+                left.spend_for(text.len())?;
                 parse::member(text, name)
             }
             Self::Event(event) => event.member(name),
@@ -192,7 +190,7 @@ impl<'a> Seen<'a> {
                 _ => Self::Null,
             },
             // The constructed value is dropped here, so the member is constructed as well.
-            Self::Made(ref value) => Self::Made(Seen::Kept(value).member(name, world)?.into_value()?),
+            Self::Made(ref value) => Self::Made(Seen::Kept(value).member(name, left)?.into_value()?),
             _ => Self::Null,
         })
     }
@@ -201,10 +199,10 @@ impl<'a> Seen<'a> {
     ///
     /// # Errors
     /// Returns a fault if the step exceeds its budget.
-    pub(crate) fn element(self, at: usize, world: &World<'_>) -> Result<Self, Fault> {
+    pub(crate) fn element(self, at: usize, left: &EvaluationsLeft) -> Result<Self, Fault> {
         Ok(match self {
             Self::Json(text) => {
-                world.spend_for(text.len())?;
+                left.spend_for(text.len())?;
                 parse::element(text, at)
             }
             Self::Kept(Value::List(values)) => values.get(at).map_or(Self::Null, Self::Kept),

@@ -7,9 +7,9 @@ use platform_model::change::PublishedChange;
 use proptest::prelude::*;
 
 use super::*;
+use super::{Match, StreamEvent};
 use crate::language::syntax::Operator;
 use crate::samples::{alarm, client_event, event, map, measurement, row, shown, text, time};
-use crate::stream::{Match, StreamEvent};
 
 fn id(value: &str) -> Value {
     Value::Id(Arc::new(Id::of(value)))

@@ -12,9 +12,8 @@ use platform_model::origin::Depth;
 use platform_model::origin::ProcessingMode;
 use platform_model::reference::LinkKind;
 
-use super::{ObjectSeen, Value};
-use crate::runtime::Fault;
-use crate::stream::{Columns, Deletion, Input, Occurrence, Response, Row, StreamEvent};
+use super::{Columns, Fault, ObjectSeen, Row, StreamEvent, Value};
+use crate::stream::{Deletion, Input, Occurrence, Response};
 
 /// The maximum nesting depth of lists, maps and events.
 pub(crate) const MAX_NESTING: u8 = 64;

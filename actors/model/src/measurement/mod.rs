@@ -58,7 +58,7 @@ impl Measurement {
 impl Serialize for Linked<'_, Measurement> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Source {
+        struct MeasurementSource {
             id: ManagedObjectId,
             #[serde(rename = "self")]
             link: String,
@@ -72,7 +72,7 @@ impl Serialize for Linked<'_, Measurement> {
         map.serialize_entry("type", &measurement.shape.type_)?;
         map.serialize_entry("time", &measurement.time)?;
         let link = links.managed_object(Some(measurement.source));
-        map.serialize_entry("source", &Source { id: measurement.source, link })?;
+        map.serialize_entry("source", &MeasurementSource { id: measurement.source, link })?;
         match &measurement.verbatim {
             Some(fragments) => fragments.serialize_entries(&mut map)?,
             None => measurement.shape.serialize_entries(&measurement.readings, &mut map)?,

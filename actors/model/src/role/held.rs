@@ -8,9 +8,8 @@ use serde::{Serialize, Serializer};
 use super::{Role, may_be_defined};
 use crate::body::{Body, MAX_SHORT_TEXT, text};
 use crate::error::{Error, Result};
-use crate::group::GroupId;
-use crate::id::TenantId;
-use crate::links::Linked;
+use crate::id::{GroupId, TenantId};
+use crate::links::{Linked, Links};
 
 /// The roles of one user.
 #[derive(Default, Debug, Clone, PartialEq, Eq)]
@@ -72,11 +71,22 @@ pub struct RoleReference {
     pub role: Role,
 }
 
+impl RoleReference {
+    /// Returns the link of the role below its holder.
+    pub fn link(&self, links: &Links) -> String {
+        let holder = match &self.holder {
+            RoleHolder::User(tenant, name) => links.user(tenant, name),
+            RoleHolder::Group(tenant, id) => links.group(tenant, *id),
+        };
+        format!("{holder}/roles/{}", self.role.name)
+    }
+}
+
 impl Serialize for Linked<'_, RoleReference> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Linked { value: reference @ RoleReference { role, .. }, links } = *self;
         let mut map = serializer.serialize_map(Some(2))?;
-        map.serialize_entry("self", &links.role_reference(reference))?;
+        map.serialize_entry("self", &reference.link(links))?;
         map.serialize_entry("role", &Linked { value: role, links })?;
         map.end()
     }

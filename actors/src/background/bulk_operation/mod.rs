@@ -22,6 +22,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::background::leases::{LeaseGuard, Leases};
+use crate::device::Devices;
 use crate::writes::WriteContext;
 use ramp::Ramp;
 
@@ -73,16 +74,22 @@ struct Run {
     ramp: Ramp,
     all: Arc<BulkOperations>,
     context: WriteContext,
+    devices: Arc<Devices>,
 }
 
 impl BulkOperationActor {
     /// Creates the actor. `context` belongs to the tenant's devices on the actor's thread. If an operation is overdue
     /// the ramp starts now, so that missed operations are not created all at once (K-11).
-    pub(crate) fn new(held: Held, all: Arc<BulkOperations>, context: WriteContext) -> Self {
+    pub(crate) fn new(
+        held: Held,
+        all: Arc<BulkOperations>,
+        context: WriteContext,
+        devices: Arc<Devices>,
+    ) -> Self {
         let first = Instant::now() + Duration::try_from_secs_f64(held.until_due).unwrap_or_default();
         let ramp = Ramp::new(held.asked.ramp, first);
         let lease = all.leases.add(held.hold());
-        Self { run: Run { held, ramp, all, context }, _lease: lease }
+        Self { run: Run { held, ramp, all, context, devices }, _lease: lease }
     }
 
     /// Returns how long to wait before the next step; `None` when the actor is to stop.
@@ -156,7 +163,7 @@ impl Run {
         let client = all.connections.get().await?;
         let most = (STEP_BYTES / self.held.asked.size).clamp(1, STEP);
         let devices = list_targets(&client, &self.held, self.ramp.due(Instant::now(), most)).await?;
-        let paused = self.context.pause(&devices).await;
+        let paused = self.devices.pause(&devices).await;
         let after = self.ramp.after(devices.len());
 
         let stepped = self.make_step(client, &devices, &after).await?;

@@ -11,10 +11,10 @@ use time::OffsetDateTime;
 /// When the system clock is set back, this clock runs at half speed until the system clock has caught up: timers fire
 /// late then, and none is lost.
 #[derive(Debug, Clone)]
-pub(crate) struct Clock(Arc<Source>);
+pub(crate) struct Clock(Arc<TimeSource>);
 
 #[derive(Debug)]
-enum Source {
+enum TimeSource {
     System(Mutex<Reading>),
     /// A clock that a test sets.
     #[cfg(test)]
@@ -31,19 +31,22 @@ struct Reading {
 impl Clock {
     /// Returns the system clock.
     pub(crate) fn system() -> Self {
-        Self(Arc::new(Source::System(Mutex::new(Reading { taken: Instant::now(), microseconds: wall() }))))
+        Self(Arc::new(TimeSource::System(Mutex::new(Reading {
+            taken: Instant::now(),
+            microseconds: wall(),
+        }))))
     }
 
     /// Returns a clock that shows the time that a test sets.
     #[cfg(test)]
     pub(crate) fn driven(now: i64) -> Self {
-        Self(Arc::new(Source::Driven(now.into())))
+        Self(Arc::new(TimeSource::Driven(now.into())))
     }
 
     /// Sets the time of a test clock.
     #[cfg(test)]
     pub(crate) fn set(&self, now: i64) {
-        if let Source::Driven(driven) = &*self.0 {
+        if let TimeSource::Driven(driven) = &*self.0 {
             driven.store(now, std::sync::atomic::Ordering::Relaxed);
         }
     }
@@ -51,13 +54,13 @@ impl Clock {
     /// Returns the milliseconds since 1970.
     pub(crate) fn now(&self) -> i64 {
         match &*self.0 {
-            Source::System(reading) => {
+            TimeSource::System(reading) => {
                 let mut last = reading.lock();
                 *last = last.next(Instant::now(), wall());
                 last.microseconds / 1000
             }
             #[cfg(test)]
-            Source::Driven(now) => now.load(std::sync::atomic::Ordering::Relaxed),
+            TimeSource::Driven(now) => now.load(std::sync::atomic::Ordering::Relaxed),
         }
     }
 }

@@ -13,14 +13,14 @@ const MARGIN: u32 = 10;
 pub(crate) struct Hold {
     fence: i64,
     /// The time until which the lease is relied on; `None` when it is over for good.
-    believed_until: Mutex<Option<Instant>>,
+    valid_until: Mutex<Option<Instant>>,
 }
 
 impl Hold {
     /// Returns a lease of this length that was requested at `asked`. The database granted it later than that, so in
     /// the database it also ends later.
     pub(crate) fn new(fence: i64, asked: Instant, lease: Duration) -> Self {
-        Self { fence, believed_until: Mutex::new(Some(believed_until(asked, lease))) }
+        Self { fence, valid_until: Mutex::new(Some(valid_until(asked, lease))) }
     }
 
     /// Returns the fence of the lease; writes carry it.
@@ -30,32 +30,32 @@ impl Hold {
 
     /// Returns whether no other process can have taken over yet. If not, modules pause but do not end: the lease may
     /// still be renewed.
-    pub(crate) fn is_believed(&self) -> bool {
-        self.believed_until.lock().is_some_and(|until| Instant::now() < until)
+    pub(crate) fn is_valid(&self) -> bool {
+        self.valid_until.lock().is_some_and(|until| Instant::now() < until)
     }
 
     /// Extends the lease after it was renewed, before any other process took over.
     pub(crate) fn renewed(&self, asked: Instant, lease: Duration) {
-        if let Some(until) = &mut *self.believed_until.lock() {
-            *until = believed_until(asked, lease);
+        if let Some(until) = &mut *self.valid_until.lock() {
+            *until = valid_until(asked, lease);
         }
     }
 
     /// Suspends the lease after its connection was lost: until it is renewed through another one, another process may
     /// take over.
     pub(crate) fn lapse(&self) {
-        if let Some(until) = &mut *self.believed_until.lock() {
+        if let Some(until) = &mut *self.valid_until.lock() {
             *until = Instant::now();
         }
     }
 
     /// Ends the lease after another process took over, or it was given back.
     pub(crate) fn end(&self) {
-        *self.believed_until.lock() = None;
+        *self.valid_until.lock() = None;
     }
 }
 
-fn believed_until(asked: Instant, lease: Duration) -> Instant {
+fn valid_until(asked: Instant, lease: Duration) -> Instant {
     asked + (lease - lease / MARGIN)
 }
 
@@ -70,25 +70,25 @@ mod tests {
     }
 
     #[test]
-    fn lease_is_believed_in_until_shortly_before_its_end() {
-        assert!(Hold::new(1, ago(8), LEASE).is_believed());
-        assert!(!Hold::new(1, ago(9), LEASE).is_believed());
+    fn lease_is_valid_until_shortly_before_its_end() {
+        assert!(Hold::new(1, ago(8), LEASE).is_valid());
+        assert!(!Hold::new(1, ago(9), LEASE).is_valid());
     }
 
     #[test]
-    fn lease_that_lapsed_is_believed_in_again_when_it_is_renewed() {
+    fn lease_that_lapsed_is_valid_again_when_it_is_renewed() {
         let hold = Hold::new(1, ago(20), LEASE);
         hold.renewed(ago(0), LEASE);
-        assert!(hold.is_believed());
+        assert!(hold.is_valid());
     }
 
     #[test]
-    fn lease_whose_connection_is_gone_is_not_believed_in_until_it_is_renewed() {
+    fn lease_whose_connection_is_gone_is_invalid_until_it_is_renewed() {
         let hold = Hold::new(1, ago(0), LEASE);
         hold.lapse();
-        assert!(!hold.is_believed());
+        assert!(!hold.is_valid());
         hold.renewed(ago(0), LEASE);
-        assert!(hold.is_believed());
+        assert!(hold.is_valid());
     }
 
     #[test]
@@ -96,6 +96,6 @@ mod tests {
         let hold = Hold::new(1, ago(0), LEASE);
         hold.end();
         hold.renewed(ago(0), LEASE);
-        assert!(!hold.is_believed());
+        assert!(!hold.is_valid());
     }
 }

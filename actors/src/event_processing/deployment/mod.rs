@@ -207,7 +207,7 @@ impl Deployments {
         };
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
         if let Some(fence) = holders::take(session, tenant, self.process, lease).await? {
-            let _hearing = self.database.hear(tenant).await?;
+            let _subscription = self.database.subscribe(tenant).await?;
             self.begin(tenant, Arc::new(Hold::new(fence, asked, lease)), None);
         }
         Ok(())

@@ -3,7 +3,7 @@
 //! The database says which modules are deployed; the runner reconciles the running modules with it, again and again. A
 //! module whose text, deployment and dependencies on other modules are unchanged continues with its state.
 
-use crate::event_processing::feed::ReadStreams;
+use crate::feed::ReadStreams;
 use crate::writes::WriteContext;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

@@ -127,8 +127,8 @@ impl Deployments {
         let publications = self.database.publications();
         let held: Vec<(TenantId, Arc<Hold>)> =
             self.held.lock().iter().map(|(tenant, held)| (tenant.clone(), held.hold.clone())).collect();
-        for (tenant, hold) in held.into_iter().filter(|(tenant, _)| !publications.hears(tenant)) {
-            let _hearing = self.database.hear(&tenant).await?;
+        for (tenant, hold) in held.into_iter().filter(|(tenant, _)| !publications.receives(tenant)) {
+            let _subscription = self.database.subscribe(&tenant).await?;
             tracing::warn!(tenant.id = %tenant, "modules start anew, because they may have missed what other servers wrote");
             self.begin(&tenant, hold, Some("its server was cut off from what others write"));
         }
@@ -157,7 +157,7 @@ impl Deployments {
         }
         for TakenOver { hold: ModuleHold { tenant, fence }, before } in &taken {
             // If what other servers write cannot be heard now, nothing runs, and the lease expires.
-            let _hearing = self.database.hear(tenant).await?;
+            let _subscription = self.database.subscribe(tenant).await?;
             // At the orderly start of a lone server nothing was written that a module could have missed.
             let missed = (*before == Some(FormerHolder::IsGone)).then_some("the server that ran it is gone");
             self.begin(tenant, Arc::new(Hold::new(*fence, asked, lease)), missed);

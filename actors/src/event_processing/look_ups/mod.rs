@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use platform_epl::plan::expression::Finder;
-use platform_epl::runtime::{Fault, LookUps};
-use platform_epl::value::{Object, ObjectKind, Value};
+use platform_epl::runtime::LookUps;
+use platform_epl::value::{Fault, Object, ObjectKind, Value};
 use platform_model::error::{Error, Result};
 use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId, TenantId};
 use platform_model::managed_object::ManagedObject;

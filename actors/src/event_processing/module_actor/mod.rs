@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use platform_epl::plan::ModulePlan;
-use platform_epl::runtime::Fault;
+use platform_epl::value::Fault;
 use platform_model::id::ModuleId;
 use platform_store::Turns;
 use platform_store::tenant_limits::TenantLimits;
@@ -139,7 +139,7 @@ impl ModuleActor {
             self.woken = true;
             return;
         }
-        if !self.place.hold.is_believed() {
+        if !self.place.hold.is_valid() {
             return self.work_in(LAPSED, ctx);
         }
         if let Some(wait) = self.place.limits.module_micros().wait() {
@@ -160,7 +160,7 @@ impl ModuleActor {
 
     /// Takes steps until the turn ends.
     fn work_in_turn(&mut self, turn: ModuleTurn, ctx: &mut Context<Self>) {
-        if !self.place.hold.is_believed() {
+        if !self.place.hold.is_valid() {
             return self.work_in(LAPSED, ctx);
         }
         let Some(mut steps) = self.steps.take() else { return };

@@ -1,8 +1,7 @@
 //! The reasons for which a module is switched off, and the count of its faults.
 
+use platform_epl::value::Fault;
 use std::collections::VecDeque;
-
-use platform_epl::runtime::Fault;
 
 /// The number of faults within a minute that a module may have.
 const FAULTS: usize = 100;

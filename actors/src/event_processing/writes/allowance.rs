@@ -51,7 +51,7 @@ pub(super) struct Backlog {
 
 /// The space that one row occupies in the backlog until it is written.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct BacklogSpace {
     backlog: Arc<Backlog>,
     bytes: usize,
 }
@@ -59,16 +59,16 @@ pub(super) struct Place {
 impl Backlog {
     /// Reserves space for a row of this size in bytes; returns `None` if the backlog would exceed its limit of
     /// rows or bytes.
-    pub(super) fn place(self: &Arc<Self>, bytes: usize, most: BacklogLimit) -> Option<Place> {
+    pub(super) fn place(self: &Arc<Self>, bytes: usize, most: BacklogLimit) -> Option<BacklogSpace> {
         let rows = self.rows.fetch_add(1, Ordering::Relaxed) + 1;
         let waiting = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         // The space is reserved first and released again if it exceeds the limit.
-        let place = Place { backlog: self.clone(), bytes };
+        let place = BacklogSpace { backlog: self.clone(), bytes };
         (rows <= most.rows && waiting <= most.bytes).then_some(place)
     }
 }
 
-impl Drop for Place {
+impl Drop for BacklogSpace {
     fn drop(&mut self) {
         self.backlog.rows.fetch_sub(1, Ordering::Relaxed);
         self.backlog.bytes.fetch_sub(self.bytes, Ordering::Relaxed);

@@ -3,8 +3,7 @@
 use platform_model::body::MAX_SHORT_TEXT;
 use platform_model::error::{Error, Result};
 
-use platform_epl::stream::Row;
-use platform_epl::value::{Map, Number, Object, Value, time_of};
+use platform_epl::value::{Map, Number, Object, Row, Value, time_of};
 
 /// The columns of a row by name. A null column counts as absent (C-10).
 #[derive(Debug, Clone, Copy)]

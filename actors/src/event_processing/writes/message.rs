@@ -1,6 +1,7 @@
 //! Streams that are accepted but not delivered: mails, text messages, calls and exports.
 
-use platform_epl::stream::{OutputStream, Row};
+use platform_epl::stream::OutputStream;
+use platform_epl::value::Row;
 use platform_model::error::Result;
 
 use super::cells::Cells;

@@ -22,8 +22,8 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use actix::prelude::*;
-use platform_epl::runtime::Fault;
-use platform_epl::stream::{OutputStream, Row};
+use platform_epl::stream::OutputStream;
+use platform_epl::value::{Fault, Row};
 use platform_model::id::{ModuleId, TenantId};
 use platform_model::limits::Limits;
 use platform_model::links::Links;

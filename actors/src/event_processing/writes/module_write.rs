@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use platform_epl::stream::{OutputStream, Row};
+use platform_epl::stream::OutputStream;
+use platform_epl::value::Row;
 use platform_model::alarm::{AlarmPatch, NewAlarm};
 use platform_model::body::MAX_SHORT_TEXT;
 use platform_model::error::{Error, Result};

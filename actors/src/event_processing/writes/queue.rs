@@ -6,15 +6,15 @@ use std::sync::Arc;
 use actix::prelude::*;
 use futures_util::StreamExt;
 use futures_util::stream::{FuturesOrdered, FuturesUnordered};
-use platform_epl::runtime::Fault;
-use platform_epl::stream::{OutputStream, Row};
+use platform_epl::stream::OutputStream;
+use platform_epl::value::{Fault, Row};
 use platform_model::error::Error;
 use platform_model::id::{ManagedObjectId, ModuleId};
 use platform_model::origin::Depth;
 use platform_model::origin::Origin;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::allowance::Place;
+use super::allowance::BacklogSpace;
 use super::lanes::Lanes;
 use super::module_write::ModuleWrite;
 use super::request::RequestRow;
@@ -38,7 +38,7 @@ pub(super) struct Order {
     pub(super) row: Arc<Row>,
     /// The depth of the events that the write causes.
     pub(super) depth: Depth,
-    pub(super) place: Place,
+    pub(super) place: BacklogSpace,
 }
 
 /// A write to be executed.
@@ -48,7 +48,7 @@ struct Write {
     change: ModuleWrite,
     depth: Depth,
     /// The backlog space of all rows that the write consists of.
-    places: Vec<Place>,
+    places: Vec<BacklogSpace>,
 }
 
 /// The task that executes the writes of one module.

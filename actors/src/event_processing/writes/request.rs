@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use platform_epl::runtime::Fault;
-use platform_epl::stream::{Input, Occurrence, Response, Row};
-use platform_epl::value::Value;
+use platform_epl::stream::{Input, Occurrence, Response};
+use platform_epl::value::{Fault, Row, Value};
 use platform_model::error::{Error, Result};
 use platform_model::id::ManagedObjectId;
 use platform_model::origin::Depth;

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use platform_epl::stream::OutputStream::{self, *};
-use platform_epl::stream::{Columns, Row};
-use platform_epl::value::{Id, Map, Type, Value};
+use platform_epl::value::{Columns, Id, Map, Row, Type, Value};
 use platform_model::origin::Depth;
 use platform_model::timestamp::Timestamp;
 

@@ -7,7 +7,7 @@ use platform_store::announcements::Holders;
 
 use super::*;
 use crate::session::starting::ArrivingSession;
-use crate::session_moves::Source;
+use crate::session_moves::ArrivalSource;
 
 const THREADS: usize = 8;
 
@@ -43,7 +43,7 @@ async fn session_that_is_taken_on_several_threads_begins_once() {
     for n in 100..200 {
         let client = ClientId::from_bits(n);
         let take = || {
-            let arriving = ArrivingSession { client, user: USER.into(), source: Source::elsewhere() };
+            let arriving = ArrivingSession { client, user: USER.into(), source: ArrivalSource::elsewhere() };
             bench.environment.take_session(arriving, &dispatcher).expect("it arrives or is here")
         };
 

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use platform_model::alarm::{Alarm, AlarmStatus, Severity};
 use platform_model::audit_record::NewAuditRecord;
 use platform_model::error::{Error, Noun, Result};
-use platform_model::fragments::Fragments;
 use platform_model::id::{AlarmId, ManagedObjectId, TenantId};
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use crate::Database;
+use crate::rows::fragments;
 
 pub(crate) const RAISE: &str = include_str!("../../../../sql/queries/alarms/raise.sql");
 pub(crate) const COUNT_REPETITION: &str = include_str!("../../../../sql/queries/alarms/count_repetition.sql");
@@ -222,10 +222,4 @@ pub(crate) fn from_row(row: &Row) -> Result<Alarm> {
         fragments: fragments(row, 13)?,
         source_name: row.get(14),
     })
-}
-
-/// Reads a `json` or `jsonb` column without building a tree.
-pub(crate) fn fragments(row: &Row, column: usize) -> Result<Fragments> {
-    let json: tokio_postgres::types::Json<Fragments> = row.try_get(column)?;
-    Ok(json.0)
 }

@@ -1,6 +1,6 @@
 //! Uploaded versions of applications (W-02): one binary each, which holds the files of the archive one after the other.
 //!
-//! A new version is written beside the active one, as an [`Upload`](crate::inventory::binaries::Upload) without an
+//! A new version is written beside the active one, as an [`Upload`](crate::binaries::Upload) without an
 //! owner, and is activated in one step. Until then, and when the upload fails, the old version stays active and nobody
 //! sees the new one.
 

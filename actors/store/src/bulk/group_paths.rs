@@ -12,7 +12,7 @@ use platform_model::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::naming::naming;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::access::Source;
+use crate::access::SourceObject;
 use crate::access::find_source;
 use crate::bulk::registration::{Registrar, look_up};
 use crate::inventory::managed_objects::{INSERT, insert_managed_objects};
@@ -186,7 +186,8 @@ async fn is_visible(
         Accessor { authority: &registrar.sees, user: &registrar.user, ownership: Ownership::Counts };
     let source = find_source(client, tenant, id).await?;
     Ok(source.is_some_and(|group| {
-        group.has_fragment(&naming().fragment("Global")) || group.permits(accessor, Source::has_fragment)
+        group.has_fragment(&naming().fragment("Global"))
+            || group.permits(accessor, SourceObject::has_fragment)
     }))
 }
 

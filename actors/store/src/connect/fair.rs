@@ -56,7 +56,7 @@ struct State {
 #[derive(Debug, Default)]
 struct Share {
     held: usize,
-    waiting: VecDeque<oneshot::Sender<Turn>>,
+    waiting: VecDeque<oneshot::Sender<ConnectionTurn>>,
     /// When it last took a turn or gave one back.
     last: Option<Instant>,
     /// How long its turns are held, on average.
@@ -65,7 +65,7 @@ struct Share {
 
 /// The right to use a connection. It is given back when it is dropped.
 #[derive(Debug)]
-pub struct Turn {
+pub struct ConnectionTurn {
     gate: Arc<Gate>,
     tenant: TenantId,
     since: Instant,
@@ -100,7 +100,7 @@ impl Turns {
     }
 
     /// Waits for a turn of a tenant.
-    pub async fn take(&self, tenant: &TenantId) -> Turn {
+    pub async fn take(&self, tenant: &TenantId) -> ConnectionTurn {
         let waiting = {
             let (now, mut state) = (Instant::now(), self.0.state.lock());
             let share = state.tenants.entry(tenant.clone()).or_default();
@@ -115,7 +115,7 @@ impl Turns {
             if is_free && share.held < share.most(self.0.size, active) && share.waiting.is_empty() {
                 share.held += 1;
                 state.held += 1;
-                return Turn { gate: self.0.clone(), tenant: tenant.clone(), since: now };
+                return ConnectionTurn { gate: self.0.clone(), tenant: tenant.clone(), since: now };
             }
             let (granted, waiting) = oneshot::channel();
             share.waiting.push_back(granted);
@@ -141,7 +141,7 @@ impl State {
 
     /// Gives free turns to those that wait: each to the tenant that holds the fewest. Returns them with their receivers,
     /// which are told when the lock is free again.
-    fn grant(&mut self, gate: &Arc<Gate>) -> Vec<(oneshot::Sender<Turn>, Turn)> {
+    fn grant(&mut self, gate: &Arc<Gate>) -> Vec<(oneshot::Sender<ConnectionTurn>, ConnectionTurn)> {
         let (now, size) = (Instant::now(), gate.size);
         let (mut granted, active) = (Vec::new(), self.active(now));
         while self.waiting > 0 && self.held < gate.size {
@@ -153,14 +153,17 @@ impl State {
             if !waiting.is_closed() {
                 share.held += 1;
                 self.held += 1;
-                granted.push((waiting, Turn { gate: gate.clone(), tenant: tenant.clone(), since: now }));
+                granted.push((
+                    waiting,
+                    ConnectionTurn { gate: gate.clone(), tenant: tenant.clone(), since: now },
+                ));
             }
         }
         granted
     }
 }
 
-impl Drop for Turn {
+impl Drop for ConnectionTurn {
     fn drop(&mut self) {
         let granted = {
             let mut state = self.gate.state.lock();
@@ -199,7 +202,7 @@ mod tests {
         }
     }
 
-    fn taken(turns: &Turns, name: &str) -> Option<Turn> {
+    fn taken(turns: &Turns, name: &str) -> Option<ConnectionTurn> {
         now(pin!(turns.take(&tenant(name))))
     }
 

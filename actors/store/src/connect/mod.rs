@@ -17,7 +17,7 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, Connection, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-pub use fair::{Turn, Turns};
+pub use fair::{ConnectionTurn, Turns};
 pub(crate) use pool::{CONNECTION_WAIT, pool};
 use url::Mode;
 pub use url::libpq_environment;

@@ -19,9 +19,9 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use crate::Database;
-use crate::alarms::fragments;
-use crate::inventory::binaries;
+use crate::binaries;
 use crate::publications::{DeletionNotices, Ended, Write};
+use crate::rows::fragments;
 use crate::statistics::Counted;
 
 pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/events/insert.sql");
@@ -144,7 +144,7 @@ pub async fn get_event_with_binary(
 }
 
 /// Deletes events with their files, publishes it, and returns the number of deleted ones. One statement; with a fence
-/// it succeeds only while this process [holds](crate::modules::leases::hold) the modules.
+/// it succeeds only while this process [holds](crate::module_leases::hold) the modules.
 ///
 /// # Errors
 /// `Timeout`, `Contended`, `Conflict`, `Unavailable` or `Database`.

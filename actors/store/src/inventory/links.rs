@@ -20,7 +20,7 @@ use tokio_postgres::Row;
 use crate::Database;
 use crate::inventory::managed_objects::{COLUMNS, INSERT, find_current, from_row, insert_managed_objects};
 use crate::inventory::server_fragments;
-use crate::modules::leases;
+use crate::module_leases;
 use crate::publications::{Route, Write};
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::statistics::Counted;
@@ -52,7 +52,7 @@ pub(crate) async fn lock(transaction: &Transaction<'_>, tenant: &TenantId) -> Re
 
 /// Links existing objects below a parent; links that exist stay unchanged. It publishes that links changed, and UPDATE
 /// of the parent, as the returned [`Route`] says. One transaction; with a fence it succeeds only while this process
-/// [holds](leases::hold) the modules.
+/// [holds](module_leases::hold) the modules.
 ///
 /// # Errors
 /// `NotFound` for an unknown parent; `Invalid` for an unknown child, for the parent itself and for a cycle (I-04).
@@ -66,7 +66,7 @@ pub async fn add_children(
     let attempt = async || {
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
-        leases::hold_one(&transaction, tenant, by.fence()).await?;
+        module_leases::hold_one(&transaction, tenant, by.fence()).await?;
         lock(&transaction, tenant).await?;
         check(&transaction, tenant, to, children).await?;
         insert(&transaction, tenant, to, children).await?;
@@ -105,7 +105,7 @@ pub async fn insert_child(
     let attempt = async || {
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
-        leases::hold_one(&transaction, tenant, by.fence()).await?;
+        module_leases::hold_one(&transaction, tenant, by.fence()).await?;
         lock(&transaction, tenant).await?;
         let statement = transaction.prepare_cached(INSERT).await?;
         insert_managed_objects(transaction.client(), &statement, &[(tenant, child)]).await?;

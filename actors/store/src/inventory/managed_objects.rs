@@ -17,14 +17,14 @@ use platform_model::timestamp::Timestamp;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
-use crate::alarms::fragments;
 use crate::events;
 use crate::inventory::links;
 use crate::inventory::server_fragments;
 use crate::inventory::template_sets;
 use crate::measurements;
-use crate::modules::leases;
+use crate::module_leases;
 use crate::publications::{DeletionNotices, Ended};
+use crate::rows::fragments;
 use crate::{Database, names, until_uncontended};
 
 pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/managed_objects/insert.sql");
@@ -162,7 +162,7 @@ const DELETED_AT_ONCE: usize = 1000;
 
 /// Deletes managed objects in this order, publishes it, and returns those that existed. Notices are sent for the last
 /// thousand at most, the last one first. Objects that are linked below them meanwhile stay. With a fence it succeeds
-/// only while this process [holds](leases::hold) the modules.
+/// only while this process [holds](module_leases::hold) the modules.
 ///
 /// # Errors
 /// `Contended`, `Conflict`, `Unavailable` or `Database`.
@@ -174,7 +174,7 @@ pub async fn delete_managed_objects(
     notices: Option<&DeletionNotices>,
 ) -> Result<Vec<ManagedObjectId>> {
     // Their data is deleted first, in transactions of its own.
-    leases::ensure_held(database, tenant, fence).await?;
+    module_leases::ensure_held(database, tenant, fence).await?;
     let mut gone = Vec::with_capacity(going.len());
     // The last ones are above the others.
     let mut untold = going.len().saturating_sub(NOTIFIED_DELETIONS);
@@ -224,7 +224,7 @@ async fn delete_chunk(
 ) -> Result<Ended<Vec<i64>>> {
     let mut client = database.loader().await?;
     let transaction = client.transaction().await?;
-    leases::hold_one(&transaction, tenant, fence).await?;
+    module_leases::hold_one(&transaction, tenant, fence).await?;
     links::lock(&transaction, tenant).await?;
     let statement = transaction.prepare_cached(LOCK).await?;
     transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;

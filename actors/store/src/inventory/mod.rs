@@ -1,6 +1,5 @@
-//! Managed objects, the links between them, their external ids and files.
+//! Managed objects, the links between them and their external ids.
 
-pub mod binaries;
 pub mod collection;
 pub mod external_ids;
 pub mod links;

@@ -14,7 +14,7 @@ use tokio_postgres::types::ToSql;
 use crate::Database;
 use crate::measurements::rollups;
 use crate::measurements::rows::{INDEXED, completed, indexed};
-use crate::modules::leases;
+use crate::module_leases;
 use crate::publications::{DeletionNotices, Ended};
 use crate::query::filter::Filtered;
 use crate::query::ordered_scan::ScanWindow;
@@ -117,7 +117,7 @@ pub async fn delete_next(
 }
 
 /// Deletes a measurement, publishes it, and returns whether it existed. With a fence it succeeds only while this
-/// process [holds](leases::hold) the modules.
+/// process [holds](module_leases::hold) the modules.
 ///
 /// # Errors
 /// `Conflict`, `Unavailable` or `Database`.
@@ -157,7 +157,7 @@ async fn delete_many(
 ) -> Result<Ended<usize>> {
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
-    leases::hold_one(&transaction, tenant, fence).await?;
+    module_leases::hold_one(&transaction, tenant, fence).await?;
     let statement = transaction.prepare_cached(LIST_SOURCES).await?;
     let sources = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
     let sources: Vec<i64> = sources.iter().map(|row| row.get(0)).collect();

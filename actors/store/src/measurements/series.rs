@@ -14,7 +14,7 @@ use platform_model::measurement::{
 use platform_model::page::{PageRequest, TotalPages};
 
 use crate::Database;
-use crate::access::{Source, find_source};
+use crate::access::{SourceObject, find_source};
 use crate::measurements::INDEXED_READINGS;
 use crate::measurements::buckets::{SeriesColumn, buckets};
 use crate::measurements::collection::MEASUREMENTS;
@@ -87,8 +87,9 @@ async fn permitted(
         return Ok(Vec::new());
     };
     let accessor = Accessor { authority, user, ownership: Ownership::Ignored };
-    let may =
-        |shape: &Shape| source.permits(accessor, |_: &Source, name: &str| shape.members().contains(&name));
+    let may = |shape: &Shape| {
+        source.permits(accessor, |_: &SourceObject, name: &str| shape.members().contains(&name))
+    };
     let on_anything = source.permits(accessor, |_, _| true);
     shapes.retain(|(_, shape)| may(shape));
     if on_anything { Ok(shapes) } else { Err(Error::Forbidden) }

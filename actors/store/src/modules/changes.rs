@@ -18,8 +18,8 @@ use tokio_postgres::types::{Json, ToSql};
 
 use crate::announcements::{self, Change};
 use crate::audit_records::insert_audit_record;
+use crate::module_leases;
 use crate::modules::from_row;
-use crate::modules::leases;
 use crate::{Database, until_uncontended};
 
 const LOCK: &str = include_str!("../../../../sql/queries/modules/lock.sql");
@@ -117,7 +117,7 @@ pub async fn change_modules<T: Send + 'static>(
         let mut client = database.reader().await?;
         let transaction = client.transaction().await?;
         transaction.execute(LOCK, &[&tenant.as_str()]).await?;
-        leases::hold_one(&transaction, tenant, by.fence).await?;
+        module_leases::hold_one(&transaction, tenant, by.fence).await?;
         let rows = transaction.query(LIST_TEXTS, &[&tenant.as_str()]).await?;
         let (stored, decide): (Vec<_>, _) = (rows.iter().map(stored).collect(), decide.clone());
         let decided = spawn_blocking(move || decide(&stored)).await;

@@ -3,7 +3,6 @@
 
 pub mod changes;
 pub mod holders;
-pub(crate) mod leases;
 pub mod session;
 
 use platform_model::error::{Error, Noun, Result};

@@ -20,8 +20,8 @@ use tokio_postgres::types::{Json, ToSql};
 use tokio_postgres::{Row, Statement};
 
 use crate::Database;
-use crate::alarms::fragments;
 use crate::publications::{DeletionNotices, Write};
+use crate::rows::fragments;
 
 pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/operations/insert.sql");
 

@@ -10,8 +10,8 @@ use tokio::time::sleep;
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
-use super::tenants::{Doubt, SharedTenant};
-use super::{Hearing, Publications, channel};
+use super::tenants::{DeliveryHold, SharedTenant};
+use super::{Publications, TenantSubscription, channel};
 use crate::Database;
 use crate::connect::CONNECT;
 use crate::servers::DEAD_AFTER;
@@ -42,39 +42,39 @@ impl Database {
     /// # Errors
     /// `Unavailable` while the database is not reachable, or when transactions run for so long that it is not certain;
     /// `Database`.
-    pub async fn hear(&self, tenant: &TenantId) -> Result<Hearing> {
+    pub async fn subscribe(&self, tenant: &TenantId) -> Result<TenantSubscription> {
         let state = self.publications.tenants.get(tenant);
         // The use comes first: who ends the part in the tenant looks at the uses afterwards.
-        let hearing = Hearing::begin(state.clone());
-        if state.hears_all() || self.publications.server().is_none() {
-            return Ok(hearing);
+        let subscription = TenantSubscription::begin(state.clone());
+        if state.receives_all() || self.publications.server().is_none() {
+            return Ok(subscription);
         }
         let _joining = state.joining.lock().await;
-        if state.hears_all() {
-            return Ok(hearing);
+        if state.receives_all() {
+            return Ok(subscription);
         }
         let listening = self.publications.listening.lock().clone();
         let listening = listening.ok_or_else(|| Error::unavailable("the database is not reachable"))?;
         state.is_stale.store(false, Ordering::Release);
         listening.batch_execute(&format!("LISTEN \"{}\"", channel(tenant))).await?;
-        self.take_part(&state, true).await?;
+        self.join_tenant(&state, true).await?;
         // The connection may have been lost meanwhile; whoever found that has not seen this tenant among those heard.
         let is_same = |current: &Arc<Client>| Arc::ptr_eq(current, &listening);
         let current = self.publications.listening.lock();
         if !current.as_ref().is_some_and(is_same) {
             return Err(Error::unavailable("the connection to the database was lost"));
         }
-        state.hears.store(true, Ordering::SeqCst);
-        Ok(hearing)
+        state.is_subscribed.store(true, Ordering::SeqCst);
+        Ok(subscription)
     }
 
     /// Adds the row of this server, and waits until every transaction has ended that may not have seen it.
-    pub(super) async fn take_part(&self, state: &SharedTenant, hears: bool) -> Result<()> {
+    pub(super) async fn join_tenant(&self, state: &SharedTenant, is_subscribed: bool) -> Result<()> {
         self.wait_until_known().await?;
         let client = self.loader().await?;
         let server = self.publications.server();
-        state.takes_part.store(true, Ordering::Release);
-        if client.execute(JOIN, &[&server, &state.tenant.as_str(), &hears]).await? == 0 {
+        state.has_joined.store(true, Ordering::Release);
+        if client.execute(JOIN, &[&server, &state.tenant.as_str(), &is_subscribed]).await? == 0 {
             return Err(Error::unavailable("this server does not take part at this moment"));
         }
         let begun = Instant::now();
@@ -135,23 +135,24 @@ impl Database {
 
 /// A listening connection, by which it is known later whether everything was heard since.
 #[derive(Debug, Clone)]
-pub struct HeardBy(Weak<Client>);
+pub struct ListeningConnection(Weak<Client>);
 
 impl Publications {
     /// Returns the current listening connection.
-    pub fn heard_by(&self) -> HeardBy {
-        HeardBy(self.listening.lock().as_ref().map(Arc::downgrade).unwrap_or_default())
+    pub fn listening_connection(&self) -> ListeningConnection {
+        ListeningConnection(self.listening.lock().as_ref().map(Arc::downgrade).unwrap_or_default())
     }
 
     /// Returns whether the listening connection has been the same since then.
-    pub fn has_heard_all_since(&self, then: &HeardBy) -> bool {
+    pub fn has_received_all_since(&self, then: &ListeningConnection) -> bool {
         let now = self.listening.lock();
         now.as_ref().is_some_and(|now| Weak::ptr_eq(&Arc::downgrade(now), &then.0))
     }
 }
 
 /// The state of one listening connection. What it sends is one statement at a time: a transaction of several would also
-/// contain the `LISTEN` of somebody else ([`Database::hear`]), which takes effect only when its transaction commits.
+/// contain the `LISTEN` of somebody else ([`Database::subscribe`]), which takes effect only when its transaction
+/// commits.
 pub(crate) struct Listening {
     client: Arc<Client>,
     /// Whether this server was found among those that take part since this connection began.
@@ -167,13 +168,14 @@ impl Listening {
     pub(crate) async fn begin(publications: &Arc<Publications>, client: Arc<Client>) -> Result<Self> {
         let Some(server) = publications.server() else { return Ok(Self { client, was_registered: false }) };
         client.batch_execute("SET synchronous_commit = off").await?;
-        let heard = publications.tenants.heard();
-        let doubts = heard.iter().map(|state| Doubt::begin(state.clone(), publications.clone())).collect();
+        let subscribed = publications.tenants.subscribed();
+        let delivery_holds =
+            subscribed.iter().map(|state| DeliveryHold::begin(state.clone(), publications.clone())).collect();
         // Those of an earlier connection end after the new ones have begun, so that nothing passes in between.
-        let earlier = std::mem::replace(&mut *publications.doubts.lock(), doubts);
+        let earlier = std::mem::replace(&mut *publications.delivery_holds.lock(), delivery_holds);
         drop(earlier);
         let listen: String =
-            heard.iter().map(|state| format!("LISTEN \"{}\";", channel(&state.tenant))).collect();
+            subscribed.iter().map(|state| format!("LISTEN \"{}\";", channel(&state.tenant))).collect();
         client.batch_execute(&listen).await?;
         // A database that accepts reads only responds too.
         let registered = match register(publications, &client, server).await {
@@ -183,15 +185,18 @@ impl Listening {
         let was_short = publications.lost_at.lock().is_none_or(|at| at.elapsed() < SHORT_LOSS);
         let mut unshared = Vec::new();
         if was_short && registered == Some(Registered::Before) {
-            let ids: Vec<&str> = heard.iter().map(|state| state.tenant.as_str()).collect();
+            let ids: Vec<&str> = subscribed.iter().map(|state| state.tenant.as_str()).collect();
             let rows = client.query(LIST_UNSHARED, &[&ids, &server]).await?;
             unshared.extend(rows.iter().map(|row| row.get::<_, String>(0)));
         }
         let has_missed_nothing = |state: &SharedTenant| {
             !state.is_shared() && unshared.iter().any(|id| id == state.tenant.as_str())
         };
-        heard.iter().filter(|state| !has_missed_nothing(state)).for_each(|state| publications.forget(state));
-        let decided = std::mem::take(&mut *publications.doubts.lock());
+        subscribed
+            .iter()
+            .filter(|state| !has_missed_nothing(state))
+            .for_each(|state| publications.forget(state));
+        let decided = std::mem::take(&mut *publications.delivery_holds.lock());
         drop(decided);
         publications.lost_at.lock().take();
         *publications.listening.lock() = Some(client.clone());
@@ -212,7 +217,7 @@ impl Listening {
         match self.check_as(server, publications).await {
             Err(error) if self.client.is_closed() => Err(error),
             Err(error) => {
-                publications.believe_in_peers();
+                publications.assume_peers();
                 tracing::debug!(%error, "this server cannot be registered now");
                 Ok(())
             }
@@ -232,15 +237,15 @@ impl Listening {
         }
         publications.is_registered.store(peers.is_some(), Ordering::Release);
         let Some(Peers { exist, asserts, .. }) = peers else {
-            publications.believe_in_peers();
+            publications.assume_peers();
             return Ok(());
         };
         match (exist, asserts) {
-            (false, false) => publications.believe_alone(asked_at),
+            (false, false) => publications.assume_alone(asked_at),
             (false, true) => {
                 self.client.execute(ASSERT_NO_MORE, &[&server]).await?;
             }
-            (true, _) => publications.believe_in_peers(),
+            (true, _) => publications.assume_peers(),
         }
         if exist && !asserts && publications.all_assert() {
             self.client.execute(ASSERT_FROM_NOW_ON, &[&server]).await?;
@@ -261,7 +266,7 @@ impl Listening {
             tracing::warn!(
                 "this server was paused for so long that others counted it as dead; its sessions of shared tenants end"
             );
-            publications.tenants.heard().iter().for_each(|state| publications.forget(state));
+            publications.tenants.subscribed().iter().for_each(|state| publications.forget(state));
         }
         Ok(())
     }
@@ -309,13 +314,13 @@ impl Publications {
     }
 
     /// Returns whether this server hears what others publish for a tenant.
-    pub fn hears(&self, tenant: &TenantId) -> bool {
-        self.tenants.get(tenant).hears_all()
+    pub fn receives(&self, tenant: &TenantId) -> bool {
+        self.tenants.get(tenant).receives_all()
     }
 
     /// Ends the sessions of a tenant, because notifications may have been missed. The next subscription joins again.
     pub(super) fn forget(self: &Arc<Self>, state: &SharedTenant) {
-        state.hears.store(false, Ordering::Release);
+        state.is_subscribed.store(false, Ordering::Release);
         let tenant = &state.tenant;
         tracing::warn!(%tenant, "notifications of other servers may have been missed; the sessions of the tenant end");
         self.end_sessions(tenant);
@@ -326,16 +331,16 @@ impl Publications {
         if self.listening.lock().take().is_some() {
             self.lost_at.lock().get_or_insert_with(Instant::now);
         }
-        self.believe_in_peers();
+        self.assume_peers();
     }
 
     /// Notes that there was no other server at this moment.
-    fn believe_alone(&self, asked_at: Instant) {
+    fn assume_alone(&self, asked_at: Instant) {
         *self.alone_at.lock() = Some(asked_at);
     }
 
     /// From now on, each transaction asserts.
-    fn believe_in_peers(&self) {
+    fn assume_peers(&self) {
         self.alone_at.lock().take();
     }
 

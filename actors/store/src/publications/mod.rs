@@ -49,20 +49,20 @@ use platform_model::publication::Publication;
 use tokio::sync::mpsc;
 use tokio_postgres::Client;
 
-pub use interest::HeardBy;
 pub(crate) use interest::Listening;
+pub use interest::ListeningConnection;
 use outbox::Outgoing;
 pub(crate) use payload::{Assembly, Unreadable, cut, encode};
 pub use publishing::DeletionNotices;
 pub(crate) use publishing::{Ended, Write};
-pub use returning::Hearing;
+pub use returning::TenantSubscription;
 use tenants::Tenants;
-pub use tenants::{Deliver, Doubt, IsUsed, LocalDelivery};
+pub use tenants::{Deliver, DeliveryHold, IsUsed, LocalDelivery};
 pub use transaction::Route;
 pub(crate) use transaction::{Checked, TransactionPublications};
 
 /// Ends the sessions of a tenant at this server. What is published for it waits until the second argument is dropped.
-pub type EndSessions = Box<dyn Fn(&TenantId, Doubt) + Send + Sync>;
+pub type EndSessions = Box<dyn Fn(&TenantId, DeliveryHold) + Send + Sync>;
 
 pub(crate) const ASSERT_UNSHARED: &str =
     include_str!("../../../../sql/queries/publications/assert_unshared.sql");
@@ -84,7 +84,7 @@ pub struct Publications {
     end_sessions: OnceLock<EndSessions>,
     is_used: OnceLock<IsUsed>,
     /// For how long this server takes part in a tenant that nobody uses.
-    linger: Duration,
+    unused_timeout: Duration,
     outbox: OnceLock<mpsc::UnboundedSender<Outgoing>>,
     /// How many publications wait in the outbox.
     in_outbox: AtomicUsize,
@@ -102,7 +102,7 @@ pub struct Publications {
     token: String,
     lost_at: Mutex<Option<Instant>>,
     /// The doubts since the listening connection was lost, until it is known which tenants have missed something.
-    doubts: Mutex<Vec<Doubt>>,
+    delivery_holds: Mutex<Vec<DeliveryHold>>,
 }
 
 /// The sessions and modules of a server, as receivers of publications.
@@ -117,7 +117,7 @@ pub struct Receivers {
 
 impl Publications {
     /// `token` is a text of 16 characters that no other process has.
-    pub(crate) fn new(token: String, linger: Duration) -> Self {
+    pub(crate) fn new(token: String, unused_timeout: Duration) -> Self {
         Self {
             server: OnceLock::new(),
             next_batch: AtomicU64::new(1),
@@ -125,7 +125,7 @@ impl Publications {
             deliver: OnceLock::new(),
             end_sessions: OnceLock::new(),
             is_used: OnceLock::new(),
-            linger,
+            unused_timeout,
             outbox: OnceLock::new(),
             in_outbox: AtomicUsize::new(0),
             listening: Mutex::default(),
@@ -135,7 +135,7 @@ impl Publications {
             unasserted: Arc::default(),
             token,
             lost_at: Mutex::default(),
-            doubts: Mutex::default(),
+            delivery_holds: Mutex::default(),
         }
     }
 
@@ -223,7 +223,7 @@ impl Publications {
 
     fn end_sessions(self: &Arc<Self>, tenant: &TenantId) {
         if let Some(end) = self.end_sessions.get() {
-            end(tenant, Doubt::begin(self.tenants.get(tenant), self.clone()));
+            end(tenant, DeliveryHold::begin(self.tenants.get(tenant), self.clone()));
         }
     }
 }

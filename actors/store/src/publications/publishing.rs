@@ -14,7 +14,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::{Checked, NOTIFY, Route, TransactionPublications};
-use crate::modules::leases;
+use crate::module_leases;
 use crate::{Database, until_uncontended};
 
 /// How a transaction ended.
@@ -113,7 +113,7 @@ impl Database {
     }
 
     /// Runs one statement and commits what it wrote; with a fence it succeeds only while this process
-    /// [holds](leases::hold) the modules. See [`commit_described`](Self::commit_described). While this server is alone
+    /// [holds](module_leases::hold) the modules. See [`commit_described`](Self::commit_described). While this server is alone
     /// and no fence is required, the statement is the transaction.
     ///
     /// # Errors
@@ -132,7 +132,7 @@ impl Database {
             }
         }
         let transaction = client.transaction().await?;
-        leases::hold_one(&transaction, tenant, fence).await?;
+        module_leases::hold_one(&transaction, tenant, fence).await?;
         let rows = transaction.query(statement, parameters).await?;
         if rows.is_empty() {
             transaction.commit().await?;

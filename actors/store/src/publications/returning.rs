@@ -19,7 +19,7 @@ use super::{LIST_OTHERS, NOTIFY, Publications, channel};
 use crate::Database;
 
 const CEASE: &str = include_str!("../../../../sql/queries/publications/cease.sql");
-const HEAR_NO_MORE: &str = include_str!("../../../../sql/queries/publications/hear_no_more.sql");
+const UNSUBSCRIBE: &str = include_str!("../../../../sql/queries/publications/unsubscribe.sql");
 
 /// For how long the notifications of this server's own transactions are waited for.
 const ARRIVAL: Duration = Duration::from_secs(5);
@@ -29,16 +29,16 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A use of a tenant that has begun and that [`is_used`](super::IsUsed) does not know yet. What is published is heard
 /// as long as it is held.
 #[must_use = "the use is to be known before this is dropped"]
-pub struct Hearing(Arc<SharedTenant>);
+pub struct TenantSubscription(Arc<SharedTenant>);
 
-impl Hearing {
+impl TenantSubscription {
     pub(super) fn begin(tenant: Arc<SharedTenant>) -> Self {
         tenant.uses.fetch_add(1, Ordering::SeqCst);
         Self(tenant)
     }
 }
 
-impl Drop for Hearing {
+impl Drop for TenantSubscription {
     fn drop(&mut self) {
         self.0.uses.fetch_sub(1, Ordering::SeqCst);
     }
@@ -72,13 +72,13 @@ impl Database {
     pub(super) async fn return_to_memory(&self, state: &SharedTenant) -> Result<()> {
         let change = Change::begin(state);
         let begun = Instant::now();
-        while !change.is_quiet() || state.is_in_doubt() {
+        while !change.is_quiet() || state.is_on_hold() {
             if begun.elapsed() > ARRIVAL {
                 return Err(Error::unavailable("transactions run for a long time"));
             }
             sleep(Duration::from_millis(1)).await;
         }
-        if state.hears.load(Ordering::Acquire) {
+        if state.is_subscribed.load(Ordering::Acquire) {
             self.wait_for_notifications(state).await?;
         }
         state.is_sent.store(false, Ordering::Release);
@@ -100,62 +100,62 @@ impl Database {
 
     /// Ceases to take part in tenants that nobody has used at this server for a while, until the server ends.
     pub(super) async fn watch_uses(self) {
-        let linger = self.publications.linger;
+        let unused_timeout = self.publications.unused_timeout;
         loop {
-            sleep((linger / 4).min(LONGEST_PAUSE)).await;
-            for state in self.publications.tenants.taking_part() {
-                if let Err(error) = self.end_use(&state, linger).await {
+            sleep((unused_timeout / 4).min(LONGEST_PAUSE)).await;
+            for state in self.publications.tenants.joined() {
+                if let Err(error) = self.end_use(&state, unused_timeout).await {
                     tracing::debug!(%error, tenant = %state.tenant, "this server still takes part in an unused tenant");
                 }
             }
         }
     }
 
-    async fn end_use(&self, state: &Arc<SharedTenant>, linger: Duration) -> Result<()> {
+    async fn end_use(&self, state: &Arc<SharedTenant>, unused_timeout: Duration) -> Result<()> {
         if self.publications.is_used(state) {
             *state.unused_since.lock() = None;
             return Ok(());
         }
         let since = *state.unused_since.lock().get_or_insert_with(Instant::now);
         let Ok(_joining) = state.joining.try_lock() else { return Ok(()) };
-        if since.elapsed() < linger {
+        if since.elapsed() < unused_timeout {
             return Ok(());
         }
         let listening = self.publications.listening.lock().clone();
         let change = Change::begin(state);
-        let heard = state.hears.swap(false, Ordering::SeqCst);
+        let was_subscribed = state.is_subscribed.swap(false, Ordering::SeqCst);
         if !change.is_quiet() || self.publications.is_used(state) {
             drop(change);
-            if heard {
-                self.hear_on(state, listening.as_ref());
+            if was_subscribed {
+                self.stay_subscribed(state, listening.as_ref());
             }
             return Ok(());
         }
         // A server that writes what others hear would join again with its next write.
-        let writes = state.sent_at.lock().is_some_and(|at| at.elapsed() < linger);
+        let writes = state.sent_at.lock().is_some_and(|at| at.elapsed() < unused_timeout);
         *state.unused_since.lock() = Some(Instant::now());
         let (client, server) = (self.loader().await?, self.publications.server());
         let tenant = state.tenant.as_str();
-        client.execute(HEAR_NO_MORE, &[&server, &tenant]).await?;
+        client.execute(UNSUBSCRIBE, &[&server, &tenant]).await?;
         if client.execute(CEASE, &[&server, &tenant, &writes]).await? > 0 {
-            state.takes_part.store(false, Ordering::Release);
+            state.has_joined.store(false, Ordering::Release);
             state.is_sent.store(false, Ordering::Release);
             tracing::debug!(%tenant, "nobody uses the tenant at this server, which ceases to take part in it");
         }
         drop(change);
-        if let Some(listening) = listening.filter(|_| heard) {
+        if let Some(listening) = listening.filter(|_| was_subscribed) {
             listening.batch_execute(&format!("UNLISTEN \"{}\"", channel(&state.tenant))).await?;
         }
         Ok(())
     }
 
     /// Goes on hearing a tenant, unless the connection that heard it was lost meanwhile.
-    fn hear_on(&self, state: &SharedTenant, before: Option<&Arc<Client>>) {
+    fn stay_subscribed(&self, state: &SharedTenant, before: Option<&Arc<Client>>) {
         let current = self.publications.listening.lock();
         let is_same =
             current.as_ref().zip(before).is_some_and(|(current, before)| Arc::ptr_eq(current, before));
         if is_same {
-            state.hears.store(true, Ordering::SeqCst);
+            state.is_subscribed.store(true, Ordering::SeqCst);
         } else {
             drop(current);
             self.publications.forget(state);
@@ -176,7 +176,7 @@ impl Database {
         drop(client);
         let (own, others) = found.map_or((false, false), |row| (row.get(1), row.get(2)));
         match (own, others) {
-            (false, true) => self.take_part(&state, false).await,
+            (false, true) => self.join_tenant(&state, false).await,
             (_, false) if state.is_sent.load(Ordering::Acquire) => self.return_to_memory(&state).await,
             (true, true) | (_, false) => Ok(()),
         }

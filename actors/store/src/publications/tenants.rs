@@ -21,11 +21,11 @@ pub(super) struct SharedTenant {
     /// Whether other servers took part when this server last looked. If this is wrong, a transaction notices.
     is_shared: AtomicBool,
     /// Whether this server hears everything that others publish.
-    pub(super) hears: AtomicBool,
+    pub(super) is_subscribed: AtomicBool,
     /// Whether the row of this server may be gone although it hears, because the tenant changed.
     pub(super) is_stale: AtomicBool,
     /// Whether this server has a row, or may have one.
-    pub(super) takes_part: AtomicBool,
+    pub(super) has_joined: AtomicBool,
     /// Held while this server joins, so that it joins once, and while it changes how it publishes.
     pub(super) joining: tokio::sync::Mutex<()>,
     /// Set while transactions have to wait whose publications the database sends.
@@ -54,19 +54,19 @@ struct Order {
     /// The transactions that run or whose publications are not delivered yet.
     under_way: usize,
     /// How many times earlier ones may have been missed, and it is not known yet what to do about it.
-    doubts: usize,
+    delivery_holds: usize,
     waiting: VecDeque<Vec<Publication>>,
 }
 
 impl Order {
     fn is_free(&self) -> bool {
-        self.under_way == 0 && self.doubts == 0
+        self.under_way == 0 && self.delivery_holds == 0
     }
 }
 
 /// Publications of a tenant may have been missed. While it is held, further ones wait: until the sessions have ended that
 /// may have missed some, or until it is known that nothing was missed.
-pub struct Doubt {
+pub struct DeliveryHold {
     tenant: Arc<SharedTenant>,
     publications: Arc<super::Publications>,
 }
@@ -94,9 +94,9 @@ impl Tenants {
             Arc::new(SharedTenant {
                 tenant: tenant.clone(),
                 is_shared: AtomicBool::new(false),
-                hears: AtomicBool::new(false),
+                is_subscribed: AtomicBool::new(false),
                 is_stale: AtomicBool::new(false),
-                takes_part: AtomicBool::new(false),
+                has_joined: AtomicBool::new(false),
                 joining: tokio::sync::Mutex::default(),
                 is_changing: AtomicBool::new(false),
                 changes: AtomicUsize::new(0),
@@ -113,24 +113,24 @@ impl Tenants {
     }
 
     /// Returns the tenants that this server hears.
-    pub(super) fn heard(&self) -> Vec<Arc<SharedTenant>> {
-        self.those(|tenant| tenant.hears.load(Ordering::Acquire))
+    pub(super) fn subscribed(&self) -> Vec<Arc<SharedTenant>> {
+        self.filter(|tenant| tenant.is_subscribed.load(Ordering::Acquire))
     }
 
     /// Returns the tenants that this server takes part in.
-    pub(super) fn taking_part(&self) -> Vec<Arc<SharedTenant>> {
-        self.those(|tenant| tenant.takes_part.load(Ordering::Acquire))
+    pub(super) fn joined(&self) -> Vec<Arc<SharedTenant>> {
+        self.filter(|tenant| tenant.has_joined.load(Ordering::Acquire))
     }
 
-    fn those(&self, are_meant: impl Fn(&SharedTenant) -> bool) -> Vec<Arc<SharedTenant>> {
-        self.0.read().values().filter(|tenant| are_meant(tenant)).cloned().collect()
+    fn filter(&self, predicate: impl Fn(&SharedTenant) -> bool) -> Vec<Arc<SharedTenant>> {
+        self.0.read().values().filter(|tenant| predicate(tenant)).cloned().collect()
     }
 }
 
 impl SharedTenant {
     /// Returns whether this server certainly hears everything that others publish.
-    pub(super) fn hears_all(&self) -> bool {
-        self.hears.load(Ordering::SeqCst) && !self.is_stale.load(Ordering::Acquire)
+    pub(super) fn receives_all(&self) -> bool {
+        self.is_subscribed.load(Ordering::SeqCst) && !self.is_stale.load(Ordering::Acquire)
     }
 
     pub(super) fn is_shared(&self) -> bool {
@@ -141,9 +141,12 @@ impl SharedTenant {
         if self.is_shared.swap(is_shared, Ordering::AcqRel) != is_shared {
             let tenant = &self.tenant;
             if is_shared {
-                tracing::info!(%tenant, "other servers hear or write the tenant: its notifications pass through the database")
+                tracing::info!(
+                    %tenant,
+                    "other servers subscribe to the tenant or write it: its notifications pass through the database"
+                )
             } else {
-                tracing::info!(%tenant, "no other server hears or writes the tenant")
+                tracing::info!(%tenant, "no other server subscribes to the tenant or writes it")
             }
         }
     }
@@ -177,8 +180,8 @@ impl SharedTenant {
     }
 
     /// Returns whether what comes through the database waits for the end of sessions.
-    pub(super) fn is_in_doubt(&self) -> bool {
-        self.order.lock().doubts > 0
+    pub(super) fn is_on_hold(&self) -> bool {
+        self.order.lock().delivery_holds > 0
     }
 
     fn deliver_waiting(&self, order: &mut Order, deliver: Option<&Deliver>) {
@@ -190,17 +193,17 @@ impl SharedTenant {
     }
 }
 
-impl Doubt {
+impl DeliveryHold {
     pub(super) fn begin(tenant: Arc<SharedTenant>, publications: Arc<super::Publications>) -> Self {
-        tenant.order.lock().doubts += 1;
+        tenant.order.lock().delivery_holds += 1;
         Self { tenant, publications }
     }
 }
 
-impl Drop for Doubt {
+impl Drop for DeliveryHold {
     fn drop(&mut self) {
         let mut order = self.tenant.order.lock();
-        order.doubts -= 1;
+        order.delivery_holds -= 1;
         self.tenant.deliver_waiting(&mut order, self.publications.deliver.get());
     }
 }
@@ -233,37 +236,37 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_a_loss_waits_until_it_is_no_longer_in_doubt() {
+    fn publications_after_a_loss_wait_until_the_hold_ends() {
         let (state, publications, count) = counted();
         let come = || state.receive(Vec::new(), publications.deliver.get().expect("it is set"));
         let delivered = || count.load(Ordering::Relaxed);
         come();
         assert_eq!(delivered(), 1);
 
-        let doubt = Doubt::begin(state.clone(), publications.clone());
+        let delivery_hold = DeliveryHold::begin(state.clone(), publications.clone());
         come();
         come();
         assert_eq!(delivered(), 1);
 
-        drop(doubt);
+        drop(delivery_hold);
         assert_eq!(delivered(), 3);
         come();
         assert_eq!(delivered(), 4);
-        assert!(!state.is_in_doubt());
+        assert!(!state.is_on_hold());
     }
 
     #[test]
-    fn everything_waits_for_the_last_of_several_doubts() {
+    fn publications_wait_for_the_last_of_several_holds() {
         let (state, publications, count) = counted();
         for is_in_order in [true, false] {
             count.store(0, Ordering::Relaxed);
-            let mut doubts =
-                VecDeque::from([(), ()].map(|()| Doubt::begin(state.clone(), publications.clone())));
+            let mut delivery_holds =
+                VecDeque::from([(), ()].map(|()| DeliveryHold::begin(state.clone(), publications.clone())));
             state.receive(Vec::new(), publications.deliver.get().expect("it is set"));
 
-            drop(if is_in_order { doubts.pop_front() } else { doubts.pop_back() });
+            drop(if is_in_order { delivery_holds.pop_front() } else { delivery_holds.pop_back() });
             assert_eq!(count.load(Ordering::Relaxed), 0);
-            drop(doubts);
+            drop(delivery_holds);
             assert_eq!(count.load(Ordering::Relaxed), 1);
         }
     }

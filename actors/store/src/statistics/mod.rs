@@ -12,7 +12,6 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use platform_model::id::TenantId;
 
-use crate::writer::{Change, Written};
 use batches::Batches;
 pub use batches::{Recent, until_next};
 pub use counters::{Counted, TenantCounters};
@@ -55,46 +54,9 @@ impl Statistics {
         add(self.tenants.write().entry(tenant.clone()).or_default());
     }
 
-    /// Counts writes that are committed, with their results.
-    pub(crate) fn add_writes<'w>(&self, writes: impl Iterator<Item = (&'w Change, &'w Written)>) {
-        let mut last: Option<(&TenantId, Arc<TenantCounters>)> = None;
-        for (change, written) in writes {
-            let Some((kind, count)) = counted(change, written) else { continue };
-            let tenant = change.tenant();
-            // The writes of a batch are mostly of one tenant.
-            let counters = match last.take() {
-                Some((of, counters)) if of == tenant => counters,
-                _ => self.of(tenant),
-            };
-            counters.add(kind, count);
-            last = Some((tenant, counters));
-        }
-    }
-
     /// Returns the counters of all tenants.
     fn all(&self) -> Vec<(TenantId, Arc<TenantCounters>)> {
         let tenants = self.tenants.read();
         tenants.iter().map(|(tenant, counters)| (tenant.clone(), counters.clone())).collect()
     }
-}
-
-/// Returns what a write counts as; `None` if it has written nothing.
-fn counted(change: &Change, written: &Written) -> Option<(Counted, u64)> {
-    let kind = match (change, written) {
-        (_, Written::Stale) => return None,
-        (Change::RaiseAlarm(..), Written::Alarm(alarm)) if alarm.count == 1 => Counted::AlarmCreated,
-        (Change::RaiseAlarm(..) | Change::CountRepetition(..) | Change::UpdateAlarm(..), _) => {
-            Counted::AlarmUpdated
-        }
-        (Change::InsertMeasurements(_, sent), _) => {
-            return Some((Counted::MeasurementCreated, sent.measurements.len() as u64));
-        }
-        (Change::InsertManagedObject(..) | Change::InsertBinary(..), _) => Counted::InventoryCreated,
-        (Change::UpdateManagedObject(..) | Change::ReplaceBinary(..), _) => Counted::InventoryUpdated,
-        (Change::InsertEvent(..), _) => Counted::EventCreated,
-        (Change::UpdateEvent(..), _) => Counted::EventUpdated,
-        (Change::QueueOperation(..), _) => Counted::OperationCreated,
-        (Change::UpdateOperation(..), _) => Counted::OperationUpdated,
-    };
-    Some((kind, 1))
 }

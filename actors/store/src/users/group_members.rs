@@ -2,8 +2,8 @@
 
 use deadpool_postgres::GenericClient;
 use platform_model::error::{Error, Noun, Result};
-use platform_model::group::{ADMINS, Group, GroupId};
-use platform_model::id::TenantId;
+use platform_model::group::{ADMINS, Group};
+use platform_model::id::{GroupId, TenantId};
 use platform_model::user::{Administration, User};
 
 use crate::Database;

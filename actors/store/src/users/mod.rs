@@ -15,8 +15,8 @@ use deadpool_postgres::GenericClient;
 use platform_model::access::DevicePermissions;
 use platform_model::application::{ApplicationUser, UserPurpose};
 use platform_model::error::{Error, Noun, Result};
-use platform_model::group::{Group, GroupId};
-use platform_model::id::{ApplicationId, TenantId};
+use platform_model::group::Group;
+use platform_model::id::{ApplicationId, GroupId, TenantId};
 use platform_model::page::{After, Page, PageRequest};
 use platform_model::role::RoleSet;
 use platform_model::tenant::TenantStatus;
@@ -26,8 +26,8 @@ use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
-use crate::alarms::fragments;
 use crate::query::filter::{Filtered, Order, page_of};
+use crate::rows::fragments;
 use crate::shared_lookups::Lookup;
 use crate::{Database, Pool, take};
 

@@ -8,6 +8,7 @@
 //! order of one device's writes is kept, whatever the order inside a batch.
 
 mod abandoned;
+mod counting;
 mod queue;
 mod transaction;
 
@@ -311,7 +312,7 @@ async fn commit(
     let committed = writes.iter().zip(&outcomes).filter_map(|(write, outcome)| {
         outcome.as_ref().ok().map(|committed| (&write.change, &committed.written))
     });
-    database.statistics.add_writes(committed);
+    counting::count(&database.statistics, committed);
     outcomes
 }
 

@@ -15,12 +15,12 @@ use tokio_postgres::Statement;
 
 use super::{Change, Committed, Write, Written};
 use crate::alarms::{self, AlarmUpdate, SentAlarm};
+use crate::binaries::{self, UploadOfObject};
 use crate::events::{self, SentEvent, ShownSource};
-use crate::inventory::binaries::{self, UploadOfObject};
 use crate::inventory::links::fill_references;
 use crate::inventory::managed_objects::{self, ManagedObjectUpdate};
 use crate::measurements::{self, SentMeasurements};
-use crate::modules::leases;
+use crate::module_leases;
 use crate::operations::{self, OperationUpdate, ToQueue};
 use crate::publications::{self, Checked, Publications, TransactionPublications, add};
 
@@ -198,7 +198,7 @@ async fn run(
 ) -> Result<Vec<Written>> {
     let statements = Statements::prepare(client).await?;
     let mut by = ByKind::sort(writes);
-    let hold = leases::prepare(client, &by.required_fences).await?;
+    let hold = module_leases::prepare(client, &by.required_fences).await?;
     let alone = by.is_one_statement() && carried.asserts_nothing() && end == End::IfUnshared;
     let bracket = async |word: &str| if alone { Ok(()) } else { client.batch_execute(word).await };
     // The futures are polled, and so sent, in this order. If one fails, COMMIT rolls everything back.
@@ -221,7 +221,7 @@ async fn run(
     ) = tokio::join!(
         biased;
         bracket("BEGIN"),
-        leases::hold(client, hold.as_ref(), &by.required_fences),
+        module_leases::hold(client, hold.as_ref(), &by.required_fences),
         alarms::raise_alarms(client, &statements.raise_alarms, &mut by.sent_alarms),
         alarms::count_repetitions(client, &statements.count_repetitions, &by.repetitions),
         alarms::update_alarms(client, &statements.update_alarms, &by.alarm_updates),

@@ -11,15 +11,18 @@ use tokio::task::JoinSet;
 use tokio::time::{interval, timeout};
 
 use super::super::generator::Generator;
+use super::super::plan::Plan;
 use super::super::shared::Shared;
 use super::super::world::World;
 use super::protocol::{Assignment, FromWorker, Reader, SECRET, ToWorker, VERSION, secret, split};
 use crate::cli::Common;
 use crate::error::Error;
 use crate::run::Run;
-use crate::scenario_file::ScenarioFile;
 use crate::session_ledger::TOPICS;
 use crate::target::{self, Target};
+
+/// Reads the plan from a scenario file; `None` if the file describes no devices.
+pub(crate) type ReadPlan = fn(&Path, &str, &Common) -> Result<Option<Plan>, Error>;
 
 /// The longest time until whoever connects has introduced itself, and the most bytes of that.
 const GREETING_LIMIT: Duration = Duration::from_secs(5);
@@ -29,7 +32,7 @@ const LONGEST_GREETING: u32 = 4096;
 ///
 /// # Errors
 /// The address is not free, or others can reach it and there is no secret.
-pub(crate) async fn serve(listen: SocketAddr, common: &Common) -> Result<(), Error> {
+pub(crate) async fn serve(listen: SocketAddr, common: &Common, read_plan: ReadPlan) -> Result<(), Error> {
     let secret = secret();
     if !listen.ip().is_loopback() && secret.is_empty() {
         return Err(Error::Refused(format!(
@@ -45,7 +48,7 @@ pub(crate) async fn serve(listen: SocketAddr, common: &Common) -> Result<(), Err
             signal = tokio::signal::ctrl_c() => return Ok(signal?),
         };
         tokio::select! {
-            worked = work(stream, &secret, common) => match worked {
+            worked = work(stream, &secret, common, read_plan) => match worked {
                 Ok(()) => eprintln!("the run of {from} is over"),
                 Err(error) => eprintln!("the run of {from}: {error}"),
             },
@@ -55,7 +58,7 @@ pub(crate) async fn serve(listen: SocketAddr, common: &Common) -> Result<(), Err
 }
 
 /// Takes part in a run.
-async fn work(stream: TcpStream, secret: &str, common: &Common) -> Result<(), Error> {
+async fn work(stream: TcpStream, secret: &str, common: &Common, read_plan: ReadPlan) -> Result<(), Error> {
     let clock = Instant::now();
     let (mut reader, mut writer) = split(stream)?;
     // Until it knows the secret, anybody may have connected.
@@ -78,7 +81,7 @@ async fn work(stream: TcpStream, secret: &str, common: &Common) -> Result<(), Er
     let (news, messages) = mpsc::unbounded_channel();
     let mut writing = JoinSet::new();
     writing.spawn(writer.send_all(messages));
-    let worked = follow(&mut reader, &news, clock, common).await;
+    let worked = follow(&mut reader, &news, clock, common, read_plan).await;
     if let Err(error) = &worked {
         drop(news.send(FromWorker::Failed(error.to_string())));
     }
@@ -93,6 +96,7 @@ async fn follow(
     news: &mpsc::UnboundedSender<FromWorker>,
     clock: Instant,
     common: &Common,
+    read_plan: ReadPlan,
 ) -> Result<(), Error> {
     let tell = |message| drop(news.send(message));
     let assignment = loop {
@@ -109,7 +113,7 @@ async fn follow(
         assignment.servers.join(", ")
     );
     let mut generator = tokio::select! {
-        begun = begin(*assignment, clock, common) => begun?,
+        begun = begin(*assignment, clock, common, read_plan) => begun?,
         gone = reader.receive::<ToWorker>() => {
             return Err(gone.err().unwrap_or_else(|| Error::Refused("it is told too much at once".to_owned())));
         }
@@ -136,14 +140,19 @@ async fn follow(
 }
 
 /// Connects the clients of this worker.
-async fn begin(assignment: Assignment, clock: Instant, common: &Common) -> Result<Generator, Error> {
+async fn begin(
+    assignment: Assignment,
+    clock: Instant,
+    common: &Common,
+    read_plan: ReadPlan,
+) -> Result<Generator, Error> {
     let Assignment { file: (name, text), share, run, began, servers, world } = assignment;
     if share.number >= share.of {
         return Err(Error::Refused(format!("there is no share {} of {}", share.number, share.of)));
     }
     let world: World = serde_json::from_str(world.get()).map_err(std::io::Error::from)?;
-    let file = ScenarioFile::parse(Path::new(&name), &text, common)?;
-    let plan = file.plan().ok_or_else(|| Error::Refused("the file describes no devices".to_owned()))?;
+    let plan = read_plan(Path::new(&name), &text, common)?;
+    let plan = &plan.ok_or_else(|| Error::Refused("the file describes no devices".to_owned()))?;
     target::expect_open_files(plan.clients().div_ceil(share.of))?;
     // Workers on one machine use source addresses of their own.
     let target = |url: &String| {

@@ -15,7 +15,8 @@ use super::Bench;
 use super::gauge::ParkedPolls;
 use crate::cli::Reconnect;
 use crate::error::Error;
-use crate::report::{Cpu, Delay, Fact, Latency, Report};
+use crate::latency::{Delay, Latency};
+use crate::report::{Cpu, Fact, Report};
 use crate::server_child::ServerChild;
 
 /// The time beyond the limit in which the run still waits.

@@ -15,9 +15,10 @@ use crate::audience::{Audience, ClientFailures, ClientSpec, Transport};
 use crate::cli::Trickle;
 use crate::devices;
 use crate::error::Error;
+use crate::latency::{Delay, Latency};
 use crate::ledger::{Audit, Watch};
 use crate::poster::{Poster, Responses};
-use crate::report::{Delay, Deliveries, Fact, Latency, Posts, Report};
+use crate::report::{Deliveries, Fact, Posts, Report};
 use crate::run::Run;
 
 /// The seconds of posting before the measurement.

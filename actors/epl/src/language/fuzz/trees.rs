@@ -26,7 +26,7 @@ fn stream() -> impl Strategy<Value = StreamSource> {
         .prop_map(|(name, filter, alias)| StreamSource { name, filter, alias })
 }
 
-fn source() -> impl Strategy<Value = Source> {
+fn source() -> impl Strategy<Value = StatementSource> {
     let kind = prop_oneof![
         (name(), prop::option::of(expression()))
             .prop_map(|(name, filter)| SourceKind::Stream { name, filter }),
@@ -34,7 +34,13 @@ fn source() -> impl Strategy<Value = Source> {
     ];
     let direction = prop::sample::select(vec![Direction::Both, Direction::Only]);
     (kind, prop::option::of(view()), prop::option::of(name()), direction).prop_map(
-        |(kind, view, alias, direction)| Source { kind, view, alias, direction, span: Span::default() },
+        |(kind, view, alias, direction)| StatementSource {
+            kind,
+            view,
+            alias,
+            direction,
+            span: Span::default(),
+        },
     )
 }
 

@@ -4,13 +4,13 @@ use super::super::Mistake;
 use super::super::lexer::Kind;
 use super::super::literal;
 use super::super::syntax::{
-    Direction, Expression, ExpressionKind, Name, Operator, Source, SourceKind, Span, StreamSource, View,
-    ViewKind,
+    Direction, Expression, ExpressionKind, Name, Operator, SourceKind, Span, StatementSource, StreamSource,
+    View, ViewKind,
 };
 use super::Parser;
 
 impl Parser<'_> {
-    pub(super) fn source(&mut self) -> Result<Source, Mistake> {
+    pub(super) fn source(&mut self) -> Result<StatementSource, Mistake> {
         let start = self.current.span;
         let kind = if self.at_word("pattern") && self.next.kind == Kind::Symbol("[") {
             self.advance();
@@ -30,7 +30,7 @@ impl Parser<'_> {
         let alias = self.alias()?;
         let only = first || self.accept("unidirectional");
         let direction = if only { Direction::Only } else { Direction::Both };
-        Ok(Source { kind, view, alias, direction, span: self.since(start) })
+        Ok(StatementSource { kind, view, alias, direction, span: self.since(start) })
     }
 
     /// Parses `Stream [alias]` or `Stream(filter) [alias]`.

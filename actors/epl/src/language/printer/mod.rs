@@ -136,7 +136,7 @@ fn period(period: &Period) -> String {
     format!("{} msec", period.millis)
 }
 
-fn source(source: &Source) -> String {
+fn source(source: &StatementSource) -> String {
     let kind = match &source.kind {
         SourceKind::Stream { name, filter } => filtered(name, filter.as_ref()),
         SourceKind::Pattern(parts) => format!("pattern [{}]", pattern(parts)),

@@ -2,7 +2,7 @@
 //! serve as an index key, so that an event finds the instances it can match without testing all waiting ones.
 
 use crate::language::syntax::Operator;
-use crate::plan::expression::{Expression, Function, Place};
+use crate::plan::expression::{EventPlace, Expression, Function};
 
 /// Pairs that must all be equal for the filter to match: an expression on the event and one on the match.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ fn simple(expression: &Expression) -> Option<Sources> {
 }
 
 impl Sources {
-    fn note(&mut self, place: Place) {
+    fn note(&mut self, place: EventPlace) {
         if place.source == 0 {
             self.matched = true;
         } else {

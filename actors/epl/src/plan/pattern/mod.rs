@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::expression::Expression;
 use crate::language::syntax::Schedule;
-use crate::stream::Match;
+use crate::value::Match;
 
 pub use equality::Equality;
 

@@ -94,8 +94,8 @@ fn sources_of_a_join_are_told_apart_and_filters_see_one_event() {
     let From::Join(sources) = &select(&plan).from else { panic!("{plan:?}") };
     assert_eq!((sources[0].stream, sources[1].stream, sources[1].unidirectional), (0, 1, true));
     assert_eq!(plan.streams[0], Stream::Window(0));
-    assert!(format!("{:?}", sources[1].filter).contains("Place { source: 0, tag: None }"));
-    assert!(format!("{:?}", select(&plan).select[1]).contains("Place { source: 1, tag: None }"));
+    assert!(format!("{:?}", sources[1].filter).contains("EventPlace { source: 0, tag: None }"));
+    assert!(format!("{:?}", select(&plan).select[1]).contains("EventPlace { source: 1, tag: None }"));
 }
 
 #[test]
@@ -111,9 +111,10 @@ fn tags_are_places_of_the_match_and_filters_see_the_event_beside_it() {
         "select b.event.id as id from pattern [a=AlarmCreated -> b=EventCreated(event.source = a.alarm.source)];",
     );
     let shape = format!("{:?}", select(&plan).from);
-    assert!(shape.contains("Property(Place { source: 1, tag: None }, Object)"), "{shape}");
-    assert!(shape.contains("Property(Place { source: 0, tag: Some(0) }, Object)"), "{shape}");
+    assert!(shape.contains("Property(EventPlace { source: 1, tag: None }, Object)"), "{shape}");
+    assert!(shape.contains("Property(EventPlace { source: 0, tag: Some(0) }, Object)"), "{shape}");
     assert!(
-        format!("{:?}", select(&plan).select).contains("Property(Place { source: 0, tag: Some(1) }, Object)")
+        format!("{:?}", select(&plan).select)
+            .contains("Property(EventPlace { source: 0, tag: Some(1) }, Object)")
     );
 }

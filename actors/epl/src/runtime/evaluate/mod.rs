@@ -11,9 +11,8 @@ use std::cmp::Ordering;
 use super::functions::{call, cast, fragments, like};
 use super::{Fault, Scope};
 use crate::language::syntax::Operator;
-use crate::plan::expression::{Expression, Place};
-use crate::stream::StreamEvent;
-use crate::value::{Plain, Seen, Value, negate, reckon};
+use crate::plan::expression::{EventPlace, Expression};
+use crate::value::{Plain, Seen, StreamEvent, Value, negate, reckon};
 
 impl Expression {
     /// Evaluates the expression.
@@ -21,7 +20,7 @@ impl Expression {
     /// # Errors
     /// A [`Fault`] when the step used up its budget, a look-up fails, or a value exceeds its limits.
     pub(crate) fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, Fault> {
-        scope.world.spend()?;
+        scope.world.evaluations.spend()?;
         value_of(self, scope)
     }
 
@@ -30,7 +29,7 @@ impl Expression {
     /// # Errors
     /// See [`evaluate`](Self::evaluate).
     pub(crate) fn is_true(&self, scope: &Scope<'_>) -> Result<bool, Fault> {
-        scope.world.spend()?;
+        scope.world.evaluations.spend()?;
         Ok(self.see(scope)?.truth() == Some(true))
     }
 
@@ -48,15 +47,15 @@ impl Expression {
                 Some(StreamEvent::Input(input)) => input.property(*property),
                 _ => Seen::Null,
             },
-            Self::Member(of, name) => of.see(scope)?.member(name, world)?,
+            Self::Member(of, name) => of.see(scope)?.member(name, world.evaluations)?,
             Self::Index(of, at) => {
                 let of = of.see(scope)?;
                 match at.see(scope)?.plain() {
                     Plain::Number(at) => match at.whole().and_then(|at| usize::try_from(at).ok()) {
-                        Some(at) => of.element(at, world)?,
+                        Some(at) => of.element(at, world.evaluations)?,
                         None => Seen::Null,
                     },
-                    Plain::Text(name) => of.member(name, world)?,
+                    Plain::Text(name) => of.member(name, world.evaluations)?,
                     _ => Seen::Null,
                 }
             }
@@ -78,7 +77,7 @@ impl Expression {
                 truth(is_between(value.plain(), low.plain(), high.plain()).map(|is| is != *negated))
             }
             Self::Like { value, pattern, escape, negated } => {
-                world.spend()?;
+                world.evaluations.spend()?;
                 let (value, pattern) = (value.see(scope)?, pattern.see(scope)?);
                 match (value.plain().text(), pattern.plain().text()) {
                     (Some(value), Some(pattern)) => {
@@ -89,7 +88,7 @@ impl Expression {
             }
             Self::Case { branches, otherwise } => {
                 for (condition, value) in branches {
-                    world.spend()?;
+                    world.evaluations.spend()?;
                     if condition.see(scope)?.truth() == Some(true) {
                         return value.see(scope);
                     }
@@ -102,7 +101,7 @@ impl Expression {
             Self::Cast(value, scalar) => cast::cast(value.see(scope)?, *scalar),
             Self::Call(function, arguments) => call(*function, arguments, scope)?,
             Self::LookUp(finder, arguments) => {
-                world.spend()?;
+                world.evaluations.spend()?;
                 let arguments = values_of(arguments, scope)?;
                 Seen::Made(world.look_ups.find(finder, &arguments)?)
             }
@@ -118,17 +117,17 @@ impl Expression {
 /// Evaluates an expression into an owned value and charges its size to the budget.
 pub(super) fn value_of(expression: &Expression, scope: &Scope<'_>) -> Result<Value, Fault> {
     let seen = expression.see(scope)?;
-    scope.world.spend_for(seen.cost())?;
+    scope.world.evaluations.spend_for(seen.cost())?;
     seen.into_value()
 }
 
 fn values_of(expressions: &[Expression], scope: &Scope<'_>) -> Result<Vec<Value>, Fault> {
-    scope.world.spend_for(size_of_val(expressions))?;
+    scope.world.evaluations.spend_for(size_of_val(expressions))?;
     expressions.iter().map(|expression| value_of(expression, scope)).collect()
 }
 
 /// Returns the event at a place; none where a tag was not matched.
-fn event<'a>(place: Place, scope: &Scope<'a>) -> Option<&'a StreamEvent> {
+fn event<'a>(place: EventPlace, scope: &Scope<'a>) -> Option<&'a StreamEvent> {
     let source = (*scope.sources.get(usize::from(place.source))?)?;
     match (place.tag, source) {
         (None, source) => Some(source),
@@ -144,7 +143,7 @@ fn truth<'a>(value: Option<bool>) -> Seen<'a> {
 /// Checks that a composed value is within its limits, and charges its size to the budget.
 fn made<'a>(value: Value, scope: &Scope<'_>) -> Result<Seen<'a>, Fault> {
     let size = value.size().within_limits()?;
-    scope.world.spend_for(size.bytes)?;
+    scope.world.evaluations.spend_for(size.bytes)?;
     Ok(Seen::Made(value))
 }
 
@@ -159,11 +158,11 @@ fn binary<'a>(
         Operator::Or => true,
         _ => {
             let (left, right) = (left.see(scope)?, right.see(scope)?);
-            scope.world.spend_for(left.length().min(right.length()))?;
+            scope.world.evaluations.spend_for(left.length().min(right.length()))?;
             return strict(operator, &left, &right, scope);
         }
     };
-    scope.world.spend()?;
+    scope.world.evaluations.spend()?;
     let left = left.see(scope)?.truth();
     if left == Some(ends) {
         return Ok(Seen::Boolean(ends));
@@ -221,14 +220,14 @@ fn is_among<'a>(
     let mut answer = Some(false);
     let length = value.length();
     for expression in among {
-        scope.world.spend()?;
-        scope.world.spend_for(length)?;
+        scope.world.evaluations.spend()?;
+        scope.world.evaluations.spend_for(length)?;
         let candidate = expression.see(scope)?;
         let made;
         let list = match &candidate {
             Seen::Kept(Value::List(list)) | Seen::Made(Value::List(list)) => Some(list),
             Seen::Json(_) => {
-                scope.world.spend_for(candidate.cost())?;
+                scope.world.evaluations.spend_for(candidate.cost())?;
                 made = candidate.value()?;
                 match &made {
                     Value::List(list) => Some(list),
@@ -246,6 +245,7 @@ fn is_among<'a>(
             Some(list) => {
                 scope
                     .world
+                    .evaluations
                     .spend_for(list.len().saturating_mul(size_of::<Value>().saturating_add(length)))?;
                 for element in &**list {
                     match value.equals(&Seen::Kept(element)) {

@@ -33,7 +33,7 @@ pub(in crate::runtime) fn nest(
 
 fn put(object: &mut Map, path: &str, value: Value, world: &World<'_>) -> Result<(), Fault> {
     // Names are searched linearly, and a shared object is copied.
-    world.spend_for(object.0.len() * 32)?;
+    world.evaluations.spend_for(object.0.len() * 32)?;
     let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
     let at = object.0.iter().position(|(known, _)| **known == *name).unwrap_or_else(|| {
         object.0.push((name.into(), Value::Null));

@@ -74,8 +74,8 @@ fn follow<'a>(mut seen: Seen<'a>, path: &str, world: &World<'_>) -> Result<Optio
     for step in steps(path) {
         seen = match step {
             None => return Ok(None),
-            Some(Step::Member(name)) => seen.member(name, world)?,
-            Some(Step::Element(at)) => seen.element(at, world)?,
+            Some(Step::Member(name)) => seen.member(name, world.evaluations)?,
+            Some(Step::Element(at)) => seen.element(at, world.evaluations)?,
         };
         if seen.is_null() {
             return Ok(None);

@@ -30,7 +30,7 @@ pub(in crate::runtime) fn matches(
     loop {
         steps += 1;
         if steps.is_multiple_of(STEPS) {
-            world.spend()?;
+            world.evaluations.spend()?;
         }
         let mut behind = pattern.clone();
         match behind.next() {

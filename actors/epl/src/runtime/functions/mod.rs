@@ -22,7 +22,7 @@ pub(super) fn call<'a>(
     arguments: &'a [Expression],
     scope: &Scope<'a>,
 ) -> Result<Seen<'a>, Fault> {
-    scope.world.spend()?;
+    scope.world.evaluations.spend()?;
     let wanted = match function {
         Function::GetObject => Wanted::Object,
         Function::GetString => Wanted::Text,
@@ -53,7 +53,9 @@ fn convert<'a>(function: Function, value: Seen<'a>, scope: &Scope<'a>) -> Result
             Seen::Kept(Value::Id(id)) | Seen::Made(Value::Id(id)) => {
                 Seen::Made(Value::Text(id.value.clone()))
             }
-            seen if matches!(seen.plain(), Plain::Composite) => value.member("value", scope.world)?,
+            seen if matches!(seen.plain(), Plain::Composite) => {
+                value.member("value", scope.world.evaluations)?
+            }
             _ => value,
         },
         Function::ToJson => {
@@ -61,7 +63,7 @@ fn convert<'a>(function: Function, value: Seen<'a>, scope: &Scope<'a>) -> Result
                 return Ok(Seen::Made(Value::Text("null".into())));
             }
             let text = value.to_json();
-            scope.world.spend_for(text.len())?;
+            scope.world.evaluations.spend_for(text.len())?;
             let text = Value::Text(text.into());
             text.size().within_limits()?;
             Seen::Made(text)

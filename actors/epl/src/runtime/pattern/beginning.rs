@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use super::conjunction::Conjunction;
 use super::tree::{Detail, Live, Tags};
-use super::turn::{Action, Turn};
+use super::turn::{Action, PatternTurn};
 use super::waiting::Bucket;
 use crate::plan::expression::Expression;
 use crate::plan::pattern::{Equality, Filter, StepKind};
 use crate::runtime::{Scope, schedule};
-use crate::stream::StreamEvent;
-use crate::value::Value;
+use crate::value::{StreamEvent, Value};
 
-impl Turn<'_> {
+impl PatternTurn<'_> {
     pub(super) fn add(&mut self, step: u32, parent: Live, tags: &Tags) -> Live {
         self.tree.insert(step, Some(parent), Arc::clone(tags))
     }

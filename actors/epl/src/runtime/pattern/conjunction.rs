@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::BURST;
 use super::tree::Tags;
-use crate::stream::Match;
+use crate::value::Match;
 
 /// The matches that the children of an `and` found.
 #[derive(Debug)]

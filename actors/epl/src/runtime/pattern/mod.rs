@@ -30,13 +30,12 @@ use std::sync::Arc;
 
 use conjunction::TooMany;
 use tree::{Live, Tags, Tree};
-use turn::Turn;
+use turn::PatternTurn;
 use waiting::Bucket;
 
 use super::{Fault, Retained, Scope, World};
 use crate::plan::pattern::{About, Filter, PatternPlan, StepKind};
-use crate::stream::StreamEvent;
-use crate::value::Value;
+use crate::value::{StreamEvent, Value};
 
 /// The number of instances by which one event may let a pattern grow, and the number of matches it may make.
 const BURST: usize = 10_000;
@@ -100,7 +99,7 @@ impl PatternState {
         }
         met.sort_unstable();
         let mut matches = Vec::new();
-        let mut turn = Turn::new(plan, &mut self.tree, world.now, Some((world, keys)), &mut matches);
+        let mut turn = PatternTurn::new(plan, &mut self.tree, world.now, Some((world, keys)), &mut matches);
         let done = met.into_iter().try_for_each(|live| turn.meet(live, event));
         self.finish(plan, done, world.now, matches, found);
     }
@@ -121,7 +120,8 @@ impl PatternState {
                 return;
             }
             let mut matches = Vec::new();
-            let done = Turn::new(plan, &mut self.tree, due, Some((world, keys)), &mut matches).come(live);
+            let done =
+                PatternTurn::new(plan, &mut self.tree, due, Some((world, keys)), &mut matches).come(live);
             self.finish(plan, done, world.now, matches, found);
         }
     }
@@ -140,7 +140,7 @@ impl PatternState {
     fn begin(&mut self, plan: &PatternPlan, now: i64) {
         let mut found = Vec::new();
         // A pattern that exceeds the limit at its start can never be waited for.
-        if Turn::new(plan, &mut self.tree, now, None, &mut found).begin().is_err() {
+        if PatternTurn::new(plan, &mut self.tree, now, None, &mut found).begin().is_err() {
             self.tree.clear();
         }
         self.since = now;

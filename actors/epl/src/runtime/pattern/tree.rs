@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::conjunction::Conjunction;
 use super::waiting::Waiting;
 use crate::runtime::Retained;
-use crate::stream::{Match, StreamEvent};
+use crate::value::{Match, StreamEvent};
 
 /// The events matched so far, by tag.
 pub(super) type Tags = Arc<Match>;

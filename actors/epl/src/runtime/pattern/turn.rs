@@ -11,11 +11,10 @@ use super::tree::{Detail, Live, Tags, Tree};
 use super::{ACTIONS, BURST};
 use crate::plan::pattern::{PatternPlan, StepKind};
 use crate::runtime::World;
-use crate::stream::{Match, StreamEvent};
-use crate::value::Value;
+use crate::value::{Match, StreamEvent, Value};
 
 /// The propagation of one event or time.
-pub(super) struct Turn<'a> {
+pub(super) struct PatternTurn<'a> {
     pub(super) plan: &'a PatternPlan,
     pub(super) tree: &'a mut Tree,
     /// The time from which timers run that are started in this turn.
@@ -54,7 +53,7 @@ pub(super) struct Truth {
     tags: Tags,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> PatternTurn<'a> {
     pub(super) fn new(
         plan: &'a PatternPlan,
         tree: &'a mut Tree,

@@ -13,8 +13,7 @@ use crate::language::parse;
 use crate::plan::expression::Finder;
 use crate::plan::{self, Catalog, ModulePlan, Stream};
 use crate::runtime::{Budget, Effect, Fault, LookUps, Outcome, Retained, Runtime};
-use crate::stream::{Columns, Row};
-use crate::value::Value;
+use crate::value::{Columns, Row, Value};
 
 pub(super) const BUDGET: Budget = Budget {
     retained: Retained { events: 100_000, bytes: 64 << 20 },

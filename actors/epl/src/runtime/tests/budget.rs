@@ -5,7 +5,8 @@ use crate::runtime::aggregates::{Memories, Memory};
 use crate::runtime::results::Remembered;
 use crate::runtime::views::Held;
 use crate::runtime::{Budget, Excess, OffCause, Outcome, Retained};
-use crate::stream::{Input, Occurrence, StreamEvent};
+use crate::stream::{Input, Occurrence};
+use crate::value::StreamEvent;
 
 const STREAM: &str = "create schema S(k string, v double);";
 

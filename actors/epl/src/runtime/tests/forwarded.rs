@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::bench::{Bench, Nothing, row};
 use crate::runtime::Outcome;
-use crate::stream::Columns;
-use crate::value::Type;
+use crate::value::{Columns, Type};
 
 fn columns(columns: &[(&str, Type)]) -> Arc<Columns> {
     Arc::new(Columns(columns.iter().map(|(name, type_)| ((*name).into(), type_.clone())).collect()))

@@ -6,8 +6,7 @@ use platform_model::origin::Depth;
 
 use super::bench::{BUDGET, Bench, Nothing};
 use crate::runtime::{Budget, Outcome};
-use crate::stream::Row;
-use crate::value::Value;
+use crate::value::{Row, Value};
 
 const DEVICES: usize = 1000;
 

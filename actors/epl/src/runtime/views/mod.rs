@@ -11,8 +11,7 @@ mod ring;
 mod unique;
 
 use crate::plan::ViewPlan;
-use crate::stream::StreamEvent;
-use crate::value::Key;
+use crate::value::{Key, StreamEvent};
 use batch::Batch;
 pub(super) use ring::Ring;
 use unique::Unique;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::{Entered, Held, millis};
 use crate::plan::ViewPlan;
-use crate::stream::StreamEvent;
+use crate::value::StreamEvent;
 
 /// A window over the last events by number or by time.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::stream::Match;
+    use crate::value::Match;
 
     #[test]
     fn a_window_of_a_length_takes_little_more_than_what_is_in_it() {

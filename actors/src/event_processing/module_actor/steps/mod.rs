@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use platform_epl::plan::ModulePlan;
-use platform_epl::runtime::{Budget, Effect, Excess, Fault, LookUps, OffCause, Outcome, Retained, Runtime};
+use platform_epl::runtime::{Budget, Effect, Excess, LookUps, OffCause, Outcome, Retained, Runtime};
+use platform_epl::value::Fault;
 use platform_model::module::StatementOff;
 
 use super::share::Share;
 use super::trouble::{Cause, Trouble};
 use crate::event_processing::deployment::clock::Clock;
-use crate::event_processing::feed::{Fed, Feed, Taken, WhenEmpty};
+use crate::feed::{Fed, Feed, Taken, WhenEmpty};
 use crate::metrics;
 
 /// The number of events taken from the feed at a time.

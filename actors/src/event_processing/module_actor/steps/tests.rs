@@ -9,12 +9,12 @@ use platform_model::origin::Depth;
 use platform_model::origin::ProcessingMode;
 use platform_model::timestamp::Timestamp;
 
-use crate::event_processing::feed::ReadStreams;
+use crate::feed::ReadStreams;
 use serde_json::json;
 
 use super::super::share::Total;
 use super::*;
-use crate::event_processing::feed::Feeds;
+use crate::feed::Feeds;
 
 const SLICE: Duration = Duration::from_secs(5);
 const COUNTING: &str = "module counts;\nselect count(*) as n from ResponseReceived;\n";

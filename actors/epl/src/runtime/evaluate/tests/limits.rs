@@ -5,7 +5,7 @@ use platform_model::change::PublishedChange;
 use super::*;
 use crate::plan::expression::Property;
 use crate::samples::{client_event, event, path};
-use crate::stream::StreamEvent;
+use crate::value::StreamEvent;
 
 #[test]
 fn values_that_grow_without_end_end_at_a_fault() {

@@ -6,7 +6,7 @@ use platform_model::id::{ManagedObjectId, MeasurementId};
 use super::*;
 use crate::plan::expression::{Function, Property, Scalar};
 use crate::samples::{alarm, client_event, event, managed_object, measurement, operation, path, response};
-use crate::stream::{Match, StreamEvent};
+use crate::value::{Match, StreamEvent};
 
 #[test]
 fn every_property_of_q_06_is_found() {
@@ -121,7 +121,7 @@ fn payload_as_a_whole_is_what_clients_are_shown() {
 fn places_columns_variables_keys_and_aggregates_are_found_and_missing_ones_are_null() {
     let one = row(&[("a", Value::Integer(1)), ("e", Value::Event(row(&[("b", text("x"))])))]);
     let found = StreamEvent::Match(Arc::new(Match([Some(one.clone()), None].into())));
-    let tagged = |tag| Place { source: 1, tag: Some(tag) };
+    let tagged = |tag| EventPlace { source: 1, tag: Some(tag) };
     let member = |of: Expression, name: &str| Expression::Member(Box::new(of), name.into());
     for (expression, expected) in [
         (Expression::Column(FIRST, 0), "i:1"),
@@ -129,8 +129,8 @@ fn places_columns_variables_keys_and_aggregates_are_found_and_missing_ones_are_n
         (Expression::Column(tagged(0), 0), "i:1"),
         (Expression::Column(tagged(1), 0), "null"),
         (Expression::Column(tagged(7), 0), "null"),
-        (Expression::Column(Place { source: 9, tag: None }, 0), "null"),
-        (Expression::Column(Place { source: 0, tag: Some(0) }, 0), "null"),
+        (Expression::Column(EventPlace { source: 9, tag: None }, 0), "null"),
+        (Expression::Column(EventPlace { source: 0, tag: Some(0) }, 0), "null"),
         (Expression::Event(FIRST), r#"e:{"a":1,"e":{"b":"x"}}"#),
         (Expression::Event(tagged(1)), "null"),
         (member(Expression::Column(FIRST, 1), "b"), r#"s:"x""#),

@@ -4,7 +4,6 @@
 //! The letter is the stream, the number the column `n`, and the value after a colon the column `id`. The run writes
 //! the script again with the actual matches, so that a test compares two scripts.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -14,13 +13,12 @@ use platform_model::origin::Depth;
 
 use crate::language::parse;
 use crate::language::syntax::{self, ExpressionKind, SourceKind, StatementKind};
-use crate::plan::expression::{Expression, Filter, Finder, Place, Take};
+use crate::plan::expression::{EventPlace, Expression, Filter, Finder, Take};
 use crate::plan::pattern::{PatternNode, PatternPlan};
 use crate::runtime::pattern::Found;
 use crate::runtime::pattern::PatternState;
 use crate::runtime::{Fault, LookUps, World};
-use crate::stream::{Columns, Row, StreamEvent};
-use crate::value::{ObjectKind, Type, Value};
+use crate::value::{Columns, EvaluationsLeft, ObjectKind, Row, StreamEvent, Type, Value};
 
 /// 2026-11-21T00:00:00Z, a Saturday.
 pub(super) const MIDNIGHT: i64 = 1_795_219_200_000;
@@ -81,7 +79,7 @@ impl Bench {
     }
 
     pub(super) fn feed_row(&mut self, stream: usize, event: StreamEvent) {
-        let evaluations = Cell::new(1_000_000);
+        let evaluations = EvaluationsLeft::new(1_000_000);
         let world = World { variables: &[], now: self.now, look_ups: &NoStore, evaluations: &evaluations };
         self.state.feed(&self.plan, stream, &event, &[], &world, &mut self.found);
         self.evaluated = 1_000_000 - evaluations.get();
@@ -97,7 +95,7 @@ impl Bench {
 
     /// Takes one step at the current time.
     pub(super) fn advance(&mut self) {
-        let evaluations = Cell::new(1_000_000);
+        let evaluations = EvaluationsLeft::new(1_000_000);
         let world = World { variables: &[], now: self.now, look_ups: &NoStore, evaluations: &evaluations };
         self.state.advance(&self.plan, &[], &world, &mut self.found);
     }
@@ -176,12 +174,12 @@ fn expression(source: &syntax::Expression, own: Option<u16>, tags: &TagNumbers) 
     match &source.kind {
         ExpressionKind::Integer(number) => Expression::Literal(Value::Integer(*number)),
         ExpressionKind::Null => Expression::Literal(Value::Null),
-        ExpressionKind::Name(name) => Expression::Column(Place { source: 1, tag: None }, column(name)),
+        ExpressionKind::Name(name) => Expression::Column(EventPlace { source: 1, tag: None }, column(name)),
         ExpressionKind::Member(of, member) => {
             let ExpressionKind::Name(name) = &of.kind else { panic!("{of:?}") };
             let tag = tags[name];
             let place = if own == Some(tag) { (1, None) } else { (0, Some(tag)) };
-            Expression::Column(Place { source: place.0, tag: place.1 }, column(&member.text))
+            Expression::Column(EventPlace { source: place.0, tag: place.1 }, column(&member.text))
         }
         ExpressionKind::Call { .. } => Expression::LookUp(
             Finder::By { kind: ObjectKind::Alarm, take: Take::One, filters: vec![Filter::Source] },

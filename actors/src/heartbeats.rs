@@ -10,20 +10,16 @@
 //! later time is stored.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
+use futures_util::future::LocalBoxFuture;
 use platform_model::availability::ResponseInterval;
-use platform_model::id::ManagedObjectId;
 use platform_model::limits::Limits;
 use platform_model::links::Links;
-use platform_model::origin::Origin;
 use platform_store::Pool;
 use platform_store::devices::availability::{self, Device, Watched};
-
-use crate::device::EndSilence;
-use crate::platform::Platform;
 
 /// How often an object without a response interval is checked again. A change of its interval is reported at once.
 const UNWATCHED: Duration = Duration::from_secs(60);
@@ -57,6 +53,9 @@ pub(crate) struct RescheduleHeartbeat {
     pub(crate) device: Option<Device>,
 }
 
+/// Clears the unavailability alarm of a device that was silent. The links are those of the notifications about it.
+pub(crate) type ClearAlarm = Box<dyn Fn(Device, Links) -> LocalBoxFuture<'static, ()> + Send>;
+
 /// A heartbeat that is not written yet.
 #[derive(Debug)]
 struct Unwritten {
@@ -75,7 +74,7 @@ struct Schedule {
 pub(crate) struct Heartbeats {
     pool: Pool,
     limits: Arc<Limits>,
-    platform: Weak<Platform>,
+    clear_alarm: ClearAlarm,
     known: HashMap<Device, Schedule>,
     /// The devices with unwritten heartbeats, by the time of their next write.
     waiting: BTreeSet<(Instant, Device)>,
@@ -84,11 +83,11 @@ pub(crate) struct Heartbeats {
 }
 
 impl Heartbeats {
-    pub(crate) fn new(pool: Pool, limits: Arc<Limits>, platform: Weak<Platform>) -> Self {
+    pub(crate) fn new(pool: Pool, limits: Arc<Limits>, clear_alarm: ClearAlarm) -> Self {
         Self {
             pool,
             limits,
-            platform,
+            clear_alarm,
             known: HashMap::new(),
             waiting: BTreeSet::new(),
             writing: false,
@@ -161,7 +160,8 @@ impl Heartbeats {
                 None => UNWATCHED,
                 Some(watched) => {
                     if watched.was_silent {
-                        self.end_silence(device.clone(), heard.links, ctx);
+                        let clearing = (self.clear_alarm)(device.clone(), heard.links);
+                        ctx.spawn(clearing.into_actor(self));
                     }
                     self.pause(watched.interval)
                 }
@@ -190,17 +190,6 @@ impl Heartbeats {
     fn pause(&self, interval: ResponseInterval) -> Duration {
         let share = if interval.is_maintenance() { MAINTENANCE } else { interval.duration() / SHARES };
         share.min(self.limits.heartbeat_pause)
-    }
-
-    /// Sends the request to clear the unavailability alarm of a device that was silent.
-    fn end_silence(&self, (tenant, device): Device, links: Links, ctx: &mut Context<Self>) {
-        let Some(platform) = self.platform.upgrade() else { return };
-        let ending = async move {
-            if let Err(error) = platform.tenant(&tenant).ask_device(device, EndSilence { links }).await {
-                tracing::debug!(%error, "an unavailability alarm could not be cleared; the next sweep retries");
-            }
-        };
-        ctx.spawn(ending.into_actor(self));
     }
 
     /// Sets the timer to the time of the next write.
@@ -258,17 +247,5 @@ impl Handler<RescheduleHeartbeat> for Heartbeats {
             }
         }
         self.write_due(ctx);
-    }
-}
-
-impl crate::writes::WriteContext {
-    /// Records a heartbeat of a device. Call this after each creation of an alarm, event or measurement for `source`,
-    /// and after a PUT on it. It waits for nothing. Only requests of device users without an application key
-    /// count, and none in modes that store nothing (M-02).
-    pub(crate) fn heard(&self, source: ManagedObjectId, origin: &Origin) {
-        if origin.is_heartbeat() {
-            let device = (self.tenant.clone(), source);
-            self.heartbeats.do_send(RecordHeartbeat { device, links: origin.links.clone() });
-        }
     }
 }

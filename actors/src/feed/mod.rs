@@ -16,7 +16,8 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use parking_lot::{Mutex, RwLock};
 use platform_model::id::ModuleId;
 
-use platform_epl::stream::{Input, Row};
+use platform_epl::stream::Input;
+use platform_epl::value::Row;
 use platform_model::input_stream::{InputStream, InputStreams};
 
 /// The maximum number of bytes that may wait for one module. The number of inputs limits many small ones; this

@@ -4,6 +4,8 @@
 //! interval after its last connect. This actor writes these changes. While a user is connected it renews a lease in
 //! time, so every process sees the user, and the entries of a process that died expire soon.
 
+mod reports;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,13 +3,13 @@
 use actix::prelude::*;
 use platform_model::origin::is_device_user;
 
-use super::{SessionActor, SessionContext};
-use crate::background::presence::{UserConnected, UserDisconnected};
+use super::{UserConnected, UserDisconnected};
+use crate::session::{SessionActor, SessionContext};
 
 impl SessionActor {
     /// Reports the user as connected when a first connect is held or a first socket is attached. This lasts until the
     /// session ends.
-    pub(super) fn appear(&mut self, ctx: &mut SessionContext) {
+    pub(in crate::session) fn appear(&mut self, ctx: &mut SessionContext) {
         if !std::mem::replace(&mut self.appeared, true) && is_device_user(&self.user) {
             let (client, session) = (self.client, ctx.address().downgrade());
             let (tenant, user) = (self.environment.id.clone(), self.user.clone());
@@ -18,7 +18,7 @@ impl SessionActor {
     }
 
     /// Removes the session from those of its user, who may not be connected any more.
-    pub(super) fn disappear(&self) {
+    pub(in crate::session) fn disappear(&self) {
         let environment = &self.environment;
         let mut of_users = environment.of_users.lock();
         if environment.sessions.find(&self.client).is_some() {

@@ -20,20 +20,20 @@ use tokio_postgres::types::ToSql;
 
 use crate::Database;
 
-pub(crate) const DELETE_REPLACED: &str = include_str!("../../../../sql/queries/binaries/delete_replaced.sql");
-pub(crate) const ATTACH: &str = include_str!("../../../../sql/queries/binaries/attach.sql");
-const INSERT: &str = include_str!("../../../../sql/queries/binaries/insert.sql");
-const INSERT_CHUNK: &str = include_str!("../../../../sql/queries/binaries/insert_chunk.sql");
-const FINISH: &str = include_str!("../../../../sql/queries/binaries/finish.sql");
-const FIND: &str = include_str!("../../../../sql/queries/binaries/find.sql");
-const FIND_CHUNK: &str = include_str!("../../../../sql/queries/binaries/find_chunk.sql");
-const DELETE_UNFINISHED: &str = include_str!("../../../../sql/queries/binaries/delete_unfinished.sql");
-const ATTACH_TO_EVENT: &str = include_str!("../../../../sql/queries/binaries/attach_to_event.sql");
-const DELETE_OF_EVENT: &str = include_str!("../../../../sql/queries/binaries/delete_of_event.sql");
-const MOVE_CHUNKS: &str = include_str!("../../../../sql/queries/binaries/move_chunks.sql");
-const EXTEND: &str = include_str!("../../../../sql/queries/binaries/extend.sql");
-const LIST_GIVEN_UP: &str = include_str!("../../../../sql/queries/binaries/list_given_up.sql");
-const SWEEP: &str = include_str!("../../../../sql/queries/binaries/sweep.sql");
+pub(crate) const DELETE_REPLACED: &str = include_str!("../../../sql/queries/binaries/delete_replaced.sql");
+pub(crate) const ATTACH: &str = include_str!("../../../sql/queries/binaries/attach.sql");
+const INSERT: &str = include_str!("../../../sql/queries/binaries/insert.sql");
+const INSERT_CHUNK: &str = include_str!("../../../sql/queries/binaries/insert_chunk.sql");
+const FINISH: &str = include_str!("../../../sql/queries/binaries/finish.sql");
+const FIND: &str = include_str!("../../../sql/queries/binaries/find.sql");
+const FIND_CHUNK: &str = include_str!("../../../sql/queries/binaries/find_chunk.sql");
+const DELETE_UNFINISHED: &str = include_str!("../../../sql/queries/binaries/delete_unfinished.sql");
+const ATTACH_TO_EVENT: &str = include_str!("../../../sql/queries/binaries/attach_to_event.sql");
+const DELETE_OF_EVENT: &str = include_str!("../../../sql/queries/binaries/delete_of_event.sql");
+const MOVE_CHUNKS: &str = include_str!("../../../sql/queries/binaries/move_chunks.sql");
+const EXTEND: &str = include_str!("../../../sql/queries/binaries/extend.sql");
+const LIST_GIVEN_UP: &str = include_str!("../../../sql/queries/binaries/list_given_up.sql");
+const SWEEP: &str = include_str!("../../../sql/queries/binaries/sweep.sql");
 
 /// The bytes of one row; the last row of a binary may have fewer.
 pub const CHUNK: usize = 256 << 10;

@@ -1,6 +1,7 @@
 use std::sync::atomic::AtomicUsize;
 
-use platform_epl::stream::{Columns, Occurrence};
+use platform_epl::stream::Occurrence;
+use platform_epl::value::Columns;
 use platform_model::change::PublishedChange;
 use platform_model::id::{AlarmId, ManagedObjectId, MeasurementId};
 use platform_model::origin::Depth;

@@ -9,7 +9,7 @@ use tokio_postgres::Statement;
 
 use crate::Database;
 
-const HOLD: &str = include_str!("../../../../sql/queries/module_holders/hold_leases.sql");
+const HOLD: &str = include_str!("../../../sql/queries/module_holders/hold_leases.sql");
 /// The name under which PostgreSQL reports that the condition does not hold.
 const PREMISE: &str = "module_lease_is_held";
 
