@@ -1,5 +1,6 @@
-//! What servers count for each tenant and day (Z-07): [in memory](counters), written in [batches](batches) every few
-//! seconds, and [read](days) by tenant, day and time. What tenants do now is [written](activity) with each batch.
+//! Statistics of each tenant and day (Z-07): counted [in memory](counters), written in [batches](batches) every few
+//! seconds, and [read](days) by tenant, day and time. The [current activity](activity) of tenants is written with
+//! each batch.
 
 pub mod activity;
 mod batches;
@@ -17,7 +18,7 @@ use batches::Batches;
 pub use batches::{Recent, until_next};
 pub use counters::{Counted, TenantCounters};
 
-/// What this process counts.
+/// The counts of this process.
 #[derive(Debug, Default)]
 pub struct Statistics {
     tenants: RwLock<HashMap<TenantId, Arc<TenantCounters>>>,
@@ -33,7 +34,7 @@ impl Statistics {
         self.tenants.write().entry(tenant.clone()).or_default().clone()
     }
 
-    /// Counts this many of a kind for a tenant.
+    /// Adds to the counter of a kind of a tenant.
     pub fn add(&self, tenant: &TenantId, kind: Counted, count: u64) {
         if let Some(counters) = self.tenants.read().get(tenant) {
             return counters.add(kind, count);
@@ -41,7 +42,7 @@ impl Statistics {
         self.tenants.write().entry(tenant.clone()).or_default().add(kind, count);
     }
 
-    /// Counts a request, and that a device made it.
+    /// Counts requests, and counts them as requests of devices if `by_device` is set.
     pub fn add_request(&self, tenant: &TenantId, count: u64, by_device: bool) {
         let add = |counters: &TenantCounters| {
             counters.add(Counted::Request, count);
@@ -55,13 +56,13 @@ impl Statistics {
         add(self.tenants.write().entry(tenant.clone()).or_default());
     }
 
-    /// Counts writes that are committed, with their results.
+    /// Counts committed writes by their results.
     pub(crate) fn add_writes<'w>(&self, writes: impl Iterator<Item = (&'w Change, &'w Written)>) {
         let mut last: Option<(&TenantId, Arc<TenantCounters>)> = None;
         for (change, written) in writes {
             let Some((kind, count)) = counted(change, written) else { continue };
             let tenant = change.tenant();
-            // The writes of a batch are mostly of one tenant.
+            // Most writes of a batch belong to one tenant.
             let counters = match last.take() {
                 Some((of, counters)) if of == tenant => counters,
                 _ => self.of(tenant),
@@ -78,7 +79,7 @@ impl Statistics {
     }
 }
 
-/// Returns what a write counts as; `None` if it has written nothing.
+/// Returns the kind and number that a write is counted as; `None` if it has written nothing.
 fn counted(change: &Change, written: &Written) -> Option<(Counted, u64)> {
     let kind = match (change, written) {
         (_, Written::Stale) => return None,
