@@ -63,7 +63,7 @@ pub struct Input {
     /// The change or the response.
     pub occurrence: Occurrence,
     pub(crate) mode: ProcessingMode,
-    /// How far modules caused the change. If the number of writes is above zero, `_origin` is "cep".
+    /// The distance from the client request that caused the change. If modules wrote in between, `_origin` is "cep".
     pub depth: Depth,
     /// The approximate size in bytes, which counts against the memory limit of a module that retains it.
     pub weight: u32,
@@ -134,7 +134,7 @@ pub struct Row {
     pub columns: Arc<Columns>,
     /// One value for each column.
     pub values: Box<[Value]>,
-    /// How far the row is from the client request that caused it.
+    /// The distance of the row from the client request that caused it.
     pub depth: Depth,
     /// The approximate size in bytes; see [`Input::weight`].
     pub weight: u32,

@@ -241,7 +241,7 @@ impl Grants {
     }
 }
 
-/// Who reads or writes data of a managed object, as the access rule looks at the caller.
+/// The caller of a read or write of data of a managed object, as far as the access rule needs it.
 #[derive(Debug, Clone, Copy)]
 pub struct Accessor<'a> {
     /// The authority for the interface of the data.

@@ -119,13 +119,13 @@ pub struct Alarm {
     pub status: AlarmStatus,
     /// The severity of the alarm.
     pub severity: Severity,
-    /// How often the alarm was sent.
+    /// The number of times that the alarm was sent.
     pub count: i64,
     /// The `time` of the first POST.
     pub first_occurrence_time: Timestamp,
-    /// When the server stored the alarm.
+    /// The time when the server stored the alarm.
     pub creation_time: Timestamp,
-    /// How often a PUT changed the alarm. A change succeeds only if this number is unchanged. It is not shown.
+    /// The number of changes by PUT. A change succeeds only if this number is unchanged. It is not shown.
     pub revision: i64,
     /// All other members.
     pub fragments: Fragments,

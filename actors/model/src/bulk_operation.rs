@@ -105,7 +105,7 @@ pub struct BulkOperation {
     pub group: ManagedObjectId,
     /// The bulk operation whose failed operations it repeats.
     pub failed_parent: Option<BulkOperationId>,
-    /// When the first operation is created.
+    /// The time when the first operation is created.
     pub start_date: Timestamp,
     /// The time between two operations.
     pub ramp: CreationRamp,

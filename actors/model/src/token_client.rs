@@ -105,7 +105,7 @@ pub struct TokenClient {
     pub user: Arc<str>,
     /// The permitted use of its tokens.
     pub scope: Scope,
-    /// When it was created.
+    /// The time when it was created.
     pub creation_time: Timestamp,
 }
 

@@ -15,11 +15,12 @@ mod embedded {
 /// An arbitrary number, the same in every server process.
 pub(super) const ADVISORY_LOCK: i64 = 0x706c_6174_666f_726d;
 
-/// The end of a migration's name that says which older servers work on the schema that it makes: those that know the
-/// migrations up to this version. PostgreSQL keeps the name, so older servers can read it.
+/// The suffix of a migration's name that declares which older servers work on the schema that it creates: those that
+/// know the migrations up to this version. PostgreSQL keeps the name, so older servers can read it.
 const WORKS_WITH: &str = "works_with_V";
 
-/// Brings the schema up to date. A newer schema is left as it is if it says that servers of this version work on it.
+/// Brings the schema up to date. A newer schema is left unchanged if it declares that servers of this version work on
+/// it.
 ///
 /// # Errors
 /// `Unavailable` or `Invalid` with the address when the connection fails; `Conflict` when neither this program nor an

@@ -95,8 +95,8 @@ impl NewSource {
     }
 }
 
-/// Authorizes a caller to send data of a managed object that is not stored. `has_fragment` returns whether the data holds
-/// a fragment.
+/// Authorizes a caller to send data of a managed object that is not stored. `has_fragment` returns whether the data
+/// contains a fragment.
 ///
 /// # Errors
 /// `Forbidden`; `Invalid` when the object does not exist (E-01); `Unavailable` or `Database`.

@@ -49,7 +49,7 @@ impl Transcript {
     /// Parses a transcript.
     ///
     /// # Panics
-    /// When the text is not a transcript.
+    /// Panics when the text is not a transcript.
     pub(super) fn parse(text: &str) -> Self {
         let mut joined: Vec<String> = Vec::new();
         for line in text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')) {

@@ -1,9 +1,9 @@
-//! Counts what each statement retains, so that the statement that asked for too much is the one that is reported
-//!
+//! Counts the amounts that each statement retains, so that the statement that retains too much is the one that is
+//! reported.
 
 use super::Retained;
 
-/// The amounts that a module retains, charged to the statement that asked for them: the state of a `select`, the
+/// The amounts that a module retains, charged to the statement that caused them: the state of a `select`, the
 /// contents of the named window that a statement created, the partitions of its context, the value of its variable.
 #[derive(Debug)]
 pub(super) struct Accounts {

@@ -77,7 +77,7 @@ pub enum Effect {
     },
 }
 
-/// An error while a statement ran; its other events and the other statements go on.
+/// An error while a statement ran; its other events and the other statements are processed normally.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault(pub Arc<str>);
 

@@ -1,5 +1,5 @@
-//! `output … every …`: when the rows of a statement are put out, and which (Q-13; as in Esper where not said
-//! otherwise).
+//! `output … every …`: the time and the selection of the rows that a statement outputs (Q-13; as in Esper unless
+//! stated otherwise).
 //!
 //! The interval starts with the first event that passed `where` and repeats without end. Counted outputs happen when
 //! that many events entered, or that many left, since the last one.
@@ -47,15 +47,15 @@ pub(super) struct OutputRate {
     left: usize,
     /// The rows that wait for the output.
     waiting: VecDeque<Made>,
-    /// Whether an event came or left since the last output.
+    /// Whether an event entered or left since the last output.
     pub(super) has_changes: bool,
-    /// For `first`: whether the first row was put out already.
+    /// For `first`: whether the first row was output already.
     pub(super) had_first: bool,
-    /// The groups in which an event came or left since the last output, in that order.
+    /// The groups in which an event entered or left since the last output, in that order.
     pub(super) touched: Vec<GroupId>,
 }
 
-/// Whether the waiting rows are put out now.
+/// Whether the waiting rows are output now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
     No,
@@ -77,7 +77,7 @@ impl OutputRate {
         }
     }
 
-    /// Counts events that came and left. Returns whether that makes an output due.
+    /// Counts events that entered and left. Returns whether that makes an output due.
     pub(super) fn count(&mut self, came: usize, left: usize, now: i64) -> Due {
         self.has_changes = true;
         match self.every {

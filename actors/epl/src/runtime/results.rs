@@ -1,9 +1,9 @@
-//! Makes rows from the events that come and leave: `where`, groups, aggregates, `having`, the select list.
+//! Makes rows from the events that enter and leave: `where`, groups, aggregates, `having`, the select list.
 //!
-//! As in Esper, aggregates first take in all events that came with a change, then remove all that left, and only then
-//! rows are made: the rows of a batch all show the same aggregates. Whether an event passed `where`, and its group, is
-//! remembered until it leaves. A fault in an expression affects only its event (the event does not enter, or makes no
-//! row); an event that leaves evaluates no expression.
+//! As in Esper, aggregates first include all events that entered with a change, then remove all that left, and only
+//! then rows are made: the rows of a batch all show the same aggregates. Whether an event passed `where`, and its
+//! group, is stored until it leaves. A fault in an expression affects only its event (the event does not enter, or
+//! makes no row); an event that leaves evaluates no expression.
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ impl Results {
         group.shrink(shrunk, step.retained);
     }
 
-    /// Makes the rows of a change: `entered` are the events that came, with what is remembered of them.
+    /// Makes the rows of a change: `entered` are the events that entered, with their stored memories.
     pub(super) fn finish<'e>(
         &mut self,
         plan: &SelectPlan,

@@ -1,4 +1,5 @@
-//! The Bayeux protocol as text: messages, replies, advice, error strings (docs/rules.md#real-time-notifications; B-01 to B-24).
+//! The Bayeux protocol as text: messages, replies, advice, error strings (docs/rules.md#real-time-notifications; B-01
+//! to B-24).
 //!
 //! This module is pure: it knows no session, actor or socket.
 

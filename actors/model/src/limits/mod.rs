@@ -29,7 +29,7 @@ pub const MAX_JSON_DEPTH: usize = 100;
 pub const MAX_NUMBER_LENGTH: usize = 400;
 /// The longest `advice.timeout` and `advice.interval` of a client (B-10).
 pub const MAX_ADVICE: Duration = Duration::from_millis(7_200_000);
-/// How long a WebSocket may stay open without a handshake or a valid clientId (B-19).
+/// The time for which a WebSocket may stay open without a handshake or a valid clientId (B-19).
 pub const SOCKET_HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// The maximum number of deletions for which one request sends notifications (B-06).
@@ -38,10 +38,10 @@ pub const NOTIFIED_DELETIONS: usize = 1000;
 limits! {
     settable:
 
-    /// How long a connect is held unless the client sends advice
+    /// Longest time that a connect is held, unless the client sends advice
     connect_timeout: Duration = 90 * MINUTE, 1..=2 * HOUR, "connect-timeout-ms", "B-10";
 
-    /// How long a session and its notifications are kept without a held connect
+    /// Time that a session and its notifications are kept without a held connect
     ///
     /// The default is 10 seconds and a short grace period, because some clients retry after exactly 10 seconds.
     session_interval: Duration = 10_500, 1..=2 * HOUR, "session-interval-ms", "B-10";
@@ -168,7 +168,7 @@ limits! {
     /// Timeout of a write in PostgreSQL, after which its request gets 503
     write_timeout: Duration = 10 * SECOND, 10..=10 * MINUTE, "write-timeout-ms";
 
-    /// How long PostgreSQL may take to respond to a ping before requests that need it get 503 at once
+    /// Longest response time of PostgreSQL to a ping; after it, requests that need PostgreSQL get 503 at once
     database_ping: Duration = 4 * SECOND, 100..=10 * MINUTE, "database-ping-ms";
 
     /// Maximum number of writes that wait for a group commit; further ones get 503 at once
@@ -195,12 +195,12 @@ limits! {
     /// Time within which the time of a device's last message is stored, at most an eighth of its interval
     heartbeat_pause: Duration = 5 * MINUTE, 1..=HOUR, "heartbeat-pause-ms", "R-03";
 
-    /// How long the connections of a server process that died still count as connected
+    /// Time for which the connections of a server process that died still count as connected
     ///
     /// A running process renews its lease three times in this time.
     presence_lease: Duration = MINUTE, SECOND..=HOUR, "presence-lease-ms", "R-06";
 
-    /// How long a device that has not logged in gets the same credentials again
+    /// Time for which a device that has not logged in gets the same credentials again
     ///
     /// So a lost response does not lock it out.
     device_credentials: Duration = HOUR, SECOND..=DAY, "device-credentials-seconds", "N-08";

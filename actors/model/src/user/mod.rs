@@ -66,7 +66,7 @@ pub struct User {
     pub roles: RoleSet,
     /// The groups the user is in, without their roles.
     pub groups: Vec<Group>,
-    /// When the password was last changed.
+    /// The time when the password was last changed.
     pub last_password_change: Timestamp,
     /// The number of sub-users, if it is requested (`withSubusersCount`).
     pub subusers_count: Option<i64>,

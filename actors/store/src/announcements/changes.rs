@@ -113,7 +113,7 @@ impl Change {
             Self::Applications(tenant) => vec![format!("{tenant}/{APPLICATIONS}")],
             Self::Modules(tenant) => vec![format!("{tenant}/{MODULES}")],
             Self::Guess(tenant, text) => vec![format!("{tenant}/{GUESS}{text}")],
-            // Nobody announces it: each server detects it by itself.
+            // It is not announced, because each server detects it by itself.
             Self::Anything => Vec::new(),
         }
     }

@@ -81,7 +81,7 @@ pub enum ModuleChange {
     Restart {
         /// The module.
         module: Module,
-        /// Why it did.
+        /// The reason for the restart.
         reason: String,
     },
     /// The warnings of the module changed, because another module changed. This leaves no audit record.

@@ -79,7 +79,7 @@ pub type IsUsed = Box<dyn Fn(&TenantId) -> bool + Send + Sync>;
 /// Delivers publications to the sessions and modules of this server.
 pub type Deliver = Box<dyn Fn(&TenantId, Vec<Publication>) + Send + Sync>;
 
-/// A write whose publications this server delivers itself, because no other server takes part in the tenant. It is held
+/// A write whose publications this server delivers itself, because no other server has joined the tenant. It is held
 /// from before the transaction until they are delivered.
 pub struct LocalDelivery {
     tenant: Arc<SharedTenant>,
