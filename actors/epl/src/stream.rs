@@ -80,7 +80,7 @@ impl Input {
             Occurrence::Deleted(deletion) => InputStream::of(&deletion.event),
             Occurrence::Response(_) => Some(InputStream::ResponseReceived),
         }
-        .expect("only what belongs to a stream becomes an input")
+        .expect("only events of a stream become an input")
     }
 }
 

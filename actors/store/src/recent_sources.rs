@@ -150,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_remembered_for_five_seconds_whatever_happens() {
+    fn ancestors_are_cached_for_five_seconds() {
         for generation in [Some(7), Some(8), None] {
             assert_eq!(relied_on(RECENT - Duration::from_millis(1), generation), 2, "{generation:?}");
         }
     }
 
     #[test]
-    fn object_alone_is_remembered_until_a_change_is_reported() {
+    fn object_alone_is_cached_until_a_change_is_reported() {
         assert_eq!(relied_on(LATER, Some(7)), 1);
         assert_eq!(relied_on(LATER, Some(8)), 0, "an object was deleted or has another owner");
         assert_eq!(relied_on(LATER, None), 0, "the database could not report a change");
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn ancestors_of_a_created_object_are_not_known() {
+    fn ancestors_of_a_created_object_are_not_cached() {
         let created = Remembered { complete: false, ..remembered() };
         assert_eq!(count(created.reliable(Duration::ZERO, Some(7))), 1);
         assert_eq!(count(created.reliable(Duration::ZERO, Some(8))), 0, "it was deleted at once");

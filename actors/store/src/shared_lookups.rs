@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_key_is_none_and_an_error_is_everybodys() {
+    fn unknown_key_is_none_and_an_error_reaches_every_caller() {
         let lookups = SharedLookups::new(Slow::default());
         assert!(lookups.respond_until(lookups.find(1000)).expect("no error").is_none());
 

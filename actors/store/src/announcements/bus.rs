@@ -1,5 +1,5 @@
-//! The changes of this process and of other processes: the bus knows which notifications this process sent itself, and
-//! who applies changes.
+//! The changes of this process and of other processes: the bus recognizes the notifications that this process sent
+//! itself, and passes changes to the function that applies them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::OnceLock;

@@ -50,8 +50,8 @@ pub enum Change {
     Applications(TenantId),
     /// Modules of a tenant were created, changed or deleted.
     Modules(TenantId),
-    /// Somebody guessed at a password or a token at one server; the others count it, too. The text is that of the HTTP
-    /// layer.
+    /// A log-in with a wrong password or token failed at one server; the others count it, too. The text is that of
+    /// the HTTP layer.
     Guess(TenantId, Box<str>),
     /// Changes may have been missed while the connection was lost.
     Anything,

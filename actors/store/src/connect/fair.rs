@@ -122,7 +122,7 @@ impl Turns {
             state.waiting += 1;
             waiting
         };
-        waiting.await.expect("the gate keeps the senders of those that wait")
+        waiting.await.expect("the gate keeps the senders of waiting requests")
     }
 }
 

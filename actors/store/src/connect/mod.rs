@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_of_before_a_failover_are_not_used_again() {
+    fn connections_from_before_a_failover_are_not_used_again() {
         let connector = Connector::new("host=a,b").unwrap();
         let before = Instant::now();
         connector.note_primary("a".into());

@@ -67,7 +67,7 @@ pub enum ModuleChange {
     Undeploy {
         /// The module, which is no longer deployed.
         module: Module,
-        /// Why the server undeployed it; `None` if a user did.
+        /// The reason why the server undeployed it; `None` if a user did.
         reason: Option<String>,
     },
     /// Some statements of the module were switched off; the others keep running.

@@ -29,7 +29,7 @@ pub async fn drop_covered(database: &Database, due: Timestamp) -> Result<Vec<Str
             Ok(true) => dropped.push(name),
             Ok(false) => {}
             Err(error) => {
-                tracing::info!(%error, partition = name, "an old partition is in use and stays for now")
+                tracing::info!(%error, partition = name, "an old partition is in use; the next run drops it")
             }
         }
     }

@@ -195,7 +195,7 @@ impl Membership {
                     "this server is draining: it hands its sessions to other servers, and is not ready for new clients"
                 );
             } else {
-                tracing::info!("this server takes new clients again");
+                tracing::info!("this server accepts new clients again");
             }
         }
     }

@@ -145,7 +145,7 @@ mod tests {
         rate.set(Some((1000.0, 100.0)));
         assert_eq!(rate.wait(), None);
         rate.charge(1100);
-        let wait = rate.wait().expect("a second's worth is to be paid for");
+        let wait = rate.wait().expect("a second's worth is not paid for yet");
         assert!(wait > Duration::from_millis(900) && wait < Duration::from_millis(1100), "{wait:?}");
     }
 
