@@ -23,9 +23,9 @@ const SERVER_MEMBERS: [&str; 7] =
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum AlarmStatus {
-    /// The alarm was raised, and nobody handles it yet.
+    /// The alarm was raised and is not acknowledged yet.
     Active,
-    /// Somebody handles the alarm.
+    /// A user handles the alarm.
     Acknowledged,
     /// The alarm is over.
     Cleared,
@@ -111,7 +111,7 @@ pub struct Alarm {
     pub source_name: Option<String>,
     /// The type, which together with the source identifies duplicates.
     pub type_: String,
-    /// When the alarm last occurred, by the device's clock.
+    /// The time when the alarm last occurred, by the device's clock.
     pub time: Timestamp,
     /// A description of what happened.
     pub text: String,

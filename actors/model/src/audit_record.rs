@@ -1,4 +1,4 @@
-//! Audit records: who changed what (docs/rules.md#audit; A-11, Y-01 to Y-05).
+//! Audit records of changes and their authors (docs/rules.md#audit; A-11, Y-01 to Y-05).
 
 use std::sync::Arc;
 

@@ -31,7 +31,7 @@ pub struct Event {
     pub source_type: Option<String>,
     /// The type of the event.
     pub type_: String,
-    /// When the event happened, by the device's clock.
+    /// The time when the event happened, by the device's clock.
     pub time: Timestamp,
     /// A description of what happened.
     pub text: String,

@@ -1,4 +1,4 @@
-//! The diagnosis of an operation that is still PENDING: why no agent has started it (O-01, B-04).
+//! The diagnosis of an operation that is still PENDING: the reasons why no agent has started it (O-01, B-04).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

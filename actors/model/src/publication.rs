@@ -11,7 +11,7 @@ use crate::operation::Operation;
 use crate::origin::{Depth, Origin, ProcessingMode};
 use crate::session_move::SessionMove;
 
-/// The origin of a publication: it decides who receives it, and carries the depth and the links that receivers see.
+/// The origin of a publication: it determines the receivers, and carries the depth and the links that they see.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cause {
     /// The processing mode of the write.

@@ -1,4 +1,4 @@
-//! Clients of the access-token service: who may obtain tokens, and for which user (docs/rules.md#access-tokens; T-06).
+//! Clients of the access-token service, each with its user and its scope (docs/rules.md#access-tokens; T-06).
 
 use std::fmt;
 use std::sync::Arc;

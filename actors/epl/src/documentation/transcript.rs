@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::stream::{Input, Occurrence, Response};
 
-/// When the module is deployed: 2026-11-21T10:00:00Z, a Saturday.
+/// The time when the module is deployed: 2026-11-21T10:00:00Z, a Saturday.
 pub(super) const START: i64 = 1_795_255_200_000;
 
 const DAY: i64 = 86_400_000;

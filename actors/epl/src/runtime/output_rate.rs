@@ -6,14 +6,15 @@
 //!
 //! | | a row for each event | one row for all | a row for each group |
 //! |---|---|---|---|
-//! | (no word) | all rows since the last output | all; if nothing happened, the row as it stands | all rows since |
-//! | `all` | the same; with `group by` also, for groups in which nothing came, their last event anew | the same | every group as it stands |
-//! | `last` | the last row; with `group by` of each group | the row as it stands | groups in which something happened, as they stand |
-//! | `first` | the first row, then none until the next output; with `group by` of each group, from its last row on | the same | the same, for each group |
-//! | `snapshot` | everything in the window | the row as it stands | every group in the window |
+//! | (no keyword) | all rows since the last output | all; if nothing happened, the current row | all rows since |
+//! | `all` | the same; with `group by` also the last event of each idle group | the same | the rows of all groups |
+//! | `last` | the last row; with `group by` of each group | the current row | the current rows of changed groups |
+//! | `first` | the first row, then none until the next output | the same | the same, for each group |
+//! | `snapshot` | everything in the window | the current row | every group in the window |
 //!
-//! `having` is evaluated where the row is made: at the event in the first column and where all rows are put out,
-//! otherwise at the output. A group whose last event left is shown once more by `all` and `last`, then removed.
+//! With `group by`, `first` applies to each group, whose interval starts with its last row. `having` is evaluated
+//! where the row is made: at the event in the first column and where all rows are output, otherwise at the output. A
+//! group whose last event left is shown once more by `all` and `last`, then removed.
 
 use std::collections::VecDeque;
 
@@ -33,7 +34,7 @@ pub(super) struct GroupOutput {
     pub(super) has_rows: bool,
     /// Whether the group is listed in [`OutputRate::touched`].
     pub(super) is_listed: bool,
-    /// For `first`: when the group may be put out again, or how many more events must come before.
+    /// For `first`: the time at which the group may be output again, or the number of events until then.
     again: Option<i64>,
 }
 
@@ -133,7 +134,7 @@ impl OutputRate {
         std::mem::take(&mut self.waiting)
     }
 
-    /// For `first`: returns whether a group may be put out now, and if so blocks it until the next time.
+    /// For `first`: returns whether a group may be output now, and if so blocks it until the next time.
     pub(super) fn may_come(&self, group: &mut GroupOutput, now: i64) -> bool {
         match self.every {
             EveryPlan::Time(period) => {

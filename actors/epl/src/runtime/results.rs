@@ -39,7 +39,7 @@ pub(super) struct Results {
     span: Span,
     came: usize,
     left: usize,
-    /// The groups in which an event came or left by this change, in that order.
+    /// The groups in which an event entered or left by this change, in that order.
     pub(super) touched: Vec<GroupId>,
     arguments: Vec<Option<Value>>,
     memories: Vec<Memory>,

@@ -39,7 +39,7 @@ pub struct Account {
     pub roles: RoleSet,
     /// The device permissions of the user, held directly and through groups (U-12).
     pub permissions: DevicePermissions,
-    /// For a device that has not used its credentials yet: how long they are returned again (N-08).
+    /// For a device that has not used its credentials yet: the time until which they are returned again (N-08).
     pub unused_until: Option<OffsetDateTime>,
     /// For the user of a microservice: the microservice and the purpose of the user.
     pub application: Option<ApplicationUser>,
