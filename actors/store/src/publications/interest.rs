@@ -44,8 +44,8 @@ impl Database {
     /// `Database`.
     pub async fn hear(&self, tenant: &TenantId) -> Result<Hearing> {
         let state = self.publications.tenants.get(tenant);
-        // The use is counted first, because `end_use` leaves the tenant before it looks at the uses: one of the two
-        // sees the other.
+        // The use is counted before `hears` is read, because `end_use` clears `hears` before it reads the uses: one
+        // of the two sees the other.
         let hearing = Hearing::begin(state.clone());
         if state.hears_all() || self.publications.server().is_none() {
             return Ok(hearing);

@@ -28,8 +28,9 @@
 //! other servers have joined; the clients handshake again, so they learn of the gap. Notifications of the next
 //! connection are delivered after these sessions have ended.
 //!
-//! The transactions outside of the group commit ([`publishing`]) do the same. Publications that no transaction stores
-//! (TRANSIENT writes, rows of modules) are sent in the order of the calls by [`outbox`].
+//! The transactions outside of the group commit ([`publishing`]) carry their publications in the same way.
+//! Publications that no transaction stores (TRANSIENT writes, rows of modules) are sent in the order of the calls by
+//! [`outbox`].
 
 mod interest;
 mod outbox;
@@ -103,7 +104,7 @@ pub struct Publications {
     /// The end of the `application_name` of this server's connections to the database.
     token: String,
     lost_at: Mutex<Option<Instant>>,
-    /// Hold back deliveries after a loss of the listening connection, until it is known which tenants missed
+    /// The holds on deliveries after a loss of the listening connection, until it is known which tenants missed
     /// something.
     doubts: Mutex<Vec<Doubt>>,
 }

@@ -132,8 +132,8 @@ impl Database {
         &self.tenant_limits
     }
 
-    /// Loads the limits of tenants, which apply when this returns. Two statements, and those of
-    /// [`count_amounts`](Self::count_amounts).
+    /// Loads the limits of tenants, which apply when this returns. Two statements, and one
+    /// for each outdated count of devices.
     ///
     /// # Errors
     /// `Unavailable` or `Database`; the previous values then stay in force and are loaded again soon.
