@@ -1,6 +1,6 @@
-//! Builds the console (console/README.md) and lists its files for `src/console.rs`. Without Node 18 or newer and npm, or
-//! when the packages cannot be installed, the list is empty: the server works as it does otherwise, and `/` says how to
-//! get the console.
+//! Builds the console (console/README.md) and lists its files for `src/console.rs`. Without Node 18 or newer and npm,
+//! or when the packages cannot be installed, the list is empty: the server works without the console, and `/`
+//! explains how to build it.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::{env, fs};
 
 /// The oldest major version of Node that can build the console.
 const OLDEST_NODE: u32 = 18;
-/// The parts of console/ that are built. Nothing else in it causes another build.
+/// The parts of console/ that are built. A change of anything else does not cause another build.
 const SOURCES: [&str; 5] = ["package.json", "package-lock.json", "build.mjs", "index.html", "src"];
 /// The part of console/ that determines which packages are installed.
 const LOCK: &str = "package-lock.json";

@@ -1,5 +1,5 @@
-//! Assembles the OpenAPI document. The files in docs/openapi say what is particular to an operation; this adds what all
-//! of them have in common. docs/openapi/README.md explains the notation.
+//! Assembles the OpenAPI document. The files in docs/openapi describe what is particular to an operation; this adds
+//! the common parts. docs/openapi/README.md explains the notation.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 /// The prefix of every media type.
 const MEDIA: &str = "application/vnd.example.platform.";
 
-/// What the files define for all of them, and the document as far as it is assembled.
+/// The common definitions of the files, and the parts of the document that are assembled so far.
 struct Assembly {
     common: Value,
-    /// Lists of parameters that operations name as one.
+    /// Lists of parameters that operations include under one name.
     groups: Map<String, Value>,
     parameters: Map<String, Value>,
     schemas: Map<String, Value>,
@@ -165,7 +165,7 @@ impl Assembly {
         }
     }
 
-    /// Tells tools that what a POST creates can be read, changed and deleted by its id.
+    /// Adds links, which declare that a resource created by a POST can be read, changed and deleted by its id.
     fn add_links(&mut self) {
         let places: Vec<String> = self.paths.keys().cloned().collect();
         for path in &places {
@@ -357,8 +357,8 @@ fn description(given: &Value) -> String {
     format!("{own}\n\n{needed}").trim().to_owned()
 }
 
-/// Returns the media types of a body. `[type, Schema, others…]` stands for the media type of a resource, for plain JSON,
-/// and for the media types of other resources or of other schemas.
+/// Returns the media types of a body. `[type, Schema, others…]` stands for the media type of a resource, for plain
+/// JSON, and for the media types of other resources or of other schemas.
 fn content(given: &Value, example: Option<&Value>) -> Value {
     let Some(items) = given.as_array() else { return given.clone() };
     let mut described = json!({"schema": {"$ref": items[1]}});

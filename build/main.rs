@@ -1,6 +1,6 @@
-//! Makes what the server serves besides its API: below `/docs` and at `/openapi.json` the document of all routes from the
-//! files in docs/openapi, and pages from that document and from the guides; at `/` the [console]. Each is compressed and
-//! becomes part of the binary.
+//! Builds the content that the server serves besides its API. Below `/docs` and at `/openapi.json` it is the document
+//! of all routes from the files in docs/openapi, with pages from that document and from the guides; at `/` it is the
+//! [console]. Each file is compressed and becomes part of the binary.
 
 mod console;
 mod document;

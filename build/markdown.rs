@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
 
-/// Where documents are, by their paths below the folder `docs`, such as `guide/csv.md`.
+/// The addresses of documents by their paths below the folder `docs`, such as `guide/csv.md`.
 pub(crate) type Places = HashMap<String, String>;
 
 /// Returns the HTML of a document in this folder below `docs`. A link to a file that has no page becomes plain text.
@@ -57,13 +57,13 @@ fn name_headings(events: &mut [Event<'_>]) {
     }
 }
 
-/// Returns the anchor of a heading: lower case, hyphens for spaces, and nothing else but letters and digits.
+/// Returns the anchor of a heading: lower case, hyphens for spaces, and otherwise only letters and digits.
 pub(crate) fn anchor(title: &str) -> String {
     let kept = title.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
     kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// Returns where a link leads, or `None` if it leads to a file without a page.
+/// Returns the target of a link, or `None` if it leads to a file without a page.
 fn address(to: &str, kind: LinkType, folder: &str, places: &Places) -> Option<String> {
     if to.starts_with('#') || to.contains("://") || kind == LinkType::Email || to.starts_with("mailto:") {
         return Some(to.to_owned());

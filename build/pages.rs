@@ -1,5 +1,5 @@
-//! The pages below `/docs`: the reference of each interface, made from the OpenAPI document, and the guides. They have no
-//! scripts and request nothing from elsewhere.
+//! The pages below `/docs`: the reference of each interface, made from the OpenAPI document, and the guides. They
+//! have no scripts and request nothing from other servers.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -61,7 +61,7 @@ pub struct Input {
     /// The change or the response.
     pub occurrence: Occurrence,
     pub(crate) mode: ProcessingMode,
-    /// How far modules caused the change. If the number of writes is above zero, `_origin` is "cep".
+    /// The distance from the client request that caused the change. If modules wrote in between, `_origin` is "cep".
     pub depth: Depth,
     /// The approximate size in bytes, which counts against the memory limit of a module that retains it.
     pub weight: u32,
@@ -78,7 +78,7 @@ impl Input {
             Occurrence::Deleted(deletion) => InputStream::of(&deletion.event),
             Occurrence::Response(_) => Some(InputStream::ResponseReceived),
         }
-        .expect("only what belongs to a stream becomes an input")
+        .expect("only events of a stream become an input")
     }
 }
 

@@ -1,4 +1,4 @@
-//! The access rule: who may read and write what (I-05, I-06, U-12).
+//! The access rule, which decides on reads and writes (I-05, I-06, U-12).
 //!
 //! A role grants an interface on every object of the tenant. A caller without it has access to its own objects and to
 //! those that its device permissions name. Both are decided by the *lineage* of an object: the object and all of its
@@ -241,7 +241,7 @@ impl Grants {
     }
 }
 
-/// Who reads or writes data of a managed object, as the access rule looks at the caller.
+/// The caller of a read or write of data of a managed object, as far as the access rule needs it.
 #[derive(Debug, Clone, Copy)]
 pub struct Accessor<'a> {
     /// The authority for the interface of the data.

@@ -23,9 +23,9 @@ const SERVER_MEMBERS: [&str; 7] =
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum AlarmStatus {
-    /// The alarm was raised, and nobody handles it yet.
+    /// The alarm was raised and is not acknowledged yet.
     Active,
-    /// Somebody handles the alarm.
+    /// A user handles the alarm.
     Acknowledged,
     /// The alarm is over.
     Cleared,
@@ -111,7 +111,7 @@ pub struct Alarm {
     pub source_name: Option<String>,
     /// The type, which together with the source identifies duplicates.
     pub type_: String,
-    /// When the alarm last occurred, by the device's clock.
+    /// The time when the alarm last occurred, by the device's clock.
     pub time: Timestamp,
     /// A description of what happened.
     pub text: String,
@@ -119,13 +119,13 @@ pub struct Alarm {
     pub status: AlarmStatus,
     /// The severity of the alarm.
     pub severity: Severity,
-    /// How often the alarm was sent.
+    /// The number of times that the alarm was sent.
     pub count: i64,
     /// The `time` of the first POST.
     pub first_occurrence_time: Timestamp,
-    /// When the server stored the alarm.
+    /// The time when the server stored the alarm.
     pub creation_time: Timestamp,
-    /// How often a PUT changed the alarm. A change succeeds only if this number is unchanged. It is not shown.
+    /// The number of changes by PUT. A change succeeds only if this number is unchanged. It is not shown.
     pub revision: i64,
     /// All other members.
     pub fragments: Fragments,

@@ -1,4 +1,4 @@
-//! Audit records: who changed what (docs/rules.md#audit; A-11, Y-01 to Y-05).
+//! Audit records of changes and their authors (docs/rules.md#audit; A-11, Y-01 to Y-05).
 
 use std::sync::Arc;
 
@@ -44,11 +44,11 @@ pub struct AuditRecord {
     pub tenant: TenantId,
     /// The id; `None` for a record that was not stored (TRANSIENT, M-02).
     pub id: Option<AuditRecordId>,
-    /// When the server stored the record.
+    /// The time when the server stored the record.
     pub creation_time: Timestamp,
     /// The kind of object that was changed.
     pub type_: String,
-    /// When the object was changed.
+    /// The time when the object was changed.
     pub time: Timestamp,
     /// A description of the change.
     pub text: String,
@@ -233,7 +233,7 @@ pub struct NewAuditRecord {
     pub type_: &'static str,
     /// `Alarm updated`, …
     pub activity: &'static str,
-    /// When the change happened.
+    /// The time of the change.
     pub time: Timestamp,
     /// A description of the change.
     pub text: String,

@@ -27,7 +27,7 @@ const REQUIRED_AVAILABILITY: &str = "RequiredAvailability";
 /// The member of that fragment with the interval in minutes.
 const RESPONSE_INTERVAL: &str = "responseInterval";
 
-/// The interval in minutes within which a device must be heard; zero or less means maintenance.
+/// The interval in minutes within which a device must send a message; zero or less means maintenance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseInterval(pub i16);
 
@@ -110,9 +110,9 @@ pub struct OpenAlarms {
 /// The availability of a watched device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Availability {
-    /// The interval within which it must be heard.
+    /// The interval within which it must send a message.
     pub interval: ResponseInterval,
-    /// When it was last heard, as far as this is stored; before its first message, when its watch began.
+    /// The time of its last stored message; before its first message, the time when its watch began.
     pub last_message: Timestamp,
     /// Whether that is longer ago than the interval.
     pub overdue: bool,
@@ -154,7 +154,7 @@ pub struct ServerFragments {
 }
 
 impl ServerFragments {
-    /// Returns the fragments of an object that is just created: without alarms, just heard.
+    /// Returns the fragments of a new object: it has no alarms, and its creation counts as a message.
     pub fn of_new(fragments: &Fragments, now: Timestamp) -> Self {
         let heard = |interval| Availability {
             interval,

@@ -105,7 +105,7 @@ pub struct BulkOperation {
     pub group: ManagedObjectId,
     /// The bulk operation whose failed operations it repeats.
     pub failed_parent: Option<BulkOperationId>,
-    /// When the first operation is created.
+    /// The time when the first operation is created.
     pub start_date: Timestamp,
     /// The time between two operations.
     pub ramp: CreationRamp,
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_missing_is_listed() {
+    fn all_missing_members_are_listed() {
         assert_eq!(
             refusal("{}"),
             "Following mandatory fields should be included: \
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn shown_with_its_ids_as_texts() {
+    fn bulk_operation_is_shown_with_its_ids_as_texts() {
         let new = NewBulkOperation::parse(body(FULL)).expect("valid");
         let bulk = BulkOperation {
             id: Some(BulkOperationId(3)),

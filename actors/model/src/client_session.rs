@@ -1,4 +1,4 @@
-//! Sessions of Bayeux clients as administrators see them, and as servers tell each other about them.
+//! Sessions of Bayeux clients, as administrators see them and as servers send them to each other.
 
 use std::net::IpAddr;
 
@@ -14,39 +14,39 @@ use crate::timestamp::Timestamp;
 pub struct ClientSession {
     /// A digest of the clientId: 32 hexadecimal digits.
     pub id: String,
-    /// The user who owns it.
+    /// The user who owns the session.
     pub user: String,
-    /// When it began.
+    /// The time when it began.
     pub since: Timestamp,
     /// The address of the client at its handshake.
     pub address: Option<IpAddr>,
-    /// How the client is connected.
+    /// The transport of the client.
     pub transport: SessionTransport,
     /// The name of the server that holds it.
     pub server: String,
     /// Its subscriptions.
     pub subscriptions: Vec<String>,
-    /// The notifications that wait for its client.
+    /// The number of notifications that wait for its client.
     pub queued: u64,
-    /// When notifications were passed to a connection of the client for the last time.
+    /// The time when notifications were last passed to a connection of the client.
     pub last_delivery: Option<Timestamp>,
     /// Whether the client waits with a held connect.
     pub holds_connect: bool,
 }
 
-/// How a client is connected.
+/// The transport of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SessionTransport {
-    /// By long polls of JSON.
+    /// Long polls with JSON.
     LongPolling,
-    /// By long polls of the CSV protocol.
+    /// Long polls with the CSV protocol.
     Csv,
-    /// By a WebSocket.
+    /// A WebSocket.
     WebSocket,
 }
 
 impl SessionTransport {
-    /// Returns the word of the API.
+    /// Returns the name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::LongPolling => "LONG_POLLING",
@@ -56,25 +56,25 @@ impl SessionTransport {
     }
 }
 
-/// Which sessions are wanted. What is `None` selects all.
+/// Filter of the session list; `None` matches all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionFilter {
-    /// The session with this id.
+    /// Only the session with this id.
     pub id: Option<String>,
-    /// Those of this user.
+    /// Only sessions of this user.
     pub user: Option<String>,
-    /// Those that receive what is published on this channel.
+    /// Only sessions that a publication on this channel would notify.
     pub channel: Option<String>,
-    /// Those with a subscription to this object or to all objects.
+    /// Only sessions with a subscription to this object or to all objects.
     pub device: Option<ManagedObjectId>,
 }
 
 /// The sessions of one server that match a filter.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionsOfServer {
-    /// How many match.
+    /// The number of matching sessions.
     pub count: u64,
-    /// Some of them, by id.
+    /// Some of them, ordered by id.
     pub sessions: Vec<ClientSession>,
 }
 

@@ -31,13 +31,13 @@ pub struct Event {
     pub source_type: Option<String>,
     /// The type of the event.
     pub type_: String,
-    /// When the event happened, by the device's clock.
+    /// The time when the event happened, by the device's clock.
     pub time: Timestamp,
     /// A description of what happened.
     pub text: String,
-    /// When the server stored the event.
+    /// The time when the server stored the event.
     pub creation_time: Timestamp,
-    /// How often the event was changed. A change succeeds only if this number is unchanged. It is not shown.
+    /// The number of changes of the event. A change succeeds only if this number is unchanged. It is not shown.
     pub revision: i64,
     /// All other members.
     pub fragments: Fragments,

@@ -134,7 +134,7 @@ pub enum Placement {
     Chunk(ContentRange),
 }
 
-/// How an upload is attached.
+/// The way in which an upload is attached.
 #[derive(Debug)]
 pub enum AttachedUpload {
     /// The upload becomes the file, and the previous content is deleted.

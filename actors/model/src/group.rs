@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn default_groups_hold_no_role_that_nobody_may_have() {
+    fn default_groups_hold_no_internal_roles() {
         let groups = default_groups();
         assert_eq!(groups.len(), 12);
         for (name, roles) in &groups {

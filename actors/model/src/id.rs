@@ -200,12 +200,13 @@ pub fn digest(text: &[u8]) -> i64 {
     (u64::from_be_bytes(first) >> 1) as i64
 }
 
-/// Generates 64-bit ids that rise with time: 43 bits of milliseconds since 2025, 8 bits of the server's slot and 12 bits
-/// of a sequence.
+/// Generates 64-bit ids that rise with time: 43 bits of milliseconds since 2025, 8 bits of the server's slot and 12
+/// bits of a sequence.
 ///
-/// Rising ids keep inserts at the right edge of the indexes, and the partition of a row can be found from its id. An id
-/// is only generated for a millisecond that was reserved for the slot, so two servers that hold a slot one after the other
-/// never generate the same id, whatever their clocks say and however late the first one learns that it lost the slot.
+/// Rising ids keep inserts at the right edge of the indexes, and the partition of a row can be found from its id. An
+/// id is only generated for a millisecond that was reserved for the slot, so two servers that hold a slot one after
+/// the other never generate the same id, even if their clocks differ and the first one learns late that it lost the
+/// slot.
 #[derive(Debug, Default)]
 pub struct IdGenerator {
     /// The milliseconds and the sequence of the last id.

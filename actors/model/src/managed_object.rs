@@ -45,9 +45,9 @@ pub struct ManagedObject {
     pub name: Option<String>,
     /// The user who owns the object and may write its alarms, events and measurements (I-06).
     pub owner: String,
-    /// When the object was created.
+    /// The time when the object was created.
     pub creation_time: Timestamp,
-    /// When a PUT last changed the object.
+    /// The time when a PUT last changed the object.
     pub last_updated: Timestamp,
     /// The references to other objects, filled if a read requests them.
     pub references: References,

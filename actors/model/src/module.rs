@@ -70,7 +70,7 @@ pub struct Module {
     pub name: String,
     /// Whether the module is deployed.
     pub status: ModuleStatus,
-    /// When its text, name or status last changed.
+    /// The time when its text, name or status last changed.
     pub last_modified: Timestamp,
     /// The statements that do not run although the module is deployed.
     pub switched_off: Vec<StatementOff>,

@@ -157,7 +157,7 @@ pub struct NewDeviceRequest {
     pub status: RequestStatus,
     /// The user who created the request.
     pub owner: String,
-    /// When the request was created.
+    /// The time when the request was created.
     pub creation_time: Timestamp,
     /// The group in which the device is placed (N-04).
     pub group: Option<ManagedObjectId>,

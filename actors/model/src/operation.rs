@@ -78,13 +78,13 @@ pub struct Operation {
     pub device_external_ids: Option<Vec<NewExternalId>>,
     /// The bulk operation that created it.
     pub bulk_operation: Option<BulkOperationId>,
-    /// When it was queued.
+    /// The time when it was queued.
     pub creation_time: Timestamp,
     /// The status of the operation.
     pub status: OperationStatus,
     /// The reason of the failure, only while it is FAILED (O-03).
     pub failure_reason: Option<String>,
-    /// How often a PUT changed it. A change succeeds only if this number is unchanged. It is not shown.
+    /// The number of changes by PUT. A change succeeds only if this number is unchanged. It is not shown.
     pub revision: i64,
     /// The command and its results.
     pub fragments: Fragments,

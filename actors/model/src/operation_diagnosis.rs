@@ -1,4 +1,4 @@
-//! The diagnosis of an operation that is still PENDING: why no agent has started it (O-01, B-04).
+//! The diagnosis of an operation that is still PENDING: the reasons why no agent has started it (O-01, B-04).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -34,7 +34,7 @@ pub struct Agent {
     pub connection: Connection,
     /// Whether a session of this server has subscribed to its channel.
     pub subscribed: bool,
-    /// When it was last heard, only for devices whose availability is watched.
+    /// The time of its last message, only for devices whose availability is watched.
     pub last_message: Option<Timestamp>,
 }
 

@@ -21,7 +21,7 @@ pub struct Origin {
     pub application: Option<Arc<str>>,
     /// The address of the request; links in the response and in notifications start with it.
     pub links: Links,
-    /// Set if an event-processing module writes.
+    /// The module that makes the write, if an event-processing module does.
     pub by_module: Option<ByModule>,
 }
 
@@ -76,7 +76,7 @@ impl Origin {
         Self { user: MODULES.into(), by_module: Some(ByModule { depth, fence }), ..Self::of_server(links) }
     }
 
-    /// Returns who writes, in the form that the [`access`](crate::access) rule takes.
+    /// Returns the caller, in the form that the [`access`](crate::access) rule takes.
     pub fn accessor(&self) -> Accessor<'_> {
         Accessor { authority: &self.authority, user: &self.user, ownership: Ownership::Counts }
     }

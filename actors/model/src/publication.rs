@@ -1,4 +1,4 @@
-//! What a write publishes, in the form in which one server passes it to the others.
+//! Publications of writes, in the form in which one server passes them to the others.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::operation::Operation;
 use crate::origin::{Depth, Origin, ProcessingMode};
 use crate::session_move::SessionMove;
 
-/// The origin of a publication: it decides who receives it, and carries the depth and the links that receivers see.
+/// The origin of a publication: it determines the receivers, and carries the depth and the links that they see.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cause {
     /// The processing mode of the write.
@@ -46,34 +46,34 @@ impl Cause {
     }
 }
 
-/// What a write publishes to the sessions and the modules of its tenant.
+/// A publication of a write to the sessions and the modules of its tenant.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Publication {
-    /// A change of an object: to modules and to the sessions with matching subscriptions.
+    /// A change of an object. Modules and the sessions with matching subscriptions receive it.
     Change {
         /// The object whose channel carries it.
         source: ManagedObjectId,
         /// The change.
         change: PublishedChange,
-        /// Why it happened.
+        /// The cause of the change.
         cause: Cause,
     },
-    /// A change of an object, to modules only (M-04).
+    /// A change of an object that only modules receive (M-04).
     ModulesOnly {
         /// The object that the change is about.
         source: ManagedObjectId,
         /// The change.
         change: PublishedChange,
-        /// Why it happened.
+        /// The cause of the change.
         cause: Cause,
     },
-    /// A new operation: like a change, and to the agents that execute it (B-04).
+    /// A new operation. Modules, the matching sessions and the agents that execute it receive it (B-04).
     Queued {
         /// The operation, with the name and the external ids of its device.
         operation: Arc<Operation>,
         /// The agents that execute it.
         agents: Vec<ManagedObjectId>,
-        /// Why it happened.
+        /// The cause of the operation.
         cause: Cause,
     },
     /// A row of a module's statement (B-05).

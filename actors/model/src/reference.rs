@@ -72,11 +72,11 @@ pub struct References {
 pub struct WantedReferences {
     /// Whether direct children are filled: yes, unless `withChildren=false`.
     pub children: bool,
-    /// How parents and their ancestors are filled.
+    /// The form of parents and their ancestors.
     pub parents: WantedParents,
 }
 
-/// How parents and their ancestors are shown (I-01a).
+/// The form in which parents and their ancestors are shown (I-01a).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WantedParents {
     /// They are not read, because nobody will see the object.

@@ -1,4 +1,4 @@
-//! Retention rules: which data of a tenant is deleted by age (Z-08).
+//! Retention rules, which select the data of a tenant that is deleted by age (Z-08).
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ pub struct Retention {
     pub type_: Option<String>,
     /// The managed object that the data belongs to.
     pub source: Option<ManagedObjectId>,
-    /// The days that data is kept after it was created.
+    /// The days for which data is kept after it was created.
     pub maximum_age: u32,
 }
 
@@ -73,7 +73,7 @@ pub struct Retention {
 pub struct RetentionRule {
     /// The id of the rule.
     pub id: RetentionRuleId,
-    /// What it deletes.
+    /// The data that it deletes.
     pub retention: Retention,
 }
 
@@ -122,7 +122,7 @@ impl Serialize for Linked<'_, RetentionRule> {
         map.serialize_entry("self", &links.retention_rule(rule.id))?;
         map.serialize_entry("id", &rule.id)?;
         rule.retention.serialize_into(&mut map)?;
-        // The tenant of a rule may change each of its rules.
+        // The tenant of a rule may change all of its rules.
         map.serialize_entry("editable", &true)?;
         map.end()
     }
@@ -205,19 +205,19 @@ fn name(member: &str) -> impl Fn(&str) -> Result<String> {
     }
 }
 
-/// Parses a number of days, which may be a string, as other members of this API.
+/// Parses a number of days, which may be a string, like other members of this API.
 fn days(raw: &RawValue) -> Result<u32> {
     let days = raw.get().trim_matches('"').parse();
     let days: Option<u32> = days.ok().filter(|days| (1..=MAX_AGE).contains(days));
     days.ok_or_else(|| Error::invalid_value("maximumAge", raw.get(), &format!("1 to {MAX_AGE} days")))
 }
 
-/// How much data of each kind a rule would delete now.
+/// The preview of a rule: the amount of data of each kind that it would delete now.
 #[derive(Debug, Clone)]
 pub struct RetentionPreview {
     /// The rule.
     pub retention: Retention,
-    /// Data that was created before this moment is too old.
+    /// The time before which data is old enough to be deleted.
     pub before: Timestamp,
     /// The number of rows of each kind: exact up to a million, an estimate beyond.
     pub matching: BTreeMap<DataType, i64>,
@@ -237,13 +237,13 @@ impl Serialize for Linked<'_, RetentionPreview> {
 /// The daily run of a tenant.
 #[derive(Debug, Clone)]
 pub struct RetentionRun {
-    /// When it was due.
+    /// The time when it was due.
     pub due: Timestamp,
-    /// When it began.
+    /// The time when it began.
     pub begun: Timestamp,
-    /// When it ended; `None` while it is running.
+    /// The time when it ended; `None` while it is running.
     pub ended: Option<Timestamp>,
-    /// How many of each kind it has deleted.
+    /// The number of deleted rows of each kind.
     pub deleted: BTreeMap<DataType, i64>,
 }
 
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn type_leaves_operations_out_and_cannot_be_theirs() {
+    fn rule_with_a_type_does_not_apply_to_operations() {
         let rule = parse(r#"{"maximumAge": 1, "type": "hot"}"#).expect("a rule");
 
         assert!(!rule.data_types().any(|kind| kind == DataType::Operation));

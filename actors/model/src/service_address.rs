@@ -85,7 +85,10 @@ mod tests {
         ] {
             let address = ServiceAddress::parse(text).expect(text);
             assert_eq!((address.authority(), address.base()), (authority, base));
-            assert_eq!(ServiceAddress::parse(&address.to_string()).expect("what is shown is read"), address);
+            assert_eq!(
+                ServiceAddress::parse(&address.to_string()).expect("a displayed address can be parsed"),
+                address
+            );
         }
     }
 

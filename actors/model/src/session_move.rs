@@ -1,4 +1,4 @@
-//! How a session travels from one server to another one: what the servers tell each other, and the state of a session
+//! The move of a session from one server to another one: the messages between the servers, and the state of a session
 //! outside of a server.
 
 use std::time::Duration;
@@ -10,17 +10,17 @@ use crate::bayeux::Pattern;
 use crate::client_session::{SessionFilter, SessionsOfServer};
 use crate::units::SystemOfUnits;
 
-/// The point at which a session moves, in the order of everything that is published for its tenant: what was published
-/// before is in the queue that its old server hands over, and what is published later goes to its new place.
+/// The point at which a session moves, in the order of all publications of its tenant: earlier publications are in
+/// the queue that its old server hands over, and its new server delivers the later ones.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SessionMove {
     /// The clientId of the session.
     pub client: String,
-    /// The number of the server process that hands it over.
+    /// The incarnation of the server process that hands it over.
     pub from: i64,
-    /// The number of the server process that takes it; it may be the same one.
+    /// The incarnation of the server process that takes it over; it may be the same one.
     pub to: i64,
-    /// The number that the taker gave its request.
+    /// The number of the request of the new server.
     pub request: u64,
     /// The subscriptions of the session.
     pub patterns: Vec<Pattern>,
@@ -35,17 +35,17 @@ pub struct SessionState {
     pub user: String,
     /// The rest of the lifetime of the token that the user last sent; `None` for a password.
     pub expires_in: Option<Duration>,
-    /// How long it lives after a connect.
+    /// The time that it lives after a connect.
     pub interval: Duration,
     /// Its subscriptions.
     pub patterns: Vec<Pattern>,
     /// The system of units in which it receives measurements (B-20).
     pub units: Option<SystemOfUnits>,
-    /// How many connects it has had.
+    /// The number of its connects so far.
     pub connects: u64,
     /// Whether it ever had a connection.
     pub appeared: bool,
-    /// When it began and what else administrators see of it.
+    /// The history that administrators see.
     #[serde(default)]
     pub traces: SessionTraces,
     /// The template sets of a CSV client (S-53).
@@ -56,23 +56,23 @@ pub struct SessionState {
     pub batches: Option<BatchState>,
 }
 
-/// What administrators see of the past of a session.
+/// The history of a session that administrators see.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionTraces {
-    /// When it began, in seconds since 1970.
+    /// The time when it began, in seconds since 1970.
     pub began: u32,
-    /// When notifications were passed to a connection for the last time, in seconds since 1970; 0 for never.
+    /// The time when notifications were last passed to a connection, in seconds since 1970; 0 for never.
     pub delivered: u32,
     /// The address of its client at the handshake.
     pub address: Option<std::net::IpAddr>,
 }
 
-/// The names of the template sets of a session, as in its header and beside it.
+/// The names of the template sets of a session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TemplateNames {
     /// The sets that headers named.
     pub header: Vec<Box<str>>,
-    /// The sets that subscriptions named besides.
+    /// The sets that only subscriptions named.
     pub extra: Vec<Box<str>>,
 }
 
@@ -85,32 +85,33 @@ pub struct BatchState {
     pub unacknowledged: Vec<(i64, Box<RawValue>)>,
 }
 
-/// What one server tells another one about a session.
+/// A message between two servers about a session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum ServerMessage {
-    /// A client of the session has sent a message to the server `by`, which asks for the session.
+    /// Requests a session for the server `by`, because its client has sent a message to that server.
     Wanted {
         /// The clientId.
         client: String,
         /// The tenant of the caller.
         tenant: String,
-        /// The user of the caller; the session moves only if it is the user's.
+        /// The user of the caller; the session moves only if this user owns it.
         user: String,
         /// The number of the request.
         request: u64,
-        /// The server that asks.
+        /// The requesting server.
         by: i64,
     },
-    /// A socket without credentials names the session; the server `by` asks for its owner (B-18a).
+    /// Requests the owner of a session for the server `by`, because a socket without credentials names the session
+    /// (B-18a).
     WhoOwns {
         /// The clientId.
         client: String,
         /// The number of the request.
         request: u64,
-        /// The server that asks.
+        /// The requesting server.
         by: i64,
     },
-    /// The owner of a session.
+    /// Returns the owner of a session.
     Owner {
         /// The number of the request.
         request: u64,
@@ -121,29 +122,30 @@ pub enum ServerMessage {
         /// The rest of the lifetime of the user's token; `None` for a password.
         expires_in: Option<Duration>,
     },
-    /// The session is not at the server that was asked, or belongs to somebody else, or has ended.
+    /// Rejects a request: the session is not at this server, belongs to another user, or has ended.
     Absent {
         /// The number of the request.
         request: u64,
     },
-    /// The session is on its way to another server. The taker asks again.
+    /// Delays a request: the session is on its way to another server, so the requester has to retry.
     Moving {
         /// The number of the request.
         request: u64,
     },
-    /// The session as it was at the point of its [`SessionMove`].
+    /// Hands over a session with its state at the point of its [`SessionMove`].
     Arrives {
         /// The number of the request.
         request: u64,
         /// The state.
         state: Box<SessionState>,
     },
-    /// A server tells this to itself, to know when it has heard everything that was published before.
+    /// A message of a server to itself. When it arrives, the server has received everything that was published
+    /// before.
     Echo {
         /// The number of the request.
         request: u64,
     },
-    /// Notifications of the session came back from a connection after it had moved. It ends, because its client would
+    /// Ends a session, because notifications came back from a connection after it had moved, and its client would
     /// miss them.
     End {
         /// The clientId.
@@ -151,34 +153,34 @@ pub enum ServerMessage {
         /// The tenant.
         tenant: String,
     },
-    /// An administrator of a tenant wants to see its sessions, or to end one of them; the server `by` asks for those of
-    /// this server.
+    /// Requests the sessions of a tenant at this server for the server `by`, where an administrator lists them or
+    /// ends one.
     Show {
         /// The number of the request.
         request: u64,
-        /// The server that asks.
+        /// The requesting server.
         by: i64,
         /// The tenant.
         tenant: String,
-        /// Which sessions are wanted.
+        /// The filter of the sessions.
         filter: SessionFilter,
         /// The id after which the page begins.
         after: Option<String>,
-        /// How many sessions are wanted.
+        /// The most sessions to return.
         limit: usize,
-        /// Whether they are to end.
+        /// Whether the matching sessions are ended.
         ends: bool,
     },
-    /// The sessions that were asked for.
+    /// Returns the requested sessions.
     Shown {
         /// The number of the request.
         request: u64,
-        /// The server that has them.
+        /// The server that holds them.
         from: i64,
         /// The sessions.
         found: SessionsOfServer,
     },
-    /// A server that stops asks for its sessions to be taken.
+    /// Requests that this server takes over the sessions of a server that stops.
     Adopt {
         /// The sessions.
         sessions: Vec<Leaving>,

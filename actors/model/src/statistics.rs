@@ -1,4 +1,4 @@
-//! The statistics of a tenant: what servers count for it each day, what was measured, and what it does now (Z-07).
+//! The statistics of a tenant: counts of each day, measurements, and its current activity (Z-07).
 
 use std::fmt;
 
@@ -29,12 +29,12 @@ impl fmt::Display for Day {
     }
 }
 
-/// What is counted of a tenant.
+/// The counts of a tenant.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct UsageCounts {
-    /// Requests with valid credentials, also those that fail.
+    /// Requests with valid credentials, including those that fail.
     pub requests: i64,
-    /// Those of them that devices make.
+    /// Requests of devices with valid credentials.
     pub device_requests: i64,
     /// New alarms.
     pub alarms_created: i64,
@@ -56,7 +56,7 @@ pub struct UsageCounts {
     pub operations_updated: i64,
     /// Notifications that were passed to a transport.
     pub notifications_delivered: i64,
-    /// The most sessions at the same time.
+    /// The most simultaneous sessions.
     pub sessions_peak: i64,
 }
 
@@ -87,7 +87,7 @@ impl UsageCounts {
     }
 }
 
-/// What is measured of a tenant, as it was last.
+/// The latest storage figures of a tenant.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct UsageMeasures {
     /// Devices.
@@ -124,9 +124,9 @@ impl UsageMeasures {
 pub struct DailyStatistics {
     /// The day.
     pub day: Day,
-    /// What was counted on this day.
+    /// The counts of this day.
     pub counts: UsageCounts,
-    /// What was measured last on this day; `None` if it was not.
+    /// The last measurement of this day; `None` if there was none.
     pub measures: Option<UsageMeasures>,
 }
 
@@ -154,11 +154,11 @@ pub struct StatisticsSummary {
     pub company: String,
     /// The tenant that created it.
     pub parent: Option<String>,
-    /// When it was created.
+    /// The time when it was created.
     pub created: Timestamp,
-    /// Sums, and the highest peak.
+    /// The sums of the counts; the peak of sessions is the highest one.
     pub counts: UsageCounts,
-    /// What was measured last.
+    /// The last measurement.
     pub measures: UsageMeasures,
     /// The most devices.
     pub peak_devices: i64,
@@ -224,7 +224,7 @@ impl Serialize for Linked<'_, StatisticsSummary> {
     }
 }
 
-/// What a tenant does now, at all servers.
+/// The current activity of a tenant at all servers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TenantActivity {
     /// The tenant.
@@ -243,11 +243,11 @@ pub struct TenantActivity {
     pub writes: f64,
     /// Delivered notifications per second.
     pub deliveries: f64,
-    /// The names of the servers that serve it.
+    /// The names of the servers at which it is active.
     pub servers: Vec<String>,
 }
 
-/// What tenants do now.
+/// The current activity of tenants.
 #[derive(Debug)]
 pub struct LiveStatistics {
     /// The seconds over which rates are computed.
@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_those_of_utc() {
+    fn day_begins_at_midnight_in_utc() {
         for (time, day) in [
             ("1970-01-01T00:00:00Z", "1970-01-01"),
             ("2024-02-29T23:59:59.999Z", "2024-02-29"),

@@ -1,4 +1,4 @@
-//! Clients of the access-token service: who may obtain tokens, and for which user (docs/rules.md#access-tokens; T-06).
+//! Clients of the access-token service, each with its user and its scope (docs/rules.md#access-tokens; T-06).
 
 use std::fmt;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ pub struct TokenClient {
     pub user: Arc<str>,
     /// The permitted use of its tokens.
     pub scope: Scope,
-    /// When it was created.
+    /// The time when it was created.
     pub creation_time: Timestamp,
 }
 

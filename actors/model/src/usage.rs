@@ -1,4 +1,4 @@
-//! What tenants use: their devices and the bytes they store, measured in the background (Z-07).
+//! The usage of tenants: their devices and stored bytes, measured in the background (Z-07).
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,16 @@ use crate::id::TenantId;
 use crate::links::Linked;
 use crate::timestamp::Timestamp;
 
-/// The longest time until a disk is full that is reported: ten years. A database that does not grow has this value, too.
+/// The longest time until a disk is full that is reported: ten years. A database that does not grow has this value,
+/// too.
 pub const MOST_DAYS_LEFT: f64 = 3650.0;
 
-/// What a tenant uses, as it was measured last.
+/// The last measured usage of a tenant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TenantUsage {
     /// The tenant.
     pub tenant: TenantId,
-    /// When it was measured; `None` for a tenant that is newer than the last measurement.
+    /// The time of the measurement; `None` for a tenant that is newer than the last measurement.
     pub measured: Option<Timestamp>,
     /// The number of devices, exact at that time.
     pub devices: i64,
@@ -34,7 +35,7 @@ impl TenantUsage {
     }
 }
 
-/// The part of a table or partition.
+/// The part of a table or partition that belongs to a tenant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TablePart {
     /// The name of the table or partition.
@@ -45,12 +46,12 @@ pub struct TablePart {
     pub bytes: i64,
 }
 
-/// What a tenant stores, by noun and by table.
+/// The stored data of a tenant, by noun and by table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TenantStorage {
     /// The totals.
     pub usage: TenantUsage,
-    /// How many bytes it has grown per day; `None` when it was measured on one day only.
+    /// The bytes by which it has grown per day; `None` when it was measured on one day only.
     pub growth_per_day: Option<f64>,
     /// The tables and partitions with rows of the tenant.
     pub tables: Vec<TablePart>,
@@ -84,7 +85,7 @@ fn by_noun(tables: &[TablePart]) -> BTreeMap<&'static str, Share> {
     for table in tables {
         let share = nouns.entry(noun_of_table(&table.name)).or_default();
         share.storage_size += table.bytes;
-        // The other tables of a noun have parts of what its first one has.
+        // The other tables of a noun contain parts of the members that its main table counts.
         if is_main(&table.name) {
             share.count += table.rows;
         }
@@ -144,15 +145,15 @@ impl Serialize for Linked<'_, TenantStorage> {
 pub struct DatabaseGrowth {
     /// The bytes of the database.
     pub bytes: i64,
-    /// When they were measured.
+    /// The time of the measurement.
     pub measured: Timestamp,
     /// The bytes per day by which it grows; `None` in the first hour.
     pub per_day: Option<f64>,
 }
 
 impl DatabaseGrowth {
-    /// Returns how many days it takes to fill this number of bytes, at most [`MOST_DAYS_LEFT`]; `None` while the growth
-    /// is unknown.
+    /// Returns the days until this number of bytes is filled, at most [`MOST_DAYS_LEFT`]; `None` while the growth is
+    /// unknown.
     pub fn days_left(&self, free_bytes: u64) -> Option<f64> {
         let per_day = self.per_day?;
         let grows = per_day > 0.0;
@@ -165,11 +166,11 @@ impl DatabaseGrowth {
 pub struct TableSize {
     /// Its name, rows and bytes.
     pub whole: TablePart,
-    /// The share of its pages that were read to find out to whom its rows belong.
+    /// The share of its pages that were read to find the tenants of its rows.
     pub sampled: f64,
 }
 
-/// What the whole deployment stores: for its operator.
+/// The stored data of the whole deployment, for its operator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeploymentStorage {
     /// The database; `None` before the first measurement.
@@ -180,12 +181,12 @@ pub struct DeploymentStorage {
     pub tables: Vec<TableSize>,
 }
 
-/// What the tenants use that a tenant manages, and for `management` the whole deployment.
+/// The usage of the tenants that a tenant manages, and for `management` that of the whole deployment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AllTenantsStorage {
     /// The deployment, for tenant `management`.
     pub deployment: Option<DeploymentStorage>,
-    /// The tenants, by id.
+    /// The tenants, ordered by id.
     pub tenants: Vec<TenantUsage>,
 }
 

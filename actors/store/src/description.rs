@@ -1,4 +1,4 @@
-//! What PostgreSQL says about itself, for operators (`platform status`, `platform doctor`).
+//! The properties of PostgreSQL that operators see (`platform status`, `platform doctor`).
 
 use platform_model::error::Result;
 use time::OffsetDateTime;
@@ -16,9 +16,10 @@ pub struct Postgres {
     pub major: i32,
     /// Whether commits reach the disk.
     pub fsync: bool,
-    /// Whether a page that was half written at a crash can be repaired.
+    /// Whether a page that was partly written at a crash can be repaired.
     pub full_page_writes: bool,
-    /// When a commit is acknowledged: `on`, `off`, `local`, `remote_write` or `remote_apply`.
+    /// The setting for the time when a commit is acknowledged: `on`, `off`, `local`, `remote_write` or
+    /// `remote_apply`.
     pub synchronous_commit: String,
     /// The most connections that PostgreSQL allows.
     pub max_connections: i32,
@@ -30,14 +31,14 @@ pub struct Postgres {
     pub over_network: bool,
     /// Whether the connection is encrypted.
     pub encrypted: bool,
-    /// The time by its clock.
+    /// The current time by its clock.
     pub now: OffsetDateTime,
     /// The size of the database in bytes.
     pub bytes: i64,
 }
 
 impl Database {
-    /// Asks PostgreSQL about itself and the database, and changes nothing.
+    /// Reads the properties of PostgreSQL and of the database. It changes nothing.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.

@@ -1,5 +1,5 @@
-//! PostgreSQL, the source of truth. Only this crate sends statements to it; it has one folder per noun. `query` has what
-//! lists have in common, and [`writer`] the group commit.
+//! PostgreSQL, the source of truth. Only this crate sends statements to it; it has one folder per noun. `query` is
+//! the common part of lists, and [`writer`] the group commit.
 //!
 //! One transaction is one function. Client reads and device actors have separate connection pools, so that slow reads
 //! never starve devices; each [`Writer`](crate::writer::Writer) has a connection of its own.
@@ -110,10 +110,10 @@ pub struct Database {
 const KEYED_PLANS: &str = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off \
     -c enable_mergejoin=off -c jit=off";
 
-/// Planner settings of readers, which filter by values that clients send. A generic plan, or one with the seek costs of
-/// a disk, scans a table for a page of five rows; planning anew costs a fraction of a millisecond. Rows that indexes
-/// find are joined in memory, and a hundred thousand of them must not spill to disk. Tenants share connections, so a
-/// statement occupies one processor and no more.
+/// Planner settings of readers, which filter by values that clients send. A generic plan, or one with the seek costs
+/// of a disk, scans a table for a page of five rows; planning anew costs a fraction of a millisecond. Rows that
+/// indexes find are joined in memory, and a hundred thousand of them must not spill to disk. Tenants share
+/// connections, so a statement occupies only one processor.
 const READER_PLANS: &str = "-c plan_cache_mode=force_custom_plan -c random_page_cost=1.1 -c jit=off -c work_mem=16MB \
     -c max_parallel_workers_per_gather=0";
 

@@ -21,7 +21,8 @@ pub const SET_ASIDE: &str = "before_restore";
 /// migrations up to this version. PostgreSQL keeps the name, so older servers can read it.
 const WORKS_WITH: &str = "works_with_V";
 
-/// Brings the schema up to date. A newer schema is left as it is if it says that servers of this version work on it.
+/// Brings the schema up to date. A newer schema is left unchanged if it declares that servers of this version work on
+/// it.
 ///
 /// # Errors
 /// `Unavailable` or `Invalid` with the address when the connection fails; `Conflict` when neither this program nor an
@@ -36,7 +37,7 @@ pub(super) async fn run(connector: &Connector) -> Result<()> {
     let newer = newer_migrations(&runner, &client).await?;
     let tolerated = !newer.is_empty() && newer.iter().all(|name| works_with(name, newest(&runner)));
     if tolerated {
-        tracing::info!("the schema is newer than this server, and made for this server too");
+        tracing::info!("the schema is newer than this server but compatible with it");
     }
     // It still checks that the older migrations are those that it knows.
     let runner = runner.set_abort_missing(!tolerated);
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn migration_says_by_its_name_which_servers_it_works_with() {
+    fn migration_name_declares_the_compatible_servers() {
         assert!(works_with("servers__works_with_V26", 26));
         assert!(works_with("servers__works_with_V26", 30));
         assert!(!works_with("servers__works_with_V26", 25));
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_this_program_are_versions_that_there_are() {
+    fn compatibility_marks_name_earlier_versions() {
         for migration in embedded::migrations::runner().get_migrations() {
             if let Some((_, mark)) = migration.name().rsplit_once(WORKS_WITH) {
                 let oldest: i64 = mark.parse().expect("a version");

@@ -1,5 +1,5 @@
-//! The generations of names. Every server caches external ids, template sets and the owners of objects, and looks them up
-//! again after a change in their tenant.
+//! The generations of names. Every server caches external ids, template sets and the owners of objects, and looks
+//! them up again after a change in their tenant.
 //!
 //! A change is announced to every server at its commit, and this server counts it before it acknowledges the request.
 //! So a cache that reads the generation before the look-up stores nothing that is out of date.
@@ -37,9 +37,9 @@ impl Generations {
 }
 
 impl Database {
-    /// Returns a counter that rises when objects or external ids of the tenant are deleted, an object has another owner,
-    /// or a template set is created, changed or deleted. A cache stores it with each entry and reads it before the
-    /// look-up.
+    /// Returns a counter that rises when objects or external ids of the tenant are deleted, an object gets another
+    /// owner, or a template set is created, changed or deleted. A cache stores it with each entry and reads it before
+    /// the look-up.
     pub fn names_generation(&self, tenant: &TenantId) -> u64 {
         self.names.of(tenant).load(Ordering::Acquire)
     }

@@ -1,10 +1,10 @@
-//! The sources of data that is not stored (M-02). A server that is asked about an object once, or has created it as a
-//! device, remembers it, so that notifications for its clients need no database.
+//! A cache of the sources of data that is not stored (M-02). A server remembers an object that it has looked up, or
+//! created as a device, so that notifications for its clients need no database.
 //!
-//! For five seconds everything about the object is remembered, where it does no harm to see a change a few seconds
-//! late. After that only what follows from the object alone counts: that it exists, and who owns it. Every server is
-//! notified when an object is deleted or has another owner, and increments the
-//! [generation](Database::names_generation). What follows from the ancestors of the object is looked up again.
+//! For five seconds the cached object is used with its ancestors, because a change may take effect a few seconds
+//! late. After that only the existence and the owner of the object are used. Every server is notified when an object
+//! is deleted or gets another owner, and increments the [generation](Database::names_generation). Rights that depend
+//! on the ancestors of the object are looked up again.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,15 +17,15 @@ use quick_cache::sync::Cache;
 use crate::Database;
 use crate::access::{SourceObject, find_shared_source};
 
-/// How long everything about an object is remembered.
+/// The time for which an object is used with its ancestors.
 const RECENT: Duration = Duration::from_secs(5);
-/// How long an object is remembered if no server reports a change of it. This bounds the effect of a change that nobody
-/// reports, such as one by an operator in the database.
+/// The time for which an object alone is used if no server reports a change of it. This bounds the effect of a change
+/// that no server reports, such as one by an operator in the database.
 const KNOWN: Duration = Duration::from_secs(300);
 /// The most objects that are remembered.
 const OBJECTS: usize = 100_000;
 
-/// The managed objects that were looked up lately.
+/// The managed objects that were looked up recently.
 pub(crate) struct RecentSources(Cache<(TenantId, ManagedObjectId), Remembered>);
 
 impl Default for RecentSources {
@@ -45,7 +45,7 @@ struct Remembered {
     source: Arc<SourceObject>,
 }
 
-/// What can be relied on without a look-up.
+/// The part of a cached object that is valid without a look-up.
 enum Reliable<'a> {
     /// The object with all of its ancestors.
     Lineage(&'a [Ancestor]),
@@ -56,14 +56,14 @@ enum Reliable<'a> {
 }
 
 impl Remembered {
-    /// Returns what can be relied on. `generation` is the current one, or `None` while the database is unreachable, so
-    /// that no server could report a change.
+    /// Returns the valid part. `generation` is the current one, or `None` while the database is unreachable, so that
+    /// no server could report a change.
     fn reliable(&self, age: Duration, generation: Option<u64>) -> Reliable<'_> {
         let lineage = &self.source.lineage;
         if self.complete && age < RECENT {
             Reliable::Lineage(lineage)
         } else if age < KNOWN && generation == Some(self.generation) {
-            // The object itself is first.
+            // The first element of the lineage is the object itself.
             Reliable::Object(&lineage[..lineage.len().min(1)])
         } else {
             Reliable::Nothing
@@ -84,7 +84,7 @@ impl NewSource {
         Self { generation: database.names_generation(tenant) }
     }
 
-    /// Remembers that the device exists, and who owns it. Its ancestors are looked up when they matter.
+    /// Caches that the device exists, and its owner. Its ancestors are looked up when they are needed.
     pub fn created(self, database: &Database, tenant: &TenantId, id: ManagedObjectId, owner: &str) {
         // All paths from an object to itself consist of childDevices links only.
         let device = Ancestor { id, owner: owner.to_owned(), by_devices: true };
@@ -95,8 +95,8 @@ impl NewSource {
     }
 }
 
-/// Authorizes a caller to send data of a managed object that is not stored. `has_fragment` returns whether the data holds
-/// a fragment.
+/// Authorizes a caller to send data of a managed object that is not stored. `has_fragment` returns whether the data
+/// contains a fragment.
 ///
 /// # Errors
 /// `Forbidden`; `Invalid` when the object does not exist (E-01); `Unavailable` or `Database`.
@@ -137,7 +137,7 @@ mod tests {
         Remembered { at: Instant::now(), generation: 7, complete: true, source }
     }
 
-    /// Returns how many objects of the lineage can be relied on.
+    /// Returns the number of objects of the lineage that are valid.
     fn relied_on(age: Duration, generation: Option<u64>) -> usize {
         count(remembered().reliable(age, generation))
     }
@@ -150,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_remembered_for_five_seconds_whatever_happens() {
+    fn ancestors_are_cached_for_five_seconds() {
         for generation in [Some(7), Some(8), None] {
             assert_eq!(relied_on(RECENT - Duration::from_millis(1), generation), 2, "{generation:?}");
         }
     }
 
     #[test]
-    fn object_alone_is_remembered_until_a_change_is_reported() {
+    fn object_alone_is_cached_until_a_change_is_reported() {
         assert_eq!(relied_on(LATER, Some(7)), 1);
         assert_eq!(relied_on(LATER, Some(8)), 0, "an object was deleted or has another owner");
         assert_eq!(relied_on(LATER, None), 0, "the database could not report a change");
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn ancestors_of_a_created_object_are_not_known() {
+    fn ancestors_of_a_created_object_are_not_cached() {
         let created = Remembered { complete: false, ..remembered() };
         assert_eq!(count(created.reliable(Duration::ZERO, Some(7))), 1);
         assert_eq!(count(created.reliable(Duration::ZERO, Some(8))), 0, "it was deleted at once");

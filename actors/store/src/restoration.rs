@@ -1,4 +1,4 @@
-//! What backups and restores ask of PostgreSQL. The rows themselves are carried by its programs pg_dump and pg_restore.
+//! The SQL statements of backups and restores. The programs pg_dump and pg_restore copy the rows themselves.
 
 use platform_model::error::Result;
 
@@ -46,7 +46,7 @@ pub struct Restoration {
 }
 
 impl Restoration {
-    /// Takes the lock of migrations; `None` if a server that starts, or another restore, holds it.
+    /// Takes the lock of migrations; `None` if a starting server or another restore holds it.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -89,7 +89,8 @@ impl Restoration {
         migrations::restore_was_interrupted(&self.client).await
     }
 
-    /// Deletes what an interrupted restore has made; the previous content stays in the schema [`SET_ASIDE`].
+    /// Deletes the partial content that an interrupted restore has created; the previous content stays in the schema
+    /// [`SET_ASIDE`].
     ///
     /// # Errors
     /// `Database`.

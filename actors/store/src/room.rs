@@ -10,8 +10,8 @@ use platform_model::usage::DatabaseGrowth;
 
 use crate::Database;
 
-/// The time between two checkpoints while the disk has little room. What deletions write to PostgreSQL's log in this
-/// time must still fit on the disk.
+/// The time between two checkpoints while the disk has little room. The part of PostgreSQL's log that deletions write
+/// in this time must still fit on the disk.
 const LOG_TAKEN_BACK: Duration = Duration::from_secs(5);
 
 /// Whether new data may be stored.
@@ -27,13 +27,13 @@ pub enum Room {
 #[derive(Debug)]
 pub(super) struct DiskSpace {
     is_scarce: AtomicBool,
-    /// The free bytes that were found last.
+    /// The free bytes at the last check.
     free: AtomicU64,
-    /// The bytes that an operator says the database may have.
+    /// The bytes that the database may have, if the operator has set them.
     capacity: Option<u64>,
 }
 
-/// Stands for a number of free bytes that is unknown.
+/// The value of an unknown number of free bytes.
 const UNKNOWN: u64 = u64::MAX;
 
 impl DiskSpace {

@@ -1,10 +1,10 @@
-//! Look-ups by key that share statements. While a fleet reconnects, thousands of requests look up users and owners at the
-//! same time: one statement for each would cost more than everything else that the server does for them.
+//! Look-ups by key that share statements. While a fleet reconnects, thousands of requests look up users and owners at
+//! the same time: one statement for each would cost more than all their other work on the server.
 //!
-//! A look-up that finds a turn free runs a statement at once. The others wait; when a statement ends, the one that has
-//! waited longest runs the next statement, for itself and the others. So a lone look-up waits for nobody, and under load
-//! each statement serves a batch. A statement begins after all of its look-ups did: nobody gets a value from before its
-//! request.
+//! A look-up that finds a turn free runs a statement at once. The others wait; when a statement ends, the one that
+//! has waited longest runs the next statement for all of them. So a single look-up does not wait, and under load each
+//! statement serves a batch. A statement begins after all of its look-ups did, so no request gets a value from before
+//! it began.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_key_is_none_and_an_error_is_everybodys() {
+    fn unknown_key_is_none_and_an_error_reaches_every_caller() {
         let lookups = SharedLookups::new(Slow::default());
         assert!(lookups.respond_until(lookups.find(1000)).expect("no error").is_none());
 

@@ -1,4 +1,4 @@
-//! Whose request is being processed: fair shares of connections are counted by tenant.
+//! The tenant of the current request, because fair shares of connections are counted by tenant.
 //!
 //! The HTTP layer opens a scope for each request and names the tenant when the caller is authenticated. Reads of the
 //! request take a turn of that tenant; work outside of a scope, such as a background job, takes none.
@@ -12,7 +12,7 @@ tokio::task_local! {
     static TENANT: OnceCell<TenantId>;
 }
 
-/// Processes a request; its tenant is named later.
+/// Processes a request; [`charge`] names its tenant later.
 pub fn of_request<F: Future>(processing: F) -> impl Future<Output = F::Output> {
     TENANT.scope(OnceCell::new(), processing)
 }
@@ -24,7 +24,7 @@ pub fn of_tenant<F: Future>(tenant: &TenantId, processing: F) -> impl Future<Out
 
 /// Names the tenant of the request that is being processed. The first name counts.
 pub fn charge(tenant: &TenantId) {
-    // Outside of a scope nothing is charged.
+    // There is nothing to charge outside of a scope.
     TENANT.try_with(|charged| drop(charged.set(tenant.clone()))).ok();
 }
 

@@ -16,12 +16,12 @@ use crate::publications::{Assemblies, Assembly, Listening};
 
 /// The pause between two pings, and before the next connection attempt.
 const PING: Duration = Duration::from_millis(500);
-/// How long a new connection may take to replace one that was cut, while requests go on. What other servers announce
-/// meanwhile is applied so much later.
+/// The timeout of a new connection that replaces one that was cut, while requests continue. Changes of other servers
+/// are applied late by this time at most.
 const REPLACEMENT: Duration = Duration::from_millis(200);
 
-/// Listens until the receiver is dropped. Passes on changes of other processes; those of this process were applied at
-/// their commit.
+/// Listens until the receiver is dropped. Passes on changes of other processes; this process has applied its own
+/// changes at their commit.
 pub async fn watch(database: Database, seen: mpsc::UnboundedSender<Change>) {
     let mut patience = database.ping;
     while !seen.is_closed() {
@@ -45,16 +45,16 @@ pub async fn watch(database: Database, seen: mpsc::UnboundedSender<Change>) {
     }
 }
 
-/// How far a listening connection came.
+/// The progress of a listening connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Connecting,
     Listening,
-    /// It was cut while PostgreSQL responded.
+    /// The connection was cut while PostgreSQL responded.
     Cut,
 }
 
-/// Listens over a new connection, which has `patience` to be made, until it is lost.
+/// Listens over a new connection until it is lost. `patience` is the timeout of its opening.
 async fn listen(
     database: &Database,
     seen: &mpsc::UnboundedSender<Change>,

@@ -1,5 +1,6 @@
--- Returns managed objects of tenants, each with all of its ancestors, their owners and whether the path has childDevices
--- links only. OFFSET 0 makes the planner look objects up by id instead of joining those of a whole tenant.
+-- Returns managed objects of tenants, each with all of its ancestors, their owners and whether the path has
+-- childDevices links only. OFFSET 0 makes the planner look objects up by id instead of joining those of a whole
+-- tenant.
 SELECT asked.tenant, asked.id, l.id, o.owner, l.by_devices
 FROM unnest($1::text[], $2::bigint[]) AS asked (tenant, id)
 CROSS JOIN LATERAL lineage(asked.tenant, asked.id) l

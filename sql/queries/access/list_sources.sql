@@ -1,6 +1,6 @@
--- Returns managed objects of tenants, each with all of its ancestors, their owners and whether the path has childDevices
--- links only. The row of an object itself also has what else writes of its data need. OFFSET 0 makes the planner look
--- objects up by id instead of joining those of a whole tenant.
+-- Returns managed objects of tenants, each with all of its ancestors, their owners and whether the path has
+-- childDevices links only. The row of an object itself also has the other columns that writes of its data need.
+-- OFFSET 0 makes the planner look objects up by id instead of joining those of a whole tenant.
 SELECT
     asked.tenant, asked.id, l.id, o.owner, l.by_devices,
     CASE WHEN l.id = asked.id THEN o.name END,

@@ -9,8 +9,9 @@ WITH new AS MATERIALIZED (
             tenant, id, source, type, time, time_offset, text, status, severity, created_at, fragments, owner,
             silent_since)
 ), silent AS MATERIALIZED (
-    -- An unavailability alarm is raised only if the device has not been heard since and nobody has raised one for this
-    -- silence (R-04). The lock ensures that a concurrent message is either seen here or finds an alarm to clear.
+    -- An unavailability alarm is raised only if no message of the device came since and no other server raised one
+    -- for this silence (R-04). The lock ensures that a concurrent message is either seen here or finds an alarm to
+    -- clear.
     SELECT v.tenant, v.device, v.last_message
     FROM new
     JOIN availability v ON v.tenant = new.tenant AND v.device = new.source

@@ -1,5 +1,5 @@
--- Returns devices that were heard again and whose unavailability alarm was not cleared, because a server died in
--- between.
+-- Returns devices that have sent messages again and whose unavailability alarm was not cleared, because a server died
+-- in between.
 SELECT tenant, device
 FROM availability
 WHERE last_message > silent_since

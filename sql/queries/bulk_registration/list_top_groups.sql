@@ -1,4 +1,4 @@
--- Returns top-level groups by name, the oldest first. Of very many with one name, the oldest hundred suffice.
+-- Returns top-level groups by name, the oldest first, at most a hundred of each name.
 SELECT wanted.place, found.id
 FROM unnest($2::text[]) WITH ORDINALITY AS wanted (name, place)
 CROSS JOIN LATERAL (

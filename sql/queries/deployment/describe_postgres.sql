@@ -1,4 +1,4 @@
--- What an operator should know of PostgreSQL, without special rights.
+-- Returns the properties of PostgreSQL that operators see. It needs no special rights.
 SELECT current_setting('server_version') AS version,
        current_setting('server_version_num')::int / 10000 AS major,
        current_setting('fsync') = 'on' AS fsync,

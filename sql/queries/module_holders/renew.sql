@@ -1,5 +1,5 @@
--- Renews the leases of a process on the modules of these tenants. Leases that are not returned were taken over, or their
--- tenant is suspended or deleted.
+-- Renews the leases of a process on the modules of these tenants. Leases that are not returned were taken over, or
+-- their tenant is suspended or deleted.
 UPDATE module_leases l
 SET
     leased_until = now() + make_interval(secs => $3),

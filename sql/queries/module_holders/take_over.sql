@@ -1,5 +1,5 @@
--- Acquires leases of modules of all tenants: those that no process holds, and if $4 is true, those whose holder has lost
--- its connection. Returns also whether the holder before gave the lease back; null when there was none.
+-- Acquires leases of modules of all tenants: those that no process holds, and if $4 is true, those whose holder has
+-- lost its connection. Also returns whether the former holder gave the lease back; null when there was none.
 WITH lost AS MATERIALIZED (SELECT session_pid, session_start FROM lost_module_sessions WHERE $4)
 INSERT INTO module_leases AS l (tenant, process, fence, leased_until, session_pid, session_start)
 SELECT m.tenant, $1, 1, now() + make_interval(secs => $2), $5, $6

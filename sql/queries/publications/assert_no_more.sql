@@ -1,2 +1,2 @@
--- Notes that this server ($1) is alone and asserts no more, unless there is another one.
+-- Notes that this server ($1) asserts no more because it is alone, unless another server is registered.
 SELECT assert_no_more($1)

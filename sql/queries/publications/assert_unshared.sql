@@ -1,4 +1,4 @@
--- Fails if another server hears or writes one of the tenants ($1). $2 is this server.
+-- Fails if another server ($2 is this one) has joined one of the tenants ($1).
 SELECT refuse_unshared_batch(tenant)
 FROM publication_listeners
 WHERE tenant = ANY($1)

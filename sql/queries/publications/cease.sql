@@ -1,4 +1,5 @@
--- Ends the part of this server ($1) in a tenant ($2) that it does not hear, unless it writes ($3) what another one hears.
+-- Removes this server ($1) from a tenant ($2), unless it writes the tenant ($3) and another server receives its
+-- publications.
 DELETE FROM publication_listeners AS own
 WHERE own.server = $1
     AND own.tenant = $2

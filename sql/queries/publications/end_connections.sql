@@ -1,4 +1,5 @@
--- Ends the connections of servers with these tokens ($1) that do not respond, so that nothing that they decided before is committed.
+-- Ends the connections of servers with these tokens ($1) that do not respond, so that none of their unasserted
+-- transactions is committed.
 SELECT pg_terminate_backend(pid)
 FROM pg_stat_activity
 WHERE datname = current_database()

@@ -1,5 +1,5 @@
--- Whether another server takes part, whether the transactions of this one ($1) assert, and whether the lease of another
--- one ended $2 seconds ago. No row: this server does not take part.
+-- Returns whether another server is registered, whether the transactions of this one ($1) assert, and whether the
+-- lease of another one ended more than $2 seconds ago. Returns no row if this server is not registered.
 SELECT EXISTS (SELECT FROM publication_servers AS other WHERE other.server <> $1),
     asserts,
     EXISTS (

@@ -1,5 +1,5 @@
--- Notes that this server ($1) hears ($3) or only writes a tenant ($2). No row: it does not take part; others counted it
--- as dead.
+-- Joins this server ($1) to a tenant ($2), as a receiver of its publications ($3) or only as a writer. Writes no row
+-- if the server is not registered, because others counted it as dead.
 INSERT INTO publication_listeners (tenant, server, hears)
 SELECT $2, incarnation, $3
 FROM servers

@@ -1,4 +1,4 @@
--- The tenants among these ($1) that this server ($2) has a row of and no other server has.
+-- Returns those of the tenants ($1) that this server ($2) has joined and no other server has.
 SELECT tenant
 FROM publication_listeners
 WHERE tenant = ANY($1)

@@ -4,7 +4,7 @@ SELECT due.tenant, due.at, now() + make_interval(secs => $1)
 FROM (
     SELECT r.tenant, today.at
     FROM retention_rules r,
-        -- The last moment at which runs were due: the hour $2 of a day in UTC.
+        -- The last time at which runs were due: the hour $2 of a day in UTC.
         LATERAL (
             SELECT (date_trunc('day', (now() AT TIME ZONE 'UTC') - make_interval(hours => $2))
                 + make_interval(hours => $2)) AT TIME ZONE 'UTC' AS at
@@ -13,7 +13,7 @@ FROM (
         AND NOT EXISTS (
             SELECT FROM retention_runs p
             WHERE p.tenant = r.tenant
-                -- The run before, if it takes longer than a day, ends first.
+                -- A previous run that takes longer than a day ends first.
                 AND (p.due_at >= today.at OR p.ended_at IS NULL))
     LIMIT 1
 ) due

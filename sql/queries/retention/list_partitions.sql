@@ -1,4 +1,4 @@
--- The monthly partitions of the measurements that no new measurement belongs to, with the first id after each.
+-- Returns the monthly partitions of the measurements that are complete, with the first id after each.
 SELECT p.name, first_id(p.month + interval '1 month')
 FROM (
     SELECT

@@ -1,4 +1,4 @@
--- The rules that a run applies.
+-- Returns the rules that a run applies.
 SELECT id, data_type, fragment_type, type, source, maximum_age
 FROM retention_rules
 WHERE tenant = $1

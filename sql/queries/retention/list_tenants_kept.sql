@@ -1,4 +1,5 @@
--- Which of these tenants keep measurements with ids below $2: no rule without filters covers all of them.
+-- Returns those of the tenants ($1) that keep measurements with ids below $2: no rule without filters covers all of
+-- them.
 SELECT t.id
 FROM unnest($1::text[]) t (id)
 WHERE NOT EXISTS (

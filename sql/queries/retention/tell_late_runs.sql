@@ -1,4 +1,4 @@
--- Notes that tenants are told of runs that have not ended within a day. Each run is returned once.
+-- Returns the runs that have not ended within a day, each of them once, and marks them as reported.
 UPDATE retention_runs
 SET told_late = true
 WHERE ended_at IS NULL

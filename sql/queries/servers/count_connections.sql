@@ -1,5 +1,5 @@
--- Returns how many connections the other living servers may open together, and how many PostgreSQL accepts from all. A server
--- without any connection has ended, although its lease has not.
+-- Returns the number of connections that the other living servers may open together, and the number that PostgreSQL
+-- accepts from all. A server without any connection has ended, even if its lease has not.
 WITH connected AS (
     SELECT right(application_name, 16) AS token FROM pg_stat_activity WHERE datname = current_database()
 )

@@ -1,4 +1,5 @@
--- Ends the lease of a server that is gone, or with $2 of any, and its part in all tenants. No row: it lives.
+-- Ends the lease of a server that is gone, or with $2 of any server, and removes it from all tenants. Returns no row
+-- if it lives.
 WITH evicted AS (
     UPDATE servers
     SET

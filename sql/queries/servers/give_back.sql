@@ -1,5 +1,5 @@
--- Gives a slot back, and ends the part of its holder in all tenants. The milliseconds that the holder reserved and did
--- not use are free again.
+-- Gives a slot back, and removes its holder from all tenants. The milliseconds that the holder reserved and did not
+-- use become free.
 WITH given AS (
     UPDATE servers
     SET

@@ -1,4 +1,4 @@
--- Lists the servers that hold a slot, and those that are gone without giving it back.
+-- Lists the servers that hold a slot, and those that are gone without having given it back.
 SELECT
     s.slot,
     s.name,

@@ -1,4 +1,4 @@
--- The servers that run, by the number of their process.
+-- Returns the living servers with their incarnations.
 SELECT incarnation, name
 FROM servers
 WHERE leased_until > now()

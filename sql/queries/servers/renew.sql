@@ -1,5 +1,5 @@
--- Renews the lease of a slot and reserves milliseconds for ids. No row: the lease was taken away. A lease that ended
--- is renewed if nobody took the slot.
+-- Renews the lease of a slot and reserves milliseconds for ids. Returns no row if the lease was taken away. An
+-- expired lease is renewed if no other server took the slot.
 UPDATE servers
 SET
     leased_until = now() + make_interval(secs => $3),

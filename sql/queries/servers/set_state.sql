@@ -1,4 +1,5 @@
--- Lets a server drain, or take clients again, or notes that it stops. It learns of it when it renews its lease.
+-- Sets the state of a living server: it drains, accepts new clients, or stops. The server reads it when it renews its
+-- lease.
 UPDATE servers
 SET state = $2
 WHERE slot = $1

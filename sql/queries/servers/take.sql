@@ -1,5 +1,6 @@
--- Takes the first slot that nobody holds. A lease counts for a margin longer, so that the next holder need not skip the
--- milliseconds that the previous one reserved for ids. No row: none is free, or another server was faster.
+-- Takes the first free slot. An expired lease counts for a margin longer, so that the next holder need not skip the
+-- milliseconds that the previous one reserved for ids. Returns no row if none is free, or if another server was
+-- faster.
 WITH free AS (
     SELECT n.slot
     FROM generate_series(0, 255) AS n (slot)
@@ -25,6 +26,6 @@ SET
     leased_until = excluded.leased_until,
     takes_part = false,
     ids_until = greatest(s.ids_until, $7::bigint) + $8::bigint
--- The statement that was faster has changed this.
+-- The check is repeated, because another server may have taken the slot first.
 WHERE s.leased_until < now() - make_interval(secs => $9)
 RETURNING s.slot, s.ids_until - $8::bigint, s.ids_until

@@ -1,7 +1,8 @@
--- Sends each message ($3) to the server that holds the session of the client ($1): where it has moved to, or else the
--- server whose number ends with the one in its clientId ($2); and returns which of these it was. Nothing is sent to this
--- server ($4). No row: the server is gone. One that renews its lease late is asked all the same, until its lease ended $5 seconds ago; but not repeatedly ($6)
--- when it has no connection to the database, because then its process has ended.
+-- Sends each request ($3) to the server that holds the session of the client ($1), and returns that server. The
+-- holder is the one that the session has moved to, or otherwise the server whose incarnation ends with the bits in
+-- the clientId ($2). Nothing is sent to this server ($4). Returns no row if the holder is gone. A server that renews
+-- its lease late still gets the request until its lease ended $5 seconds ago, but a repeated request ($6) only if it
+-- has a connection to the database; without one its process has ended.
 WITH connected AS (
     SELECT right(application_name, 16) AS token FROM pg_stat_activity WHERE datname = current_database()
 )

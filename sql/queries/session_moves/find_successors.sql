@@ -1,6 +1,6 @@
--- The other living servers ($1 is this one) that can take its sessions: those that take new clients, or else those that
--- the operator lets drain. If there is none, all stop: then each hands its sessions to an older one, and the oldest
--- stores them.
+-- Returns the other living servers ($1 is this one) that can take over its sessions: those that accept new clients,
+-- or else those that the operator drains. If all others are stopping too, each hands its sessions to an older one,
+-- and the oldest stores them.
 WITH living AS (
     SELECT
         incarnation,

@@ -1,2 +1,2 @@
--- Notes that a user ($1, $2) has no sessions at this server ($3).
+-- Deletes the record of the sessions of a user ($1, $2) at this server ($3), because none is left.
 DELETE FROM user_sessions WHERE tenant = $1 AND user_name = $2 AND server = $3

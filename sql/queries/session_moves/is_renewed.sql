@@ -1,5 +1,5 @@
--- Whether a server ($1) has renewed its lease at most $3 seconds before this one ($2) last did. If the database was too
--- busy for either of them, neither is late.
+-- Returns whether the lease of a server ($1) was renewed at most $3 seconds before that of this one ($2). A database
+-- that is too busy delays both, so the comparison ignores it.
 SELECT EXISTS (
     SELECT
     FROM servers holder

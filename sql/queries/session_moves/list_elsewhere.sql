@@ -1,4 +1,4 @@
--- The sessions of a user ($1, $2) at other living servers than this one ($3).
+-- Returns the sessions of a user ($1, $2) at other living servers ($3 is this one).
 SELECT DISTINCT client
 FROM user_sessions AS noted
 JOIN servers ON servers.incarnation = noted.server AND servers.leased_until > now(),

@@ -1,4 +1,4 @@
--- Notes which servers ($2) hold these sessions ($1) from now on. A part of the caller's transaction.
+-- Stores the new holders ($2) of these sessions ($1). It is part of the caller's transaction.
 INSERT INTO moved_sessions (client, holder)
 SELECT client, holder
 FROM unnest($1::text[], $2::bigint[]) AS moved (client, holder)

@@ -1,5 +1,5 @@
--- Notes that this server ($1) holds the stored sessions. Their clientIds name a server that is gone. A part of the
--- caller's transaction.
+-- Records this server ($1) as the holder of the stored sessions, because their clientIds name a server that is gone.
+-- It is part of the caller's transaction.
 INSERT INTO moved_sessions (client, holder)
 SELECT client, $1
 FROM stored_sessions

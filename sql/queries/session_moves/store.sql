@@ -1,5 +1,5 @@
--- Stores sessions: clientIds ($1), tenants ($2), states ($3) and the seconds until they expire ($4). A tenant that was
--- deleted has none. A part of the caller's transaction.
+-- Stores sessions: clientIds ($1), tenants ($2), states ($3) and the seconds until they expire ($4). Sessions of
+-- deleted tenants are left out. It is part of the caller's transaction.
 INSERT INTO stored_sessions (client, tenant, state, expires_at)
 SELECT client, tenant, state, now() + lifetime * interval '1 second'
 FROM unnest($1::text[], $2::text[], $3::text[], $4::float8[]) AS stored (client, tenant, state, lifetime)

@@ -16,7 +16,7 @@ INSERT INTO tenant_statistics AS s (
 SELECT
     c.tenant, c.day, c.counts[1], c.counts[2], c.counts[3], c.counts[4], c.counts[5], c.counts[6], c.counts[7],
     c.counts[8], c.counts[9], c.counts[10], c.counts[11], c.counts[12],
-    -- The sessions of all servers, as far as they are known.
+    -- The sessions of all servers, as far as they are stored.
     CASE WHEN c.peak > 0 THEN
         c.peak + coalesce((
             SELECT sum(a.sessions)
@@ -29,10 +29,10 @@ FROM (
     SELECT tenant, date '1970-01-01' + day AS day, string_to_array(counts, ' ')::bigint[] AS counts, peak
     FROM unnest($3::text[], $4::integer[], $5::text[], $7::bigint[]) AS u (tenant, day, counts, peak)
 ) c
--- A tenant that was deleted has no statistics.
+-- Deleted tenants are left out.
 JOIN tenants t ON t.id = c.tenant
 WHERE EXISTS (SELECT FROM fresh)
--- All servers lock the rows in this order.
+-- All servers lock the rows in this order, so that they cannot deadlock.
 ORDER BY c.tenant, c.day
 ON CONFLICT (tenant, day) DO UPDATE
 SET

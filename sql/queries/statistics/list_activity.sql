@@ -1,5 +1,5 @@
--- What tenants do at all servers now, the busiest first: a tenant itself, and those that it manages if $2. With $3 only
--- this tenant.
+-- Returns the activity of a tenant at all servers and, if $2, that of the tenants that it manages, the busiest first.
+-- $3 selects one of these tenants.
 SELECT
     a.tenant, sum(a.sessions)::bigint, sum(a.polls)::bigint, sum(a.sockets)::bigint, sum(a.queued)::bigint,
     sum(a.requests), sum(a.writes), sum(a.deliveries),

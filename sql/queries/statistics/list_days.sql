@@ -1,4 +1,4 @@
--- The statistics of a tenant by day, newest first.
+-- Returns the statistics of a tenant by day, newest first.
 SELECT
     s.day - date '1970-01-01', s.requests, s.device_requests, s.alarms_created, s.alarms_updated, s.events_created,
     s.events_updated, s.inventories_created, s.inventories_updated, s.measurements_created, s.operations_created,

@@ -1,4 +1,4 @@
--- Replaces what tenants do at a server.
+-- Replaces the activity of tenants at a server.
 INSERT INTO tenant_activity (
     tenant, server, measured_at, sessions, polls, sockets, queued, requests, writes, deliveries)
 SELECT u.tenant, $1, now(), u.sessions, u.polls, u.sockets, u.queued, u.requests, u.writes, u.deliveries

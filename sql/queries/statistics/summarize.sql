@@ -1,5 +1,5 @@
--- The statistics of tenants over a time: sums of what is counted, the newest value and the peak of what is measured. One
--- tenant, or with $4 all that it manages.
+-- Returns the statistics of tenants over a time: the sums of counts, and the newest value and the peak of
+-- measurements. It covers one tenant, or with $4 all tenants that it manages.
 SELECT
     t.id, t.domain, t.company, t.parent, t.created_at,
     coalesce(sum(s.requests), 0)::bigint, coalesce(sum(s.device_requests), 0)::bigint,

@@ -1,4 +1,4 @@
--- Counts the devices of a tenant ($1), which have a fragment ($2), up to a number ($3); null counts all.
+-- Counts the devices of a tenant ($1), which have a fragment ($2), up to a maximum ($3); null counts all.
 SELECT count(*)
 FROM (
     SELECT

@@ -1,4 +1,4 @@
--- What tenants use at other living servers than this one ($1).
+-- Returns the usage of tenants at the other living servers ($1 is this one).
 SELECT
     c.tenant,
     sum(c.held_polls)::bigint,

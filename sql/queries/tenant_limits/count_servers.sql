@@ -1,4 +1,4 @@
--- The number of living servers.
+-- Returns the number of living servers.
 SELECT count(*)
 FROM servers
 WHERE leased_until > now()

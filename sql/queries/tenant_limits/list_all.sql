@@ -1,3 +1,3 @@
--- The limits that were set for any tenant.
+-- Returns the limits that were set for any tenant.
 SELECT l.tenant, l.name, l.value
 FROM tenant_limits l

@@ -1,5 +1,5 @@
--- The limits that were set for a tenant, until the end of the transaction. The row of the tenant is locked, so that two
--- changes of its limits do not overlap.
+-- Returns the limits that were set for a tenant, and locks its row until the transaction ends, so that two changes of
+-- its limits do not overlap.
 WITH locked AS (
     SELECT t.id
     FROM tenants t

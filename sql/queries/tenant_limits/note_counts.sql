@@ -1,4 +1,4 @@
--- Notes what tenants ($2) use at this server ($1). Tenants that were deleted use nothing.
+-- Stores the usage of tenants ($2) at this server ($1). Deleted tenants are left out.
 INSERT INTO tenant_counts (tenant, server, held_polls, web_sockets, sessions)
 SELECT noted.tenant, $1, noted.held_polls, noted.web_sockets, noted.sessions
 FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[])

@@ -1,4 +1,4 @@
--- Takes the measurement when it is due, or when the server that took it does not continue.
+-- Begins the measurement if it is due, or takes it over from a server that does not renew its lease.
 UPDATE usage_measurement
 SET
     leased_until = now() + make_interval(secs => $1),

@@ -1,4 +1,4 @@
--- The devices of each tenant.
+-- Counts the devices of each tenant.
 SELECT tenant, count(*)
 FROM managed_objects
 WHERE fragment_names @> ARRAY[$1::text]

@@ -1,4 +1,4 @@
--- The objects of each tenant that have child devices: one step into the index of links for each parent.
+-- Counts the objects of each tenant that have child devices, with one step into the index of links for each parent.
 WITH RECURSIVE parents (tenant, parent) AS (
     (SELECT l.tenant, l.parent FROM links l ORDER BY l.tenant, l.parent LIMIT 1)
     UNION ALL

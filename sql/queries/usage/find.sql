@@ -1,5 +1,5 @@
--- What a tenant uses, and how many bytes it has grown per day: from the oldest of the last seven days before today that
--- was measured.
+-- Returns the usage of a tenant and the bytes by which it has grown per day, since the oldest measured one of the
+-- last seven days before today.
 SELECT
     u.measured_at, u.devices, u.devices_with_children, u.stored_bytes, u.tables,
     (SELECT (u.stored_bytes - s.stored_bytes)::float8 / greatest((u.measured_at AT TIME ZONE 'UTC')::date - s.day, 1)

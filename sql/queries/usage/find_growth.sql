@@ -1,5 +1,5 @@
--- The size of the database as it was measured last, when, and how many bytes it has grown per day: in the last week, or
--- as long as it is measured, but null while this is less than an hour.
+-- Returns the last measured size of the database, the time of that measurement, and the bytes by which it has grown
+-- per day: in the last week or since the first measurement, but null while this is less than an hour ago.
 SELECT
     newest.bytes, newest.measured_at,
     ((newest.bytes - oldest.bytes) * 86400.0

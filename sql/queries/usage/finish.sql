@@ -1,4 +1,4 @@
--- Ends the measurement, unless another server has taken it. The next one is due after $2 seconds.
+-- Ends the measurement, unless another server has taken it over. The next one is due after $2 seconds.
 UPDATE usage_measurement
 SET
     leased_until = '-infinity',

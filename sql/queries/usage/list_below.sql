@@ -1,4 +1,5 @@
--- What the tenants use that a tenant manages: `management` manages all, another one those that it created.
+-- Returns the usage of the tenants that a tenant manages: `management` manages all, another one those that it
+-- created.
 SELECT u.tenant, u.measured_at, u.devices, u.devices_with_children, u.stored_bytes
 FROM tenant_usage u
 JOIN tenants t ON t.id = u.tenant

@@ -1,5 +1,5 @@
--- The tables and partitions that have rows, with their bytes including indexes and long values, and whether their rows
--- belong to tenants. What is unlogged is lost with a crash and stays small.
+-- Returns the tables and partitions that have rows, with their bytes including indexes and long values, and whether
+-- their rows belong to tenants. Unlogged tables are left out, because they lose their rows in a crash and stay small.
 SELECT
     c.relname::text,
     coalesce(pg_total_relation_size(c.oid), 0),

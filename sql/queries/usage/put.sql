@@ -1,4 +1,4 @@
--- Stores what tenants use. Every tenant has a row, also one that uses nothing.
+-- Stores the usage of tenants. Every tenant has a row, also one that uses nothing.
 INSERT INTO tenant_usage (tenant, measured_at, devices, devices_with_children, stored_bytes, tables)
 SELECT
     t.id, now(),

@@ -1,4 +1,4 @@
--- Stores what was measured with the statistics of today.
+-- Stores the measurement in the statistics of today.
 INSERT INTO tenant_statistics AS s (tenant, day, devices, devices_with_children, stored_bytes, subscribed_applications)
 SELECT
     u.tenant, (now() AT TIME ZONE 'UTC')::date, u.devices, u.devices_with_children, u.stored_bytes,
@@ -9,7 +9,7 @@ SELECT
         WHERE b.tenant = u.tenant
         ORDER BY a.name)
 FROM tenant_usage u
--- In the order in which servers add what they count.
+-- The order is that in which servers add their counts.
 ORDER BY u.tenant
 ON CONFLICT (tenant, day) DO UPDATE
 SET

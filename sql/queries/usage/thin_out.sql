@@ -1,4 +1,4 @@
--- Keeps the sizes of the last day, the first one of each hour before, and none of more than a month ago.
+-- Deletes the sizes of more than a month ago, and those of more than a day ago except the first one of each hour.
 DELETE FROM database_sizes d
 WHERE d.measured_at < now() - interval '31 days'
     OR (d.measured_at < now() - interval '1 day'

@@ -31,7 +31,7 @@ struct Example<'a> {
 }
 
 #[test]
-fn examples_of_the_document_give_what_it_says() {
+fn examples_of_the_document_produce_the_stated_output() {
     let examples = examples();
     assert!(examples.len() >= EXAMPLES, "only {} examples", examples.len());
     let mut wrong = String::new();
@@ -47,7 +47,7 @@ fn examples_of_the_document_give_what_it_says() {
 
 /// A text that the document presents as a mistake is rejected with the documented message.
 #[test]
-fn mistakes_of_the_document_are_shown_as_it_says() {
+fn mistakes_in_the_document_are_shown_as_stated() {
     let blocks = blocks();
     let mistakes = blocks.windows(2).filter(|pair| (pair[0].0, pair[1].0) == ("epl-mistake", "text"));
     let mut count = 0;
@@ -62,7 +62,7 @@ fn mistakes_of_the_document_are_shown_as_it_says() {
 
 /// A text that the document presents as a slip produces the documented warning.
 #[test]
-fn slips_of_the_document_are_warned_of_as_it_says() {
+fn slips_in_the_document_cause_the_stated_warnings() {
     let blocks = blocks();
     let slips = blocks.windows(2).filter(|pair| (pair[0].0, pair[1].0) == ("epl-slips", "text"));
     let shown = slips.map(|pair| (pair[0].2, pair[1].2)).collect::<Vec<_>>();

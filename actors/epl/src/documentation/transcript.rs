@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::stream::{Input, Occurrence, Response};
 
-/// When the module is deployed: 2026-11-21T10:00:00Z, a Saturday.
+/// The time when the module is deployed: 2026-11-21T10:00:00Z, a Saturday.
 pub(super) const START: i64 = 1_795_255_200_000;
 
 const DAY: i64 = 86_400_000;
@@ -49,7 +49,7 @@ impl Transcript {
     /// Parses a transcript.
     ///
     /// # Panics
-    /// When the text is not a transcript.
+    /// Panics when the text is not a transcript.
     pub(super) fn parse(text: &str) -> Self {
         let mut joined: Vec<String> = Vec::new();
         for line in text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')) {

@@ -27,7 +27,7 @@ pub(super) enum Kind {
     Wrong(Wrong),
 }
 
-/// Why a token is invalid.
+/// The reason why a token is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrong {
     Character(char),

@@ -19,7 +19,7 @@ pub struct Declared {
     pub module: Arc<str>,
 }
 
-/// How a stream got its columns.
+/// The origin of the columns of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
     /// The stream was declared by `create schema`. An insert may omit columns, which are then null.

@@ -80,7 +80,7 @@ impl<'a> Planner<'a> {
                 .keys(trees, "'partition by'")?;
             let wrong = match plans.first() {
                 Some(first) if first.keys.len() != keys.len() => Some(format!(
-                    "each stream of a context has as many keys: {}, here are {}",
+                    "each stream of a context has the same number of keys: {}, here are {}",
                     first.keys.len(),
                     keys.len()
                 )),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::language::syntax::{Operator, Quantifier};
 use crate::value::{ObjectKind, Value};
 
-/// Where an expression finds an event that it reads.
+/// The position of an event that an expression reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventPlace {
     /// The number of the source: 0 or 1.
@@ -138,7 +138,7 @@ pub enum Finder {
     By {
         /// The noun it queries.
         kind: ObjectKind,
-        /// How many objects it returns.
+        /// The number of objects that it returns.
         take: Take,
         /// The filters in the order of the name.
         filters: Vec<Filter>,
@@ -149,7 +149,7 @@ pub enum Finder {
     ReplaceAllPlaceholders,
 }
 
-/// How many objects a finder returns.
+/// The number of objects that a finder returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Take {
     /// Exactly one object. The finder fails if there is none or more than one.

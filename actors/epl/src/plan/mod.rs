@@ -184,7 +184,7 @@ pub(crate) struct SelectPlan {
     pub passes_on: bool,
 }
 
-/// Where rows are inserted.
+/// The target into which rows are inserted.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Target {
     Output(OutputStream),

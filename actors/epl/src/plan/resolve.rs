@@ -47,7 +47,7 @@ pub(super) struct Visible {
     pub(super) reach: Reach,
 }
 
-/// How the columns of a row are accessed.
+/// The way in which the columns of a row are accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     /// By index: all rows of the stream have the same columns.

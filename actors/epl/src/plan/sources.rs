@@ -79,7 +79,7 @@ impl Planner<'_> {
             let SourceKind::Stream { name, filter } = &source.kind else {
                 return Err(Mistake::new(
                     source.span,
-                    "a pattern stands alone in 'from': insert what it finds, and join that",
+                    "a pattern is the only source in 'from': insert its matches into a stream and join that",
                 ));
             };
             let (plan, event) = self.source(source, name, filter.as_ref(), at, keys)?;

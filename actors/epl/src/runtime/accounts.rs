@@ -1,9 +1,9 @@
-//! Counts what each statement retains, so that the statement that asked for too much is the one that is reported
-//!
+//! Counts the amounts that each statement retains, so that the statement that retains too much is the one that is
+//! reported.
 
 use super::Retained;
 
-/// The amounts that a module retains, charged to the statement that asked for them: the state of a `select`, the
+/// The amounts that a module retains, charged to the statement that caused them: the state of a `select`, the
 /// contents of the named window that a statement created, the partitions of its context, the value of its variable.
 #[derive(Debug)]
 pub(super) struct Accounts {
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn statement_that_retains_most_is_found_by_what_there_is_too_much_of() {
+    fn statement_that_retains_most_of_the_exceeded_amount_is_found() {
         let mut accounts = Accounts::new(3);
         accounts.charge(0, |own| *own = retained(1, 10));
         accounts.charge(1, |own| *own = retained(5, 20));
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_statement_gives_back_is_retained_no_more() {
+    fn released_amounts_are_not_retained_any_more() {
         let mut accounts = Accounts::new(2);
         accounts.charge(0, |own| own.add(100));
         accounts.charge(1, |own| own.add(50));

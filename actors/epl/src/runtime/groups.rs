@@ -24,10 +24,10 @@ pub(super) struct Group {
     pub(super) aggregates: Box<[AggregateState]>,
     /// The number of events in the group.
     pub(super) events: usize,
-    /// The last event that came, from which the grouping values can be read.
+    /// The last event that entered, from which the grouping values can be read.
     pub(super) sample: [Option<StreamEvent>; 2],
     sample_bytes: usize,
-    /// Whether an event came or left since the group was last handled.
+    /// Whether an event entered or left since the group was last handled.
     pub(super) touched: bool,
     pub(super) output: GroupOutput,
     bytes: usize,
@@ -78,7 +78,7 @@ impl Groups {
         self.groups.get_mut(&number)
     }
 
-    /// Marks a group in which an event comes or leaves. With `group by`, its number is added to `touched` once.
+    /// Marks a group in which an event enters or leaves. With `group by`, its number is added to `touched` once.
     pub(super) fn touch(&mut self, number: GroupId, touched: &mut Vec<GroupId>) -> Option<&mut Group> {
         let group = self.groups.get_mut(&number)?;
         if self.is_grouped && !group.touched {
@@ -152,7 +152,7 @@ impl Group {
         self.key.iter().flat_map(|key| &key.0).map(|value| value.size().bytes).sum()
     }
 
-    /// Keeps the last event that came.
+    /// Keeps the last event that entered.
     pub(super) fn keep(&mut self, sources: [Option<&StreamEvent>; 2], retained: &mut Retained) {
         let bytes: usize = sources.into_iter().flatten().map(StreamEvent::weight).sum();
         self.bytes = self.bytes - self.sample_bytes + bytes;

@@ -36,7 +36,7 @@ pub(super) struct Instance {
 
 #[derive(Debug)]
 enum Reading {
-    /// Nothing is retained.
+    /// The instance retains no events.
     Passing,
     View(View<Remembered>),
     /// The contributions of each event to the aggregates, to be removed when the event leaves: once its row is made,

@@ -1,5 +1,5 @@
-//! Joins of two sources: an event that comes to one side is paired with each event that the other side retains and
-//! that `where` admits.
+//! Joins of two sources: an event that enters one side is paired with each event that the other side retains and that
+//! `where` admits.
 //!
 //! As in Esper, an event that comes to both sides at once enters both before pairs are made. With `unidirectional`,
 //! only events of that side make pairs, and each of them stands by itself, so aggregates start afresh with it. A side

@@ -35,7 +35,7 @@ impl JoinKeys {
 }
 
 /// Returns the one side that an expression reads, if it reads nothing else: its value is then fixed when the event
-/// comes.
+/// enters.
 fn side_of(expression: &Expression) -> Option<u8> {
     let mut side = None;
     let mut open = vec![expression];

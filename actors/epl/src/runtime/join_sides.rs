@@ -1,4 +1,4 @@
-//! The two sides of a join: what each retains, and by which keys its events are found.
+//! The two sides of a join: the events that each retains, and the keys by which they are found.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,15 +9,15 @@ use super::views::{Entered, Held, View};
 use crate::plan::{SourcePlan, Stream};
 use crate::value::{Key, StreamEvent, Value};
 
-/// The approximate size, in bytes, of an event on a side, besides its own.
+/// The approximate additional size of an event on a side, in bytes.
 pub(super) const LINKED: usize = 192;
 
 /// One side of a join in one partition.
 #[derive(Debug)]
 pub(super) struct Side {
     pub(super) kept: Kept,
-    /// The events of the side by key, and under each key by sequence number. An event whose key contains a null is
-    /// paired with none.
+    /// The events of the side by key, and under each key by sequence number. An event whose key contains a null has
+    /// no partners.
     pub(super) index: HashMap<Key, BTreeMap<u64, StreamEvent>>,
     next: u64,
 }
@@ -150,7 +150,8 @@ impl SideChange {
     }
 }
 
-/// Returns the key by which the other side looks up the event; none when a part of it is null or cannot be evaluated.
+/// Returns the key by which the other side looks up the event; `None` when a part of it is null or cannot be
+/// evaluated.
 pub(super) fn link_key(
     side: usize,
     event: &StreamEvent,

@@ -1,5 +1,5 @@
-//! Named windows: rows that statements insert are retained as the window's view says, for all statements of the module
-//! that read it.
+//! Named windows: rows that statements insert are retained according to the window's view, for all statements of the
+//! module that read it.
 //!
 //! A statement that reads the window directly sees which rows enter and which leave. A statement that adds a view of
 //! its own, or is triggered by the window, sees the inserted rows as a stream.

@@ -1,19 +1,20 @@
-//! `output … every …`: when the rows of a statement are put out, and which (Q-13; as in Esper where not said
-//! otherwise).
+//! `output … every …`: the time and the selection of the rows that a statement outputs (Q-13; as in Esper unless
+//! stated otherwise).
 //!
 //! The interval starts with the first event that passed `where` and repeats without end. Counted outputs happen when
 //! that many events entered, or that many left, since the last one.
 //!
 //! | | a row for each event | one row for all | a row for each group |
 //! |---|---|---|---|
-//! | (no word) | all rows since the last output | all; if nothing happened, the row as it stands | all rows since |
-//! | `all` | the same; with `group by` also, for groups in which nothing came, their last event anew | the same | every group as it stands |
-//! | `last` | the last row; with `group by` of each group | the row as it stands | groups in which something happened, as they stand |
-//! | `first` | the first row, then none until the next output; with `group by` of each group, from its last row on | the same | the same, for each group |
-//! | `snapshot` | everything in the window | the row as it stands | every group in the window |
+//! | (no keyword) | all rows since the last output | all; if nothing happened, the current row | all rows since |
+//! | `all` | the same; with `group by` also the last event of each idle group | the same | the rows of all groups |
+//! | `last` | the last row; with `group by` of each group | the current row | the current rows of changed groups |
+//! | `first` | the first row, then none until the next output | the same | the same, for each group |
+//! | `snapshot` | everything in the window | the current row | every group in the window |
 //!
-//! `having` is evaluated where the row is made: at the event in the first column and where all rows are put out,
-//! otherwise at the output. A group whose last event left is shown once more by `all` and `last`, then removed.
+//! With `group by`, `first` applies to each group, whose interval starts with its last row. `having` is evaluated
+//! where the row is made: at the event in the first column and where all rows are output, otherwise at the output. A
+//! group whose last event left is shown once more by `all` and `last`, then removed.
 
 use std::collections::VecDeque;
 
@@ -33,7 +34,7 @@ pub(super) struct GroupOutput {
     pub(super) has_rows: bool,
     /// Whether the group is listed in [`OutputRate::touched`].
     pub(super) is_listed: bool,
-    /// For `first`: when the group may be put out again, or how many more events must come before.
+    /// For `first`: the time at which the group may be output again, or the number of events until then.
     again: Option<i64>,
 }
 
@@ -47,15 +48,15 @@ pub(super) struct OutputRate {
     left: usize,
     /// The rows that wait for the output.
     waiting: VecDeque<Made>,
-    /// Whether an event came or left since the last output.
+    /// Whether an event entered or left since the last output.
     pub(super) has_changes: bool,
-    /// For `first`: whether the first row was put out already.
+    /// For `first`: whether the first row was output already.
     pub(super) had_first: bool,
-    /// The groups in which an event came or left since the last output, in that order.
+    /// The groups in which an event entered or left since the last output, in that order.
     pub(super) touched: Vec<GroupId>,
 }
 
-/// Whether the waiting rows are put out now.
+/// Whether the waiting rows are output now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
     No,
@@ -77,7 +78,7 @@ impl OutputRate {
         }
     }
 
-    /// Counts events that came and left. Returns whether that makes an output due.
+    /// Counts events that entered and left. Returns whether that makes an output due.
     pub(super) fn count(&mut self, came: usize, left: usize, now: i64) -> Due {
         self.has_changes = true;
         match self.every {
@@ -133,7 +134,7 @@ impl OutputRate {
         std::mem::take(&mut self.waiting)
     }
 
-    /// For `first`: returns whether a group may be put out now, and if so blocks it until the next time.
+    /// For `first`: returns whether a group may be output now, and if so blocks it until the next time.
     pub(super) fn may_come(&self, group: &mut GroupOutput, now: i64) -> bool {
         match self.every {
             EveryPlan::Time(period) => {

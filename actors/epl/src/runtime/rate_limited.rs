@@ -1,5 +1,5 @@
-//! The rows of a statement with `output`: which rows a change adds to the waiting ones, and which rows an output
-//! releases. [`output_rate`] decides when, and has the table of what is put out.
+//! The rows of a statement with `output`: the rows that a change adds to the waiting ones, and the rows that an
+//! output releases. [`output_rate`] determines the time, and has the table of the rows that are output.
 //!
 //! [`output_rate`]: super::output_rate
 
@@ -11,7 +11,7 @@ use crate::language::syntax::OutputKind;
 use crate::plan::{Rows, SelectPlan};
 
 impl Results {
-    /// Puts out the rows that are due; `contents` are the events in the window.
+    /// Outputs the rows that are due; `contents` are the events in the window.
     pub(super) fn put_out<'e>(
         &mut self,
         plan: &SelectPlan,
@@ -54,7 +54,7 @@ impl Results {
         self.output = Some(output);
     }
 
-    /// Takes in a change between two outputs.
+    /// Adds a change between two outputs.
     pub(super) fn take_in<'e>(
         &mut self,
         plan: &SelectPlan,
@@ -155,7 +155,7 @@ impl Results {
         }
     }
 
-    /// For `all`: puts out the last event of each group without a waiting row, with the current aggregates.
+    /// For `all`: outputs the last event of each group without a waiting row, with the current aggregates.
     fn put_silent_groups(&mut self, plan: &SelectPlan, step: &mut Step<'_>) {
         if !self.groups.is_grouped() {
             return;

@@ -1,9 +1,9 @@
-//! Makes rows from the events that come and leave: `where`, groups, aggregates, `having`, the select list.
+//! Makes rows from the events that enter and leave: `where`, groups, aggregates, `having`, the select list.
 //!
-//! As in Esper, aggregates first take in all events that came with a change, then remove all that left, and only then
-//! rows are made: the rows of a batch all show the same aggregates. Whether an event passed `where`, and its group, is
-//! remembered until it leaves. A fault in an expression affects only its event (the event does not enter, or makes no
-//! row); an event that leaves evaluates no expression.
+//! As in Esper, aggregates first include all events that entered with a change, then remove all that left, and only
+//! then rows are made: the rows of a batch all show the same aggregates. Whether an event passed `where`, and its
+//! group, is stored until it leaves. A fault in an expression affects only its event (the event does not enter, or
+//! makes no row); an event that leaves evaluates no expression.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(super) struct Results {
     span: Span,
     came: usize,
     left: usize,
-    /// The groups in which an event came or left by this change, in that order.
+    /// The groups in which an event entered or left by this change, in that order.
     pub(super) touched: Vec<GroupId>,
     arguments: Vec<Option<Value>>,
     memories: Vec<Memory>,
@@ -107,7 +107,7 @@ impl Results {
         group.shrink(shrunk, step.retained);
     }
 
-    /// Makes the rows of a change: `entered` are the events that came, with what is remembered of them.
+    /// Makes the rows of a change: `entered` are the events that entered, with their stored memories.
     pub(super) fn finish<'e>(
         &mut self,
         plan: &SelectPlan,

@@ -17,7 +17,7 @@ pub struct World<'a> {
 /// The data that one expression can read.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
-    /// The events that the expression reads; the plan says which they are.
+    /// The events that the expression reads, as the plan determines.
     pub(crate) sources: [Option<&'a StreamEvent>; 2],
     /// The values of the aggregates, by their positions in the statement.
     pub(crate) aggregates: &'a [Value],

@@ -1,5 +1,5 @@
-//! Switches off a statement that retains too much, while its neighbours go on: it then keeps no state and
-//! receives no events.
+//! Switches off a statement that retains too much, while the other statements of the module continue: it then
+//! keeps no state and receives no events.
 
 use super::engine::Runtime;
 use super::named_windows::NamedWindow;
@@ -8,7 +8,7 @@ use super::statement::Select;
 use super::{Outcome, Retained};
 use crate::plan::StatementKind;
 
-/// Why a statement was switched off.
+/// The reason why a statement was switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OffCause {
     /// The statement retained this much, more than any other, when a limit was exceeded.
@@ -72,7 +72,7 @@ impl Runtime {
         self.off[statement]
     }
 
-    /// Switches a statement off and discards its state. Returns the statements that cannot go on without it and must
+    /// Switches a statement off and discards its state. Returns the statements that cannot work without it and must
     /// be switched off too.
     fn switch_off(&mut self, statement: usize) -> Vec<usize> {
         let plan = self.plan.clone();

@@ -24,7 +24,7 @@ fn key(value: Value) -> Key {
 }
 
 #[test]
-fn keys_are_equal_by_what_values_amount_to() {
+fn keys_of_equal_values_are_equal() {
     let later = Timestamp::parse("time", "2024-01-01T00:00:00.500Z").expect("a time");
     for (left, right) in [
         (Value::Null, Value::Null),
@@ -93,7 +93,7 @@ fn numbers_and_texts_are_ordered_and_everything_has_a_place() {
 }
 
 #[test]
-fn what_does_not_go_together_has_no_order_and_no_equality() {
+fn values_of_incompatible_types_have_no_order_and_no_equality() {
     let kinds = [
         Value::Null,
         Value::Boolean(true),
@@ -192,7 +192,7 @@ fn values_are_written_as_clients_know_them() {
 }
 
 #[test]
-fn text_of_a_value_is_what_a_person_would_write() {
+fn text_of_a_value_is_written_as_by_a_person() {
     for (value, written) in [
         (Value::Null, None),
         (Value::Boolean(true), Some("true")),
@@ -242,7 +242,7 @@ fn last_of_doubled_members_counts_among_few_and_many() {
 }
 
 #[test]
-fn what_holds_more_weighs_more_and_rows_in_rows_end() {
+fn larger_values_have_a_larger_weight_and_nesting_of_rows_is_limited() {
     let (light, heavy) = (measurement(""), measurement(&format!(r#","a":"{}""#, "x".repeat(5000))));
     let weight = |measurement| client_event(PublishedChange::MeasurementCreated(measurement)).weight();
     assert!((5000..6000).contains(&(weight(heavy) - weight(light))));

@@ -24,7 +24,7 @@ pub struct ShownApplication {
 pub struct Health {
     /// The status as one word.
     pub status: HealthStatus,
-    /// Since when the microservice has this status.
+    /// The time since which the microservice has this status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
     /// A description for people.

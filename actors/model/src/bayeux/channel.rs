@@ -155,7 +155,7 @@ impl fmt::Display for Pattern {
 }
 
 impl Pattern {
-    /// Returns whether what is published on a channel reaches a session with this subscription. The channel may itself be
+    /// Returns whether a publication on a channel reaches a session with this subscription. The channel may itself be
     /// a set, such as `/alarms/*`.
     pub fn receives(&self, channel: &str) -> bool {
         let own = self.to_string();

@@ -1,6 +1,7 @@
-//! The Bayeux protocol as text: messages, replies, advice, error strings (docs/rules.md#real-time-notifications; B-01 to B-24).
+//! The Bayeux protocol as text: messages, replies, advice, error strings (docs/rules.md#real-time-notifications; B-01
+//! to B-24).
 //!
-//! This module is pure: it knows no session, actor or socket.
+//! This module is pure: it has no sessions, actors or sockets.
 
 pub mod channel;
 pub mod reply;
@@ -12,7 +13,7 @@ pub use request::{Batch, RequestMessage};
 
 /// Error strings (B-14).
 pub mod error {
-    /// The clientId is unknown, has expired or belongs to somebody else.
+    /// The clientId is unknown, has expired or belongs to another user.
     pub const UNKNOWN_CLIENT: &str = "402::Unknown client";
     /// The credentials are missing or wrong, the user has too many sessions, or the system of units is unknown.
     pub const HANDSHAKE_DENIED: &str = "403::Handshake denied";

@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 /// Advice to a client on its next message. Durations are serialized in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advice {
-    /// How long the client should wait before the next connect.
+    /// The time that the client should wait before the next connect.
     pub interval: Option<Duration>,
-    /// How long the server holds a connect.
+    /// The time for which the server holds a connect.
     pub timeout: Option<Duration>,
     /// Whether the client should connect again, handshake first, or stop.
     pub reconnect: Reconnect,

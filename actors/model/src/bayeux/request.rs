@@ -45,9 +45,9 @@ pub struct RequestMessage<'a> {
 /// The advice of a client (B-10).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClientAdvice {
-    /// How long this connect may be held; with zero, the response is sent at once.
+    /// The time for which this connect may be held; with zero, the response is sent at once.
     pub timeout: Option<Duration>,
-    /// How long the session outlives a connect; if absent, zero or negative, the server's default.
+    /// The time that the session outlives a connect; if absent, zero or negative, the server's default.
     pub interval: Option<Duration>,
 }
 

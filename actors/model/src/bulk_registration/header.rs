@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn file_of_ids_and_paths_alone_asks_for_requests() {
+    fn file_with_only_ids_and_paths_creates_requests() {
         for (names, form) in [
             ("ID", Form::Requests),
             ("PATH;ID", Form::Requests),

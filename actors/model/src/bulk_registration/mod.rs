@@ -28,7 +28,7 @@ pub const MAX_COLUMNS: usize = 4096;
 pub struct Row {
     /// The identification of the row in the result.
     pub place: RowIdentity,
-    /// The request of the row, or why it cannot be processed.
+    /// The request of the row, or the reason why it cannot be processed.
     pub asks: Result<RowRequest, Error>,
 }
 

@@ -36,7 +36,7 @@ impl Properties {
             if !member.is_object() {
                 *member = json!({});
             }
-            object = member.as_object_mut().expect("what is no object was made one");
+            object = member.as_object_mut().expect("any other value was replaced by an object");
         }
         object.insert(name.to_string(), value.into());
     }

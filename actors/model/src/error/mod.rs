@@ -144,7 +144,7 @@ pub enum Error {
         name: &'static str,
         /// The most that the tenant may use.
         allowed: u64,
-        /// What it uses.
+        /// The usage of the tenant.
         used: u64,
     },
     /// A query exceeded the statement timeout.
@@ -165,7 +165,7 @@ pub enum Error {
              operator has made room"
     )]
     DiskFull,
-    /// PostgreSQL refused something that the server believed to be right.
+    /// PostgreSQL rejected a statement that the server considered valid.
     #[error("database error: {0}")]
     Database(Arc<DatabaseError>),
 }

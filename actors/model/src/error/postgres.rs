@@ -1,4 +1,4 @@
-//! How the errors of the PostgreSQL driver and of its pool become errors of the platform.
+//! The conversion of errors of the PostgreSQL driver and of its pool to errors of the platform.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -7,12 +7,12 @@ use deadpool_postgres::PoolError;
 
 use super::{DatabaseError, Error};
 
-/// When PostgreSQL last rejected a write because it is a standby, or was set to accept reads only.
+/// The last time that PostgreSQL rejected a write because it is a standby, or was set to accept reads only.
 static READ_ONLY: Mutex<Option<Instant>> = Mutex::new(None);
 
 impl Error {
-    /// Returns when PostgreSQL last rejected a write because it accepts reads only. Connections that were made earlier
-    /// may lead to a server that is the primary no more.
+    /// Returns when PostgreSQL last rejected a write because it accepts reads only. Connections that were opened
+    /// before may lead to a server that is not the primary any more.
     pub fn last_read_only() -> Option<Instant> {
         *READ_ONLY.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -75,7 +75,8 @@ impl From<tokio_postgres::Error> for Error {
                 Self::note_read_only();
                 Self::unavailable(with_cause(&error))
             }
-            // Connection trouble, shutdown and start-up, too many connections; a transaction that was left idle too long.
+            // The connection failed, PostgreSQL starts or stops, it has too many connections, or a transaction was
+            // idle too long.
             code if code == "25P03"
                 || code.starts_with("08")
                 || code.starts_with("57P")

@@ -29,7 +29,7 @@ pub const MAX_JSON_DEPTH: usize = 100;
 pub const MAX_NUMBER_LENGTH: usize = 400;
 /// The longest `advice.timeout` and `advice.interval` of a client (B-10).
 pub const MAX_ADVICE: Duration = Duration::from_millis(7_200_000);
-/// How long a WebSocket may stay open without a handshake or a valid clientId (B-19).
+/// The time for which a WebSocket may stay open without a handshake or a valid clientId (B-19).
 pub const SOCKET_HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// The maximum number of deletions for which one request sends notifications (B-06).
@@ -38,10 +38,10 @@ pub const NOTIFIED_DELETIONS: usize = 1000;
 limits! {
     settable:
 
-    /// How long a connect is held unless the client sends advice
+    /// Longest time that a connect is held, unless the client sends advice
     connect_timeout: Duration = 90 * MINUTE, 1..=2 * HOUR, "connect-timeout-ms", "B-10";
 
-    /// How long a session and its notifications are kept without a held connect
+    /// Time that a session and its notifications are kept without a held connect
     ///
     /// The default is 10 seconds and a short grace period, because some clients retry after exactly 10 seconds.
     session_interval: Duration = 10_500, 1..=2 * HOUR, "session-interval-ms", "B-10";
@@ -84,9 +84,9 @@ limits! {
     /// A device can continue after days offline.
     incomplete_upload: Duration = 7 * DAY, MINUTE..=365 * DAY, "incomplete-upload-seconds";
 
-    /// Pause between two writes of what is counted for statistics
+    /// Pause between two writes of the counts for statistics
     ///
-    /// A server that is killed loses what it has counted since the last one.
+    /// A server that is killed loses its counts since the last one.
     statistics_pause: Duration = 5 * SECOND, 10..=MINUTE, "statistics-pause-ms", "Z-07";
 
     /// Number of tenants that have metrics of their own, the busiest ones [default: none]
@@ -101,8 +101,8 @@ limits! {
 
     /// Bytes that the disk of an external PostgreSQL has for the database [default: unknown]
     ///
-    /// From these and the growth of the database the server computes how many days are left. The disk of the private
-    /// PostgreSQL is looked at.
+    /// From these and the growth of the database the server computes how many days are left. The server itself
+    /// measures the disk of the private PostgreSQL.
     database_disk_bytes: Option<usize> = UNLIMITED, MIB..=1024 * TIB, "database-disk-bytes", "Z-07";
 
     /// Hour of the day in UTC at which retention rules begin to delete data that is too old
@@ -119,7 +119,7 @@ limits! {
     /// The slowest modems send four times as much as the default.
     body_bytes_per_second: u32 = 250, 1..=1_000_000_000, "body-bytes-per-second";
 
-    /// How long a request body may pause in total; each byte that arrives restores some of the time
+    /// Longest pauses of a request body in total; each byte that arrives restores some of the time
     body_pause: Duration = 30 * SECOND, SECOND..=HOUR, "body-pause-seconds";
 
     /// Maximum bytes of unread large responses and incomplete bodies per user; further requests get 429
@@ -131,7 +131,7 @@ limits! {
     /// Maximum average requests per second of one tenant; further ones get 429 [default: unlimited]
     ///
     /// This and the following settings whose names begin with `tenant-` are the defaults of limits that management may
-    /// set for each tenant. They count at all servers together.
+    /// set for each tenant. They apply to all servers together.
     tenant_requests_per_second: Option<usize> = UNLIMITED, 1..=1_000_000_000, "tenant-requests-per-second", "Z-20";
 
     /// Maximum requests of one tenant that may come at once after a pause [default: those of two seconds]
@@ -168,7 +168,7 @@ limits! {
     /// Timeout of a write in PostgreSQL, after which its request gets 503
     write_timeout: Duration = 10 * SECOND, 10..=10 * MINUTE, "write-timeout-ms";
 
-    /// How long PostgreSQL may take to respond to a ping before requests that need it get 503 at once
+    /// Longest response time of PostgreSQL to a ping; after it, requests that need PostgreSQL get 503 at once
     database_ping: Duration = 4 * SECOND, 100..=10 * MINUTE, "database-ping-ms";
 
     /// Maximum number of writes that wait for a group commit; further ones get 503 at once
@@ -195,12 +195,12 @@ limits! {
     /// Time within which the time of a device's last message is stored, at most an eighth of its interval
     heartbeat_pause: Duration = 5 * MINUTE, 1..=HOUR, "heartbeat-pause-ms", "R-03";
 
-    /// How long the connections of a server process that died still count as connected
+    /// Time for which the connections of a server process that died still count as connected
     ///
     /// A running process renews its lease three times in this time.
     presence_lease: Duration = MINUTE, SECOND..=HOUR, "presence-lease-ms", "R-06";
 
-    /// How long a device that has not logged in gets the same credentials again
+    /// Time for which a device that has not logged in gets the same credentials again
     ///
     /// So a lost response does not lock it out.
     device_credentials: Duration = HOUR, SECOND..=DAY, "device-credentials-seconds", "N-08";
@@ -254,7 +254,7 @@ limits! {
     /// So a microservice that hangs does not use up the connections of others.
     service_calls: usize = 1000, 1..=1_000_000, "service-calls", "W-14";
 
-    /// Time after which servers no longer share what is published for a tenant that nobody uses at one of them
+    /// Time after which a server no longer receives the publications of a tenant that nobody uses there
     tenant_linger: Duration = 5 * MINUTE, SECOND..=DAY, "tenant-linger-seconds";
 
     /// Number of threads that run event-processing modules

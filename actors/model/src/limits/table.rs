@@ -16,17 +16,18 @@ pub(super) const MIB: u64 = 1 << 20;
 pub(super) const GIB: u64 = 1 << 30;
 pub(super) const TIB: u64 = 1 << 40;
 
-/// The default of a limit that holds only if an operator sets it.
+/// The default of a limit that applies only if an operator sets it.
 pub(super) const UNLIMITED: u64 = u64::MAX;
 
 /// A limit that an operator may set.
 #[derive(Debug)]
 pub struct Limit {
-    /// The name of its flag. It ends in the unit of a number without one: `-ms`, `-seconds`; `bytes`; otherwise items.
+    /// The name of its flag. It ends in the unit of its number: `-ms`, `-seconds` or `bytes`; otherwise the number
+    /// counts items.
     pub flag: &'static str,
     /// The description for operators: a line, and maybe further paragraphs.
     pub doc: &'static str,
-    /// The default in items, bytes or milliseconds; `None` when the limit holds only if an operator sets it.
+    /// The default in items, bytes or milliseconds; `None` when the limit applies only if an operator sets it.
     pub default: Option<u64>,
     /// The values that an operator may set.
     pub range: RangeInclusive<u64>,
@@ -72,7 +73,7 @@ macro_rules! limits {
     };
 }
 
-/// Returns the default that a row names.
+/// Returns the default of a row; `None` for [`UNLIMITED`].
 pub(super) const fn unless_unlimited(default: u64) -> Option<u64> {
     if default == UNLIMITED { None } else { Some(default) }
 }
@@ -101,7 +102,7 @@ impl Amount for u32 {
     }
 }
 
-/// `None` for no limit.
+/// The value `None` means that there is no limit.
 impl Amount for Option<usize> {
     fn of(value: u64) -> Self {
         unless_unlimited(value).map(Amount::of)

@@ -106,7 +106,7 @@ pub struct Setting {
 pub struct Probe {
     /// The target: an absolute path, optionally with a query, below the address of the service.
     pub path: String,
-    /// How long a service is not probed after its start.
+    /// The time after its start in which a service is not probed.
     pub initial_delay: Duration,
     /// The time between two probes.
     pub period: Duration,

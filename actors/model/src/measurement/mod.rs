@@ -38,7 +38,7 @@ pub struct Measurement {
     pub id: Option<MeasurementId>,
     /// The device that sent the measurement.
     pub source: ManagedObjectId,
-    /// When it was measured, by the device's clock.
+    /// The time of the measurement, by the device's clock.
     pub time: Timestamp,
     /// The type, the series and their units.
     pub shape: Arc<Shape>,

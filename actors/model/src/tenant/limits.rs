@@ -1,4 +1,4 @@
-//! The limits of a tenant: what it may use, where that is decided, and what it uses (Z-20).
+//! The limits of a tenant: its quotas and rates, their origins, and its usage (Z-20).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -12,10 +12,10 @@ use crate::links::{Linked, Links};
 /// The largest value of a limit: the largest integer that every JSON parser reads exactly.
 const MAX_VALUE: u64 = (1 << 53) - 1;
 
-/// Something that a tenant may use up to a limit.
+/// A kind of limit of a tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TenantLimit {
-    /// The average requests per second; beyond it requests get 429.
+    /// The average requests per second; further ones get 429.
     RequestsPerSecond,
     /// The requests that may come at once after a pause.
     RequestBurst,
@@ -31,9 +31,9 @@ pub enum TenantLimit {
     StoredBytes,
     /// The event-processing modules.
     Modules,
-    /// The bytes of unread responses and incomplete bodies; beyond it requests get 429.
+    /// The bytes of unread responses and incomplete bodies; requests that exceed them get 429.
     UnreadBytes,
-    /// The milliseconds of computing time of its event-processing modules per second; beyond it events wait.
+    /// The milliseconds of computing time of its event-processing modules per second; further events wait.
     ModuleMillisPerSecond,
 }
 
@@ -73,12 +73,12 @@ impl TenantLimit {
         Self::ALL.into_iter().find(|limit| limit.as_str() == name)
     }
 
-    /// Returns the place of the limit in [`ALL`](Self::ALL).
+    /// Returns the index of the limit in [`ALL`](Self::ALL).
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// Returns the smallest value: a rate of nothing would lock a tenant out, who could then not even read its limits.
+    /// Returns the smallest value: a rate of 0 would lock a tenant out, so that it could not even read its limits.
     fn least(self) -> u64 {
         match self {
             Self::RequestsPerSecond | Self::RequestBurst | Self::ModuleMillisPerSecond => 1,
@@ -88,14 +88,14 @@ impl TenantLimit {
     }
 }
 
-/// Where a value in force comes from.
+/// The origin of a value in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitOrigin {
-    /// It was set for the tenant.
+    /// The value was set for the tenant.
     Tenant,
-    /// A tenant above it has no more.
+    /// A parent tenant has this smaller limit.
     Parent,
-    /// It is the default of the server.
+    /// The value is the default of the server.
     Server,
 }
 
@@ -109,22 +109,22 @@ impl LimitOrigin {
     }
 }
 
-/// The limits of a tenant that are in force, and what it uses of them now.
+/// The limits of a tenant that are in force, and its current usage.
 #[derive(Debug, Clone)]
 pub struct LimitsOfTenant {
     /// The tenant.
     pub tenant: TenantId,
-    /// Who asks.
+    /// The requesting tenant.
     pub viewer: LimitViewer,
     /// The values.
     pub values: LimitValues,
-    /// Where each value comes from.
+    /// The origin of each value.
     pub origins: [LimitOrigin; TenantLimit::ALL.len()],
-    /// The usage; `None` for what is not counted now.
+    /// The usage; `None` for limits whose usage is not counted now.
     pub usage: LimitValues,
 }
 
-/// Who reads the limits of a tenant, which determines their link.
+/// The relation of the requesting tenant to the tenant of the limits, which determines their link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitViewer {
     /// The tenant itself.
@@ -207,8 +207,8 @@ fn unknown(name: &str) -> Error {
     Error::invalid_value("name of a limit", name, &known)
 }
 
-/// Decides which limits are in force for a tenant: the values that were set for it, otherwise the defaults, and never
-/// more than `above`, which is in force for its parent.
+/// Returns the limits that are in force for a tenant: the values that were set for it, otherwise the defaults, and
+/// never more than `above`, the limits in force for its parent.
 pub fn in_force(
     set: Option<&LimitValues>,
     defaults: &LimitValues,

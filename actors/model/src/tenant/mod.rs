@@ -47,7 +47,7 @@ pub struct Tenant {
     pub custom_properties: Box<RawValue>,
     /// The tenant that created it; `None` for `management`.
     pub parent: Option<String>,
-    /// When it was created.
+    /// The time when it was created.
     pub creation_time: Timestamp,
     /// The applications it subscribes to; empty in collections.
     pub applications: ApplicationReferences,

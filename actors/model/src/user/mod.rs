@@ -39,7 +39,7 @@ pub struct Account {
     pub roles: RoleSet,
     /// The device permissions of the user, held directly and through groups (U-12).
     pub permissions: DevicePermissions,
-    /// For a device that has not used its credentials yet: how long they are returned again (N-08).
+    /// For a device that has not used its credentials yet: the time until which they are returned again (N-08).
     pub unused_until: Option<OffsetDateTime>,
     /// For the user of a microservice: the microservice and the purpose of the user.
     pub application: Option<ApplicationUser>,
@@ -66,7 +66,7 @@ pub struct User {
     pub roles: RoleSet,
     /// The groups the user is in, without their roles.
     pub groups: Vec<Group>,
-    /// When the password was last changed.
+    /// The time when the password was last changed.
     pub last_password_change: Timestamp,
     /// The number of sub-users, if it is requested (`withSubusersCount`).
     pub subusers_count: Option<i64>,

@@ -1,8 +1,8 @@
 //! Bulk updates and deletions of alarms in PostgreSQL, step by step.
 //!
-//! A bulk update has a row until it is finished. A process holds it by a lease and a number, the fence. A process that
-//! takes it over increments the fence, and each step checks the fence. So of two processes that both believe to hold
-//! it, exactly one continues.
+//! A bulk update has a row until it is finished. A process holds it by a lease and a number, the fence. A process
+//! that takes it over increments the fence, and each step checks the fence. So if two processes both act as the
+//! holder, exactly one continues.
 //!
 //! Both operations visit the alarms from the oldest to the newest, up to the last one that existed at the beginning. An
 //! alarm that is sent again meanwhile gets a newer time, so it is visited later and not missed.

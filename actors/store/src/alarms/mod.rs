@@ -41,7 +41,8 @@ pub struct SentAlarm {
     pub alarm: Alarm,
     /// The user who must own the source, when the caller writes by ownership.
     pub owner: Option<Arc<str>>,
-    /// When the source was last heard. An unavailability alarm is raised only if this is still true.
+    /// The time of the last message of the source. An unavailability alarm is raised only if no message came since
+    ///
     pub silent_since: Option<Timestamp>,
 }
 

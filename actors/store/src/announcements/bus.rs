@@ -1,5 +1,5 @@
-//! The changes of this process and of other processes: the bus knows which notifications this process sent itself, and
-//! who applies changes.
+//! The changes of this process and of other processes: the bus recognizes the notifications that this process sent
+//! itself, and passes changes to the function that applies them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::OnceLock;
@@ -12,8 +12,8 @@ use tokio::task::JoinHandle;
 
 use super::changes::Change;
 
-/// How long after its commit a notification of this process is recognized as its own. The listening connection counts
-/// as lost after a few seconds of silence, so a notification cannot arrive later than this.
+/// The time after its commit in which a notification of this process is recognized as its own. The listening
+/// connection counts as lost after a few seconds of silence, so a notification cannot arrive later than this.
 const KNOWN_AS_OWN: Duration = Duration::from_secs(120);
 
 /// The part of a change that is applied in the background.

@@ -50,8 +50,8 @@ pub enum Change {
     Applications(TenantId),
     /// Modules of a tenant were created, changed or deleted.
     Modules(TenantId),
-    /// Somebody guessed at a password or a token at one server; the others count it, too. The text is that of the HTTP
-    /// layer.
+    /// A log-in with a wrong password or token failed at one server; the others count it, too. The text is that of
+    /// the HTTP layer.
     Guess(TenantId, Box<str>),
     /// Changes may have been missed while the connection was lost.
     Anything,
@@ -113,7 +113,7 @@ impl Change {
             Self::Applications(tenant) => vec![format!("{tenant}/{APPLICATIONS}")],
             Self::Modules(tenant) => vec![format!("{tenant}/{MODULES}")],
             Self::Guess(tenant, text) => vec![format!("{tenant}/{GUESS}{text}")],
-            // Nobody announces it: each server detects it by itself.
+            // It is not announced, because each server detects it by itself.
             Self::Anything => Vec::new(),
         }
     }

@@ -40,10 +40,10 @@ pub(super) async fn announce(client: &impl GenericClient, change: &Change) -> Re
     Ok(())
 }
 
-/// Tells the other servers of guesses, if there are any other servers.
+/// Notifies the other servers of failed log-ins, if there are any other servers.
 ///
 /// # Errors
-/// `Unavailable` or `Database`; the guesses are counted at this server alone then.
+/// `Unavailable` or `Database`; the failures are counted at this server alone then.
 pub async fn tell_guesses(database: &Database, guesses: Vec<Change>) -> Result<()> {
     let payloads: Vec<String> = guesses.iter().flat_map(Change::payloads).collect();
     database.loader().await?.execute(TELL_GUESSES, &[&CHANNEL, &payloads]).await?;
@@ -95,7 +95,7 @@ pub(super) async fn change_over<T>(
     Ok(outcome)
 }
 
-/// The changes of one transaction, and what it publishes besides.
+/// The changes of one transaction, and its other publications.
 #[derive(Debug, Default)]
 pub(super) struct Announcements {
     changes: Mutex<Vec<Change>>,
@@ -108,7 +108,7 @@ impl Announcements {
         change.join(&mut self.changes.lock());
     }
 
-    /// Sets what the sessions and modules of a tenant receive at the commit.
+    /// Sets the publications that the sessions and modules of a tenant receive at the commit.
     pub(super) fn publish(&self, tenant: &TenantId, publications: Vec<Publication>) {
         *self.published.lock() = Some((tenant.clone(), publications));
     }

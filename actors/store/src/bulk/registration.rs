@@ -72,9 +72,9 @@ pub struct Registrar {
 /// The memory of a run over a file from transaction to transaction. It does not grow with the rows of the file.
 #[derive(Debug, Default)]
 pub struct Memory {
-    /// The transactions of this run. When one of them was the last to write a user, that user was in the file before
-    /// (N-15), whoever else registers devices meanwhile. A user that somebody else changed since then gets the password
-    /// of the second row. One transaction number stands for hundreds of rows.
+    /// The transactions of this run. If one of them was the last to write a user, that user was in the file before
+    /// (N-15), even if others register devices at the same time. A user that another request changed since then gets
+    /// the password of the second row. One transaction number stands for hundreds of rows.
     transactions: HashSet<i64>,
     /// The groups that were looked up.
     pub(crate) paths: GroupPaths,
@@ -87,7 +87,7 @@ pub enum Registered {
     Created,
     /// The user existed and got a new password; nothing else was changed (N-13).
     CredentialUpdated,
-    /// Nothing of the row is stored, for this reason (N-15).
+    /// The row is not stored; this is the reason (N-15).
     Failed(String),
 }
 

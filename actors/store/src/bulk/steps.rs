@@ -63,7 +63,7 @@ pub struct Held {
 #[derive(Debug)]
 pub struct BulkOperationRequest {
     pub(crate) targets: Targets,
-    /// How fast its operations are created.
+    /// The rate at which its operations are created.
     pub ramp: CreationRamp,
     pub(crate) prototype: Fragments,
     /// The bytes of the prototype.

@@ -1,11 +1,11 @@
 //! Fair shares of a pool of connections: a tenant with many heavy requests does not slow down the others.
 //!
-//! A request of a tenant takes a turn before it takes a connection. While one tenant is alone it may have nearly all
-//! turns. When others are active, each has a bounded share, and a free turn goes to the waiting tenant that holds the
-//! fewest. Work that belongs to no tenant takes no turn.
+//! A request of a tenant takes a turn before it takes a connection. While only one tenant is active it may have
+//! nearly all turns. When others are active, each has a bounded share, and a free turn goes to the waiting tenant
+//! that holds the fewest. Work that belongs to no tenant needs no turn.
 //!
-//! Free connections alone do not keep others fast, because statements share processors and disks. So a share is half of
-//! what an equal division would give, and a tenant whose statements take long has only an eighth of the turns.
+//! Free connections alone do not keep other tenants fast, because statements share processors and disks. So a share
+//! is half of an equal division, and a tenant with slow statements has at most an eighth of the turns.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use parking_lot::Mutex;
 use platform_model::id::TenantId;
 use tokio::sync::oneshot;
 
-/// How long a tenant counts as active after its last turn.
+/// The time for which a tenant counts as active after its last turn.
 const ACTIVE: Duration = Duration::from_secs(2);
-/// How long a count of the active tenants is used.
+/// The time for which a count of the active tenants is used.
 const COUNTED: Duration = Duration::from_millis(100);
-/// The part of an equal share that a tenant has while others are active.
+/// The divisor of an equal share that gives the share of a tenant while others are active.
 const PART: usize = 2;
-/// The part of all turns that a tenant has whose statements take long, while others are active. As many turns are left
-/// free beside a lone tenant, for others who come.
+/// The divisor of all turns that gives the share of a tenant with slow statements while others are active. The same
+/// number of turns stays free beside a single active tenant, for others that become active.
 const PART_OF_SLOW: usize = 8;
-/// How long a turn of a tenant is held on average whose statements take long.
+/// The average time above which the statements of a tenant count as slow.
 const SLOW: Duration = Duration::from_millis(10);
-/// How many turns the average is taken over.
+/// The number of turns that the average is taken over.
 const AVERAGED: u32 = 8;
-/// The number of tenants from which those that rest are forgotten.
+/// The number of known tenants above which inactive ones are removed.
 const FORGET: usize = 64;
 
 /// The turns of a pool of connections, or of anything else that tenants share.
@@ -44,9 +44,9 @@ struct Gate {
 #[derive(Debug, Default)]
 struct State {
     held: usize,
-    /// How many wait, of all tenants.
+    /// The number of waiting requests of all tenants.
     waiting: usize,
-    /// How many tenants were active when they were counted last.
+    /// The number of active tenants at the last count.
     active: usize,
     counted: Option<Instant>,
     tenants: HashMap<TenantId, Share>,
@@ -57,13 +57,13 @@ struct State {
 struct Share {
     held: usize,
     waiting: VecDeque<oneshot::Sender<ConnectionTurn>>,
-    /// When it last took a turn or gave one back.
+    /// The time when it last took or returned a turn.
     last: Option<Instant>,
-    /// How long its turns are held, on average.
+    /// The average time for which its turns are held.
     average: Duration,
 }
 
-/// The right to use a connection. It is given back when it is dropped.
+/// The right to use a connection. Dropping it returns it to the gate.
 #[derive(Debug)]
 pub struct ConnectionTurn {
     gate: Arc<Gate>,
@@ -72,7 +72,7 @@ pub struct ConnectionTurn {
 }
 
 impl Share {
-    /// Returns how many turns the tenant may hold.
+    /// Returns the most turns that the tenant may hold.
     fn most(&self, size: usize, active: usize) -> usize {
         match active {
             0 | 1 => (size - size / PART_OF_SLOW).max(1),
@@ -81,7 +81,7 @@ impl Share {
         }
     }
 
-    /// Notes how long a turn was held.
+    /// Adds the time for which a turn was held to the average.
     fn note(&mut self, held: Duration) {
         self.average = (self.average * (AVERAGED - 1) + held) / AVERAGED;
     }
@@ -94,7 +94,7 @@ impl Share {
 }
 
 impl Turns {
-    /// Returns so many turns.
+    /// Creates the gate with this number of turns.
     pub fn new(size: usize) -> Self {
         Self(Arc::new(Gate { size, state: Mutex::default() }))
     }
@@ -107,7 +107,7 @@ impl Turns {
             let was_active = share.is_active(now);
             share.last = Some(now);
             if !was_active {
-                // Somebody who comes back bounds the others at once.
+                // A tenant that becomes active again bounds the shares of the others at once.
                 state.counted = None;
             }
             let (active, is_free) = (state.active(now), state.held < self.0.size);
@@ -122,12 +122,12 @@ impl Turns {
             state.waiting += 1;
             waiting
         };
-        waiting.await.expect("the gate keeps the senders of those that wait")
+        waiting.await.expect("the gate keeps the senders of waiting requests")
     }
 }
 
 impl State {
-    /// Returns how many tenants are active.
+    /// Returns the number of active tenants.
     fn active(&mut self, now: Instant) -> usize {
         if self.counted.is_none_or(|counted| now.duration_since(counted) > COUNTED) {
             if self.tenants.len() > FORGET {
@@ -139,8 +139,8 @@ impl State {
         self.active
     }
 
-    /// Gives free turns to those that wait: each to the tenant that holds the fewest. Returns them with their receivers,
-    /// which are told when the lock is free again.
+    /// Grants free turns to waiting requests: each turn to the tenant that holds the fewest. Returns the turns with
+    /// their receivers, which the caller notifies after it has released the lock.
     fn grant(&mut self, gate: &Arc<Gate>) -> Vec<(oneshot::Sender<ConnectionTurn>, ConnectionTurn)> {
         let (now, size) = (Instant::now(), gate.size);
         let (mut granted, active) = (Vec::new(), self.active(now));
@@ -177,7 +177,7 @@ impl Drop for ConnectionTurn {
             if state.waiting > 0 { state.grant(&self.gate) } else { Vec::new() }
         };
         for (waiting, turn) in granted {
-            // One that waits no more gives its turn back, which grants it to the next.
+            // A request that was cancelled drops its turn, which grants it to the next one.
             drop(waiting.send(turn));
         }
     }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn lone_tenant_has_all_turns_and_another_gets_the_next() {
+    fn single_tenant_has_all_turns_and_another_gets_the_next() {
         let turns = Turns::new(4);
         let mut held: Vec<_> = (0..4).map(|_| taken(&turns, "noisy").unwrap()).collect();
         let (noisy, quiet) = (tenant("noisy"), tenant("quiet"));
@@ -219,7 +219,7 @@ mod tests {
         held.pop();
         let quiet = now(waiting.as_mut()).expect("the tenant that holds the fewest is next");
 
-        // Each may have one of four now.
+        // Each tenant may have one of four now.
         held.truncate(1);
         assert!(queue.iter_mut().all(|waiting| now(waiting.as_mut()).is_none()));
         held.clear();
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_shared_by_as_many_as_are_active() {
+    fn active_tenants_share_the_turns() {
         let turns = Turns::new(16);
         let held: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| taken(&turns, name).unwrap()).collect();
         let second: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| taken(&turns, name).unwrap()).collect();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn tenant_with_slow_statements_has_an_eighth_beside_others_and_leaves_an_eighth_alone() {
+    fn slow_tenant_has_an_eighth_beside_others_and_leaves_an_eighth_when_alone() {
         let turns = Turns::new(16);
         turns.0.state.lock().tenants.entry(tenant("slow")).or_default().average = 2 * SLOW;
         let alone: Vec<_> = (0..16).map_while(|_| taken(&turns, "slow")).collect();
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn turn_of_one_that_waits_no_more_goes_to_the_next() {
+    fn turn_of_a_cancelled_request_goes_to_the_next_one() {
         let turns = Turns::new(1);
         let held = taken(&turns, "a").unwrap();
         let a = tenant("a");

@@ -1,4 +1,4 @@
-//! The one way to connect to PostgreSQL: with TLS as the connection string says, and to the host that accepts writes.
+//! Connecting to PostgreSQL: with TLS according to the connection string, and to the host that accepts writes.
 
 mod fair;
 mod pool;
@@ -22,34 +22,34 @@ pub(crate) use pool::{CONNECTION_WAIT, pool};
 use url::Mode;
 pub use url::libpq_environment;
 
-/// How long it may take to open a connection. PostgreSQL starts a process for it, which takes seconds on an overloaded
+/// The timeout of opening a connection. PostgreSQL starts a process for it, which takes seconds on an overloaded
 /// machine.
 pub(crate) const CONNECT: Duration = Duration::from_secs(5);
-/// After how long PostgreSQL counts as gone if its machine acknowledges nothing, unless the connection string says
-/// otherwise. A machine that loses its power sends no farewell.
+/// The time without acknowledgements after which PostgreSQL counts as gone, unless the connection string sets it. A
+/// machine that loses its power does not close its connections.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
-/// The connections of a server that are in no pool: the one that listens, the one by which modules are held, and the one
-/// that watches silent devices. A private PostgreSQL, which serves one server alone, may get one more for checkpoints.
+/// The connections of a server that are in no pool: the listening one, the one that holds modules, and the one that
+/// watches silent devices. A private PostgreSQL, which serves one server alone, may get one more for checkpoints.
 const UNPOOLED: usize = 3;
-/// The port of PostgreSQL if its address names none.
+/// The port of PostgreSQL if its address contains none.
 const POSTGRES_PORT: u16 = 5432;
 
-/// A connection to drive.
+/// The future that drives a connection.
 pub(crate) type Driver = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
 /// Makes connections to PostgreSQL.
 #[derive(Clone)]
 pub(crate) struct Connector {
     shared: Arc<Shared>,
-    /// One for each host, in the order of the connection string.
+    /// One configuration for each host, in the order of the connection string.
     hosts: Arc<[Config]>,
 }
 
 struct Shared {
     tls: MakeRustlsConnect,
     mode: Mode,
-    /// The index of the host that was connected to last. It is tried first, because a machine that is gone costs
-    /// seconds.
+    /// The index of the host of the last connection. It is tried first, because the attempt to connect to a machine
+    /// that is gone takes seconds.
     last: AtomicUsize,
     primary: Mutex<Primary>,
     /// The sizes of all pools together.
@@ -60,15 +60,15 @@ struct Shared {
 #[derive(Default)]
 struct Primary {
     name: Option<String>,
-    /// Connections that were made earlier lead to another one.
+    /// The time of the last failover; earlier connections lead to another PostgreSQL.
     since: Option<Instant>,
 }
 
 impl Connector {
-    /// Parses a connection string; see [`url::parse`]. Nothing is connected yet.
+    /// Parses a connection string; see [`url::parse`]. It opens no connection.
     ///
     /// # Errors
-    /// `Invalid` with what is wrong in one line.
+    /// `Invalid` with the problem in one line.
     pub(crate) fn new(text: &str) -> Result<Self> {
         let given = url::parse(text)?;
         let mut tls = tls::configuration(&given)?;
@@ -102,7 +102,8 @@ impl Connector {
         Ok(Self { shared: Arc::new(shared), hosts })
     }
 
-    /// Returns a connector to the same hosts whose sessions have these options besides those of the connection string.
+    /// Returns a connector to the same hosts whose connections have these options in addition to those of the
+    /// connection string.
     pub(crate) fn with_options(&self, options: &str) -> Self {
         let with_options = |config: &Config| {
             let mut config = config.clone();
@@ -131,7 +132,7 @@ impl Connector {
     /// The error of the host that was tried last.
     pub(crate) async fn connect(&self) -> Result<(Client, Driver), tokio_postgres::Error> {
         let (count, first) = (self.hosts.len(), self.shared.last.load(Ordering::Relaxed));
-        // Each host has a share of the time, and the last one the rest.
+        // Each host has an equal share of the time, and the last one has the rest.
         let share = CONNECT / u32::try_from(count).unwrap_or(u32::MAX);
         for turn in 0..count - 1 {
             let at = (first + turn) % count;
@@ -150,11 +151,11 @@ impl Connector {
         Ok(connected)
     }
 
-    /// Connects to a host with TLS, without, or with one after the other, as the mode says.
+    /// Connects to a host with TLS, without it, or with one after the other, according to the mode.
     async fn connect_to(&self, host: &Config) -> Result<(Client, Driver), tokio_postgres::Error> {
         let is_socket = matches!(host.get_hosts(), [Host::Unix(_)]);
         let (first, second) = match self.shared.mode {
-            // PostgreSQL has no TLS on its socket.
+            // PostgreSQL does not support TLS on a Unix socket.
             _ if is_socket => (SslMode::Disable, None),
             Mode::Disable => (SslMode::Disable, None),
             Mode::Allow => (SslMode::Disable, Some(SslMode::Require)),
@@ -172,7 +173,7 @@ impl Connector {
         }
     }
 
-    /// Returns how many connections this process opens at most, with the pools that there are so far.
+    /// Returns the most connections that this process opens with the pools that exist so far.
     pub(crate) fn most_connections(&self) -> usize {
         self.shared.pooled.load(Ordering::Relaxed) + UNPOOLED
     }
@@ -182,8 +183,8 @@ impl Connector {
         self.hosts.iter().map(address).collect::<Vec<_>>().join(", ")
     }
 
-    /// Notes which PostgreSQL accepts writes. If it is another one than before, connections that were made before are
-    /// not used again.
+    /// Records the name of the PostgreSQL that accepts writes. If it differs from the previous one, connections that
+    /// were opened before are not used again.
     pub(crate) fn note_primary(&self, name: String) {
         let mut primary = self.shared.primary.lock();
         if primary.name.as_ref() != Some(&name) {
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_of_before_a_failover_are_not_used_again() {
+    fn connections_from_before_a_failover_are_not_used_again() {
         let connector = Connector::new("host=a,b").unwrap();
         let before = Instant::now();
         connector.note_primary("a".into());

@@ -13,7 +13,7 @@ use tokio_postgres::{Client, Config};
 
 use super::{CONNECT, Connector};
 
-/// How long a request waits for a connection before its response is 503.
+/// The time that a request waits for a connection before its response is 503.
 pub(crate) const CONNECTION_WAIT: Duration = Duration::from_secs(5);
 
 /// Creates a pool of at most `size` connections, which are opened when they are needed.
@@ -26,7 +26,7 @@ pub(crate) fn pool(connector: &Connector, size: usize) -> Result<Pool> {
         create: Some(CONNECT),
         recycle: Some(Duration::from_secs(1)),
     };
-    // The connector has the configuration; that of the manager is for connectors which have none.
+    // The connector has the configuration; the configuration of the manager applies only to connectors without one.
     let manager = Manager::from_connect(Config::new(), connector.clone(), manager);
     let current = connector.clone();
     let only_current = Hook::sync_fn(move |_, metrics| {

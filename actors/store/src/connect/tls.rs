@@ -1,4 +1,4 @@
-//! TLS to PostgreSQL, by rustls: what is checked of the certificate that PostgreSQL shows.
+//! TLS to PostgreSQL by rustls, with the checks of PostgreSQL's certificate.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -75,7 +75,7 @@ fn unusable(parameter: &str, file: &Path, reason: impl Display) -> Error {
     Error::Invalid(format!("{parameter} {} cannot be used: {reason}", file.display()))
 }
 
-/// Returns why a file cannot be read as PEM.
+/// Returns the reason why a file cannot be read as PEM.
 fn reason(error: pem::Error) -> String {
     match error {
         pem::Error::Io(error) => error.to_string(),
@@ -84,7 +84,7 @@ fn reason(error: pem::Error) -> String {
     }
 }
 
-/// Checks the certificate of PostgreSQL as far as the mode says.
+/// Checks the certificate of PostgreSQL according to the mode.
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,

@@ -1,5 +1,5 @@
-//! The connection string of PostgreSQL: what the driver knows, and the parameters of libpq for TLS that it does not
-//! know.
+//! The connection string of PostgreSQL: the parameters that the driver supports, and those of libpq for TLS that it
+//! does not.
 
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -13,11 +13,11 @@ use tokio_postgres::config::{ChannelBinding, Host, TargetSessionAttrs};
 
 /// The parsed parts of a connection string.
 pub(super) struct ConnectionString {
-    /// Everything but TLS.
+    /// All parameters except those for TLS.
     pub(super) config: Config,
-    /// Whether connections use TLS, and what they check.
+    /// Whether connections use TLS, and the checks of the certificate.
     pub(super) mode: Mode,
-    /// Whose certificates are accepted (`sslrootcert`).
+    /// The authorities whose certificates are accepted (`sslrootcert`).
     pub(super) roots: Option<Authorities>,
     /// The files of the client's certificate and of its key (`sslcert`, `sslkey`).
     pub(super) identity: Option<(PathBuf, PathBuf)>,
@@ -28,11 +28,11 @@ pub(super) struct ConnectionString {
 pub(super) enum Mode {
     /// No TLS.
     Disable,
-    /// TLS only if PostgreSQL rejects connections without.
+    /// TLS only if PostgreSQL rejects connections without it.
     Allow,
-    /// TLS if PostgreSQL offers it; checks nothing.
+    /// TLS if PostgreSQL offers it; the certificate is not checked.
     Prefer,
-    /// TLS; checks nothing.
+    /// TLS; the certificate is not checked.
     Require,
     /// TLS with a certificate of a known authority.
     VerifyCa,
@@ -40,12 +40,12 @@ pub(super) enum Mode {
     VerifyFull,
 }
 
-/// Whose certificates are accepted.
+/// The authorities whose certificates are accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Authorities {
-    /// Those that the machine trusts.
+    /// The authorities that the machine trusts.
     System,
-    /// Those in a PEM file.
+    /// The authorities in a PEM file.
     File(PathBuf),
 }
 
@@ -59,7 +59,7 @@ struct TlsParameters {
 }
 
 impl TlsParameters {
-    /// Returns the place of a parameter, unless it is one that the driver knows.
+    /// Returns the field of a TLS parameter; `None` for a parameter that the driver supports.
     fn place(&mut self, name: &str) -> Option<&mut Option<String>> {
         match name {
             "sslmode" => Some(&mut self.mode),
@@ -71,8 +71,8 @@ impl TlsParameters {
     }
 }
 
-/// Returns the variables by which a program of PostgreSQL, such as pg_dump, connects as the server does. Other users of
-/// the machine can see the arguments of a program, with the password, but not its variables.
+/// Returns the environment variables with which a program of PostgreSQL, such as pg_dump, connects as the server
+/// does. Other users of the machine can see the arguments of a program, with the password, but not its variables.
 ///
 /// # Errors
 /// `Invalid` as for [`Database::new`](crate::Database::new).
@@ -130,10 +130,10 @@ fn joined(values: &[impl ToString]) -> Option<OsString> {
 }
 
 /// Parses a connection string: a URL, or parameters separated by blanks. With several hosts, the session must accept
-/// writes unless `target_session_attrs` says otherwise.
+/// writes unless `target_session_attrs` is set.
 ///
 /// # Errors
-/// `Invalid`, with what is wrong in one line and without the password.
+/// `Invalid` with the problem in one line, without the password.
 pub(super) fn parse(text: &str) -> Result<ConnectionString> {
     let is_url = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
     let (rest, given) = if is_url { split_url(text)? } else { split_parameters(text)? };
@@ -150,7 +150,7 @@ pub(super) fn parse(text: &str) -> Result<ConnectionString> {
         _ => {}
     }
     if config.get_hosts().is_empty() {
-        // The driver uses TLS only with the name of a host.
+        // The driver uses TLS only with the name of a host, so addresses become host names.
         for address in config.get_hostaddrs().to_vec() {
             config.host(address.to_string());
         }
@@ -163,7 +163,7 @@ pub(super) fn parse(text: &str) -> Result<ConnectionString> {
         (Some(_), None) => return Err(invalid("sslcert needs sslkey, the file of its private key")),
         (None, Some(_)) => return Err(invalid("sslkey needs sslcert, the file of its certificate")),
     };
-    // As in libpq, a known authority is checked even if encryption alone was asked for.
+    // As in libpq, the certificate is checked if an authority is given, even with `sslmode=require`.
     let mode = if mode == Mode::Require && roots.is_some() { Mode::VerifyCa } else { mode };
     Ok(ConnectionString { config, mode, roots, identity })
 }
@@ -190,7 +190,7 @@ fn authorities(given: String) -> Authorities {
     if given == "system" { Authorities::System } else { Authorities::File(given.into()) }
 }
 
-/// Checks that mode and authorities fit: nobody should believe that a certificate is checked when it is not.
+/// Checks that mode and authorities fit, so that nobody assumes that a certificate is checked when it is not.
 fn check(mode: Mode, roots: Option<&Authorities>) -> Result<()> {
     match (mode, roots) {
         (Mode::VerifyCa | Mode::VerifyFull, None) => {

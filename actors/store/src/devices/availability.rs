@@ -1,4 +1,4 @@
-//! When watched devices were last heard, and which of them fell silent (R-02 to R-04).
+//! The time of the last message of watched devices, and the devices that fell silent (R-02 to R-04).
 
 use std::time::Duration;
 
@@ -23,19 +23,19 @@ const LIST_HEARD_AGAIN: &str = include_str!("../../../../sql/queries/availabilit
 /// A device of a tenant.
 pub type Device = (TenantId, ManagedObjectId);
 
-/// A watched device that was heard.
+/// A watched device that has sent a message.
 #[derive(Debug)]
 pub struct Watched {
     /// The device.
     pub device: Device,
-    /// How often the device must be heard from.
+    /// The interval within which the device must send messages.
     pub interval: ResponseInterval,
     /// Whether an unavailability alarm of the device has to be cleared.
     pub was_silent: bool,
 }
 
-/// Stores how long ago devices were heard and returns those that are watched. One statement. The rows must be sorted,
-/// so that two processes that record messages of the same devices lock them in the same order.
+/// Stores the time since the last message of devices and returns those that are watched. One statement. The rows must
+/// be sorted, so that two processes that record messages of the same devices lock them in the same order.
 ///
 /// # Errors
 /// `Contended`, `Unavailable` or `Database`.
@@ -57,7 +57,8 @@ pub async fn hear(pool: &Pool, heard: &[(Device, Duration)]) -> Result<Vec<Watch
         .collect()
 }
 
-/// Clears the mark that an alarm was raised for the silence of a device that was heard again. One statement.
+/// Clears the mark that an alarm was raised for the silence of a device, because it has sent a message since. One
+/// statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -100,7 +101,7 @@ pub struct Silent {
     due_at: OffsetDateTime,
     /// The device.
     pub device: Device,
-    /// When the device was last heard. Its alarm is raised only if this is still true.
+    /// The time of the last message of the device. Its alarm is raised only if no message came since.
     pub last_message: Timestamp,
 }
 
@@ -188,7 +189,7 @@ impl Watch {
             .collect()
     }
 
-    /// Returns devices that were heard again and still have an unavailability alarm to clear.
+    /// Returns devices that have sent messages again and still have an unavailability alarm to clear.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.

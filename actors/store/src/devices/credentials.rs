@@ -55,7 +55,7 @@ pub struct NewPassword<'p> {
     pub hash: &'p str,
     /// The encrypted password, for the request.
     pub sealed: &'p str,
-    /// How long the request keeps the encrypted password.
+    /// The time for which the request keeps the encrypted password.
     pub kept: Duration,
 }
 

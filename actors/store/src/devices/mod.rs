@@ -1,4 +1,4 @@
-//! Devices: their registration, their users, and whether they are heard.
+//! Devices: their registration, their users, and their availability.
 
 pub mod availability;
 pub mod credentials;

@@ -48,7 +48,7 @@ pub struct SentEvent {
 pub struct ChangedEvent {
     /// The event.
     pub event: Arc<Event>,
-    /// Why it changes.
+    /// The cause of the change.
     pub cause: Cause,
 }
 

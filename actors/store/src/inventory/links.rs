@@ -160,7 +160,7 @@ async fn check(
         Some(row) => Err(Error::invalid_value(
             "managedObject",
             row.get::<_, i64>(0),
-            "an object that is not above its new parent already",
+            "an object that is not an ancestor of its new parent",
         )),
     }
 }

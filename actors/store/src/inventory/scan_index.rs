@@ -42,7 +42,7 @@ impl ScanIndex {
     }
 }
 
-/// Returns the children whose parents the filter asks for, by the kind of their links.
+/// Returns the children whose parents the filter selects, by the kind of their links.
 pub(crate) fn parents_of(filter: &ManagedObjectFilter) -> [(&'static str, Option<ManagedObjectId>); 3] {
     [
         ("childDevices", filter.child_device),

@@ -1,9 +1,9 @@
 //! Series by buckets: the minimum and the maximum of each day, hour or minute (G-07).
 //!
 //! PostgreSQL reads the range by an index scan over the source and groups it by the bucket of the device's clock. A
-//! parallel plan is no faster and takes processors from the writers, so none is used. For a source with rollups, days
-//! and hours are computed from its rollups ([`measurement_rollups`]) and the few measurements that are not in them.
-//! Numbers are doubles here, also those that were sent with more digits than a double holds.
+//! parallel plan would not be faster and would take processors from the writers, so none is used. For a source with
+//! rollups, days and hours are computed from its rollups ([`measurement_rollups`]) and the few measurements that are
+//! not in them. Numbers are doubles here, also those that were sent with more digits than a double holds.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -113,14 +113,15 @@ enum OffsetSource {
 enum MeasurementSubset {
     /// All measurements of a range.
     Whole,
-    /// Those with this id or a greater one. They are few in the whole tenant, so they are found by their ids.
+    /// Measurements with this id or a greater one. They are few in the whole tenant, so they are found by their ids.
     SinceFew(i64),
-    /// The same when they are many, so they are searched among those of the source. The id is hidden from the planner:
-    /// its statistics do not cover recent rows, so it would expect none and read those of the whole tenant.
+    /// The same measurements when they are many, so they are searched among those of the source. The id is hidden
+    /// from the planner: its statistics do not cover recent rows, so it would expect none and read those of the whole
+    /// tenant.
     SinceMany(i64),
-    /// Those before this id, of the hour in which the range begins.
+    /// Measurements before this id, of the hour in which the range begins.
     CutAtFrom(i64),
-    /// Those before this id, of the hour in which the range ends.
+    /// Measurements before this id, of the hour in which the range ends.
     CutAtTo(i64),
 }
 

@@ -6,9 +6,10 @@
 //! with the time of arrival, so measurements that arrive late need no special care; they are read individually besides
 //! the rollups. A deletion does need care: it deletes the mark and the rollups in its transaction.
 //!
-//! An id is assigned before its row is committed. A write times out after ten seconds, and the clocks of servers differ
-//! a little. So the mark stays at least five minutes behind now ([`Limits::rollup_lag`](platform_model::limits::Limits)) and
-//! behind the start of every writing transaction: no row is stored below it any more.
+//! An id is assigned before its row is committed. A write times out after ten seconds, and the clocks of servers
+//! differ a little. So the mark stays at least five minutes behind now
+//! ([`Limits::rollup_lag`](platform_model::limits::Limits)) and behind the start of every writing transaction: no
+//! further row is stored below it.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};

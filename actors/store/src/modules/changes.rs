@@ -67,7 +67,7 @@ pub enum ModuleChange {
     Undeploy {
         /// The module, which is no longer deployed.
         module: Module,
-        /// Why the server undeployed it; `None` if a user did.
+        /// The reason why the server undeployed it; `None` if a user did.
         reason: Option<String>,
     },
     /// Some statements of the module were switched off; the others keep running.
@@ -81,7 +81,7 @@ pub enum ModuleChange {
     Restart {
         /// The module.
         module: Module,
-        /// Why it did.
+        /// The reason for the restart.
         reason: String,
     },
     /// The warnings of the module changed, because another module changed. This leaves no audit record.

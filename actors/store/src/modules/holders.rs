@@ -1,7 +1,7 @@
 //! The leases of event-processing modules in PostgreSQL: one process at a time runs the modules of a tenant.
 //!
-//! A process that takes over increments the fence, which every [write of a module](crate::module_leases) checks.
-//! Every process hears what every other one writes, so it does not matter which of them holds the lease.
+//! A process that takes over increments the fence, which every [write of a module](crate::modules::leases) checks.
+//! Every process receives the writes of all others, so it does not matter which of them holds the lease.
 
 use std::time::Duration;
 
@@ -45,11 +45,11 @@ pub enum LostConnection {
 pub struct TakenOver {
     /// The lease.
     pub hold: ModuleHold,
-    /// What became of the process that held it before; `None` if no process ever did.
+    /// The reason why the lease was free; `None` if no process ever held it.
     pub before: Option<FormerHolder>,
 }
 
-/// What became of the process that held a lease before.
+/// The reason why the former holder of a lease does not hold it any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FormerHolder {
     /// It gave the lease back, because it stopped or nothing was deployed.

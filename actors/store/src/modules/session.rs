@@ -31,7 +31,7 @@ impl ModuleSession {
         let (client, connection) = database.connector.connect().await?;
         let driver = tokio::spawn(async move {
             if let Err(error) = connection.await {
-                tracing::debug!(%error, "the connection by which modules are held was lost");
+                tracing::debug!(%error, "the connection that holds the modules was lost");
             }
             ended();
         });

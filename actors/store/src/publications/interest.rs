@@ -1,4 +1,4 @@
-//! How a server begins to take part in a tenant, and how it learns that it may have missed something.
+//! Joining a tenant, and detecting that this server may have missed notifications of it.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -27,24 +27,25 @@ const LIST_UNAWARE: &str = include_str!("../../../../sql/queries/publications/li
 const END_CONNECTIONS: &str = include_str!("../../../../sql/queries/publications/end_connections.sql");
 const LIST_UNSHARED: &str = include_str!("../../../../sql/queries/publications/list_unshared.sql");
 
-/// How long a starting server waits for others to respond.
+/// The time that a starting server waits for the others to respond.
 const UNRESPONSIVE: Duration = Duration::from_secs(5);
-/// For how long running transactions are waited for. They are bounded by the timeouts of writes and of steps.
+/// The longest wait for running transactions. The timeouts of writes and of steps bound these.
 const LONGEST: Duration = Duration::from_secs(10);
-/// A listening connection that was lost for longer may have missed that another server came and went.
+/// The longest loss of the listening connection during which no other server can have come and gone unnoticed.
 const SHORT_LOSS: Duration = Duration::from_secs(20);
 
 impl Database {
-    /// Makes sure that this server hears whatever is published for a tenant from now on, by whichever server. It is
+    /// Makes sure that this server receives all further publications of a tenant, whichever server makes them. It is
     /// called before a subscription is confirmed, and costs nothing after the first time. The caller holds the result
-    /// until the subscription is known.
+    /// until the subscription is recorded.
     ///
     /// # Errors
     /// `Unavailable` while the database is not reachable, or when transactions run for so long that it is not certain;
     /// `Database`.
     pub async fn subscribe(&self, tenant: &TenantId) -> Result<TenantSubscription> {
         let state = self.publications.tenants.get(tenant);
-        // The use comes first: who ends the part in the tenant looks at the uses afterwards.
+        // The use is counted before `hears` is read, because `end_use` clears `hears` before it reads the uses: one
+        // of the two sees the other.
         let subscription = TenantSubscription::begin(state.clone());
         if state.receives_all() || self.publications.server().is_none() {
             return Ok(subscription);
@@ -58,7 +59,8 @@ impl Database {
         state.is_stale.store(false, Ordering::Release);
         listening.batch_execute(&format!("LISTEN \"{}\"", channel(tenant))).await?;
         self.join_tenant(&state, true).await?;
-        // The connection may have been lost meanwhile; whoever found that has not seen this tenant among those heard.
+        // If the connection was lost meanwhile, the code that replaced it did not see this tenant among those it
+        // listens to.
         let is_same = |current: &Arc<Client>| Arc::ptr_eq(current, &listening);
         let current = self.publications.listening.lock();
         if !current.as_ref().is_some_and(is_same) {
@@ -68,7 +70,8 @@ impl Database {
         Ok(subscription)
     }
 
-    /// Adds the row of this server, and waits until every transaction has ended that may not have seen it.
+    /// Joins a tenant: adds the row of this server, and waits until every transaction has ended that may not have
+    /// seen it.
     pub(super) async fn join_tenant(&self, state: &SharedTenant, is_subscribed: bool) -> Result<()> {
         self.wait_until_known().await?;
         let client = self.loader().await?;
@@ -94,9 +97,9 @@ impl Database {
         Ok(())
     }
 
-    /// Waits until this server is registered, and until each transaction of every other one asserts whether it has to
-    /// hear of it. It is called at the start. The connections of a server that does not respond are ended: it may be
-    /// paused in the middle of a decision that it made before.
+    /// Waits until this server is registered, and until each transaction of every other server asserts that no other
+    /// server has joined the tenant. It is called at the start. The connections of a server that does not respond are
+    /// ended, because it may be paused in the middle of a transaction that does not assert.
     ///
     /// # Errors
     /// `Unavailable` when the database is not reachable; `Database`.
@@ -133,7 +136,7 @@ impl Database {
     }
 }
 
-/// A listening connection, by which it is known later whether everything was heard since.
+/// Identifies a listening connection, to find out later whether everything was received since.
 #[derive(Debug, Clone)]
 pub struct ListeningConnection(Weak<Client>);
 
@@ -150,18 +153,18 @@ impl Publications {
     }
 }
 
-/// The state of one listening connection. What it sends is one statement at a time: a transaction of several would also
-/// contain the `LISTEN` of somebody else ([`Database::subscribe`]), which takes effect only when its transaction
+/// The state of one listening connection. It sends one statement at a time: a transaction of several statements would
+/// also contain the `LISTEN` of a concurrent call of [`Database::hear`], which takes effect only when its transaction
 /// commits.
 pub(crate) struct Listening {
     client: Arc<Client>,
-    /// Whether this server was found among those that take part since this connection began.
+    /// Whether this server has been registered since this connection began.
     was_registered: bool,
 }
 
 impl Listening {
-    /// Begins with a new listening connection: registers this server and listens to the tenants that it heard before.
-    /// Ends the sessions of those that may have missed something.
+    /// Begins with a new listening connection: registers this server and listens to the same tenants as before. Ends
+    /// the sessions of the tenants that may have missed something.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -177,7 +180,7 @@ impl Listening {
         let listen: String =
             subscribed.iter().map(|state| format!("LISTEN \"{}\";", channel(&state.tenant))).collect();
         client.batch_execute(&listen).await?;
-        // A database that accepts reads only responds too.
+        // A standby, which accepts reads only, lets the registration fail although the connection works.
         let registered = match register(publications, &client, server).await {
             Err(error) if client.is_closed() => return Err(error),
             registered => registered.ok(),
@@ -205,7 +208,7 @@ impl Listening {
         Ok(listening)
     }
 
-    /// Asks whether there are other servers, and whether they still count this one among them.
+    /// Checks whether other servers exist, and whether they still count this one as living.
     ///
     /// # Errors
     /// `Unavailable` or `Database`: the connection is lost.
@@ -229,7 +232,7 @@ impl Listening {
         let mut asked_at = Instant::now();
         let mut peers = self.find_peers(server).await?;
         if peers.is_none_or(|peers| peers.has_dead) {
-            // Without its row, the server counts as dead elsewhere until it registers again.
+            // Without its row, the other servers count this one as dead until it registers again.
             publications.is_registered.store(peers.is_some(), Ordering::Release);
             self.register(server, publications).await?;
             asked_at = Instant::now();
@@ -258,7 +261,7 @@ impl Listening {
         Ok(row.map(|row| Peers { exist: row.get(0), asserts: row.get(1), has_dead: row.get(2) }))
     }
 
-    /// Registers this server again if others counted it as dead, and counts those as dead whose lease ended.
+    /// Registers this server again if others counted it as dead, and removes the servers whose lease ended long ago.
     async fn register(&mut self, server: i64, publications: &Arc<Publications>) -> Result<()> {
         let registered = register(publications, &self.client, server).await?;
         let is_again = std::mem::replace(&mut self.was_registered, true);
@@ -272,10 +275,10 @@ impl Listening {
     }
 }
 
-/// What a server knows of the others.
+/// The other servers, as this one sees them.
 #[derive(Debug, Clone, Copy)]
 struct Peers {
-    /// Whether another one takes part.
+    /// Whether another server is registered.
     exist: bool,
     /// Whether the transactions of this server assert.
     asserts: bool,
@@ -283,14 +286,14 @@ struct Peers {
     has_dead: bool,
 }
 
-/// Since when this server takes part.
+/// Whether this server was registered before or is newly registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Registered {
     Before,
     Now,
 }
 
-/// Lets this server take part, unless it does. One statement.
+/// Registers this server, unless it is registered. One statement.
 ///
 /// # Errors
 /// `Unavailable` while the server holds no slot; `Database`.
@@ -307,18 +310,19 @@ async fn register(publications: &Publications, client: &Client, server: i64) -> 
 }
 
 impl Publications {
-    /// Notes that a tenant was suspended or deleted: its row for this server may be gone. The next subscription adds it
-    /// again.
+    /// Notes that a tenant was suspended or deleted, so that the row of this server may be gone. The next
+    /// subscription joins the tenant again.
     pub fn tenant_changed(&self, tenant: &TenantId) {
         self.tenants.get(tenant).is_stale.store(true, Ordering::Release);
     }
 
-    /// Returns whether this server hears what others publish for a tenant.
+    /// Returns whether this server receives everything that others publish for a tenant.
     pub fn receives(&self, tenant: &TenantId) -> bool {
         self.tenants.get(tenant).receives_all()
     }
 
-    /// Ends the sessions of a tenant, because notifications may have been missed. The next subscription joins again.
+    /// Ends the sessions of a tenant, because they may have missed notifications. The next subscription joins it
+    /// again.
     pub(super) fn forget(self: &Arc<Self>, state: &SharedTenant) {
         state.is_subscribed.store(false, Ordering::Release);
         let tenant = &state.tenant;
@@ -334,17 +338,17 @@ impl Publications {
         self.assume_peers();
     }
 
-    /// Notes that there was no other server at this moment.
+    /// Notes that no other server was registered at this moment.
     fn assume_alone(&self, asked_at: Instant) {
         *self.alone_at.lock() = Some(asked_at);
     }
 
-    /// From now on, each transaction asserts.
+    /// Notes that another server may exist: from now on, each transaction asserts.
     fn assume_peers(&self) {
         self.alone_at.lock().take();
     }
 
-    /// Returns whether no transaction is running that does not assert.
+    /// Returns whether every running transaction asserts.
     fn all_assert(&self) -> bool {
         self.alone_at.lock().is_none() && self.unasserted.load(Ordering::Acquire) == 0
     }

@@ -3,32 +3,34 @@
 //!
 //! # One server
 //!
-//! A tenant that only one server hears and writes is published in memory. If there are other servers, each transaction
-//! asserts this in the database, in the same round trip: it fails if another server takes part by then
-//! (`assert_unshared.sql`), and is repeated as below. So no server has to be believed, not even one that was paused.
+//! A tenant is published in memory while only one server listens to it or writes it. If other servers exist, each
+//! transaction asserts this in the database, in the same round trip: it fails if another server has joined the tenant
+//! by then (`assert_unshared.sql`), and is repeated as below. So the order is right even if a server acts on outdated
+//! information, for example after a pause.
 //!
-//! A server that is alone need not assert. A second one does not start before the first has noticed it and asserts; if
-//! the first does not respond, the second ends its connections to the database.
+//! A server that is alone need not assert. A second server does not start before the first one has noticed it and
+//! asserts. If the first one does not respond, the second one ends its connections to the database.
 //!
 //! # Several servers
 //!
-//! A server takes part in a tenant by a row in `publication_listeners`. It adds the row before its first subscription of
-//! the tenant is confirmed, and waits until every transaction has ended that may not have seen the row. A server that
-//! writes what others hear adds a row as well, so that the others publish through the database too.
+//! A server joins a tenant by a row in `publication_listeners`. It adds the row before its first subscription of the
+//! tenant is confirmed, and waits until every transaction has ended that may not have seen the row. A server that
+//! writes a tenant of other servers adds a row as well, so that they publish through the database too.
 //!
-//! From then on a transaction carries its publications itself, as `NOTIFY` on the channel of the tenant. PostgreSQL sends
-//! them if and only if it commits, to all servers, in the order of the commits. The writing server delivers nothing of
-//! its own accord: it hears itself. There are no numbers, nothing is sent again, and nothing is lost with a server that
-//! is killed.
+//! From then on a transaction carries its publications itself, as `NOTIFY` on the channel of the tenant. PostgreSQL
+//! sends them if and only if it commits, to all servers, in the order of the commits. The writing server receives its
+//! own notifications like everybody else and delivers nothing directly. No sequence numbers and no retransmissions
+//! are necessary, and nothing is lost when a server is killed.
 //!
-//! When the others have ceased to take part, the tenant returns to memory ([`returning`]).
+//! When the other servers have left the tenant, it is published in memory again ([`returning`]).
 //!
-//! A server whose listening connection breaks may have missed something. It ends its sessions of the tenants that others
-//! take part in; their clients handshake again, so no gap is silent. Notifications of the next connection are delivered
-//! after these sessions have ended.
+//! A server whose listening connection breaks may have missed notifications. It ends its sessions of the tenants that
+//! other servers have joined; the clients handshake again, so they learn of the gap. Notifications of the next
+//! connection are delivered after these sessions have ended.
 //!
-//! So do the transactions outside of the group commit ([`publishing`]). What no transaction stores (TRANSIENT writes,
-//! rows of modules) is sent in the order of the calls by [`outbox`].
+//! The transactions outside of the group commit ([`publishing`]) carry their publications in the same way.
+//! Publications that no transaction stores (TRANSIENT writes, rows of modules) are sent in the order of the calls by
+//! [`outbox`].
 
 mod interest;
 mod outbox;
@@ -61,7 +63,8 @@ pub use tenants::{Deliver, DeliveryHold, IsUsed, LocalDelivery};
 pub use transaction::Route;
 pub(crate) use transaction::{Checked, TransactionPublications};
 
-/// Ends the sessions of a tenant at this server. What is published for it waits until the second argument is dropped.
+/// Ends the sessions of a tenant at this server. Publications for the tenant wait until the second argument is
+/// dropped.
 pub type EndSessions = Box<dyn Fn(&TenantId, DeliveryHold) + Send + Sync>;
 
 pub(crate) const ASSERT_UNSHARED: &str =
@@ -69,39 +72,40 @@ pub(crate) const ASSERT_UNSHARED: &str =
 const LIST_OTHERS: &str = include_str!("../../../../sql/queries/publications/list_others.sql");
 pub(crate) const NOTIFY: &str = include_str!("../../../../sql/queries/publications/notify.sql");
 
-/// The beginning of the names of channels; the tenant follows.
+/// The prefix of the names of channels; the tenant follows.
 const CHANNEL: &str = "platform_tenant_";
-/// For how long after it asked, a server believes that no other one takes part.
+/// The time for which a server relies on the result that no other server exists.
 const ALONE: Duration = Duration::from_secs(2);
 
 /// The publications of this server and of others.
 pub struct Publications {
-    /// The number of this server process.
+    /// The incarnation of this server process.
     server: OnceLock<i64>,
     next_batch: AtomicU64,
     tenants: Tenants,
     deliver: OnceLock<Deliver>,
     end_sessions: OnceLock<EndSessions>,
     is_used: OnceLock<IsUsed>,
-    /// For how long this server takes part in a tenant that nobody uses.
+    /// The time after which this server leaves a tenant that nobody uses.
     unused_timeout: Duration,
     outbox: OnceLock<mpsc::UnboundedSender<Outgoing>>,
-    /// How many publications wait in the outbox.
+    /// The number of publications that wait in the outbox.
     in_outbox: AtomicUsize,
     /// The listening connection; `None` while it is lost.
     listening: Mutex<Option<Arc<Client>>>,
-    /// When this server last asked whether there are others, if there were none.
+    /// The time of the last check that found no other server; `None` if it found one.
     alone_at: Mutex<Option<Instant>>,
-    /// Whether this server has its row, so that others know of it.
+    /// Whether this server is registered, so that the others know of it.
     is_registered: AtomicBool,
-    /// Whether the transactions of all other servers assert since then.
+    /// Whether the transactions of all other servers have asserted since the registration.
     is_known: AtomicBool,
-    /// How many transactions run that do not assert.
+    /// The number of running transactions that do not assert.
     unasserted: Arc<AtomicUsize>,
     /// The end of the `application_name` of this server's connections to the database.
     token: String,
     lost_at: Mutex<Option<Instant>>,
-    /// The doubts since the listening connection was lost, until it is known which tenants have missed something.
+    /// The holds on deliveries after a loss of the listening connection, until it is known which tenants missed
+    /// something.
     delivery_holds: Mutex<Vec<DeliveryHold>>,
 }
 
@@ -109,14 +113,14 @@ pub struct Publications {
 pub struct Receivers {
     /// Delivers publications to them.
     pub deliver: Deliver,
-    /// Ends the sessions of a tenant that may have missed some.
+    /// Ends the sessions of a tenant that may have missed publications.
     pub end_sessions: EndSessions,
-    /// Returns whether there are any of a tenant.
+    /// Returns whether a session or module uses the tenant.
     pub is_used: IsUsed,
 }
 
 impl Publications {
-    /// `token` is a text of 16 characters that no other process has.
+    /// Creates the publications of a process. `token` is a text of 16 characters that is unique to it.
     pub(crate) fn new(token: String, unused_timeout: Duration) -> Self {
         Self {
             server: OnceLock::new(),
@@ -139,7 +143,7 @@ impl Publications {
         }
     }
 
-    /// Sets the receivers of this server, once. A process without sessions, such as a command, sets nothing.
+    /// Sets the receivers of this server, once. A process without sessions, such as a command, does not call it.
     pub fn install(
         self: &Arc<Self>,
         server: i64,
@@ -157,12 +161,12 @@ impl Publications {
         }
     }
 
-    /// The number of this server, unless this process is a command, which nobody hears.
+    /// Returns the incarnation of this server; `None` for a command, to which nothing is published.
     fn server(&self) -> Option<i64> {
         self.server.get().copied()
     }
 
-    /// Returns whether there is no other server. A new server does not start while this one believes so.
+    /// Returns whether this is the only server. A new server does not start while this one may assume so.
     pub fn is_alone(&self) -> bool {
         self.server.get().is_none() || self.alone_at.lock().is_some_and(|at| at.elapsed() < ALONE)
     }
@@ -172,7 +176,7 @@ impl Publications {
         &self.token
     }
 
-    /// Delivers what a committed transaction published, unless the database has sent it.
+    /// Delivers the publications of a committed transaction, unless the database has sent them.
     pub(crate) fn deliver_by(&self, route: &Route, tenant: &TenantId, publications: Vec<Publication>) {
         if route.is_by_caller() {
             self.deliver_here(tenant, publications);
@@ -186,7 +190,7 @@ impl Publications {
         }
     }
 
-    /// Returns channels and payloads for `NOTIFY`.
+    /// Returns the channels and payloads of a `NOTIFY`.
     fn pieces(&self, tenant: &TenantId, publications: &[Publication]) -> (Vec<String>, Vec<String>) {
         let server = self.server().unwrap_or_default();
         let batch = self.next_batch.fetch_add(1, Ordering::Relaxed);
@@ -194,7 +198,7 @@ impl Publications {
         (vec![channel(tenant); payloads.len()], payloads)
     }
 
-    /// Takes a notification of the listening connection. Returns whether it was one of a tenant.
+    /// Processes a notification of the listening connection. Returns whether it came on the channel of a tenant.
     pub(crate) fn receive(
         self: &Arc<Self>,
         assemblies: &mut Assemblies,

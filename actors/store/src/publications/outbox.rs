@@ -1,6 +1,6 @@
-//! Publications of which nothing is stored: TRANSIENT writes, rows of modules, and UPDATE of the groups of a bulk
-//! registration, which is read when the last of its transactions has ended. They are sent in the order of the calls.
-//! While this server is alone, its caller delivers them at once.
+//! Publications that no transaction stores: TRANSIENT writes, rows of modules, and the UPDATE of the groups of a bulk
+//! registration, which is read after the last of its transactions. They are sent in the order of the calls. While
+//! this server is alone, the caller delivers them at once.
 
 use std::sync::atomic::Ordering;
 
@@ -18,13 +18,13 @@ const AT_ONCE: usize = 1000;
 /// An entry of the outbox.
 pub(super) enum Outgoing {
     Publication(TenantId, Publication),
-    /// Receives whether everything before it was sent.
+    /// Requests a notification whether everything before this entry was sent.
     Flush(oneshot::Sender<Result<()>>),
 }
 
 impl Publications {
-    /// Publishes something that no transaction carries, after everything that was published so before it. Returns it
-    /// if the caller has to deliver it, because there is no other server.
+    /// Publishes something that no transaction carries, after all earlier publications of this kind. Returns it if
+    /// the caller has to deliver it, because this server is alone.
     pub fn publish(&self, tenant: &TenantId, publication: Publication) -> Option<Publication> {
         match self.outbox_if_needed() {
             Some(outbox) => {
@@ -37,8 +37,7 @@ impl Publications {
         }
     }
 
-    /// Waits until everything is sent that was published before. It is called before the response to a write that is
-    /// not stored.
+    /// Waits until all earlier publications are sent. It is called before the response to a write that is not stored.
     ///
     /// # Errors
     /// `Unavailable` or `Database`: other servers may not have received the last publications.
@@ -50,13 +49,13 @@ impl Publications {
         sent.await.unwrap_or_else(|_| Err(Error::unavailable("the server is stopping")))
     }
 
-    /// Returns the outbox if there are other servers, or if something waits in it that must be sent before.
+    /// Returns the outbox if other servers exist, or if earlier publications still wait in it.
     fn outbox_if_needed(&self) -> Option<&mpsc::UnboundedSender<Outgoing>> {
         self.outbox.get().filter(|_| !self.is_alone() || self.in_outbox.load(Ordering::Acquire) > 0)
     }
 }
 
-/// Sends what is in the outbox until the server ends.
+/// Sends the content of the outbox until the server ends.
 pub(super) async fn run(database: Database, mut outbox: mpsc::UnboundedReceiver<Outgoing>) {
     let (mut batch, mut outcome) = (Vec::new(), Ok(()));
     while outbox.recv_many(&mut batch, AT_ONCE).await > 0 {
@@ -82,7 +81,7 @@ pub(super) async fn run(database: Database, mut outbox: mpsc::UnboundedReceiver<
     }
 }
 
-/// Sends publications to all servers, or delivers those of tenants that no other server takes part in.
+/// Sends publications to all servers, or delivers those of tenants that no other server has joined.
 async fn send(database: &Database, by_tenant: &[(TenantId, Vec<Publication>)]) -> Result<()> {
     loop {
         let mut client = database.loader().await?;

@@ -1,5 +1,5 @@
-//! How publications travel from server to server: as JSON in the payloads of `NOTIFY`, cut into pieces, because one
-//! payload takes fewer than 8000 bytes.
+//! The format of publications between servers: JSON in the payloads of `NOTIFY`, cut into pieces, because PostgreSQL
+//! limits a payload to fewer than 8000 bytes.
 
 use std::fmt::Display;
 
@@ -45,12 +45,12 @@ struct Begun {
     text: String,
 }
 
-/// A payload that is not what a server of this version or the one before sends.
+/// A payload that no server of this version or the one before sends.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable;
 
 impl Assembly {
-    /// Takes the next payload of a channel. Returns the text when the payload is the last one of its batch.
+    /// Processes the next payload of a channel. Returns the text when the payload is the last one of its batch.
     ///
     /// # Errors
     /// `Unreadable` when pieces are missing: something was not received.
@@ -74,7 +74,8 @@ impl Assembly {
         Ok(Some(begun.text))
     }
 
-    /// Takes the next payload of a tenant. Returns the publications when the payload is the last one of its batch.
+    /// Processes the next payload of a tenant. Returns the publications when the payload is the last one of its
+    /// batch.
     ///
     /// # Errors
     /// `Unreadable` when pieces are missing or the text cannot be parsed: something was not received.

@@ -1,6 +1,6 @@
 //! Transactions outside of the group commit that publish what they write: deletions, links, files of events, steps of
 //! bulk work. They carry their publications like those of a [`Writer`](crate::writer::Writer). A server that is alone
-//! sends no statement for that.
+//! sends no additional statement.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,12 +17,12 @@ use super::{Checked, NOTIFY, Route, TransactionPublications};
 use crate::module_leases;
 use crate::{Database, until_uncontended};
 
-/// How a transaction ended.
+/// The outcome of a transaction.
 pub(crate) enum Ended<T> {
     /// It is committed and published.
     Committed(T),
-    /// Nothing is written, because this server must first [change](Database::switch_order) how it publishes what happens
-    /// in the tenant.
+    /// Nothing is written, because this server must first [change](Database::switch_order) how it publishes the
+    /// tenant.
     HasToSwitch(TenantId),
 }
 
@@ -36,9 +36,9 @@ impl<T> Ended<T> {
 }
 
 impl Database {
-    /// Runs a transaction, and repeats it after this server has changed how it publishes the tenant. A connection of
-    /// [`Database::reader`] or [`Database::loader`] is given back before the transaction returns, because that change
-    /// needs one too.
+    /// Runs a transaction, and repeats it after this server has changed how it publishes the tenant. The transaction
+    /// must return its connection of [`Database::reader`] or [`Database::loader`] to the pool before it ends, because
+    /// that change needs one too.
     pub(crate) async fn until_committed<T>(
         &self,
         mut transaction: impl AsyncFnMut() -> Result<Ended<T>>,
@@ -63,7 +63,7 @@ impl Database {
         until_uncontended(async || self.until_committed(&transaction).await).await
     }
 
-    /// Commits what was written, and publishes it at all servers.
+    /// Commits a transaction and publishes its writes at all servers.
     ///
     /// # Errors
     /// `Contended`, `Unavailable` or `Database`.
@@ -85,8 +85,8 @@ impl Database {
         }))
     }
 
-    /// Commits what was written. `describe` reads what it publishes, which is asked for only when the database sends
-    /// it. Otherwise the caller publishes, until it drops the route.
+    /// Commits a transaction. `describe` reads its publications and is called only if the database sends them.
+    /// Otherwise the caller publishes them before it drops the route.
     ///
     /// # Errors
     /// `Contended`, `Unavailable` or `Database`.
@@ -112,9 +112,9 @@ impl Database {
         Ok(Ended::Committed(carried.route(tenant)))
     }
 
-    /// Runs one statement and commits what it wrote; with a fence it succeeds only while this process
-    /// [holds](module_leases::hold) the modules. See [`commit_described`](Self::commit_described). While this server is alone
-    /// and no fence is required, the statement is the transaction.
+    /// Runs one statement and commits it; with a fence it succeeds only while this process [holds](leases::hold) the
+    /// modules. See [`commit_described`](Self::commit_described). While this server is alone and no fence is
+    /// required, the statement runs as its own transaction.
     ///
     /// # Errors
     /// `Conflict`, `Timeout`, `Contended`, `Unavailable` or `Database`.
@@ -145,8 +145,8 @@ impl Database {
 }
 
 impl Database {
-    /// Runs a statement that deletes rows and returns the id and the source of each, and publishes it. Returns their
-    /// number. See [`run_published`](Self::run_published).
+    /// Runs a statement that deletes rows and returns the id and the source of each row, and publishes the deletions.
+    /// Returns their number. See [`run_published`](Self::run_published).
     pub(crate) async fn delete_published(
         &self,
         client: &mut Object,
@@ -168,7 +168,7 @@ impl Database {
     }
 }
 
-/// A statement that writes something which is published.
+/// A statement whose writes are published.
 pub(crate) struct Write<'a> {
     pub(crate) tenant: &'a TenantId,
     /// The fence of the module that writes.
@@ -177,7 +177,7 @@ pub(crate) struct Write<'a> {
     pub(crate) parameters: &'a [&'a (dyn ToSql + Sync)],
 }
 
-/// The publication of what one request deletes: of the first thousand, and of no more (B-06).
+/// The notifications of the deletions of one request: only the first thousand are published (B-06).
 #[derive(Debug)]
 pub struct DeletionNotices {
     cause: Cause,
@@ -185,7 +185,7 @@ pub struct DeletionNotices {
 }
 
 impl DeletionNotices {
-    /// The notices of a request with this cause.
+    /// Creates the notices of a request with this cause.
     pub fn new(cause: Cause) -> Self {
         Self { cause, left: AtomicUsize::new(NOTIFIED_DELETIONS) }
     }
@@ -195,7 +195,7 @@ impl DeletionNotices {
         self.left.load(Ordering::Relaxed) > 0
     }
 
-    /// Returns the DELETE of objects, each with its source, that a transaction has deleted.
+    /// Returns the DELETE notifications of the objects, each with its source, that a transaction has deleted.
     pub(crate) fn describe<Id: Copy>(
         &self,
         deleted: &[(Id, ManagedObjectId)],
@@ -209,7 +209,7 @@ impl DeletionNotices {
         deleted.iter().take(self.left.load(Ordering::Relaxed)).map(publication).collect()
     }
 
-    /// Notes that a transaction is committed that deleted `count` objects.
+    /// Counts the deletions of a committed transaction.
     pub(crate) fn committed(&self, count: usize) {
         let left = self.left.load(Ordering::Relaxed);
         self.left.store(left.saturating_sub(count), Ordering::Relaxed);

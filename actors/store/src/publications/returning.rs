@@ -1,8 +1,8 @@
-//! The ways back: a tenant that no other server takes part in any more is published in memory again, and a server that
-//! nobody uses for a tenant any more ceases to take part in it.
+//! Publishing in memory again after the last other server has left a tenant, and leaving a tenant that nobody uses at
+//! this server any more.
 //!
-//! Both wait until no transaction of this server is under way whose publications the database sends. Such a transaction
-//! that begins meanwhile is repeated afterwards.
+//! Both wait until this server runs no transaction whose publications the database sends. Such a transaction that
+//! begins meanwhile is repeated afterwards.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,13 +21,13 @@ use crate::Database;
 const CEASE: &str = include_str!("../../../../sql/queries/publications/cease.sql");
 const UNSUBSCRIBE: &str = include_str!("../../../../sql/queries/publications/unsubscribe.sql");
 
-/// For how long the notifications of this server's own transactions are waited for.
+/// The longest wait for the notifications of this server's own transactions.
 const ARRIVAL: Duration = Duration::from_secs(5);
 /// The longest pause between two searches for tenants that nobody uses.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// A use of a tenant that has begun and that [`is_used`](super::IsUsed) does not know yet. What is published is heard
-/// as long as it is held.
+/// A use of a tenant that has begun and that [`is_used`](super::IsUsed) does not know yet. While it is held, this
+/// server receives what is published for the tenant.
 #[must_use = "the use is to be known before this is dropped"]
 pub struct TenantSubscription(Arc<SharedTenant>);
 
@@ -44,7 +44,7 @@ impl Drop for TenantSubscription {
     }
 }
 
-/// While it is held, no transaction begins whose publications the database sends.
+/// Prevents the beginning of transactions whose publications the database sends, until it is dropped.
 struct Change<'a>(&'a SharedTenant);
 
 impl<'a> Change<'a> {
@@ -54,7 +54,7 @@ impl<'a> Change<'a> {
         Self(state)
     }
 
-    /// Returns whether no such transaction is under way.
+    /// Returns whether no such transaction is running.
     fn is_quiet(&self) -> bool {
         self.0.sending.load(Ordering::SeqCst) == 0
     }
@@ -67,8 +67,8 @@ impl Drop for Change<'_> {
 }
 
 impl Database {
-    /// Publishes a tenant in memory again, if no other server takes part. Everything that passed through the database
-    /// before is delivered when this returns. The caller holds `joining`.
+    /// Publishes a tenant in memory again after the last other server has left it. All publications that passed
+    /// through the database before are delivered when this returns. The caller holds `joining`.
     pub(super) async fn return_to_memory(&self, state: &SharedTenant) -> Result<()> {
         let change = Change::begin(state);
         let begun = Instant::now();
@@ -86,7 +86,7 @@ impl Database {
         Ok(())
     }
 
-    /// Waits until all notifications have come that were committed by now: sends one and waits for it.
+    /// Waits until all notifications have arrived that are committed by now: sends one and waits for it.
     async fn wait_for_notifications(&self, state: &SharedTenant) -> Result<()> {
         let (channels, payloads) = self.publications.pieces(&state.tenant, &[]);
         let (sender, came) = oneshot::channel();
@@ -98,7 +98,7 @@ impl Database {
         }
     }
 
-    /// Ceases to take part in tenants that nobody has used at this server for a while, until the server ends.
+    /// Leaves tenants that nobody has used at this server for a while. It runs until the server ends.
     pub(super) async fn watch_uses(self) {
         let unused_timeout = self.publications.unused_timeout;
         loop {
@@ -131,7 +131,7 @@ impl Database {
             }
             return Ok(());
         }
-        // A server that writes what others hear would join again with its next write.
+        // A server that writes a tenant of other servers would join it again with its next write.
         let writes = state.sent_at.lock().is_some_and(|at| at.elapsed() < unused_timeout);
         *state.unused_since.lock() = Some(Instant::now());
         let (client, server) = (self.loader().await?, self.publications.server());
@@ -140,7 +140,7 @@ impl Database {
         if client.execute(CEASE, &[&server, &tenant, &writes]).await? > 0 {
             state.has_joined.store(false, Ordering::Release);
             state.is_sent.store(false, Ordering::Release);
-            tracing::debug!(%tenant, "nobody uses the tenant at this server, which ceases to take part in it");
+            tracing::debug!(%tenant, "nobody uses the tenant at this server, which leaves it");
         }
         drop(change);
         if let Some(listening) = listening.filter(|_| was_subscribed) {
@@ -149,7 +149,7 @@ impl Database {
         Ok(())
     }
 
-    /// Goes on hearing a tenant, unless the connection that heard it was lost meanwhile.
+    /// Continues to receive what is published for a tenant, unless the connection was lost meanwhile.
     fn stay_subscribed(&self, state: &SharedTenant, before: Option<&Arc<Client>>) {
         let current = self.publications.listening.lock();
         let is_same =
@@ -162,8 +162,8 @@ impl Database {
         }
     }
 
-    /// Joins a tenant that this server only writes, or returns to memory when no other server takes part any more: what
-    /// a transaction found that has to be repeated.
+    /// Changes how this server publishes a tenant, as a transaction requires that has to be repeated: joins a tenant
+    /// that this server only writes, or publishes in memory again after the last other server has left it.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.

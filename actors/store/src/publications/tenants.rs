@@ -1,5 +1,5 @@
-//! What this server knows of each tenant that is published: whether other servers take part, and which of its own
-//! publications are still on their way.
+//! The state of each published tenant at this server: whether other servers have joined it, and which of this
+//! server's own publications are not delivered yet.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -18,42 +18,44 @@ pub(super) struct Tenants(RwLock<HashMap<TenantId, Arc<SharedTenant>>>);
 /// The state of one tenant.
 pub(super) struct SharedTenant {
     pub(super) tenant: TenantId,
-    /// Whether other servers took part when this server last looked. If this is wrong, a transaction notices.
+    /// Whether other servers had joined the tenant at the last check. If this is outdated, the next transaction
+    /// notices.
     is_shared: AtomicBool,
-    /// Whether this server hears everything that others publish.
+    /// Whether this server receives everything that others publish.
     pub(super) is_subscribed: AtomicBool,
-    /// Whether the row of this server may be gone although it hears, because the tenant changed.
+    /// Whether the row of this server may be gone although `hears` is set, because the tenant was suspended or
+    /// deleted.
     pub(super) is_stale: AtomicBool,
     /// Whether this server has a row, or may have one.
     pub(super) has_joined: AtomicBool,
     /// Held while this server joins, so that it joins once, and while it changes how it publishes.
     pub(super) joining: tokio::sync::Mutex<()>,
-    /// Set while transactions have to wait whose publications the database sends.
+    /// Set while transactions whose publications the database sends have to wait.
     pub(super) is_changing: AtomicBool,
-    /// How many such changes there were.
+    /// The number of such changes so far.
     pub(super) changes: AtomicUsize,
-    /// How many transactions are under way whose publications the database sends.
+    /// The number of running transactions whose publications the database sends.
     pub(super) sending: AtomicUsize,
-    /// Whether there were such transactions since the tenant was published in memory.
+    /// Whether such a transaction has run since the tenant was last published in memory.
     pub(super) is_sent: AtomicBool,
-    /// When the last one began.
+    /// The time when the last such transaction began.
     pub(super) sent_at: Mutex<Option<Instant>>,
-    /// How many uses have begun that [`is_used`](super::IsUsed) does not know yet.
+    /// The number of uses that have begun and that [`is_used`](super::IsUsed) does not know yet.
     pub(super) uses: AtomicUsize,
     pub(super) unused_since: Mutex<Option<Instant>>,
-    /// A payload that is waited for.
+    /// A payload that a task waits for.
     pub(super) mark: Mutex<Option<(String, oneshot::Sender<()>)>>,
     order: Mutex<Order>,
 }
 
-/// Publications that come through the database wait until those that this server delivers itself are delivered: these
-/// were committed earlier. They also wait while earlier ones may have been missed: no session receives anything after a
-/// gap.
+/// The order of deliveries. Publications that arrive through the database wait until those that this server delivers
+/// itself are delivered, because these were committed earlier. They also wait while earlier ones may have been
+/// missed: no session receives anything after a gap.
 #[derive(Default)]
 struct Order {
-    /// The transactions that run or whose publications are not delivered yet.
+    /// The number of transactions that run or whose publications are not delivered yet.
     under_way: usize,
-    /// How many times earlier ones may have been missed, and it is not known yet what to do about it.
+    /// The number of unresolved losses: each is held until it is known whether publications were missed.
     delivery_holds: usize,
     waiting: VecDeque<Vec<Publication>>,
 }
@@ -64,8 +66,8 @@ impl Order {
     }
 }
 
-/// Publications of a tenant may have been missed. While it is held, further ones wait: until the sessions have ended that
-/// may have missed some, or until it is known that nothing was missed.
+/// Holds back the publications of a tenant because earlier ones may have been missed. It is dropped when the sessions
+/// that may have missed some have ended, or when it is known that nothing was missed.
 pub struct DeliveryHold {
     tenant: Arc<SharedTenant>,
     publications: Arc<super::Publications>,
@@ -77,7 +79,7 @@ pub type IsUsed = Box<dyn Fn(&TenantId) -> bool + Send + Sync>;
 /// Delivers publications to the sessions and modules of this server.
 pub type Deliver = Box<dyn Fn(&TenantId, Vec<Publication>) + Send + Sync>;
 
-/// A write whose publications this server delivers itself, because no other server takes part in the tenant. It is held
+/// A write whose publications this server delivers itself, because no other server has joined the tenant. It is held
 /// from before the transaction until they are delivered.
 pub struct LocalDelivery {
     tenant: Arc<SharedTenant>,
@@ -112,12 +114,12 @@ impl Tenants {
         self.0.write().entry(tenant.clone()).or_insert_with(new).clone()
     }
 
-    /// Returns the tenants that this server hears.
+    /// Returns the tenants of which this server receives the publications.
     pub(super) fn subscribed(&self) -> Vec<Arc<SharedTenant>> {
         self.filter(|tenant| tenant.is_subscribed.load(Ordering::Acquire))
     }
 
-    /// Returns the tenants that this server takes part in.
+    /// Returns the tenants that this server has joined.
     pub(super) fn joined(&self) -> Vec<Arc<SharedTenant>> {
         self.filter(|tenant| tenant.has_joined.load(Ordering::Acquire))
     }
@@ -128,7 +130,7 @@ impl Tenants {
 }
 
 impl SharedTenant {
-    /// Returns whether this server certainly hears everything that others publish.
+    /// Returns whether this server certainly receives everything that others publish.
     pub(super) fn receives_all(&self) -> bool {
         self.is_subscribed.load(Ordering::SeqCst) && !self.is_stale.load(Ordering::Acquire)
     }
@@ -157,29 +159,29 @@ impl SharedTenant {
         LocalDelivery { tenant: self, publications }
     }
 
-    /// Notes that a payload came, which somebody may wait for.
+    /// Notes that a payload has arrived, and notifies the task that waits for it.
     pub(super) fn came(&self, payload: &str) {
         let mut mark = self.mark.lock();
         if mark.as_ref().is_some_and(|(awaited, _)| awaited == payload)
             && let Some((_, sender)) = mark.take()
         {
-            // Nobody waits any more if it took too long.
+            // The receiver is gone if the wait has timed out.
             sender.send(()).ok();
         }
     }
 
-    /// Delivers what came through the database, after everything that this server delivers itself.
+    /// Delivers publications that came through the database, after everything that this server delivers itself.
     pub(super) fn receive(&self, received: Vec<Publication>, deliver: &Deliver) {
         let mut order = self.order.lock();
         if order.is_free() {
-            // The lock is held, so that nothing overtakes this.
+            // The lock is held during the delivery, so that no later publication overtakes this one.
             deliver(&self.tenant, received);
         } else {
             order.waiting.push_back(received);
         }
     }
 
-    /// Returns whether what comes through the database waits for the end of sessions.
+    /// Returns whether publications that came through the database wait because earlier ones may have been missed.
     pub(super) fn is_on_hold(&self) -> bool {
         self.order.lock().delivery_holds > 0
     }

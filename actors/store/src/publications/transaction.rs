@@ -1,4 +1,4 @@
-//! What a transaction has to check and to send, so that its publications are delivered if and only if it commits.
+//! The checks and notifications of a transaction, by which its publications are delivered if and only if it commits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio_postgres::Statement;
 use super::tenants::SharedTenant;
 use super::{LIST_OTHERS, LocalDelivery, Publications};
 
-/// The error of a transaction that another server has to hear of.
+/// The SQLSTATE that `assert_unshared.sql` raises: another server has joined the tenant.
 const SHARED: &str = "PL001";
 
 /// A transaction that does not assert.
@@ -26,7 +26,7 @@ impl Drop for Unasserted {
     }
 }
 
-/// Who delivers the publications of a write that is committed.
+/// The deliverer of the publications of a committed write.
 pub enum Route {
     /// The caller, until it drops this.
     Caller(Option<LocalDelivery>),
@@ -34,17 +34,17 @@ pub enum Route {
     Database,
 }
 
-/// How the publications of a tenant leave a transaction.
+/// The path on which the publications of a tenant leave a transaction.
 enum Way {
     Memory,
     Database { _sending: Sending },
 }
 
-/// The publications of one transaction of a writer: what the transaction has to check and to send.
+/// The publications of one transaction of a writer: its checks and its notifications.
 pub(crate) struct TransactionPublications {
     publications: Arc<Publications>,
     tenants: Vec<Published>,
-    /// Set if this server is alone.
+    /// The permission not to assert; set if this server is alone.
     unasserted: Option<Unasserted>,
 }
 
@@ -67,29 +67,31 @@ impl Drop for Sending {
 pub(crate) enum Checked {
     /// It may be committed.
     Fine,
-    /// This server has to join the tenant first, or to return to memory: see
+    /// This server has to join the tenant first, or to publish it in memory again: see
     /// [`switch_order`](crate::Database::switch_order).
     HasToSwitch(TenantId),
 }
 
 impl Publications {
-    /// Returns the permission for a transaction that does not assert, if this server is alone. A new server starts only
-    /// when no such transaction is running; if this one is paused with it, the new server ends its connections. So it
-    /// is to be asked for when the transaction has its connection.
+    /// Returns the permission for a transaction that does not assert, if this server is alone. A new server starts
+    /// only when no such transaction is running; if this server is paused during one, the new server ends its
+    /// connections. So the permission is requested only when the transaction has its connection.
     fn unasserted(&self) -> Option<Unasserted> {
         self.unasserted.fetch_add(1, Ordering::AcqRel);
-        // The count comes first: who ends the belief looks at the count afterwards.
+        // The counter is incremented before `is_alone` is read, because its writer reads the counter afterwards: one
+        // of the two sees the other.
         let unasserted = Unasserted(self.unasserted.clone());
         self.is_alone().then_some(unasserted)
     }
 }
 
 impl SharedTenant {
-    /// Notes a transaction whose publications the database sends, unless this server has changed how it publishes since
-    /// there were so many changes.
+    /// Notes a transaction whose publications the database sends, unless this server has begun another change of how
+    /// it publishes since the number of changes was `changes`.
     fn send(self: &Arc<Self>, changes: usize) -> Option<Sending> {
         self.sending.fetch_add(1, Ordering::SeqCst);
-        // The number comes first: who changes something looks at it afterwards.
+        // The counter is incremented before `changes` is read, because `Change::begin` writes `changes` before it
+        // reads the counter.
         let sending = Sending(self.clone());
         let is_same =
             self.changes.load(Ordering::SeqCst) == changes && !self.is_changing.load(Ordering::SeqCst);
@@ -102,11 +104,12 @@ impl SharedTenant {
 }
 
 impl TransactionPublications {
-    /// Notes which tenants a transaction will publish.
+    /// Records which tenants a transaction will publish.
     pub(crate) fn begin(publications: &Arc<Publications>, tenants: Vec<&TenantId>) -> Self {
         let published = |tenant: &TenantId| {
             let tenant = publications.tenants.get(tenant);
-            // A tenant that is shared would never have a moment without transactions under way.
+            // A shared tenant rarely has a moment without running transactions, so a delivery would hold back
+            // everything.
             let delivery = (!tenant.is_shared()).then(|| tenant.clone().begin(publications.clone()));
             Published { tenant, delivery, way: Way::Memory }
         };
@@ -123,23 +126,25 @@ impl TransactionPublications {
         self.tenants.is_empty() || self.unasserted.is_some()
     }
 
-    /// Returns whether other servers probably take part. The transaction asks then, before it commits.
+    /// Returns whether other servers have probably joined a tenant. The transaction then checks this before it
+    /// commits.
     pub(crate) fn are_shared(&self) -> bool {
         self.unasserted.is_none() && self.tenants.iter().any(|published| published.tenant.is_shared())
     }
 
-    /// Returns whether this error means that another server takes part, and notes it for the next attempt.
+    /// Returns whether this error means that another server has joined a tenant, and records that for the next
+    /// attempt.
     pub(crate) fn note_shared(&self, error: &platform_model::error::Error) -> bool {
         let is_shared = error.has_sql_state(SHARED);
         if is_shared {
-            // It is one of them; the next attempt asks for each.
+            // The error does not name the tenant; the next attempt checks each of them.
             self.tenants.iter().for_each(|published| published.tenant.set_shared(true));
         }
         is_shared
     }
 
     /// Gives up the permission not to assert, and the deliveries that [`check`](Self::check) decides about: the
-    /// transaction will ask.
+    /// transaction will check which tenants are shared.
     pub(crate) fn ask(&mut self) {
         self.unasserted = None;
         self.tenants.iter_mut().for_each(|published| published.delivery = None);
@@ -149,7 +154,7 @@ impl TransactionPublications {
         self.tenants.iter().map(|published| published.tenant.tenant.as_str()).collect()
     }
 
-    /// Asserts that no other server takes part. A part of the caller's transaction.
+    /// Asserts that no other server has joined the tenants. It is part of the caller's transaction.
     ///
     /// # Errors
     /// See [`note_shared`](Self::note_shared); `Unavailable` or `Database`.
@@ -165,7 +170,7 @@ impl TransactionPublications {
         Ok(())
     }
 
-    /// Asks which tenants other servers take part in. A part of the caller's transaction, after its writes.
+    /// Checks which tenants other servers have joined. It is part of the caller's transaction, after its writes.
     pub(crate) async fn check(&mut self, client: &impl GenericClient) -> Result<Checked> {
         let statement = client.prepare_cached(LIST_OTHERS).await?;
         let changes = |published: &Published| published.tenant.changes.load(Ordering::SeqCst);
@@ -195,13 +200,13 @@ impl TransactionPublications {
         Ok(Checked::Fine)
     }
 
-    /// Returns the tenants whose publications the transaction sends.
+    /// Returns whether the transaction sends the publications of a tenant through the database.
     pub(crate) fn sends(&self, tenant: &TenantId) -> bool {
         let is_it = |published: &&Published| published.tenant.tenant == *tenant;
         matches!(self.tenants.iter().find(is_it), Some(Published { way: Way::Database { .. }, .. }))
     }
 
-    /// Sends publications, which PostgreSQL delivers at the commit. A part of the caller's transaction.
+    /// Sends publications, which PostgreSQL delivers at the commit. It is part of the caller's transaction.
     pub(crate) async fn send(
         &self,
         client: &impl GenericClient,
@@ -220,13 +225,12 @@ impl TransactionPublications {
         Ok(())
     }
 
-    /// Returns who delivers the publications of a tenant of the committed transaction.
+    /// Returns the deliverer of the publications of a tenant after the commit.
     pub(crate) fn route(self, tenant: &TenantId) -> Route {
         self.routes(std::iter::once(Some(tenant.clone()))).pop().unwrap_or(Route::Caller(None))
     }
 
-    /// Returns who delivers the publications of each write of the committed transaction, given the tenants of the
-    /// writes.
+    /// Returns the deliverer of the publications of each write after the commit, given the tenants of the writes.
     pub(crate) fn routes(mut self, tenants: impl Iterator<Item = Option<TenantId>>) -> Vec<Route> {
         let route = |tenant: Option<TenantId>| {
             let Some(tenant) = tenant else { return Route::Caller(None) };
@@ -239,7 +243,7 @@ impl TransactionPublications {
                 None => Route::Caller(None),
             }
         };
-        // The deliveries of tenants without a write that needs one end here.
+        // The deliveries of tenants without a write in `tenants` end here.
         tenants.map(route).collect()
     }
 }

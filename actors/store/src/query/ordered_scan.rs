@@ -1,9 +1,9 @@
 //! Ordered scans of a collection: its rows are read through the index that has the order, one window at a time.
 //!
-//! For a filter of unknown selectivity with `ORDER BY … LIMIT`, a planner has to guess: it may scan a million rows for
-//! five matches, or fetch half a table to sort it. So the rows of a window are read first, regardless of the filter,
-//! and filtered then. A filter that matches many rows fills the page from one window. When it does not, the caller
-//! decides how to continue.
+//! For a filter of unknown selectivity with `ORDER BY … LIMIT`, a planner has to guess: it may scan a million rows
+//! for five matches, or fetch half a table to sort it. So the rows of a window are read first, regardless of the
+//! filter, and filtered then. A filter that matches many rows fills the page from one window. When it does not, the
+//! caller decides how to continue.
 
 use platform_model::access::Grants;
 use platform_model::error::Result;
@@ -66,8 +66,8 @@ pub(crate) struct WindowRows {
 }
 
 impl OrderedScan {
-    /// Returns the statement that reads a window: the columns [`OrderedScan::columns`], `place` and `seen`. The last row of
-    /// the window is also returned when it does not match.
+    /// Returns the statement that reads a window: the columns [`OrderedScan::columns`], `place` and `seen`. The last
+    /// row of the window is also returned when it does not match.
     pub(crate) fn window(&self, conditions: &str, window: ScanWindow, filtered: &mut Filtered) -> String {
         let scanned = self.scanned(conditions, window, filtered);
         let (skipped, limit) = (filtered.parameter(window.skipped), filtered.parameter(window.limit));

@@ -1,8 +1,8 @@
 //! The rows that a retention rule matches: counted for a preview, and deleted by a run.
 //!
-//! The age of a row is the time since it arrived, because devices may send any time. Ids begin with this time, so a run
-//! walks along the primary key from the oldest row to the first that is young enough. Operations have ids from a sequence
-//! and are found by the time of their creation.
+//! The age of a row is the time since it arrived, because devices may send any time. Ids begin with this time, so a
+//! run walks along the primary key from the oldest row to the first one that is too young. Operations have ids from a
+//! sequence and are found by the time of their creation.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ use crate::measurements::rollups;
 use crate::query::filter::Filtered;
 use crate::{Database, until_uncontended};
 
-/// The number of rows that one transaction looks at, and deletes if they match.
+/// The number of rows that one transaction examines, deleting those that match.
 const AT_ONCE: i64 = 5_000;
-/// The same for events, whose files are deleted with them.
+/// The same number for events, whose files are deleted with them.
 const EVENTS_AT_ONCE: i64 = 500;
 
 /// The table of a kind of data. In conditions it is named `d`.
@@ -31,7 +31,7 @@ struct Table {
     source: &'static str,
     fragment: &'static str,
     type_: Option<&'static str>,
-    /// Rows without this are never deleted by age.
+    /// The condition on rows that may be deleted by age.
     deletable: Option<&'static str>,
     at_once: i64,
 }
@@ -76,20 +76,20 @@ fn table_of(kind: DataType) -> Table {
     }
 }
 
-/// Which rows of one table a run deletes, and how far it is.
+/// The deletion of one kind of data by a run, with its progress.
 pub struct Sweep {
     kind: DataType,
     retention: Retention,
-    /// Rows with this id or a greater one are young enough.
+    /// The first id that is too young.
     before: i64,
-    /// The greatest id that was looked at.
+    /// The greatest id that was examined.
     after: i64,
-    /// The number of rows that the next step looks at.
+    /// The number of rows that the next step examines.
     at_once: i64,
 }
 
 impl Sweep {
-    /// Prepares to delete what a rule matches of one kind of data. One statement.
+    /// Prepares the deletion of the rows of one kind of data that a rule matches. One statement.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -104,8 +104,8 @@ impl Sweep {
         Ok(Self { kind, retention: retention.clone(), before, after: 0, at_once: table_of(kind).at_once })
     }
 
-    /// Looks at the next rows and deletes those that match. Returns how many were deleted, or `None` at the end. One
-    /// transaction, which sends no notifications.
+    /// Examines the next rows and deletes those that match. Returns the number of deleted rows, or `None` at the end.
+    /// One transaction, which sends no notifications.
     ///
     /// # Errors
     /// `Timeout`, `Contended`, `Unavailable` or `Database`.
@@ -125,7 +125,7 @@ impl Sweep {
         Ok(Some(deleted))
     }
 
-    /// Makes the next steps smaller, after one took too long. Returns `false` when a step looks at one row already.
+    /// Makes the next steps smaller, after one took too long. Returns `false` when a step examines one row already.
     pub fn shrink(&mut self) -> bool {
         let before = self.at_once;
         self.at_once = (before / 8).max(1);
@@ -162,7 +162,7 @@ async fn forget_rollups(transaction: &Transaction<'_>, tenant: &TenantId, filter
     rollups::forget(transaction, tenant, &sources).await
 }
 
-/// Counts what a rule would delete now: exact up to a million rows of each kind, estimated beyond.
+/// Counts the rows that a rule would delete now: exactly up to a million rows of each kind, estimated beyond.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.

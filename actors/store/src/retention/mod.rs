@@ -1,5 +1,5 @@
-//! Retention in PostgreSQL: the rules of a tenant (Z-08), [what they match](matching), and [the daily runs](runs) that
-//! delete it. Old [partitions] are dropped as a whole.
+//! Retention in PostgreSQL: the rules of a tenant (Z-08), [the rows that they match](matching), and [the daily
+//! runs](runs) that delete these. Old [partitions] are dropped as a whole.
 
 pub mod matching;
 pub mod partitions;
@@ -29,10 +29,10 @@ const LIST_IN_FORCE: &str = include_str!("../../../../sql/queries/retention/list
 
 /// The columns of a rule, in the order [`from_row`] reads them.
 const COLUMNS: &str = "r.id, r.data_type, r.fragment_type, r.type, r.source, r.maximum_age";
-/// The maximum number of rules of a tenant. No rule of the API names one.
+/// The maximum number of rules of a tenant. The rules of the API do not specify one.
 const RULES_PER_TENANT: i64 = 1000;
 
-/// Stores a rule, and an audit record of it. One transaction.
+/// Stores a rule and an audit record. One transaction.
 ///
 /// # Errors
 /// `Invalid` when the tenant has 1000 rules already; `Unavailable` or `Database`.
@@ -57,7 +57,7 @@ pub async fn insert_rule(
     Ok(rule)
 }
 
-/// Changes a rule, and stores an audit record. One transaction.
+/// Changes a rule and stores an audit record. One transaction.
 ///
 /// # Errors
 /// `NotFound`; `Invalid` for a combination of members that is not allowed; `Unavailable` or `Database`.
@@ -81,7 +81,7 @@ pub async fn update_rule(
     Ok(RetentionRule { id, retention })
 }
 
-/// Deletes a rule, and stores an audit record. One transaction.
+/// Deletes a rule and stores an audit record. One transaction.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -108,7 +108,7 @@ pub async fn get_rule(database: &Database, tenant: &TenantId, id: RetentionRuleI
     one(&*database.reader().await?, FIND, tenant, id).await
 }
 
-/// Returns a page of the rules of a tenant, by id.
+/// Returns a page of the rules of a tenant, ordered by id.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.

@@ -1,5 +1,5 @@
-//! Old monthly partitions of the measurements. When no tenant keeps anything in one, it is dropped, which is much faster
-//! than the deletion of its rows and gives the space back to the disk at once.
+//! Old monthly partitions of the measurements. A partition in which no tenant keeps anything is dropped, which is
+//! much faster than the deletion of its rows and returns the space to the disk at once.
 
 use deadpool_postgres::GenericClient;
 use platform_model::error::Result;
@@ -12,11 +12,11 @@ const LIST_TENANTS_KEPT: &str = include_str!("../../../../sql/queries/retention/
 const DELETE_MARKS: &str =
     include_str!("../../../../sql/queries/measurement_rollups/delete_marks_of_tenants.sql");
 
-/// Drops the partitions in which every tenant with measurements has a rule that covers all of them, and empty ones.
+/// Drops empty partitions, and those in which every tenant with measurements has a rule that covers all of them.
 /// Rules count if they were last changed before `due`. Returns the names of the partitions.
 ///
-/// Each is one transaction. It waits half a second for the table, because all others would wait behind it; a partition
-/// that is in use is dropped by the next run.
+/// Each partition is dropped in a transaction of its own. It waits at most half a second for the table, because all
+/// later transactions would wait behind it; a partition that is in use is dropped by the next run.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -29,7 +29,7 @@ pub async fn drop_covered(database: &Database, due: Timestamp) -> Result<Vec<Str
             Ok(true) => dropped.push(name),
             Ok(false) => {}
             Err(error) => {
-                tracing::info!(%error, partition = name, "an old partition is in use and stays for now")
+                tracing::info!(%error, partition = name, "an old partition is in use; the next run drops it")
             }
         }
     }
@@ -42,7 +42,7 @@ async fn drop_one(database: &Database, name: &str, end: i64, due: Timestamp) -> 
         return Ok(false);
     }
     let transaction = client.transaction().await?;
-    // The lock comes first, so that no measurement is inserted between the look and the end of the partition.
+    // The lock comes first, so that no measurement is inserted between the check and the drop.
     let lock = format!(
         "SET LOCAL lock_timeout = '500ms'; LOCK TABLE measurements IN ACCESS EXCLUSIVE MODE; \
          LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE"

@@ -21,22 +21,22 @@ const TELL_LATE: &str = include_str!("../../../../sql/queries/retention/tell_lat
 const UNTELL_LATE: &str = include_str!("../../../../sql/queries/retention/untell_late_run.sql");
 const DELETE_OLD: &str = include_str!("../../../../sql/queries/retention/delete_old_runs.sql");
 
-/// How long a run belongs to a server that does not report progress. A step takes seconds at most.
+/// The time after which another server may take over a run that reports no progress. A step takes seconds at most.
 const LEASE: Duration = Duration::from_secs(60);
 
 /// A run that this server holds.
 pub struct HeldRun {
     /// The tenant of the run.
     pub tenant: TenantId,
-    /// When the run was due.
+    /// The time when the run was due.
     pub due: Timestamp,
-    /// How many of each kind were deleted so far.
+    /// The number of deleted rows of each kind so far.
     pub deleted: BTreeMap<DataType, i64>,
     fence: i64,
 }
 
 /// Takes over a run that another server has abandoned, or begins one that is due: runs are due every day at this hour
-/// in UTC. Returns `None` when there is nothing to do. At most two statements.
+/// in UTC. Returns `None` when no run is due. At most two statements.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -60,13 +60,13 @@ pub async fn take(database: &Database, hour: u32) -> Result<Option<HeldRun>> {
 pub struct LateRun {
     /// The tenant of the run.
     pub tenant: TenantId,
-    /// When the run was due.
+    /// The time when the run was due.
     pub due: Timestamp,
-    /// When it began.
+    /// The time when it began.
     pub begun: Timestamp,
 }
 
-/// Returns the runs that have not ended within a day, each once. One statement.
+/// Returns the runs that have not ended within a day, each of them once. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -83,7 +83,7 @@ pub async fn take_late(database: &Database) -> Result<Vec<LateRun>> {
     late.collect()
 }
 
-/// Lets [`take_late`] return a run again, because its tenant could not be told. One statement.
+/// Makes [`take_late`] return a run again, because its tenant could not be notified. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -94,8 +94,8 @@ pub async fn give_late_back(database: &Database, late: &LateRun) -> Result<()> {
 }
 
 impl HeldRun {
-    /// Stores the progress, and the end if there is nothing left, and renews the lease. Returns `false` if another server
-    /// has taken the run over. One statement.
+    /// Stores the progress and renews the lease, or stores the end if `is_over`. Returns `false` if another server
+    /// has taken over the run. One statement, or two at the end.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -122,7 +122,7 @@ pub async fn list_runs(
     page: &PageRequest,
 ) -> Result<Page<RetentionRun>> {
     let client = database.reader().await?;
-    // There is one run at a time, so any number may be the second part of the order.
+    // A tenant has one run per due time, so any constant may be the second part of the order.
     let mut filtered =
         Filtered::new("(SELECT *, 0::bigint AS id FROM retention_runs) r", "r.tenant", tenant.as_str());
     let count = filtered.total(&client, page.total).await?;

@@ -10,7 +10,7 @@ const LIST_LIVING: &str = include_str!("../../../../sql/queries/servers/list_liv
 const SET_STATE: &str = include_str!("../../../../sql/queries/servers/set_state.sql");
 const EVICT: &str = include_str!("../../../../sql/queries/servers/evict.sql");
 
-/// A server that holds a slot, or is gone without giving it back.
+/// A server that holds a slot, or is gone without having given it back.
 #[derive(Debug, Clone)]
 pub struct Server {
     /// The slot: 0 to 255.
@@ -23,7 +23,7 @@ pub struct Server {
     pub address: String,
     /// `UP`, `DRAINING`, `STOPPING`, or `GONE` when its lease has ended.
     pub state: String,
-    /// When it took its slot.
+    /// The time when it took its slot.
     pub started_at: OffsetDateTime,
     /// The seconds since then, by the clock of the database.
     pub age: f64,
@@ -35,14 +35,14 @@ pub struct Server {
     pub connections: i32,
 }
 
-/// What an operator can ask of a server.
+/// The states that an operator can set and a server reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It takes clients.
+    /// It accepts new clients.
     Up,
     /// It is not ready for new clients, and hands its sessions over.
     Draining,
-    /// It ends.
+    /// It is stopping.
     Stopping,
 }
 
@@ -78,7 +78,7 @@ pub async fn list_servers(database: &Database) -> Result<Vec<Server>> {
     Ok(rows.iter().map(server).collect())
 }
 
-/// Lists the processes of the servers that run, with their names. One statement.
+/// Lists the incarnations and names of the living servers. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -87,8 +87,8 @@ pub async fn list_living(database: &Database) -> Result<Vec<(i64, String)>> {
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// Lets a living server drain, or take new clients again, unless it stops. It learns of it within a second or two. One
-/// statement.
+/// Drains a living server, or lets it accept new clients again, unless it is stopping. The server applies this within
+/// a second or two. One statement.
 ///
 /// # Errors
 /// `Invalid` when no living server holds the slot; `Unavailable` or `Database`.

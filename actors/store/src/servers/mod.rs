@@ -1,10 +1,10 @@
-//! The servers of a deployment. Each holds a slot by a lease that it renews once a second, and its slot is a part of the
-//! ids that it generates. By the same lease it takes part in [publications](crate::publications).
+//! The servers of a deployment. Each holds a slot by a lease that it renews once a second, and its slot is a part of
+//! the ids that it generates. The same lease keeps it registered for [publications](crate::publications).
 //!
-//! Ids stay unique without any trust in clocks: a server reserves milliseconds for the ids of its slot in the same
-//! statement that renews the lease, uses none beyond, and whoever takes the slot next starts behind them. So a server that
-//! was paused, evicted or cut off from the database can create no id that another server creates too; it creates none at
-//! all until it holds a slot again, and requests that need one get 503.
+//! Ids are unique even if the clocks of the servers differ: a server reserves milliseconds for the ids of its slot in
+//! the same statement that renews the lease and uses none beyond them, and the next holder of the slot starts behind
+//! them. So a server that was paused, evicted or cut off from the database can create no id that another server
+//! creates too. It creates none at all until it holds a slot again, and requests that need one get 503.
 
 mod list;
 
@@ -28,14 +28,15 @@ const COUNT_CONNECTIONS: &str = include_str!("../../../../sql/queries/servers/co
 
 /// The time between the renewal of a lease and its end.
 pub(crate) const LEASE: Duration = Duration::from_secs(10);
-/// How often a lease is renewed.
+/// The interval between two renewals of a lease.
 const RENEWAL: Duration = Duration::from_secs(1);
-/// How many milliseconds ahead a server reserves for its ids: the lease, and as much again for a slow database.
+/// The milliseconds ahead that a server reserves for its ids: twice the lease, for a slow database.
 const RESERVED_MILLIS: i64 = 20_000;
-/// How long a server still counts as living after its lease has ended: others publish what it hears through the database,
-/// ask it for sessions, and leave its slot unused, at least until the milliseconds are past that it reserved for ids.
+/// The time for which a server still counts as living after its lease has ended: others publish its tenants through
+/// the database, request sessions from it, and leave its slot unused. The milliseconds that it reserved for ids are past
+/// by then, so the next holder of the slot need not skip them.
 pub(crate) const DEAD_AFTER: Duration = Duration::from_secs(20);
-/// How many servers may be faster than this one at its start.
+/// The attempts to take a slot; each fails if another server that starts takes the same slot first.
 const ATTEMPTS: usize = 100;
 
 /// The description of a server for the table `servers`.
@@ -49,13 +50,13 @@ pub struct Introduction {
     pub address: String,
 }
 
-/// The place of this process among the servers.
+/// The membership of this process in the deployment.
 #[derive(Debug, Default)]
 pub struct Membership {
     ids: Arc<IdGenerator>,
     introduced: OnceLock<Introduced>,
     held: Mutex<Option<Held>>,
-    /// The operator lets this server drain.
+    /// Whether the operator drains this server.
     draining: AtomicBool,
     stopping: AtomicBool,
 }
@@ -63,7 +64,7 @@ pub struct Membership {
 /// This process, as the others see it.
 #[derive(Debug)]
 struct Introduced {
-    /// A number that no other start of a server has.
+    /// Unique id of this server process.
     incarnation: i64,
     introduction: Introduction,
 }
@@ -81,7 +82,7 @@ impl Membership {
         &self.ids
     }
 
-    /// Returns the number of this process, which no other start of a server has, once it has joined.
+    /// Returns the unique id of this server process, once it has joined.
     pub fn incarnation(&self) -> Option<i64> {
         self.introduced.get().map(|introduced| introduced.incarnation)
     }
@@ -96,12 +97,12 @@ impl Membership {
         self.held.lock().map(|held| held.slot)
     }
 
-    /// Returns whether this server shall get no new clients.
+    /// Returns whether this server should get no new clients.
     pub fn is_draining(&self) -> bool {
         self.is_drained() || self.is_stopping()
     }
 
-    /// Returns whether the operator lets this server drain.
+    /// Returns whether the operator drains this server.
     pub fn is_drained(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
@@ -110,8 +111,8 @@ impl Membership {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Renews the lease if it is time, and reports how many connections this process opens at most. Takes another slot
-    /// if the lease was taken away. Returns whether a statement was sent.
+    /// Renews the lease if it is due, and stores the most connections that this process opens. Takes another slot if
+    /// the lease was taken away. Returns whether a statement was sent.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -148,7 +149,7 @@ impl Membership {
     /// Takes a free slot.
     ///
     /// # Errors
-    /// `Unavailable` when there is none, or the database is away; `Database`.
+    /// `Unavailable` when no slot is free or the database is not reachable; `Database`.
     async fn take(&self, client: &Client, introduced: &Introduced, connections: i32) -> Result<()> {
         let Introduced { incarnation, introduction } = introduced;
         let state = match (self.is_stopping(), self.is_drained()) {
@@ -194,18 +195,18 @@ impl Membership {
                     "this server is draining: it hands its sessions to other servers, and is not ready for new clients"
                 );
             } else {
-                tracing::info!("this server takes new clients again");
+                tracing::info!("this server accepts new clients again");
             }
         }
     }
 }
 
 impl Database {
-    /// Joins the servers of the deployment: takes a slot, by which ids are generated from now on. [`watch`](crate::watch)
-    /// renews its lease.
+    /// Joins the servers of the deployment: takes a slot, which is part of the ids that are generated from now on.
+    /// [`watch`](crate::watch) renews its lease.
     ///
     /// # Errors
-    /// `Unavailable` when all slots are taken, or the database is away; `Database`.
+    /// `Unavailable` when all slots are taken or the database is not reachable; `Database`.
     pub async fn join(&self, introduction: Introduction) -> Result<()> {
         let membership = self.membership();
         membership.ids.advance_beyond(self.find_greatest_id().await?);
@@ -240,12 +241,12 @@ impl Database {
         if let Some(slot) = membership.slot()
             && let Err(error) = set_state(self, slot, State::Stopping).await
         {
-            tracing::debug!(%error, "other servers do not see that this one stops");
+            tracing::debug!(%error, "the state STOPPING could not be stored for other servers");
         }
     }
 
-    /// Gives the slot back at the end of an orderly stop, and ends the part of this server in all tenants. No id is generated
-    /// afterwards.
+    /// Gives the slot back at the end of an orderly stop, and removes this server from all tenants. No id is
+    /// generated afterwards.
     pub async fn leave(&self) {
         let membership = self.membership();
         let (Some(introduced), Some(held)) = (membership.introduced.get(), membership.held.lock().take())
@@ -259,7 +260,7 @@ impl Database {
             Ok::<_, Error>(())
         };
         if let Err(error) = given_back.await {
-            tracing::debug!(%error, "the slot cannot be given back; it is free when its lease has ended");
+            tracing::debug!(%error, "the slot could not be given back; it is free when its lease has ended");
         }
     }
 }

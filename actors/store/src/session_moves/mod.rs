@@ -1,9 +1,9 @@
-//! Sessions on their way from one server to another one: the messages between the servers, and where a session has
-//! moved to.
+//! Sessions that move between servers: the messages between the servers, and the records of the holders of moved
+//! sessions.
 //!
-//! Every server listens on a channel of its own. All messages of a server leave through one task in the order of the
-//! calls, many in one transaction. The point at which a session moves is a publication of its tenant
-//! ([`SessionMove`]), so that it has a place in the order of everything else that is published.
+//! Every server listens on a channel of its own. One task sends all messages of a server in the order of the calls,
+//! many in one transaction. The point at which a session moves is a publication of its tenant ([`SessionMove`]), so
+//! that it has a place in the order of all other publications.
 
 mod of_users;
 mod stored;
@@ -34,15 +34,15 @@ const SWEEP_OF_USERS: &str = include_str!("../../../../sql/queries/session_moves
 const IS_RENEWED: &str = include_str!("../../../../sql/queries/session_moves/is_renewed.sql");
 const FIND_SUCCESSORS: &str = include_str!("../../../../sql/queries/session_moves/find_successors.sql");
 
-/// The beginning of the names of channels; the number of the server process follows.
+/// The prefix of the names of channels; the incarnation of the server follows.
 const CHANNEL: &str = "platform_server_";
 /// The most entries of one transaction.
 const AT_ONCE: usize = 500;
-/// The most bytes of a question, which is sent as one payload.
+/// The most bytes of a request to an unknown holder, which is sent as one payload.
 const QUESTION_BYTES: usize = 7000;
-/// How often what is known about servers that are gone is forgotten.
+/// The interval between two deletions of records of servers that are gone.
 const SWEEPING: Duration = Duration::from_secs(3600);
-/// The bits of the number of a server process that a clientId contains.
+/// The bits of the incarnation of a server process that a clientId contains.
 pub const BIRTH_BITS: u32 = 24;
 
 /// Handles a message of another server, or of this one.
@@ -57,14 +57,14 @@ pub struct SessionMoves {
     next_batch: AtomicU64,
 }
 
-/// What became of a question.
+/// The recipient of a request to the holder of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// It was sent to this server, which holds the session.
+    /// The server that holds the session; the request was sent to it.
     Sent(i64),
-    /// This server holds the session: its clientId says so or, if `has_moved`, a move to this server is noted.
+    /// This server holds the session: its clientId says so or, if `has_moved`, a move to this server is recorded.
     Own {
-        /// Whether such a move is noted.
+        /// Whether such a move is recorded.
         has_moved: bool,
     },
     /// The server that holds the session is gone.
@@ -88,8 +88,8 @@ struct Question {
 }
 
 impl SessionMoves {
-    /// Sets the number of this server and what handles messages, and starts to send. It is called once; a process
-    /// without sessions does not call it.
+    /// Sets the incarnation of this server and the handler of messages, and starts to send. It is called once; a
+    /// process without sessions does not call it.
     pub fn install(&self, server: i64, database: &Database, handle: HandleMessage) {
         self.server.set(server).ok();
         self.handle.set(handle).ok();
@@ -99,7 +99,7 @@ impl SessionMoves {
         }
     }
 
-    /// The number of this server process, once it is known.
+    /// Returns the incarnation of this server process; 0 before it is known.
     pub fn server(&self) -> i64 {
         self.server.get().copied().unwrap_or_default()
     }
@@ -109,7 +109,7 @@ impl SessionMoves {
         self.server.get().map(|server| format!("LISTEN {CHANNEL}{server}"))
     }
 
-    /// Takes a notification of the listening connection. Returns whether it was a message to this server.
+    /// Processes a notification of the listening connection. Returns whether it was a message to this server.
     pub(crate) fn receive(&self, assembly: &mut Assembly, channel: &str, payload: &str) -> bool {
         if !channel.starts_with(CHANNEL) {
             return false;
@@ -122,19 +122,19 @@ impl SessionMoves {
         match (message, self.handle.get()) {
             (Ok(message), Some(handle)) => handle(message),
             (Ok(_), None) => {}
-            // Who waits for it gives up in time, and the session ends.
+            // The requester of a lost message times out and ends the session.
             (Err(Unreadable), _) => tracing::error!("a message of another server cannot be read"),
         }
         true
     }
 
-    /// Tells a server something, after everything that was told before.
+    /// Sends a message to a server, after all earlier messages to it.
     pub fn tell(&self, server: i64, message: ServerMessage) {
         self.send(Outgoing::Tell(server, message));
     }
 
-    /// Sends a message to the server that holds a session. `birth` is the number in its clientId. If the same was asked
-    /// before in vain, it is also found out whether that server has ended.
+    /// Sends a message to the server that holds a session. `birth` is the part of its incarnation in the clientId. If
+    /// `is_repeated`, because an earlier request got no response, it is also checked whether that server has ended.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -150,7 +150,7 @@ impl SessionMoves {
         outcome.await.unwrap_or_else(|_| Err(not_installed()))
     }
 
-    /// Publishes the point at which a session moves, and notes in the same transaction who holds it from then on.
+    /// Publishes the point at which a session moves, and records its new holder in the same transaction.
     ///
     /// # Errors
     /// `Unavailable` or `Database`: it is not certain whether the session moves.
@@ -160,16 +160,16 @@ impl SessionMoves {
         outcome.await.unwrap_or_else(|_| Err(not_installed()))
     }
 
-    /// Notes that a session has ended that had moved to this server.
+    /// Deletes the record of a session that had moved to this server and has ended.
     pub fn forget(&self, client: String) {
         self.send(Outgoing::Forget(client));
     }
 
-    /// Waits until everything that was told before is sent. If the process ended earlier, sessions that it handed over would
+    /// Waits until all earlier messages are sent. If the process ended before, the sessions that it handed over would
     /// be lost.
     ///
     /// # Errors
-    /// `Unavailable` or `Database`: something may not be sent.
+    /// `Unavailable` or `Database`: some messages may not be sent.
     pub async fn flush(&self) -> Result<()> {
         let (sent, outcome) = oneshot::channel();
         self.send(Outgoing::Flush(sent));
@@ -203,7 +203,7 @@ async fn run(database: Database, mut outgoing: mpsc::UnboundedReceiver<Outgoing>
             },
             _ = sweeping.tick() => {
                 if let Err(error) = sweep(&database).await {
-                    tracing::debug!(%error, "sessions of servers that are gone cannot be forgotten now");
+                    tracing::debug!(%error, "records of servers that are gone could not be deleted");
                 }
                 continue;
             }
@@ -224,7 +224,7 @@ async fn sweep(database: &Database) -> Result<()> {
     Ok(())
 }
 
-/// What is sent in one transaction.
+/// The messages and records of one transaction.
 #[derive(Default)]
 struct Batch {
     channels: Vec<String>,
@@ -267,7 +267,7 @@ impl Batch {
                     }
                     let number = moves.next_batch.fetch_add(1, Ordering::Relaxed);
                     let text = encode(&[Publication::SessionMoves(point)]);
-                    // Publications have numbers of their own, so these begin with a letter.
+                    // The batches of publications have plain numbers, so these begin with a letter.
                     batch.add(channel(&tenant), cut(moves.server(), format!("s{number}"), &text));
                     batch.sent.push(sent);
                 }
@@ -283,7 +283,7 @@ impl Batch {
         self.payloads.extend(payloads);
     }
 
-    /// One transaction. Returns what became of the questions.
+    /// Sends everything in one transaction. Returns the recipients of the requests.
     async fn send(&mut self, database: &Database) -> Result<Vec<Asked>> {
         let own = database.session_moves.server();
         let mut client = database.loader().await?;
@@ -333,8 +333,8 @@ impl Database {
         &self.session_moves
     }
 
-    /// Returns whether a server has renewed its lease at most this time before this server did, so that it lives. One
-    /// statement.
+    /// Returns whether the lease of a server was renewed at most this long before the lease of this one, which shows
+    /// that it lives. One statement.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -344,7 +344,7 @@ impl Database {
         Ok(self.reader().await?.query_one(IS_RENEWED, &parameters).await?.get(0))
     }
 
-    /// Returns the servers that can take the sessions of this one. One statement.
+    /// Returns the servers that can take over the sessions of this one. One statement.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -355,11 +355,11 @@ impl Database {
     }
 }
 
-/// A server that can take sessions.
+/// A server that can take over sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct Successor {
-    /// The number of the server process.
+    /// The incarnation of the server process.
     pub server: i64,
-    /// Whether it takes new clients.
+    /// Whether it accepts new clients.
     pub is_up: bool,
 }

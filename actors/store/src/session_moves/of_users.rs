@@ -1,4 +1,4 @@
-//! The sessions of users at each server, for a limit that counts at all of them (B-23).
+//! The sessions of users at each server, for a limit that applies to all servers together (B-23).
 
 use platform_model::error::Result;
 use platform_model::id::TenantId;
@@ -21,7 +21,7 @@ pub struct SessionsOfUser<'a> {
 }
 
 impl Database {
-    /// Lists the clientIds of the sessions that a user has at other servers, as they noted them last. One statement.
+    /// Lists the clientIds of the sessions that a user has at other servers, as they last stored them. One statement.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -33,10 +33,10 @@ impl Database {
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
-    /// Notes the sessions of users at this server. One transaction.
+    /// Stores the sessions of users at this server. One transaction.
     ///
     /// # Errors
-    /// `Unavailable` or `Database`: nothing is noted.
+    /// `Unavailable` or `Database`: nothing is stored.
     pub async fn note_sessions_of_users(&self, changed: &[SessionsOfUser<'_>]) -> Result<()> {
         let mut client = self.loader().await?;
         let transaction = client.transaction().await?;

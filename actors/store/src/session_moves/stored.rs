@@ -1,5 +1,5 @@
-//! The sessions of the last server of a deployment, from its stop to the next start. Nobody writes in between, so they
-//! miss nothing.
+//! The sessions of the last server of a deployment, stored from its stop to the next start. Nothing is written in
+//! between, so the sessions miss nothing.
 
 use std::time::Duration;
 
@@ -15,27 +15,27 @@ const LIST_STORED: &str = include_str!("../../../../sql/queries/session_moves/li
 const NOTE_TAKEN: &str = include_str!("../../../../sql/queries/session_moves/note_taken.sql");
 const IS_LAST: &str = include_str!("../../../../sql/queries/session_moves/is_last.sql");
 
-/// Held while sessions are stored, or taken by a server that starts.
+/// The lock that is held while sessions are stored, or taken over by a server that starts.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtext('platform stored sessions'))";
 /// The most sessions of one statement.
 const AT_ONCE: usize = 500;
 
-/// A session that is at no server.
+/// A session that is stored and at no server.
 #[derive(Debug)]
 pub struct StoredSession {
     /// The clientId.
     pub client: String,
     /// The tenant.
     pub tenant: TenantId,
-    /// The state.
+    /// The state of the session.
     pub state: SessionState,
-    /// The time that is left of its interval.
+    /// The rest of its lifetime.
     pub lifetime: Duration,
 }
 
 impl Database {
-    /// Stores the sessions of this server, which writes nothing any more, if it is the last one. Returns whether it is.
-    /// One transaction.
+    /// Stores the sessions of this server, which writes nothing any more, if it is the last one. Returns whether it
+    /// is. One transaction.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -70,12 +70,12 @@ impl Database {
         Ok(self.reader().await?.query_one(IS_LAST, &[&own, &DEAD_AFTER.as_secs_f64()]).await?.get(0))
     }
 
-    /// Gives the stored sessions to `take`, and deletes them when it has taken them. No other server starts meanwhile.
+    /// Passes the stored sessions to `take`, and deletes them afterwards. No other server starts meanwhile.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
     pub async fn take_stored_sessions(&self, take: impl AsyncFnOnce(Vec<StoredSession>)) -> Result<()> {
-        // `take` needs the connections of the other pool.
+        // `take` uses connections of the other pool, so this transaction cannot block it.
         let mut client = self.reader().await?;
         let transaction = client.transaction().await?;
         transaction.batch_execute(LOCK).await?;
@@ -89,7 +89,7 @@ impl Database {
                 lifetime: Duration::try_from_secs_f64(seconds).ok()?,
             })
         };
-        // This transaction has written nothing until here, so `take` can wait for all that have.
+        // This transaction has written nothing so far, so `take` can wait for all transactions that have.
         take(rows.iter().filter_map(stored).collect()).await;
         transaction.execute(NOTE_TAKEN, &[&self.session_moves.server()]).await?;
         transaction.batch_execute("DELETE FROM stored_sessions").await?;

@@ -1,4 +1,4 @@
-//! What tenants do now at each server: written with each batch of counts, and read over all servers.
+//! The current activity of tenants at each server: written with each batch of counts, and read over all servers.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ const PUT: &str = include_str!("../../../../sql/queries/statistics/put_activity.
 const FORGET: &str = include_str!("../../../../sql/queries/statistics/forget_activity.sql");
 const LIST: &str = include_str!("../../../../sql/queries/statistics/list_activity.sql");
 
-/// The most tenants of a list.
+/// The most tenants in a list.
 const MOST: i64 = 1000;
 
-/// What a tenant does at this server.
+/// The activity of a tenant at this server.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ActivityHere {
     /// Sessions.
@@ -37,23 +37,23 @@ pub struct ActivityHere {
 }
 
 impl ActivityHere {
-    /// Returns whether there is nothing to say.
+    /// Returns whether the tenant does nothing at this server.
     pub fn is_idle(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Whose activity is listed.
+/// The tenants whose activity is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// That of the caller's tenant.
+    /// The caller's tenant.
     Own,
-    /// That of the caller's tenant and of those that it manages.
+    /// The caller's tenant and those that it manages.
     Managed,
 }
 
 impl Database {
-    /// Replaces what tenants do at this server. Two statements.
+    /// Replaces the activity of tenants at this server. Two statements.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -85,8 +85,8 @@ impl Database {
         Ok(())
     }
 
-    /// Returns what tenants do at all servers, the busiest first, at most a thousand; with `only` that of this tenant. A
-    /// server that has said nothing for three times `pause` is left out. One statement.
+    /// Returns the activity of tenants at all servers, the busiest first, at most a thousand; with `only` that of
+    /// this tenant alone. A server that has written nothing for three times `pause` is left out. One statement.
     ///
     /// # Errors
     /// `Timeout`, `Unavailable` or `Database`.

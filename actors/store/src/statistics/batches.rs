@@ -1,6 +1,6 @@
-//! The batches in which counts are written. A batch is added to what other servers and earlier batches have counted, and
-//! never twice: it has a number, and a batch whose commit was not heard of is sent again under the same number. What was
-//! counted after the last batch is lost with the process.
+//! The batches in which counts are written. A batch is added exactly once to the counts of other servers and earlier
+//! batches: it has a number, and a batch whose commit was not confirmed is sent again under the same number. Counts
+//! that are in no batch yet are lost with the process.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -17,10 +17,10 @@ const ADD: &str = include_str!("../../../../sql/queries/statistics/add.sql");
 const SWEEP_BATCHES: &str = include_str!("../../../../sql/queries/statistics/sweep_batches.sql");
 const SWEEP_DAYS: &str = include_str!("../../../../sql/queries/statistics/sweep_days.sql");
 
-/// What the sessions of another server count for at most after it has said how many there are.
+/// The seconds for which the number of sessions of another server is used after that server has written it.
 pub(super) const FRESH: f64 = 20.0;
 
-/// What was counted for a tenant on a day.
+/// The counts of a tenant on a day.
 #[derive(Debug, Default, Clone, Copy)]
 struct OfDay {
     counts: Counts,
@@ -29,22 +29,22 @@ struct OfDay {
 
 type ByTenant = BTreeMap<(TenantId, i32), OfDay>;
 
-/// What is to be written.
+/// The pending batch.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
-    /// What was counted since the last batch was made.
+    /// The counts since the last batch was made.
     collected: ByTenant,
-    /// The batch that is to be sent, until its commit is heard of.
+    /// The batch that is being sent, until its commit is confirmed.
     sending: Option<ByTenant>,
-    /// The number of that batch, or else of the last one.
+    /// The number of that batch, or of the last one if none is being sent.
     number: i64,
-    /// The day to which counts belong that are collected next.
+    /// The day that the next counts belong to.
     day: Option<i32>,
     /// The peaks that were collected on that day.
     peaks: HashMap<TenantId, i64>,
 }
 
-/// What a tenant did since the last time.
+/// The activity of a tenant since the last call.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Recent {
     /// Requests.
@@ -60,8 +60,8 @@ fn today() -> i32 {
     (OffsetDateTime::now_utc().unix_timestamp() / 86_400) as i32
 }
 
-/// Returns the time until counts are to be collected again: a pause, but not beyond midnight in UTC, because counts belong
-/// to the day in which they are collected.
+/// Returns the time until the next collection: a pause, but not beyond midnight in UTC, because counts belong to the
+/// day on which they are collected.
 pub fn until_next(pause: Duration) -> Duration {
     let now = OffsetDateTime::now_utc().unix_timestamp_nanos().unsigned_abs();
     let day = u128::from(86_400_u32) * 1_000_000_000;
@@ -70,15 +70,15 @@ pub fn until_next(pause: Duration) -> Duration {
 }
 
 impl Database {
-    /// Collects what was counted and writes it. Returns what each tenant did since the last time, whether or not it could
-    /// be written; what could not be written comes with the next call. One statement.
+    /// Collects the counts and writes them. Returns the activity of each tenant since the last call, even if the
+    /// write failed; its counts are then written by the next call. One statement.
     ///
     /// # Errors
-    /// `Unavailable` or `Database`, with what tenants did.
+    /// `Unavailable` or `Database`, beside the activity.
     pub async fn write_statistics(&self) -> (HashMap<TenantId, Recent>, Result<()>) {
         let mut batches = self.statistics.batches.lock().await;
         let mut recent = HashMap::new();
-        // What was counted until now belongs to the day that has begun before.
+        // Counts up to now belong to the day that began before this call.
         let (now, before) = (today(), batches.day);
         let day = before.unwrap_or(now);
         for (tenant, counters) in self.statistics.all() {
@@ -97,7 +97,7 @@ impl Database {
         (recent, written)
     }
 
-    /// Deletes statistics that are too old, and what is known of servers that are gone. Two statements.
+    /// Deletes statistics that are too old, and the batch numbers of servers that are gone. Two statements.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -125,7 +125,7 @@ impl Batches {
     }
 
     async fn send(&mut self, database: &Database) -> Result<()> {
-        // A batch whose commit was not heard of comes first and unchanged.
+        // A batch whose commit was not confirmed comes first and unchanged.
         if self.sending.is_some() {
             self.try_to_send(database).await?;
         }
@@ -139,7 +139,10 @@ impl Batches {
 
     async fn try_to_send(&mut self, database: &Database) -> Result<()> {
         let Some(batch) = &self.sending else { return Ok(()) };
-        let server = database.membership.incarnation().ok_or_else(|| Error::unavailable("not joined yet"))?;
+        let server = database
+            .membership
+            .incarnation()
+            .ok_or_else(|| Error::unavailable("this server holds no slot yet"))?;
         let tenants: Vec<&str> = batch.keys().map(|(tenant, _)| tenant.as_str()).collect();
         let days: Vec<i32> = batch.keys().map(|(_, day)| *day).collect();
         let text = |of: &OfDay| of.counts.map(|count| count.to_string()).join(" ");

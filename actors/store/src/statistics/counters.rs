@@ -1,18 +1,18 @@
-//! The counters of a tenant in memory. Counting is one addition to a number that no other thread adds to at this moment:
-//! each counter exists several times, and a thread uses one of these.
+//! The counters of a tenant in memory. Each counter exists in several shards and a thread uses one of them, so
+//! threads rarely add to the same number at the same time.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
-/// How often each counter exists.
+/// The number of shards of each counter.
 const SHARDS: usize = 8;
 
-/// What is counted. The order is that of `counts` in `add.sql`.
+/// The kinds of counts. The order is that of `counts` in `add.sql`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
     /// Requests with valid credentials.
     Request,
-    /// Those of them that devices make (Z-07).
+    /// Requests with valid credentials of devices (Z-07).
     DeviceRequest,
     /// New alarms.
     AlarmCreated,
@@ -45,10 +45,10 @@ impl Counted {
         Self::AlarmCreated as usize..Self::NotificationDelivered as usize;
 }
 
-/// Numbers of each kind.
+/// One number for each kind.
 pub(super) type Counts = [u64; KINDS];
 
-/// The counters that threads with the same number use, in cache lines of their own.
+/// One shard of the counters. It is in a cache line of its own, so that threads do not slow each other down.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Shard([AtomicU64; KINDS]);
@@ -58,7 +58,7 @@ struct Shard([AtomicU64; KINDS]);
 pub struct TenantCounters {
     shards: [Shard; SHARDS],
     sessions: AtomicI64,
-    /// The most sessions since the last time that the counts were taken.
+    /// The most simultaneous sessions since the counts were last taken.
     most_sessions: AtomicI64,
 }
 
@@ -69,31 +69,31 @@ thread_local! {
 }
 
 impl TenantCounters {
-    /// Counts this many of a kind.
+    /// Adds to the counter of a kind.
     #[inline]
     pub fn add(&self, kind: Counted, count: u64) {
-        // A thread that is ending may have no number any more.
+        // The number of a thread that is ending may be gone.
         let shard = SHARD.try_with(Cell::get).unwrap_or_default();
         self.shards[shard].0[kind as usize].fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Notes that a session begins.
+    /// Counts the beginning of a session.
     pub fn session_began(&self) {
         let now = self.sessions.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_sessions.fetch_max(now, Ordering::Relaxed);
     }
 
-    /// Notes that a session ended.
+    /// Counts the end of a session.
     pub fn session_ended(&self) {
         self.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Takes what was counted since the last time.
+    /// Returns the counts since the last call and resets them.
     pub(super) fn take(&self) -> Counts {
         let mut counts = Counts::default();
         for shard in &self.shards {
             for (count, counter) in counts.iter_mut().zip(&shard.0) {
-                // Most are zero, and reading costs less than writing.
+                // Most counters are zero, and a load is cheaper than a swap.
                 if counter.load(Ordering::Relaxed) > 0 {
                     *count += counter.swap(0, Ordering::Relaxed);
                 }
@@ -102,7 +102,7 @@ impl TenantCounters {
         counts
     }
 
-    /// Takes the most sessions since the last time.
+    /// Returns the most simultaneous sessions since the last call and resets them.
     pub(super) fn take_peak(&self) -> i64 {
         let now = self.sessions.load(Ordering::Relaxed);
         self.most_sessions.swap(now, Ordering::Relaxed).max(now)
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(counters.take_peak(), 3);
     }
 
-    /// Prints what counting costs: `cargo test -p platform-store --release counting -- --ignored --nocapture`.
+    /// Prints the time of one addition: `cargo test -p platform-store --release counting -- --ignored --nocapture`.
     #[test]
     #[ignore = "a measurement"]
     fn counting_costs_nanoseconds() {

@@ -16,7 +16,7 @@ const LIST: &str = include_str!("../../../../sql/queries/statistics/list_days.sq
 const COUNT: &str = include_str!("../../../../sql/queries/statistics/count_days.sql");
 const SUMMARIZE: &str = include_str!("../../../../sql/queries/statistics/summarize.sql");
 
-/// The days of a request; each bound is among them.
+/// The days of a request, both bounds included.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Days {
     /// The first day.
@@ -66,7 +66,7 @@ pub async fn summarize(database: &Database, tenant: &TenantId, days: Days) -> Re
     found.pop().ok_or_else(|| Error::not_found(Noun::Tenant, tenant))
 }
 
-/// Returns the summaries of the tenants that a tenant manages, by id. One statement.
+/// Returns the summaries of the tenants that a tenant manages, ordered by id. One statement.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -98,7 +98,7 @@ fn instant_of(day: Day) -> OffsetDateTime {
     OffsetDateTime::UNIX_EPOCH.saturating_add(Duration::days(day.0.into()))
 }
 
-/// Reads what is counted, from this column on.
+/// Reads the counts, starting at this column.
 fn counts(row: &Row, first: usize) -> Result<UsageCounts> {
     let number = |at: usize| row.try_get::<_, i64>(first + at);
     Ok(UsageCounts {
@@ -118,7 +118,7 @@ fn counts(row: &Row, first: usize) -> Result<UsageCounts> {
     })
 }
 
-/// Reads what is measured, from this column on; `None` if it was not.
+/// Reads the measurements, starting at this column; `None` if the day has none.
 fn measures(row: &Row, first: usize) -> Result<Option<UsageMeasures>> {
     let number = |at: usize| row.try_get::<_, Option<i64>>(first + at);
     let Some(devices) = number(0)? else { return Ok(None) };

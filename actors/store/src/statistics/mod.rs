@@ -1,5 +1,6 @@
-//! What servers count for each tenant and day (Z-07): [in memory](counters), written in [batches](batches) every few
-//! seconds, and [read](days) by tenant, day and time. What tenants do now is [written](activity) with each batch.
+//! Statistics of each tenant and day (Z-07): counted [in memory](counters), written in [batches](batches) every few
+//! seconds, and [read](days) by tenant, day and time. The [current activity](activity) of tenants is written with
+//! each batch.
 
 pub mod activity;
 mod batches;
@@ -16,7 +17,7 @@ use batches::Batches;
 pub use batches::{Recent, until_next};
 pub use counters::{Counted, TenantCounters};
 
-/// What this process counts.
+/// The counts of this process.
 #[derive(Debug, Default)]
 pub struct Statistics {
     tenants: RwLock<HashMap<TenantId, Arc<TenantCounters>>>,
@@ -32,7 +33,7 @@ impl Statistics {
         self.tenants.write().entry(tenant.clone()).or_default().clone()
     }
 
-    /// Counts this many of a kind for a tenant.
+    /// Adds to the counter of a kind of a tenant.
     pub fn add(&self, tenant: &TenantId, kind: Counted, count: u64) {
         if let Some(counters) = self.tenants.read().get(tenant) {
             return counters.add(kind, count);
@@ -40,7 +41,7 @@ impl Statistics {
         self.tenants.write().entry(tenant.clone()).or_default().add(kind, count);
     }
 
-    /// Counts a request, and that a device made it.
+    /// Counts requests, and counts them as requests of devices if `by_device` is set.
     pub fn add_request(&self, tenant: &TenantId, count: u64, by_device: bool) {
         let add = |counters: &TenantCounters| {
             counters.add(Counted::Request, count);

@@ -1,8 +1,8 @@
-//! Quotas of what is in the database: devices and bytes. A check needs no database.
+//! Quotas on the content of the database: devices and bytes. A check reads memory only.
 //!
-//! Devices are counted there, at most once a second and only for tenants with such a quota that create some, and counted
-//! up in memory in between. So servers that create devices at the same moment agree within seconds. The bytes are those
-//! that were measured last, so a tenant may exceed its quota until the next measurement.
+//! Devices are counted in the database, at most once a second and only for tenants with such a quota that create
+//! devices; in between they are counted in memory. So servers that create devices at the same time agree within
+//! seconds. Bytes are the last measured ones, so a tenant may exceed its quota until the next measurement.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -21,16 +21,16 @@ use crate::writer::Change;
 const LIST_STORED: &str = include_str!("../../../../sql/queries/tenant_limits/list_stored.sql");
 const COUNT_DEVICES: &str = include_str!("../../../../sql/queries/tenant_limits/count_devices.sql");
 
-/// What a tenant has in the database, as far as this server knows.
+/// The devices and bytes of a tenant in the database, as far as this server knows.
 #[derive(Debug)]
 pub(super) struct Amounts {
     devices: AtomicI64,
     /// Whether the devices have to be counted again.
     is_outdated: AtomicBool,
-    /// How often devices were admitted, and how often when they were counted last.
+    /// The number of admissions of devices, and its value at the last count.
     admissions: AtomicU64,
     counted_at: AtomicU64,
-    /// The bytes that were measured last; negative when nothing was measured.
+    /// The last measured bytes; negative before the first measurement.
     stored: AtomicI64,
 }
 
@@ -47,8 +47,9 @@ impl Default for Amounts {
 }
 
 impl Amounts {
-    /// Replaces the number of devices by what was counted in the database after this many admissions. Devices that were
-    /// admitted since the count before may not be committed yet, so they lower nothing until the next count.
+    /// Replaces the number of devices by the count in the database after this many admissions. Devices that were
+    /// admitted since the previous count may not be committed yet, so in this case the number is not lowered until
+    /// the next count.
     fn correct(&self, counted: i64, admissions: u64) {
         let nothing_is_on_its_way = self.counted_at.swap(admissions, Ordering::Relaxed) == admissions
             && self.admissions.load(Ordering::Relaxed) == admissions;
@@ -62,7 +63,7 @@ impl Amounts {
 }
 
 impl TenantLimits {
-    /// Counts new devices, if the tenant may have them.
+    /// Counts new devices, if the quota of the tenant permits them.
     ///
     /// # Errors
     /// `QuotaExceeded`.
@@ -82,7 +83,7 @@ impl TenantLimits {
         })
     }
 
-    /// Checks whether the tenant may store more data.
+    /// Checks whether the quota of the tenant permits more data.
     ///
     /// # Errors
     /// `QuotaExceeded`.
@@ -93,17 +94,17 @@ impl TenantLimits {
         }
     }
 
-    /// Returns the bytes that were measured last, if the tenant has such a quota.
+    /// Returns the last measured bytes; `None` before the first measurement.
     pub(super) fn stored(&self) -> Option<u64> {
         u64::try_from(self.amounts().stored.load(Ordering::Relaxed)).ok()
     }
 
-    /// Returns whether the devices of the tenant are bounded.
+    /// Returns whether the tenant has a quota of devices.
     pub fn bounds_devices(&self) -> bool {
         self.value(TenantLimit::Devices).is_some()
     }
 
-    /// Returns the limit of devices if they have to be counted again.
+    /// Returns the quota of devices if they have to be counted again.
     fn devices_to_count(&self) -> Option<u64> {
         let allowed = self.value(TenantLimit::Devices)?;
         self.amounts().is_outdated.swap(false, Ordering::Relaxed).then_some(allowed)
@@ -111,7 +112,7 @@ impl TenantLimits {
 }
 
 impl Database {
-    /// Checks whether a tenant may make a change that adds to what it has.
+    /// Checks a change that adds devices or data against the quotas of its tenant.
     ///
     /// # Errors
     /// `QuotaExceeded`.
@@ -130,7 +131,7 @@ impl Database {
             | Change::QueueOperation(tenant, _)
             | Change::InsertBinary(tenant, ..)
             | Change::ReplaceBinary(tenant, ..) => self.ensure_stored_quota(tenant),
-            // What changes or counts something hardly adds to it.
+            // Updates and repetitions add hardly any data.
             Change::CountRepetition(..)
             | Change::UpdateAlarm(..)
             | Change::UpdateManagedObject(..)
@@ -139,7 +140,7 @@ impl Database {
         }
     }
 
-    /// Checks whether a tenant may store more data.
+    /// Checks whether the quota of a tenant permits more data.
     ///
     /// # Errors
     /// `QuotaExceeded`.
@@ -147,7 +148,7 @@ impl Database {
         if self.tenant_limits.bound_amounts() { self.tenant_limits.of(tenant).check_stored() } else { Ok(()) }
     }
 
-    /// Counts a new object with these fragments, if the tenant may have it.
+    /// Counts a new object with these fragments if it is a device, and the quota permits it.
     ///
     /// # Errors
     /// `QuotaExceeded`, if it is a device.
@@ -174,7 +175,7 @@ impl Database {
         self.read_stored().await
     }
 
-    /// Reads what was measured of tenants with a quota of bytes. One statement.
+    /// Reads the last measured bytes of tenants with such a quota. One statement.
     async fn read_stored(&self) -> Result<()> {
         let bounded =
             |(_, limits): &(TenantId, Arc<TenantLimits>)| limits.value(TenantLimit::StoredBytes).is_some();
@@ -193,7 +194,7 @@ impl Database {
         Ok(())
     }
 
-    /// Counts the devices of a tenant, up to a number. One statement.
+    /// Counts the devices of a tenant, up to a maximum. One statement.
     ///
     /// # Errors
     /// `Timeout`, `Unavailable` or `Database`.
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn device_that_is_not_committed_yet_counts_all_the_same() {
+    fn device_that_is_not_committed_yet_is_counted() {
         let amounts = Amounts::default();
         amounts.correct(1, 0);
         amounts.devices.fetch_add(1, Ordering::Relaxed);

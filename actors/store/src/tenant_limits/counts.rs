@@ -1,5 +1,5 @@
-//! What tenants use at each of several servers: every server notes its counts and reads those of the others once a
-//! second, so all agree within two.
+//! Exchange of the usage of tenants between servers: every server stores its counts and reads those of the others
+//! once a second, so all agree within two seconds.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,12 +22,13 @@ type Counts = [i64; Counted::ALL.len()];
 #[derive(Debug, Default)]
 pub(super) struct Noted {
     counts: HashMap<TenantId, Counts>,
-    /// Whether there were other servers.
+    /// Whether other servers existed at the last exchange.
     was_shared: bool,
 }
 
 impl Database {
-    /// Notes the counts of this server and reads those of the others, if there are any. One transaction without fsync.
+    /// Stores the counts of this server and reads those of the others, if other servers exist. One transaction
+    /// without fsync.
     pub(super) async fn exchange_counts(&self) -> Result<()> {
         let all = &self.tenant_limits;
         let mut noted = all.noted.lock().await;
@@ -78,7 +79,7 @@ impl Database {
 }
 
 impl Noted {
-    /// Returns the counts that differ from those that were noted.
+    /// Returns the counts that differ from the stored ones.
     fn changed(&self, all: Vec<(TenantId, Arc<TenantLimits>)>) -> Vec<(TenantId, Counts)> {
         let now = |(tenant, limits): (TenantId, Arc<TenantLimits>)| {
             let counts = Counted::ALL.map(|counted| limits.here(counted));

@@ -1,5 +1,5 @@
-//! The limits of tenants (Z-20), as this server remembers them. All that were set in the deployment are in memory, so a
-//! check needs no database; a change is announced, and every server loads them again.
+//! The limits of tenants (Z-20) at this server. All values that are set in the deployment are in memory, so a check
+//! needs no database. Every server is notified of a change and loads them again.
 
 mod amounts;
 mod counts;
@@ -24,7 +24,7 @@ pub use rate::Rate;
 use stored::Stored;
 pub use stored::set_limits;
 
-/// The longest line of tenants above one another that is followed; a ring would be an error in the data.
+/// The longest chain of parent tenants that is followed; a cycle would be an error in the data.
 const LONGEST_LINE: usize = 64;
 
 /// The limits of all tenants that were used since this process started.
@@ -32,19 +32,19 @@ pub struct AllTenantLimits {
     defaults: LimitValues,
     stored: RwLock<Stored>,
     tenants: RwLock<HashMap<TenantId, Arc<TenantLimits>>>,
-    /// The living servers, each of which has its share of the rates.
+    /// The number of living servers, which share the rates equally.
     servers: AtomicUsize,
-    /// Whether something changed that is not loaded yet.
+    /// Whether a change is not loaded yet.
     outdated: AtomicBool,
-    /// Whether any tenant has a quota of what is in the database. Otherwise a write costs this check only.
+    /// Whether any tenant has a quota of devices or bytes. Without one, a write costs only this check.
     bounds_amounts: AtomicBool,
     rates_noted: Mutex<Instant>,
-    /// What was told to the other servers. The lock makes exchanges run one after the other.
+    /// The counts that other servers received last. The lock makes exchanges run one after the other.
     noted: tokio::sync::Mutex<counts::Noted>,
 }
 
 impl AllTenantLimits {
-    /// Returns the limits of a server that knows its defaults only.
+    /// Creates the limits of a server that knows only its defaults.
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             defaults: LimitValues::defaults(limits),
@@ -66,22 +66,23 @@ impl AllTenantLimits {
         let new = Arc::new(TenantLimits::unlimited());
         self.apply(tenant, &new, &self.stored.read());
         let entered = self.tenants.write().entry(tenant.clone()).or_insert(new).clone();
-        // What is stored may have been loaded meanwhile, before it was entered. No two locks are held at the same time.
+        // New values may have been loaded before the tenant was entered, so they are applied again. No two locks are
+        // held at the same time.
         self.apply(tenant, &entered, &self.stored.read());
         entered
     }
 
-    /// Returns the tenants that were used since this process started.
+    /// Returns the limits of all tenants that were used since this process started.
     pub fn all(&self) -> Vec<(TenantId, Arc<TenantLimits>)> {
         self.tenants.read().iter().map(|(tenant, limits)| (tenant.clone(), limits.clone())).collect()
     }
 
-    /// Returns whether any tenant has a quota of what is in the database.
+    /// Returns whether any tenant has a quota of devices or bytes.
     fn bound_amounts(&self) -> bool {
         self.bounds_amounts.load(Ordering::Relaxed)
     }
 
-    /// Marks what was loaded as outdated. It is loaded again within a second.
+    /// Marks the loaded values as outdated. They are loaded again within a second.
     pub fn outdate(&self) {
         self.outdated.store(true, Ordering::Relaxed);
     }
@@ -117,7 +118,7 @@ impl AllTenantLimits {
         }
     }
 
-    /// Notes what was admitted per second since this was called last.
+    /// Computes the rates since the last call.
     fn note_rates(&self) {
         let now = Instant::now();
         let passed = now - std::mem::replace(&mut *self.rates_noted.lock(), now);
@@ -131,10 +132,11 @@ impl Database {
         &self.tenant_limits
     }
 
-    /// Loads what is set for tenants, which is in force when this returns. Two statements.
+    /// Loads the limits of tenants, which apply when this returns. Two statements, and one
+    /// for each outdated count of devices.
     ///
     /// # Errors
-    /// `Unavailable` or `Database`; then what was loaded before stays in force, and is loaded again soon.
+    /// `Unavailable` or `Database`; the previous values then stay in force and are loaded again soon.
     pub async fn load_tenant_limits(&self) -> Result<()> {
         let all = &self.tenant_limits;
         all.outdated.store(false, Ordering::Relaxed);
@@ -144,7 +146,7 @@ impl Database {
         self.count_amounts().await
     }
 
-    /// Loads limits that changed, notes rates, and tells other servers what tenants use at this one. Called every second.
+    /// Loads limits that changed, computes rates, and exchanges counts with other servers. It is called every second.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.

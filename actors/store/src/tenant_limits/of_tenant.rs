@@ -1,4 +1,4 @@
-//! The limits of one tenant at this server, and what it uses of those that count at every server.
+//! The limits of one tenant at this server, and its usage of those that apply to all servers together.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,14 +10,14 @@ use platform_model::tenant::{LimitOrigin, LimitValues, TenantLimit};
 use super::amounts::Amounts;
 use super::rate::Rate;
 
-/// The value of a limit that there is not.
+/// The stored value of a limit that is not set.
 const UNLIMITED: u64 = u64::MAX;
-/// The time whose requests may come at once, unless the burst is set.
+/// The seconds' worth of requests that may come at once, unless the burst is set.
 const BURST: f64 = 2.0;
-/// The time whose computing time of modules may be used at once.
+/// The seconds' worth of computing time of modules that may be used at once.
 const MODULE_BURST: f64 = 1.0;
 
-/// Something that is counted at each server, and known of the others.
+/// A kind of usage that each server counts and the others know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
     /// Held long polls.
@@ -47,12 +47,12 @@ pub struct TenantLimits {
     origins: Mutex<[LimitOrigin; TenantLimit::ALL.len()]>,
     requests: Rate,
     module_micros: Rate,
-    /// What the tenant uses at this server.
+    /// The usage of the tenant at this server.
     here: [AtomicI64; Counted::ALL.len()],
-    /// What it uses at the others, as they noted it last.
+    /// The usage at the other servers, as they last stored it.
     elsewhere: [AtomicI64; Counted::ALL.len()],
     amounts: Amounts,
-    /// What was admitted per second lately, of requests and of microseconds of modules.
+    /// The rates of the last second: requests, and microseconds of modules.
     lately: Mutex<Lately>,
 }
 
@@ -63,7 +63,7 @@ struct Lately {
 }
 
 impl TenantLimits {
-    /// Returns limits that bound nothing.
+    /// Creates limits that bound nothing.
     pub fn unlimited() -> Self {
         Self {
             values: std::array::from_fn(|_| AtomicU64::new(UNLIMITED)),
@@ -77,7 +77,7 @@ impl TenantLimits {
         }
     }
 
-    /// Sets the values in force. Each of `servers` has its share of the rates.
+    /// Sets the values in force. Each of `servers` gets an equal share of the rates.
     pub(super) fn apply(
         &self,
         (values, origins): (&LimitValues, [LimitOrigin; TenantLimit::ALL.len()]),
@@ -94,7 +94,7 @@ impl TenantLimits {
             rate(TenantLimit::RequestsPerSecond)
                 .map(|per_second| (per_second, burst.unwrap_or(per_second * BURST))),
         );
-        // Modules of a tenant run at one server.
+        // All modules of a tenant run at one server, so it gets the whole rate.
         let millis = values.get(TenantLimit::ModuleMillisPerSecond).map(|millis| millis as f64);
         let micros = millis.map(|millis| millis * 1000.0);
         self.module_micros.set(micros.map(|micros| (micros, micros * MODULE_BURST)));
@@ -106,7 +106,7 @@ impl TenantLimits {
         (value != UNLIMITED).then_some(value)
     }
 
-    /// Returns the values in force, and where they come from.
+    /// Returns the values in force and the origin of each.
     pub fn in_force(&self) -> (LimitValues, [LimitOrigin; TenantLimit::ALL.len()]) {
         let mut values = LimitValues::default();
         TenantLimit::ALL.into_iter().for_each(|limit| values.set(limit, self.value(limit)));
@@ -122,7 +122,7 @@ impl TenantLimits {
         &self.requests
     }
 
-    /// Returns the rate of microseconds that modules compute.
+    /// Returns the rate of the microseconds that modules compute.
     pub fn module_micros(&self) -> &Rate {
         &self.module_micros
     }
@@ -137,12 +137,12 @@ impl TenantLimits {
         self.here[counted as usize].fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Sets what the tenant uses at this server.
+    /// Sets the usage of the tenant at this server.
     pub fn set_here(&self, counted: Counted, count: usize) {
         self.here[counted as usize].store(count as i64, Ordering::Relaxed);
     }
 
-    /// Returns what the tenant uses at this server.
+    /// Returns the usage of the tenant at this server.
     pub fn here(&self, counted: Counted) -> i64 {
         self.here[counted as usize].load(Ordering::Relaxed)
     }
@@ -153,16 +153,16 @@ impl TenantLimits {
         }
     }
 
-    /// Returns what the tenant uses at all servers.
+    /// Returns the usage of the tenant at all servers.
     pub fn used(&self, counted: Counted) -> u64 {
         let elsewhere = self.elsewhere[counted as usize].load(Ordering::Relaxed);
         (self.here(counted) + elsewhere).max(0).unsigned_abs()
     }
 
-    /// Checks whether the tenant may have what it has at this server, after one more was counted.
+    /// Checks the limit after one more was counted at this server.
     ///
     /// # Errors
-    /// `QuotaExceeded`, which names what it had before.
+    /// `QuotaExceeded`, which contains the usage without the additional one.
     pub fn check(&self, counted: Counted) -> Result<()> {
         match self.value(counted.limit()) {
             None => Ok(()),
@@ -170,7 +170,7 @@ impl TenantLimits {
         }
     }
 
-    /// Checks whether the tenant may have one more, if it has so many at this server.
+    /// Checks whether the limit permits one more beside the `here` ones at this server.
     ///
     /// # Errors
     /// `QuotaExceeded`.
@@ -180,7 +180,7 @@ impl TenantLimits {
         within(counted.limit(), allowed, here() as u64 + elsewhere.unsigned_abs())
     }
 
-    /// Notes what was admitted in the time since this was called last.
+    /// Computes the rates of the time since the last call.
     pub(super) fn note_rates(&self, passed: Duration) {
         let admitted = [self.requests.admitted(), self.module_micros.admitted()];
         let mut lately = self.lately.lock();
@@ -190,7 +190,7 @@ impl TenantLimits {
         }
     }
 
-    /// Returns what is used of the limits that are known without the database.
+    /// Returns the usage of the limits that are known without the database.
     pub fn usage(&self) -> LimitValues {
         let mut usage = LimitValues::default();
         for counted in Counted::ALL {
@@ -211,7 +211,7 @@ impl TenantLimits {
     }
 }
 
-/// Checks whether one more is within a limit.
+/// Checks whether the limit permits one more.
 ///
 /// # Errors
 /// `QuotaExceeded`.

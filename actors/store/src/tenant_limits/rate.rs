@@ -1,22 +1,23 @@
-//! A rate with a burst, as a few atomic numbers: the time at which everything that was admitted is paid for.
+//! A rate limit with a burst in a few atomic numbers (GCRA): it stores the time at which all admitted items are paid
+//! for.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The beginning of the times of all rates.
+/// The epoch of the times of all rates.
 static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// A rate that bounds something. While it is unlimited, asking costs one read of memory.
+/// A rate limit. While it is unlimited, a check costs one read of memory.
 #[derive(Debug, Default)]
 pub struct Rate {
-    /// The nanoseconds that one item is worth; 0 is unlimited.
+    /// The nanoseconds that one item costs; 0 is unlimited.
     each: AtomicU64,
     /// The nanoseconds' worth of items that may come at once.
     burst: AtomicU64,
-    /// When everything that was admitted is paid for, in nanoseconds since the beginning.
+    /// The time at which all admitted items are paid for, in nanoseconds since the epoch.
     paid_at: AtomicU64,
-    /// The items that were admitted while there was a limit.
+    /// The number of items that were admitted while there was a limit.
     admitted: AtomicU64,
 }
 
@@ -36,10 +37,10 @@ impl Rate {
         self.each.load(Ordering::Relaxed) != 0
     }
 
-    /// Admits items at this moment.
+    /// Admits items now.
     ///
     /// # Errors
-    /// How long it takes until they would be admitted. Nothing was counted.
+    /// The time until the items would be admitted; nothing is counted.
     #[inline]
     pub fn admit(&self, items: u64) -> Result<(), Duration> {
         match self.each.load(Ordering::Relaxed) {
@@ -48,7 +49,7 @@ impl Rate {
         }
     }
 
-    /// Counts items that were used already. Others wait until these are paid for.
+    /// Counts items that were used already. Later items wait until these are paid for.
     pub fn charge(&self, items: u64) {
         let each = self.each.load(Ordering::Relaxed);
         if each != 0 {
@@ -61,7 +62,7 @@ impl Rate {
         }
     }
 
-    /// Returns how long it takes until one item would be admitted; `None` for no time.
+    /// Returns the time until one item would be admitted; `None` if it would be admitted now.
     pub fn wait(&self) -> Option<Duration> {
         let each = self.each.load(Ordering::Relaxed);
         let now = if each == 0 { return None } else { nanos(BEGINNING.elapsed()) };
@@ -70,7 +71,7 @@ impl Rate {
         (wait > 0).then(|| Duration::from_nanos(wait))
     }
 
-    /// Returns how many items were admitted while there was a limit.
+    /// Returns the number of items that were admitted while there was a limit.
     pub(super) fn admitted(&self) -> u64 {
         self.admitted.load(Ordering::Relaxed)
     }
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn refusal_says_when_there_is_room_again() {
+    fn rejection_contains_the_time_until_admission() {
         let rate = Rate::default();
         rate.set(Some((2.0, 1.0)));
         let each = SECOND / 2;
@@ -139,12 +140,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_already_makes_others_wait() {
+    fn charged_items_delay_later_ones() {
         let rate = Rate::default();
         rate.set(Some((1000.0, 100.0)));
         assert_eq!(rate.wait(), None);
         rate.charge(1100);
-        let wait = rate.wait().expect("a second's worth is to be paid for");
+        let wait = rate.wait().expect("a second's worth is not paid for yet");
         assert!(wait > Duration::from_millis(900) && wait < Duration::from_millis(1100), "{wait:?}");
     }
 

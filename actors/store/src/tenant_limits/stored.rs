@@ -19,12 +19,12 @@ const LOCK: &str = include_str!("../../../../sql/queries/tenant_limits/lock.sql"
 const SET: &str = include_str!("../../../../sql/queries/tenant_limits/set.sql");
 const REMOVE: &str = include_str!("../../../../sql/queries/tenant_limits/remove.sql");
 
-/// What is set in the deployment.
+/// The limits and parents of all tenants of the deployment.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
     /// The values of tenants that have any.
     pub(super) set: HashMap<TenantId, LimitValues>,
-    /// The tenants that other tenants bound.
+    /// The parents of tenants; the limits of a parent apply to its children.
     pub(super) parents: HashMap<TenantId, TenantId>,
 }
 
@@ -45,18 +45,18 @@ impl Stored {
     }
 }
 
-/// Returns the limit of a row and its value; `None` for no limit, or for one that only newer servers know.
+/// Returns the limit of a row and its value; `None` without a limit, or for one that only newer servers know.
 fn limit_of(row: &Row, column: usize) -> Result<Option<(TenantLimit, u64)>> {
     let Some(name) = row.try_get::<_, Option<&str>>(column)? else { return Ok(None) };
     let value: i64 = row.try_get(column + 1)?;
     Ok(TenantLimit::find(name).map(|limit| (limit, value.unsigned_abs())))
 }
 
-/// Changes the limits of a tenant, and stores an audit record of it. One transaction. They are in force at this server
-/// when this returns, and at the others a moment later.
+/// Changes the limits of a tenant, and stores an audit record. One transaction. The limits apply at this server when
+/// this returns, and at the others a moment later.
 ///
 /// # Errors
-/// `NotFound` when there is no such tenant; `Unavailable` or `Database`.
+/// `NotFound` for an unknown tenant; `Unavailable` or `Database`.
 pub async fn set_limits(
     database: &Database,
     administration: &Administration,

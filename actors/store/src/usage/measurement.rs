@@ -1,7 +1,7 @@
-//! The measurement of what tenants use. Devices are counted. The bytes of a table are those that PostgreSQL reports,
-//! shared among tenants by the widths of their rows. A table with more than [`MOST_PAGES`] pages is not read as a whole:
-//! so many of its pages are read at random. Pages differ, so a tenant's part `p` of such a table has a standard error of
-//! about `sqrt(p / MOST_PAGES)`: 3 % ± 0.5 % of the table.
+//! The measurement of the usage of tenants. Devices are counted. The bytes of a table are those that PostgreSQL
+//! reports, divided among tenants by the widths of their rows. Of a table with more than [`MOST_PAGES`] pages, only
+//! this number of pages is read, at random. Pages differ, so a tenant's part `p` of such a table has a standard error
+//! of about `sqrt(p / MOST_PAGES)`: 3 % ± 0.5 % of the table.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -27,12 +27,13 @@ const FORGET_TABLES: &str = include_str!("../../../../sql/queries/usage/forget_t
 const PUT_DATABASE_SIZE: &str = include_str!("../../../../sql/queries/usage/put_database_size.sql");
 const THIN_OUT: &str = include_str!("../../../../sql/queries/usage/thin_out.sql");
 
-/// How many pages of a table are read, 8 kB each.
+/// The most pages of a table that are read, 8 kB each.
 const MOST_PAGES: i64 = 1000;
-/// How long a measurement belongs to a server that does not renew its lease. A statement takes seconds at most.
+/// The time after which another server may take over a measurement whose lease is not renewed. A statement takes
+/// seconds at most.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// What is known of a tenant so far.
+/// The figures of a tenant so far.
 #[derive(Default)]
 struct Found {
     devices: i64,
@@ -57,7 +58,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Begins a measurement if one is due and no other server is at it. One statement.
+    /// Begins a measurement if one is due and no other server runs one. One statement.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -89,14 +90,14 @@ impl Measurement {
         Ok(true)
     }
 
-    /// Shares the bytes of a table among tenants.
+    /// Divides the bytes of a table among tenants.
     async fn share(&mut self, database: &Database, table: &mut Measured) -> Result<()> {
         let client = database.loader().await?;
         let statement = "SELECT of_tenant, row_count, widths, sampled FROM tenant_shares($1, $2)";
         let shares = client.query(statement, &[&table.name, &MOST_PAGES]).await?;
         let share = |row: &Row| Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?));
         let shares = shares.iter().map(share).collect::<Result<Vec<(String, f64, f64, f64)>>>()?;
-        // Of an empty table there is nothing to read.
+        // An empty table has no shares and counts as read completely.
         table.sampled = shares.first().map_or(1.0, |(.., sampled)| *sampled);
         table.rows = shares.iter().map(|(_, rows, ..)| rows).sum::<f64>().round() as i64;
         let all: f64 = shares.iter().map(|(_, _, width, _)| width).sum();
@@ -126,8 +127,8 @@ impl Measurement {
         Ok(client.execute(RENEW, &[&self.fence, &LEASE.as_secs_f64()]).await? > 0)
     }
 
-    /// Stores the result, with the statistics of today. The next measurement is due after `pause`. One transaction, which
-    /// changes nothing if another server has taken the measurement over.
+    /// Stores the result, with the statistics of today. The next measurement is due after `pause`. One transaction,
+    /// which changes nothing if another server has taken over the measurement.
     ///
     /// # Errors
     /// `Contended`, `Unavailable` or `Database`.

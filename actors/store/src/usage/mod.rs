@@ -1,4 +1,4 @@
-//! What tenants use (Z-07): read here, and [measured](measurement) in the background by one server at a time.
+//! The usage of tenants (Z-07): read here, and [measured](measurement) in the background by one server at a time.
 
 pub mod measurement;
 
@@ -20,8 +20,8 @@ const LIST_BELOW: &str = include_str!("../../../../sql/queries/usage/list_below.
 const FIND_GROWTH: &str = include_str!("../../../../sql/queries/usage/find_growth.sql");
 const LIST_SIZES: &str = include_str!("../../../../sql/queries/usage/list_sizes.sql");
 
-/// Returns what every tenant uses, as it was measured last. A tenant that is newer than the last measurement has none.
-/// One statement.
+/// Returns the last measured usage of every tenant. A tenant that is newer than the last measurement has none. One
+/// statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -30,7 +30,7 @@ pub async fn list_usage(database: &Database) -> Result<Vec<TenantUsage>> {
     client.query(LIST, &[]).await?.iter().map(from_row).collect()
 }
 
-/// Returns what the tenants use that a tenant manages. One statement.
+/// Returns the usage of the tenants that a tenant manages. One statement.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -39,7 +39,8 @@ pub async fn list_usage_below(database: &Database, caller: &TenantId) -> Result<
     client.query(LIST_BELOW, &[&caller.as_str()]).await?.iter().map(from_row).collect()
 }
 
-/// Returns what a tenant stores: nothing when it is newer than the last measurement. One statement.
+/// Returns the stored data of a tenant by table; empty if the tenant is newer than the last measurement. One
+/// statement.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -73,7 +74,7 @@ pub async fn find_growth(database: &Database) -> Result<Option<DatabaseGrowth>> 
     Ok(Some(DatabaseGrowth { bytes: row.try_get(0)?, measured, per_day: row.try_get(2)? }))
 }
 
-/// Returns what the whole deployment stores. Two statements.
+/// Returns the stored data of the whole deployment. Two statements.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.

@@ -64,8 +64,8 @@ impl Lookup for AccountLookup {
     }
 }
 
-/// Looks up a user for authentication, with the status of its tenant. Returns `None` when tenant or user is unknown. Users
-/// that are looked up at the same time share a statement.
+/// Looks up a user for authentication, with the status of its tenant. Returns `None` when tenant or user is unknown.
+/// Concurrent look-ups share a statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.

@@ -66,15 +66,15 @@ pub enum Change {
     ReplaceBinary(TenantId, ManagedObjectUpdate, BinaryId),
 }
 
-/// Describes what a write publishes, given its result. It is called within the transaction if other servers have to hear
-/// of the write.
+/// Describes the publications of a write, given its result. It is called within the transaction if other servers have
+/// joined the tenant.
 pub type Describe = Arc<dyn Fn(&Written) -> Vec<Publication> + Send + Sync>;
 
 /// A change with the condition under which it is made.
 #[derive(Clone)]
 struct Write {
     change: Change,
-    /// What the write publishes; `None` for a write that publishes nothing.
+    /// The description of the publications; `None` for a write that publishes nothing.
     describe: Option<Describe>,
     /// The fence with which this process must hold the tenant's modules; see
     /// [`ByModule`](platform_model::origin::ByModule).
@@ -137,11 +137,11 @@ pub enum Written {
     Stale,
 }
 
-/// A write that is committed, and who delivers its publications.
+/// A committed write with the deliverer of its publications.
 pub struct Committed {
     /// The result of the write.
     pub written: Written,
-    /// Who delivers what the write publishes.
+    /// The deliverer of the publications.
     pub route: Route,
 }
 
@@ -171,10 +171,9 @@ impl WriterHandle {
     /// holds the tenant's modules with that fence. This applies to writes of modules; see
     /// [`Origin::fence`](platform_model::origin::Origin::fence).
     ///
-    /// # Errors
     /// `Unavailable` when the queue is full or the database is unreachable; the change may or may not be stored then.
-    /// `DiskFull` when the database's disk has no room. `QuotaExceeded` (Z-20). `Conflict` when the fence no longer holds. Otherwise the error
-    /// of this change; other changes of the batch are not affected.
+    /// `DiskFull` when the database's disk has no room. `QuotaExceeded` (Z-20). `Conflict` when the fence no longer
+    /// holds. Otherwise the error of this change; other changes of the batch are not affected.
     pub async fn write(
         &self,
         change: Change,

@@ -16,10 +16,10 @@ use tokio::sync::oneshot;
 
 use super::{Committed, Write};
 
-/// How long a transaction is kept short after writes of several tenants were queued.
+/// The time for which transactions are kept short after writes of several tenants were queued.
 const SHARED: Duration = Duration::from_secs(1);
 /// The part of a transaction that one tenant may fill while others write too. A write of another tenant waits for the
-/// transaction that is running, so this bounds how long.
+/// running transaction, so this bounds its wait.
 const PART: usize = 4;
 
 /// A write, and the channel for its result.
@@ -52,7 +52,7 @@ struct State {
     writer: Activity,
     /// The tenant of the last write.
     last: Option<TenantId>,
-    /// Until when transactions are kept short, because several tenants write.
+    /// The time until which transactions are kept short, because several tenants write.
     shared_until: Option<Instant>,
 }
 
@@ -169,7 +169,7 @@ impl State {
             (self.rows, left) = (self.rows - taken, left.saturating_sub(taken));
             match line.waiting.is_empty() {
                 true => drop(self.lines.remove(&tenant)),
-                // Whoever got nothing, because the batch is full, is next.
+                // A tenant that got nothing, because the batch is full, is next.
                 false if taken == 0 => self.turns.push_front(tenant),
                 false => self.turns.push_back(tenant),
             }

@@ -96,17 +96,17 @@ impl<'a> ByKind<'a> {
     }
 }
 
-/// How a transaction ended.
+/// The outcome of a transaction.
 pub(super) enum Outcome {
     /// One result per change, in order.
     Committed(Vec<Committed>),
-    /// Nothing is written: this server has to join a tenant first, which other servers hear.
+    /// Nothing is written, because this server first has to change how it publishes a tenant.
     HasToSwitch(TenantId),
 }
 
-/// Runs the batch as one transaction. If no other server takes part in its tenants, it is one round trip: everything is
-/// sent before the first response is awaited. Otherwise the publications are sent and the transaction is committed in a
-/// second one.
+/// Runs the batch as one transaction. If no other server has joined its tenants, it is one round trip: everything is
+/// sent before the first response is awaited. Otherwise the publications are sent and the transaction is committed in
+/// a second round trip.
 pub(super) async fn transaction(
     client: &Object,
     publications: &Arc<Publications>,
@@ -136,10 +136,10 @@ pub(super) async fn transaction(
     }
 }
 
-/// How the transaction of a batch ends whose publications the database sends.
+/// The outcome of a transaction whose publications the database sends.
 enum Shared {
     Committed(Vec<Written>),
-    /// It is still open.
+    /// The transaction is still open; this server first has to change how it publishes the tenant.
     HasToSwitch(TenantId),
 }
 
@@ -180,10 +180,10 @@ fn committed(carried: TransactionPublications, writes: &[Write], written: Vec<Wr
     written.into_iter().zip(routes).map(|(written, route)| Committed { written, route }).collect()
 }
 
-/// How the statements of a batch end.
+/// The end of the statements of a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// They are committed if no other server takes part.
+    /// They are committed if no other server has joined the tenants.
     IfUnshared,
     /// The transaction stays open.
     Open,

@@ -136,7 +136,7 @@ fn lies_within(Span { start, end }: Span, text: &str) -> TestCaseResult {
 }
 
 #[test]
-fn any_text_is_answered() {
+fn any_text_is_parsed_or_rejected() {
     check(&".{0,200}", |text| {
         answers(&text)?;
         answers(&format!("module m; {text}"))
@@ -144,7 +144,7 @@ fn any_text_is_answered() {
 }
 
 #[test]
-fn any_row_of_pieces_is_answered() {
+fn any_sequence_of_pieces_is_parsed_or_rejected() {
     let pieces =
         prop::collection::vec(prop::sample::select(&PIECES[..]), 0..60).prop_map(|pieces| pieces.concat());
     check(&pieces, |text| {
@@ -154,7 +154,7 @@ fn any_row_of_pieces_is_answered() {
 }
 
 #[test]
-fn any_mutation_of_a_module_is_answered() {
+fn any_mutation_of_a_module_is_parsed_or_rejected() {
     let changes = prop::collection::vec(
         (any::<prop::sample::Index>(), 0_usize..12, prop::sample::select(&PIECES[..])),
         1..5,

@@ -147,7 +147,7 @@ fn shape(module: &Module) -> String {
 }
 
 #[test]
-fn what_is_written_is_read_as_it_was_meant() {
+fn printed_tree_is_parsed_to_the_same_tree() {
     check(&module(), |module| {
         let text = printer::print(&module);
         let read = parse(&text).map_err(|mistake| TestCaseError::fail(mistake.shown(&text).to_string()))?;

@@ -112,7 +112,7 @@ fn words_of_the_language_are_names_of_properties_too() {
 }
 
 #[test]
-fn an_expression_spans_what_was_written_for_it() {
+fn span_of_an_expression_is_its_text() {
     let written = " a.b + f(1) ";
     let span = read(written).unwrap().span;
     let text = format!("module m; select {written} as c from S");

@@ -8,7 +8,7 @@ fn message(statements: String) -> String {
 }
 
 #[test]
-fn what_is_nested_too_deep_is_told() {
+fn too_deep_nesting_is_a_mistake() {
     let many = 50_000;
     for opened in ["(", "not ", "-", "{", "f(", "case ", "a[", "a.b(", "case when a then ", "cast(", "a in ("]
     {
@@ -22,7 +22,7 @@ fn what_is_nested_too_deep_is_told() {
 }
 
 #[test]
-fn what_is_nested_deepest_needs_little_stack() {
+fn deepest_nesting_needs_little_stack() {
     let deepest = "a or b and c = d || e + f * (".repeat(64) + "x" + &")".repeat(64);
     let read = move || parse(&format!("module m; select {deepest} as x from A")).map(drop);
     let found =
@@ -70,7 +70,7 @@ fn names_are_at_most_254_characters_long() {
 }
 
 #[test]
-fn a_mebibyte_of_anything_is_answered() {
+fn mebibyte_of_any_text_is_parsed_or_rejected() {
     for piece in [
         "(",
         "a ",

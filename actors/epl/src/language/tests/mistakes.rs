@@ -3,7 +3,7 @@ use super::super::{Mistake, parse};
 use super::mistake;
 
 #[test]
-fn a_mistake_says_what_stands_there_and_what_is_allowed() {
+fn mistake_contains_the_text_found_and_what_is_allowed() {
     for (written, message) in [
         ("select a form A", "found 'form', expected an operator, 'as', ',' or 'from'; did you mean 'from'?"),
         ("select a b form A", "found 'form', expected ',' or 'from'; did you mean 'from'?"),

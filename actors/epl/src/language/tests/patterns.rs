@@ -41,7 +41,7 @@ fn schedules_hold_the_values_that_are_allowed() {
 }
 
 #[test]
-fn what_no_schedule_has_is_told() {
+fn invalid_schedule_is_a_mistake() {
     for (written, message) in [
         ("60, *, *, *, *", "found '60', expected minutes from 0 to 59"),
         ("0, 5-3, *, *, *", "a range begins with its lower end, expected 3-5"),

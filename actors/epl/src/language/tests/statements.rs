@@ -69,7 +69,7 @@ fn statements_are_called_by_their_annotation_or_their_number() {
 }
 
 #[test]
-fn a_module_without_statements_is_one() {
+fn module_may_have_no_statements() {
     assert_eq!(parse("module m").unwrap().statements, []);
     assert_eq!(parse("module m;").unwrap().statements, []);
 }

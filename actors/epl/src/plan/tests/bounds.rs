@@ -9,7 +9,7 @@ fn soon(statements: &str) -> Result<(), String> {
 }
 
 #[test]
-fn expressions_that_explode_are_refused() {
+fn expressions_that_explode_are_rejected() {
     let mut text = "create expression f0(x) [x + x];\n".to_owned();
     for next in 1..60 {
         text += &format!("create expression f{next}(x) [f{0}(x) + f{0}(x)];\n", next - 1);
@@ -19,7 +19,7 @@ fn expressions_that_explode_are_refused() {
 }
 
 #[test]
-fn arguments_that_explode_are_refused() {
+fn arguments_that_explode_are_rejected() {
     let nested = format!("{}alarm.count{}", "f(".repeat(60), ")".repeat(60));
     let mistake = soon(&format!("create expression f(x) [x + x]; select {nested} as x from AlarmCreated;"));
     let mistake = mistake.expect_err("too many parts");
@@ -27,7 +27,7 @@ fn arguments_that_explode_are_refused() {
 }
 
 #[test]
-fn expressions_that_nest_too_deep_are_refused() {
+fn expressions_that_nest_too_deep_are_rejected() {
     let deep = format!("{}x{}", "-(".repeat(30), ")".repeat(30));
     let mut text = format!("create expression f0(x) [{deep}];\n");
     for next in 1..20 {
@@ -38,7 +38,7 @@ fn expressions_that_nest_too_deep_are_refused() {
 }
 
 #[test]
-fn types_that_explode_are_refused() {
+fn types_that_explode_are_rejected() {
     let mut text = "create schema S0(a int, b int);\n".to_owned();
     for next in 1..60 {
         text += &format!("create schema S{next}(a S{0}, b S{0});\n", next - 1);
@@ -63,7 +63,7 @@ fn a_million_characters_are_planned() {
 }
 
 #[test]
-fn what_is_selected_as_a_whole_over_and_over_is_bounded() {
+fn repeated_selection_of_all_columns_is_bounded() {
     let columns: Vec<String> = (0..500).map(|at| format!("c{at} int")).collect();
     let schema = format!("create schema S({});", columns.join(", "));
     let mistake = soon(&format!("{schema}{}", "select * from S;".repeat(900))).expect_err("too many parts");
@@ -82,7 +82,7 @@ fn patterns_of_many_parts_are_planned() {
 /// Words of the language in random order: most texts are nonsense, and each gives a plan or a mistake that can
 /// be shown.
 #[test]
-fn nonsense_ends_in_a_mistake() {
+fn nonsense_is_rejected_with_a_mistake() {
     let statements: Vec<Vec<&str>> = FORMS
         .iter()
         .flat_map(|form| form.split(';'))

@@ -3,7 +3,7 @@
 use super::planned;
 
 #[test]
-fn mistakes_say_what_is_wrong_and_where() {
+fn mistakes_contain_the_problem_and_its_position() {
     let inputs = "ManagedObjectCreated, ManagedObjectUpdated, ManagedObjectDeleted, EventCreated, EventUpdated, EventDeleted, \
                   MeasurementCreated, MeasurementDeleted, OperationCreated, OperationUpdated, AlarmCreated, AlarmUpdated, \
                   ResponseReceived";
@@ -208,7 +208,7 @@ fn mistakes_say_what_is_wrong_and_where() {
         ),
         (
             "create context C partition by alarm.id and alarm.type from AlarmCreated, event.id from EventCreated;",
-            "2:88 each stream of a context has as many keys: 2, here are 1",
+            "2:88 each stream of a context has the same number of keys: 2, here are 1",
         ),
         (
             "create context C partition by alarm from AlarmCreated;",

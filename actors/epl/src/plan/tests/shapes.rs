@@ -4,7 +4,7 @@ use super::super::{From, Rows, Stream, Target};
 use super::{good, select};
 
 #[test]
-fn rows_are_made_as_what_is_selected_says() {
+fn select_list_determines_the_kind_of_rows() {
     let cases = [
         ("select alarm.type from AlarmCreated", Rows::PerEvent),
         ("select alarm.type from AlarmCreated having alarm.count > 1", Rows::PerEvent),
@@ -57,7 +57,7 @@ fn columns_without_a_name_are_called_by_their_expression() {
 }
 
 #[test]
-fn what_is_inserted_stands_in_the_order_of_the_stream() {
+fn inserted_columns_are_in_the_order_of_the_stream() {
     let plan = good(
         "create schema A(x int, y string, z double); insert into A select 1 as z, alarm.id as y from AlarmCreated;",
     );
@@ -69,7 +69,7 @@ fn what_is_inserted_stands_in_the_order_of_the_stream() {
 }
 
 #[test]
-fn events_go_on_as_they_are_where_nothing_changes() {
+fn events_are_forwarded_unchanged_where_possible() {
     let cases = [
         (
             "create window AlarmCreated.win:length(1) as W; insert into W select * from AlarmCreated(alarm.count > 1);",
@@ -86,7 +86,7 @@ fn events_go_on_as_they_are_where_nothing_changes() {
 }
 
 #[test]
-fn sources_of_a_join_are_told_apart_and_filters_see_one_event() {
+fn sources_of_a_join_are_distinguished_and_filters_see_one_event() {
     let plan = good(
         "create window AlarmCreated.win:length(1) as W; \
          select w.alarm.id as a, e.event.id as e from W w, EventCreated(event.text = 'x') e unidirectional;",

@@ -41,7 +41,7 @@ fn their_order_does_not_matter() {
 }
 
 #[test]
-fn what_needs_a_module_that_is_not_there_is_refused() {
+fn module_that_needs_a_missing_module_is_rejected() {
     let refused = refused(&[READS_ON, READS]);
     assert_eq!(refused.len(), 2);
     assert!(refused[0].1.starts_with("neither 'B' nor 'W' is a stream"), "{refused:?}");
@@ -49,7 +49,7 @@ fn what_needs_a_module_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn of_two_that_contradict_each_other_the_first_wins() {
+fn first_of_two_contradicting_modules_wins() {
     let text = "insert into A select alarm.text as x from AlarmCreated;";
     contains(&refused(&[MAKES, text]), 2, "'x' of 'A' (module m1) is a whole number, this is text");
     contains(&refused(&[text, MAKES]), 2, "'x' of 'A' (module m1) is text, this is a whole number");
@@ -81,7 +81,7 @@ fn modules_that_read_from_each_other_need_schemas() {
 }
 
 #[test]
-fn schemas_of_a_module_that_is_refused_are_not_there_for_others() {
+fn schemas_of_a_rejected_module_do_not_exist_for_others() {
     let wrong = "create schema A(x int); select foo from AlarmCreated;";
     let refused = refused(&[wrong, READS, MAKES.replace('A', "Z").as_str()]);
     assert_eq!(refused.len(), 3, "{refused:?}");

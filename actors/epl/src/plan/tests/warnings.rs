@@ -12,7 +12,7 @@ fn warned(statements: &str) -> Vec<String> {
 }
 
 #[test]
-fn member_that_is_nearly_one_of_the_platform_is_warned_of_with_its_place() {
+fn member_whose_name_is_nearly_one_of_the_platform_causes_a_warning_with_its_position() {
     let cases = [
         ("select 1 as n from AlarmCreated where alarm.cuont > 1;", "cuont", "count", 45),
         ("select 1 as n from AlarmCreated a where a.alarm.Severity = 'MAJOR';", "Severity", "severity", 49),
@@ -33,7 +33,7 @@ fn member_that_is_nearly_one_of_the_platform_is_warned_of_with_its_place() {
 }
 
 #[test]
-fn members_and_fragments_are_not_warned_of() {
+fn members_and_fragments_cause_no_warning() {
     for statement in [
         "select alarm.count as n, alarm.severity as s, alarm.source.value as d from AlarmCreated;",
         "select m.measurement.acme_Temperature as t, m.measurement.level as l from MeasurementCreated m;",
@@ -45,19 +45,19 @@ fn members_and_fragments_are_not_warned_of() {
 }
 
 #[test]
-fn expression_that_is_used_twice_is_warned_of_once() {
+fn expression_that_is_used_twice_causes_one_warning() {
     let text = "create expression f(a) [ a.cuont ];\nselect f(alarm) as x, f(alarm) as y from AlarmCreated;";
     assert_eq!(warned(text), ["'cuont' is read as a fragment; is 'count' meant?, line 2, column 28"]);
 }
 
 #[test]
-fn of_very_many_slips_some_are_shown() {
+fn only_some_of_very_many_slips_are_shown() {
     let text: String = (0..50).map(|_| "select alarm.cuont as n from AlarmCreated;\n").collect();
     assert_eq!(warned(&text).len(), 20);
 }
 
 #[test]
-fn stream_of_its_own_that_is_nearly_one_of_the_platform_is_warned_of() {
+fn stream_whose_name_is_nearly_one_of_the_platform_causes_a_warning() {
     let insert = |into: &str| format!("insert into {into} select 'x' as text from EventCreated;");
     for (into, question) in [
         ("CreateAlarms", "is 'CreateAlarm' meant?"),
@@ -79,7 +79,7 @@ fn stream_of_its_own_that_is_nearly_one_of_the_platform_is_warned_of() {
 }
 
 #[test]
-fn stream_that_is_declared_or_read_is_not_warned_of() {
+fn stream_that_is_declared_or_read_causes_no_warning() {
     let insert = "insert into CreateAlarms select 'x' as text from EventCreated;";
     assert_eq!(warned(&format!("create schema CreateAlarms(text string);\n{insert}")), [""; 0]);
     assert_eq!(warned(&format!("{insert}\nselect text from CreateAlarms;")), [""; 0]);

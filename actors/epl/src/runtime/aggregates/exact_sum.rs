@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_away_leaves_no_trace() {
+    fn removed_value_leaves_no_trace() {
         let mut sum = ExactSum::default();
         for at in 0..100_000_u32 {
             sum.add(0.1 * f64::from(at));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn values_beyond_the_range_leave_it_sane() {
+    fn values_beyond_the_range_do_not_spoil_the_sum() {
         let mut sum = ExactSum::default();
         sum.add(3.0);
         sum.add(f64::MAX);

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_entered_is_remembered_in_its_order() {
+    fn entered_values_are_kept_in_their_order() {
         for count in 0..5 {
             let mut entered: Vec<_> = (0..count).map(Memory::Sequence).collect();
             let memories = Memories::take(&mut entered);

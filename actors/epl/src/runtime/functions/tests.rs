@@ -14,7 +14,7 @@ fn call_of(function: Function, arguments: &[Value]) -> String {
 }
 
 #[test]
-fn getters_give_what_stands_at_a_path_when_it_is_of_their_type() {
+fn getters_return_the_value_at_a_path_if_it_has_their_type() {
     use Function::*;
     let content = concat!(
         r#","plat_P":{"lat":1.5,"n":7,"name":"x","esc":"a\"b","on":true,"at":"2024-01-01T00:00:00Z","#,
@@ -67,7 +67,7 @@ fn getters_give_what_stands_at_a_path_when_it_is_of_their_type() {
 }
 
 #[test]
-fn getters_read_measurements_objects_rows_maps_and_answers() {
+fn getters_read_measurements_objects_rows_maps_and_responses() {
     use Function::{GetNumber, GetString};
     let series = r#","plat_T":{"T":{"value":20,"unit":"C"}}"#;
     let measured = client_event(PublishedChange::MeasurementCreated(measurement(series)));
@@ -104,7 +104,7 @@ fn getters_read_measurements_objects_rows_maps_and_answers() {
 }
 
 #[test]
-fn default_stands_in_for_what_is_absent_or_of_another_type() {
+fn default_replaces_absent_values_and_those_of_another_type() {
     let of = map(&[("a", Value::Integer(1))]);
     let default = text("none");
     for (path, expected) in [("a", r#"s:"1""#), ("b", r#"s:"none""#), ("a.b", r#"s:"none""#)] {
@@ -151,7 +151,7 @@ fn cast_gives_the_type_or_null() {
 }
 
 #[test]
-fn other_functions_give_what_they_are_known_for() {
+fn other_functions_return_the_expected_values() {
     use Function::*;
     let id = Value::Id(std::sync::Arc::new(crate::value::Id::of("9")));
     for (function, argument, expected) in [

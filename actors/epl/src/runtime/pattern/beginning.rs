@@ -54,8 +54,7 @@ impl PatternTurn<'_> {
         let live = self.tree.renew(live);
         let equality = filter.and_then(|filter| filter.equality.as_ref());
         match equality.map_or(Bucket::Unknown, |equality| self.bucket_of_match(equality, live)) {
-            // Null never equals anything. The node stays as if it waited, as it would with a filter that is no
-            // equality.
+            // Null never equals anything. The node waits in vain, like one whose filter rejects every event.
             Bucket::Nothing => self.tree.wait_in_vain(live),
             Bucket::Unknown => self.tree.wait_for(live, None),
             Bucket::Found(bucket) => self.tree.wait_for(live, Some(bucket)),

@@ -1,9 +1,9 @@
 //! Patterns: the events that must happen one after the other, together or not at all, as in Esper.
 //!
-//! A pattern is a tree of live nodes, one for each active part. A part begins when the part before it turned true, and
-//! knows what was matched so far; it does not see the event that began it.
+//! A pattern is a tree of live nodes, one for each active part. A part begins when the part before it turned true,
+//! and has access to the earlier matches; it does not see the event that began it.
 //!
-//! - An event, a timer: true once; then it waits no more. Its match goes to the node above.
+//! - An event or a timer is true once and then stops waiting. Its match goes to the node above.
 //! - `every X` restarts `X` whenever it turned true, and whenever it can never turn true any more. Directly above an
 //!   event that is the same as waiting on. It never ends.
 //! - `A -> B` begins `B` each time `A` turns true, so with `every A -> B` many instances can be active.
@@ -162,9 +162,9 @@ impl PatternState {
     ) {
         found.matches.extend(matches.into_iter().map(StreamEvent::Match));
         if done == Err(TooMany) {
-            // A turn cannot be left half done, and a pattern that grows like this would go on growing.
+            // A turn cannot be left half done, and a pattern that grows like this would not stop growing.
             found.faults.push(Fault::new(format!(
-                "one event sets more than {BURST} instances of the pattern going; it begins anew"
+                "one event starts more than {BURST} instances of the pattern; the pattern begins anew"
             )));
             self.tree.clear();
             self.begin(plan, now);

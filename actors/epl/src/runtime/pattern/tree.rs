@@ -237,7 +237,8 @@ impl Tree {
     fn occupy(&mut self, node: Node) -> u32 {
         self.live += 1;
         if self.free == NONE {
-            let slot = u32::try_from(self.nodes.len()).expect("budgets end far below four billion nodes");
+            let slot =
+                u32::try_from(self.nodes.len()).expect("budgets permit far fewer than four billion nodes");
             self.nodes.push(node);
             return slot;
         }

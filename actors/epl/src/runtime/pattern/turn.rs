@@ -217,7 +217,7 @@ impl<'a> PatternTurn<'a> {
         let ends =
             self.tree.steps_below(node).all(|below| matches!(self.plan.step(below).kind, StepKind::Not));
         if ends {
-            let last = combinations.pop().expect("what completes makes one combination at least");
+            let last = combinations.pop().expect("a match that completes makes at least one combination");
             self.stack.push(Action::Ends(and, last));
         } else if self.tree.steps_below(node).any(|below| below != step) {
             self.remember(and, position, tags);

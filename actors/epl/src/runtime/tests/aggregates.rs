@@ -5,7 +5,7 @@ use super::bench::run;
 const STREAM: &str = "create schema S(k string, v double);";
 
 #[test]
-fn aggregates_over_a_window_forget_what_left() {
+fn aggregates_over_a_window_exclude_events_that_left() {
     let text = format!(
         "{STREAM} @Name('o') select count(v) as c, sum(v) as s, avg(v) as a, min(v) as n, max(v) as x, first(v) as f,
             last(v) as l, median(v) as m from S.win:length(3)"
@@ -116,7 +116,7 @@ fn a_row_for_each_event_shows_the_aggregates_of_its_group() {
 }
 
 #[test]
-fn having_is_asked_of_each_row() {
+fn having_is_evaluated_for_each_row() {
     let text = format!("{STREAM} @Name('o') select k, sum(v) as s from S group by k having sum(v) > 5");
     run(&text, &[(0, "S a 3", ""), (0, "S b 9", "o b,9"), (0, "S a 3", "o a,6"), (0, "S a -3", "")]);
 }

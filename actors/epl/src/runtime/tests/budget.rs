@@ -11,7 +11,7 @@ use crate::value::StreamEvent;
 const STREAM: &str = "create schema S(k string, v double);";
 
 #[test]
-fn what_left_and_what_was_put_out_is_no_longer_retained() {
+fn events_that_left_and_rows_that_were_output_are_not_retained() {
     let text = format!(
         "{STREAM} @Name('a') select k, sum(v) as s, max(v) as m, median(v) as d, first(v) as f, count(distinct v) as c
             from S.win:time(1 seconds) group by k output all every 1 seconds;
@@ -62,7 +62,7 @@ fn a_statement_that_retains_too_much_is_switched_off_with_all_it_keeps() {
 }
 
 #[test]
-fn too_much_is_laid_to_the_statement_that_retains_most_and_not_to_the_first() {
+fn excess_switches_off_the_statement_that_retains_most() {
     let cases = [
         "@Name('kept') select v from S.win:length_batch(100);",
         "@Name('kept') create window S.win:keepall() as W; insert into W select * from S;",
@@ -82,7 +82,7 @@ fn too_much_is_laid_to_the_statement_that_retains_most_and_not_to_the_first() {
 }
 
 #[test]
-fn a_window_that_is_switched_off_is_empty_for_its_readers_which_go_on() {
+fn window_that_is_switched_off_is_empty_for_its_readers() {
     let text = format!(
         "{STREAM} create schema D(k string); @Name('w') create window S.win:keepall() as W;
         @Name('i') insert into W select * from S; @Name('n') select count(*) as n from W;
@@ -104,7 +104,7 @@ fn a_window_that_is_switched_off_is_empty_for_its_readers_which_go_on() {
 }
 
 #[test]
-fn statements_of_a_context_that_is_switched_off_are_so_too() {
+fn statements_are_switched_off_with_their_context() {
     let long = "x".repeat(2000);
     let text = format!(
         "{STREAM} @Name('hot') select v from S where v > 80; @Name('c') create context C partition by k from S;
@@ -123,7 +123,7 @@ fn statements_of_a_context_that_is_switched_off_are_so_too() {
 }
 
 #[test]
-fn too_much_in_a_variable_is_told_of_the_statement_that_creates_it_and_cannot_be_switched_off() {
+fn excess_of_a_variable_is_a_fault_of_its_creating_statement_which_stays_on() {
     let text = format!(
         "{STREAM} @Name('hot') select v from S; @Name('kept') create variable string held; on S set held = k;"
     );
@@ -135,7 +135,7 @@ fn too_much_in_a_variable_is_told_of_the_statement_that_creates_it_and_cannot_be
 }
 
 #[test]
-fn a_module_without_a_select_that_goes_on_is_at_rest() {
+fn module_whose_selects_are_all_switched_off_is_idle() {
     let text =
         format!("{STREAM} @Name('a') select v from S; create variable string held; on S set held = k;");
     let mut bench = Bench::new(&text);
@@ -159,7 +159,7 @@ fn time_that_jumps_is_caught_up_within_the_budget_of_each_step() {
 }
 
 #[test]
-fn the_end_of_time_is_no_trouble() {
+fn end_of_time_causes_no_fault() {
     let text = format!(
         "{STREAM} @Name('a') select count(*) as n from S.win:time(1000 days) output last every 1000 days;
         @Name('b') select count(*) as n from S.win:time_batch(1000 days)"
@@ -185,7 +185,7 @@ fn the_next_deadline_of_many_partitions_is_known_at_once() {
 }
 
 #[test]
-fn what_is_remembered_with_an_event_is_small() {
+fn data_stored_with_an_event_is_small() {
     assert!(size_of::<Held<Remembered>>() <= 48);
     assert!(size_of::<Held<Remembered, ()>>() <= 32, "of an event that nobody asks for any more");
     assert_eq!((size_of::<Memory>(), size_of::<Memories>()), (16, 16));
@@ -214,7 +214,7 @@ fn values_that_aggregates_keep_count_as_retained_until_they_leave() {
 }
 
 #[test]
-fn a_window_that_is_asked_only_for_aggregates_keeps_what_these_need() {
+fn window_retains_only_the_values_that_its_readers_need() {
     let most = Budget::of(&platform_model::limits::Limits::default()).retained;
     // README's example, with all devices together and with the rows of single events.
     for asks in [
@@ -242,7 +242,7 @@ fn a_window_that_is_asked_only_for_aggregates_keeps_what_these_need() {
 }
 
 #[test]
-fn what_never_leaves_a_window_and_what_does_not_pass_is_not_kept() {
+fn events_of_keepall_and_events_that_do_not_pass_are_not_retained() {
     let text = format!(
         "{STREAM} @Name('ever') select sum(v) as s from S.win:keepall();
         @Name('hot') select count(*) as n from S.win:time(1 hours) where v > 80"
@@ -258,7 +258,7 @@ fn what_never_leaves_a_window_and_what_does_not_pass_is_not_kept() {
 }
 
 #[test]
-fn events_stay_where_an_output_shows_what_is_in_the_window() {
+fn events_are_retained_where_an_output_shows_the_window() {
     let text = format!("{STREAM} @Name('o') select k, v from S.win:length(2) output snapshot every 2 events");
     let mut bench = Bench::new(&text);
     bench.run(&[
@@ -278,7 +278,7 @@ fn a_key_that_is_too_large_is_a_fault_and_the_event_is_not_kept() {
 }
 
 #[test]
-fn what_variables_hold_is_retained_until_they_hold_something_else() {
+fn value_of_a_variable_is_retained_until_it_changes() {
     let mut bench = Bench::new(&format!("{STREAM} create variable string kept = 'a'; on S set kept = k;"));
     let begun = bench.runtime.retained();
     bench.step(0, &format!("S {} 1", "x".repeat(10_000)));

@@ -40,14 +40,14 @@ fn rows_of_other_columns_are_read_by_name_or_not_at_all() {
 }
 
 #[test]
-fn what_nothing_is_known_of_takes_anything() {
+fn column_of_type_object_accepts_any_type() {
     let mut bench = Bench::new("create schema S(x object, y int); @Name('o') select x from S");
     let given = columns(&[("y", Type::Integer), ("x", Type::Text)]);
     assert_eq!(fed(&mut bench, &given, "1 a"), "o a");
 }
 
 #[test]
-fn that_rows_cannot_be_read_is_told_once_and_others_go_on() {
+fn unreadable_rows_are_reported_once_and_others_are_processed() {
     let mut bench = Bench::new("create schema S(k string); @Name('o') select k from S");
     let (old, older) = (columns(&[("q", Type::Text)]), columns(&[("p", Type::Text)]));
     let own = bench.columns("S");

@@ -6,7 +6,7 @@ use crate::runtime::Budget;
 const STREAMS: &str = "create schema A(k string, x double); create schema B(k string, y double);";
 
 #[test]
-fn each_side_goes_with_what_the_other_retains() {
+fn each_side_is_paired_with_the_events_that_the_other_retains() {
     let text = format!(
         "{STREAMS} @Name('o') select a.x as x, b.y as y from A.win:length(2) as a, B.win:keepall() as b where a.k = b.k"
     );
@@ -28,7 +28,7 @@ fn each_side_goes_with_what_the_other_retains() {
 }
 
 #[test]
-fn other_conditions_are_asked_too() {
+fn other_conditions_are_evaluated_too() {
     let text = format!(
         "{STREAMS} @Name('o') select a.x as x, b.y as y from A.win:keepall() a, B.win:keepall() b where a.k = b.k and a.x < b.y"
     );
@@ -36,7 +36,7 @@ fn other_conditions_are_asked_too() {
 }
 
 #[test]
-fn without_an_equality_every_pair_is_asked() {
+fn every_pair_is_evaluated_without_an_equality() {
     let text =
         format!("{STREAMS} @Name('o') select x, y from A.win:keepall() a, B.win:keepall() b where x > y");
     run(&text, &[(0, "A p 1", ""), (0, "A q 5", ""), (0, "B r 3", "o 5,3"), (0, "B s 0", "o 1,0 o 5,0")]);
@@ -98,7 +98,7 @@ fn groups_over_pairs_have_their_rows() {
 }
 
 #[test]
-fn an_event_of_both_sides_comes_to_both_before_pairs_are_made() {
+fn event_of_both_sides_enters_both_before_pairs_are_made() {
     let text = format!(
         "{STREAMS} @Name('o') select a.x as x, b.x as y from A.win:length(2) as a, A.win:length(2) as b"
     );

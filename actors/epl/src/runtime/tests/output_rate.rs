@@ -22,7 +22,7 @@ fn check(select: &str, outputs: [&str; 9]) {
 }
 
 #[test]
-fn without_a_word_all_rows_come_at_the_output() {
+fn all_rows_are_output_without_a_keyword() {
     check(
         "k, v from S.win:time(3500 milliseconds) output every 1 seconds",
         ["", "", "o a,25 o b,9", "", "", "", "o a,24 o c,1 o a,26", "", ""],
@@ -74,7 +74,7 @@ fn all_shows_every_group() {
 }
 
 #[test]
-fn last_shows_how_things_stand() {
+fn last_shows_the_current_row() {
     check(
         "k, v from S.win:time(3500 milliseconds) output last every 1 seconds",
         ["", "", "o b,9", "", "", "", "o a,26", "", ""],
@@ -94,7 +94,7 @@ fn last_shows_how_things_stand() {
 }
 
 #[test]
-fn first_comes_at_once_and_keeps_others_back() {
+fn first_is_output_at_once_and_holds_later_rows_back() {
     check(
         "k, v from S.win:time(3500 milliseconds) output first every 1 seconds",
         ["o a,25", "", "", "o a,24", "", "", "", "", ""],
@@ -110,7 +110,7 @@ fn first_comes_at_once_and_keeps_others_back() {
 }
 
 #[test]
-fn a_snapshot_shows_what_is_in_the_window() {
+fn snapshot_shows_the_events_in_the_window() {
     check(
         "k, v from S.win:time(3500 milliseconds) output snapshot every 1 seconds",
         [
@@ -146,7 +146,7 @@ fn a_snapshot_shows_what_is_in_the_window() {
 }
 
 #[test]
-fn counted_outputs_come_with_the_last_event() {
+fn counted_output_happens_at_its_last_event() {
     let text = "create schema S(k string, v double); @Name('o') select k, sum(v) as s from S group by k output last every 3 events";
     run(
         text,

@@ -14,7 +14,7 @@ use crate::stream::{Input, Occurrence, OutputStream, Response};
 const STREAM: &str = "create schema S(k string, v double);";
 
 #[test]
-fn what_is_inserted_is_handled_in_order_before_the_next_event() {
+fn inserted_rows_are_processed_in_order_before_the_next_event() {
     let text = format!(
         "{STREAM} @Name('a') insert into T select v as w from S; @Name('b') insert into T select v + 1 as w from S;
         @Name('c') select w from T; @Name('d') select w * 10 as w from T"
@@ -33,7 +33,7 @@ fn inserted_rows_are_forwarded_to_other_modules() {
 }
 
 #[test]
-fn an_endless_chain_is_a_fault_and_others_go_on() {
+fn endless_chain_is_a_fault_and_other_statements_continue() {
     let text = format!(
         "{STREAM} @Name('a') insert into S select k, v + 1 as v from S; @Name('b') select max(v) as m from S output last every 1000 events;
         @Name('c') select v from S(v = 40)"
@@ -78,7 +78,7 @@ fn variables_are_set_from_left_to_right() {
 }
 
 #[test]
-fn what_a_timer_sets_off_begins_a_chain() {
+fn timer_begins_a_chain_of_writes() {
     let text = format!("{STREAM} @Name('o') select count(*) as n from S.win:time_batch(1 seconds)");
     let mut bench = Bench::new(&text);
     bench.step(0, "S a 1");
@@ -87,7 +87,7 @@ fn what_a_timer_sets_off_begins_a_chain() {
 }
 
 #[test]
-fn rows_of_output_streams_are_carried_out_told_and_may_be_read() {
+fn rows_of_output_streams_are_performed_published_and_readable() {
     let text = format!(
         "{STREAM} @Name('a') insert into SendEmail select k as receiver, 's' as subject, 't' as text, 'r' as replyTo from S;
         @Name('o') select receiver from SendEmail"

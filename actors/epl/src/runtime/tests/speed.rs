@@ -26,7 +26,7 @@ fn feed_within(evaluations: u64, statements: &str, events: usize) {
 }
 
 #[test]
-fn a_window_average_for_each_of_a_thousand_devices_looks_at_no_event_twice() {
+fn window_average_of_a_thousand_devices_reads_each_event_once() {
     for statements in [
         "create context C partition by k from S; context C select context.key1 as k, avg(v) as a from S.win:length(100)",
         "select k, avg(v) as a from S.win:length(50000) group by k",
@@ -36,7 +36,7 @@ fn a_window_average_for_each_of_a_thousand_devices_looks_at_no_event_twice() {
 }
 
 #[test]
-fn filters_that_let_nothing_through_stop_at_what_is_not_true() {
+fn filter_evaluation_stops_at_the_first_false_condition() {
     let filters: Vec<_> =
         (0..10).map(|at| format!("select v from S(k = 'none{at}' and v > {at});")).collect();
     feed_within(50, &filters.concat(), 1000);

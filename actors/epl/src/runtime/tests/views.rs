@@ -5,7 +5,7 @@ use super::bench::run;
 const STREAM: &str = "create schema S(k string, v double);";
 
 #[test]
-fn of_a_length_window_the_oldest_leaves() {
+fn oldest_event_leaves_a_length_window() {
     let text = format!("{STREAM} @Name('o') select sum(v) as s, count(*) as n from S.win:length(2)");
     run(
         &text,
@@ -20,7 +20,7 @@ fn of_a_length_window_the_oldest_leaves() {
 }
 
 #[test]
-fn of_a_time_window_events_leave_exactly_at_their_deadline() {
+fn events_leave_a_time_window_exactly_at_their_deadline() {
     let text = format!("{STREAM} @Name('o') select count(*) as n, sum(v) as s from S.win:time(5 seconds)");
     run(
         &text,
@@ -43,7 +43,7 @@ fn events_that_leave_together_make_one_change() {
 }
 
 #[test]
-fn a_length_batch_comes_as_a_whole_and_the_one_before_leaves() {
+fn length_batch_enters_as_a_whole_and_the_previous_one_leaves() {
     let text = format!("{STREAM} @Name('o') select k, sum(v) as s from S.win:length_batch(2)");
     run(
         &text,
@@ -88,7 +88,7 @@ fn a_time_batch_makes_a_row_for_each_event_it_kept_back() {
 }
 
 #[test]
-fn of_a_unique_view_the_last_of_each_key_stays() {
+fn unique_view_retains_the_last_event_of_each_key() {
     let text = format!("{STREAM} @Name('o') select sum(v) as s, count(*) as n from S.std:unique(k)");
     run(
         &text,
@@ -103,31 +103,31 @@ fn of_a_unique_view_the_last_of_each_key_stays() {
 }
 
 #[test]
-fn of_a_last_event_only_one_stays() {
+fn last_event_view_retains_one_event() {
     let text = format!("{STREAM} @Name('o') select sum(v) as s from S.std:lastevent()");
     run(&text, &[(0, "S a 1", "o 1"), (0, "S a 2", "o 2")]);
 }
 
 #[test]
-fn what_is_kept_for_good_never_leaves() {
+fn events_of_keepall_never_leave() {
     let text = format!("{STREAM} @Name('o') select max(v) as m, count(*) as n from S.win:keepall()");
     run(&text, &[(0, "S a 1", "o 1,1"), (1_000_000, "S a 0", "o 1,2")]);
 }
 
 #[test]
-fn where_is_asked_behind_the_view() {
+fn where_is_evaluated_after_the_view() {
     let text = format!("{STREAM} @Name('o') select sum(v) as s from S.win:length(2) where k = 'a'");
     run(&text, &[(0, "S a 1", "o 1"), (0, "S b 2", ""), (0, "S b 4", "o null"), (0, "S a 8", "o 8")]);
 }
 
 #[test]
-fn a_filter_is_asked_before_the_view() {
+fn filter_is_evaluated_before_the_view() {
     let text = format!("{STREAM} @Name('o') select sum(v) as s from S(k = 'a').win:length(2)");
     run(&text, &[(0, "S a 1", "o 1"), (0, "S b 2", ""), (0, "S b 4", ""), (0, "S a 8", "o 9")]);
 }
 
 #[test]
-fn what_passed_where_leaves_even_if_it_would_not_pass_now() {
+fn event_that_passed_where_leaves_even_if_it_would_not_pass_now() {
     let text = "create schema S(v double); create schema Set(v double); create variable double least = 0;
         on Set set least = v;
         @Name('o') select sum(v * least) as s, count(*) as n from S.win:length(2) where v > least";

@@ -6,13 +6,13 @@ const WINDOW: &str = "create schema S(k string, v double); create schema D(k str
     create window S.win:length(2) as W; @Name('i') insert into W select * from S;";
 
 #[test]
-fn a_statement_over_a_window_sees_what_comes_and_what_leaves() {
+fn statement_over_a_window_sees_rows_that_enter_and_leave() {
     let text = format!("{WINDOW} @Name('o') select sum(v) as s, count(*) as n from W");
     run(&text, &[(0, "S a 1", "i a,1 o 1,1"), (0, "S b 2", "i b,2 o 3,2"), (0, "S c 4", "i c,4 o 6,2")]);
 }
 
 #[test]
-fn rows_are_deleted_where_the_condition_says() {
+fn rows_that_match_the_condition_are_deleted() {
     let text = format!(
         "{WINDOW} on D as d delete from W as w where w.k = d.k; @Name('o') select count(*) as n, sum(v) as s from W"
     );
@@ -31,7 +31,7 @@ fn rows_are_deleted_where_the_condition_says() {
 }
 
 #[test]
-fn a_window_read_with_a_view_is_a_stream_of_what_is_inserted() {
+fn window_read_with_a_view_is_a_stream_of_the_inserted_rows() {
     let text = format!("{WINDOW} @Name('o') select count(*) as n from W.win:length(3)");
     run(
         &text,

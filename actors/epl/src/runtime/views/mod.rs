@@ -21,7 +21,7 @@ use unique::Unique;
 pub(super) struct Held<T, E = StreamEvent> {
     /// The event; `()` where only the memory is needed.
     pub(super) event: E,
-    /// The time at which the event came, in milliseconds since 1970.
+    /// The time at which the event entered, in milliseconds since 1970.
     pub(super) at: i64,
     pub(super) memory: T,
 }

@@ -110,7 +110,7 @@ mod tests {
     use crate::value::Match;
 
     #[test]
-    fn a_window_of_a_length_takes_little_more_than_what_is_in_it() {
+    fn length_window_needs_little_more_memory_than_its_events() {
         for most in [1, 3, 100, 1000] {
             let mut ring = Ring::of_length(most);
             let mut left = Vec::new();

@@ -19,7 +19,7 @@ fn values_that_grow_without_end_end_at_a_fault() {
 }
 
 #[test]
-fn what_takes_long_counts_as_many_evaluations() {
+fn slow_operations_count_as_many_evaluations() {
     let spent =
         |expression: &Expression, source: &StreamEvent| evaluate_within(1 << 40, expression, &[source]).1;
     let nothing = row(&[]);

@@ -40,7 +40,7 @@ fn kinds() -> Vec<Value> {
 }
 
 #[test]
-fn every_operator_takes_every_pair_of_types_and_gives_null_where_they_do_not_go_together() {
+fn every_operator_accepts_every_pair_of_types_and_returns_null_for_incompatible_ones() {
     use Operator::*;
     let number = |value: &Value| matches!(value, Value::Integer(_) | Value::Double(_));
     let written = |value: &Value| matches!(value, Value::Text(_) | Value::Id(_));
@@ -67,7 +67,7 @@ fn every_operator_takes_every_pair_of_types_and_gives_null_where_they_do_not_go_
 }
 
 #[test]
-fn operators_give_what_they_are_known_for() {
+fn operators_return_the_expected_values() {
     use Operator::*;
     let int = Value::Integer;
     for (left, operator, right, expected) in [
@@ -92,7 +92,7 @@ fn operators_give_what_they_are_known_for() {
 }
 
 #[test]
-fn and_or_and_not_know_the_unknown() {
+fn and_or_and_not_have_three_valued_logic() {
     let words = [("true", Value::Boolean(true)), ("false", Value::Boolean(false)), ("null", Value::Null)];
     let and = ["true", "false", "null", "false", "false", "false", "null", "false", "null"];
     let or = ["true", "true", "true", "true", "false", "null", "true", "null", "null"];
@@ -111,7 +111,7 @@ fn and_or_and_not_know_the_unknown() {
 }
 
 #[test]
-fn what_decides_already_leaves_the_rest_unread() {
+fn operand_that_decides_prevents_evaluation_of_the_other() {
     let fails = || Box::new(Expression::LookUp(Finder::InMaintenanceMode, Vec::new()));
     for (operator, decides) in [(Operator::And, false), (Operator::Or, true)] {
         let short = Expression::Binary(operator, boxed(Value::Boolean(decides)), fails());

@@ -109,7 +109,7 @@ fn every_property_of_q_06_is_found() {
 }
 
 #[test]
-fn payload_as_a_whole_is_what_clients_are_shown() {
+fn whole_payload_is_shown_as_clients_see_it() {
     let alarm = alarm(r#","plat_X":1"#);
     let shown = platform_model::links::encode(&*alarm, &platform_model::links::Links::new(""));
     let payload =

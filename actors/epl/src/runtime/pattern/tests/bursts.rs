@@ -3,7 +3,7 @@
 use super::harness::{Bench, plan};
 
 #[test]
-fn a_pattern_that_doubles_with_each_event_begins_anew_in_the_end() {
+fn pattern_that_doubles_with_each_event_finally_begins_anew() {
     let mut bench = Bench::new("every every every every a=A");
     for _ in 0..40 {
         bench.feed("A1");
@@ -16,7 +16,7 @@ fn a_pattern_that_doubles_with_each_event_begins_anew_in_the_end() {
 }
 
 #[test]
-fn combinations_beyond_measure_are_not_made() {
+fn excessive_combinations_are_not_made() {
     let mut bench = Bench::new("every a=A and every b=B and every c=C and every d=D");
     for _ in 0..100 {
         for word in ["A1", "B1", "C1"] {
@@ -49,7 +49,7 @@ fn nested_operators_make_a_plan_no_larger_than_their_text() {
 }
 
 #[test]
-fn an_and_of_thousands_comes_true_with_one_event() {
+fn and_of_thousands_turns_true_with_one_event() {
     let wide = format!("every ({})", (0..3000).map(|_| "A").collect::<Vec<_>>().join(" and "));
     let mut bench = Bench::new(&wide);
     for _ in 0..3 {

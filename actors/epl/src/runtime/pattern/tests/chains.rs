@@ -21,7 +21,7 @@ fn a_chain_as_long_as_a_text_needs_no_stack() {
 }
 
 #[test]
-fn what_is_under_way_is_counted_and_what_is_over_is_not() {
+fn active_instances_are_counted_and_ended_ones_are_not() {
     let mut bench = Bench::new("every a=A -> b=B(b.id = a.id)");
     let idle = bench.state.retained();
     assert_eq!(idle.events, 0);
@@ -37,7 +37,7 @@ fn what_is_under_way_is_counted_and_what_is_over_is_not() {
 }
 
 #[test]
-fn what_an_and_remembers_is_counted() {
+fn matches_that_an_and_stores_are_counted() {
     let mut bench = Bench::new("every a=A and b=B -> c=C");
     for _ in 0..10 {
         bench.feed("A1");
@@ -46,7 +46,7 @@ fn what_an_and_remembers_is_counted() {
 }
 
 #[test]
-fn a_pattern_that_is_over_keeps_nothing() {
+fn pattern_that_has_ended_retains_nothing() {
     for pattern in [
         "a=A -> b=B",
         "a=A and b=B",
@@ -77,7 +77,7 @@ fn an_equality_finds_its_instance_among_ten_thousand() {
 }
 
 #[test]
-fn a_filter_that_asks_nothing_of_the_match_is_evaluated_once() {
+fn filter_that_reads_nothing_of_the_match_is_evaluated_once() {
     let mut bench = Bench::new("every a=A -> b=B(b.n > 5)");
     for _ in 0..1000 {
         bench.feed("A1");

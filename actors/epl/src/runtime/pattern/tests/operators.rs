@@ -27,7 +27,7 @@ fn without_every_a_pattern_is_true_once() {
 }
 
 #[test]
-fn every_repeats_an_event_a_timer_and_what_is_in_parentheses() {
+fn every_repeats_an_event_a_timer_and_a_group_in_parentheses() {
     check(&[
         ("every a=A", "A1{A1} B1 A2{A2} A3{A3}"),
         ("every (a=A or b=B)", "A1{A1} B1{B1} A2{A2}"),
@@ -59,7 +59,7 @@ fn and_needs_all_in_any_order_and_one_event_may_be_several() {
 }
 
 #[test]
-fn or_gives_up_the_other_side() {
+fn or_abandons_the_other_side() {
     check(&[
         ("every ((a=A -> b=B) or c=C)", "A1 C1{C1} B1 A2 B2{A2,B2}"),
         ("a=A -> (b=B or c=C)", "A1 C1{A1,C1} B1"),
@@ -97,7 +97,7 @@ fn not_alone_is_true_at_once() {
 }
 
 #[test]
-fn every_around_what_is_true_at_once_does_not_run_away() {
+fn every_around_a_part_that_is_true_at_once_ends() {
     check(&[
         ("every not A", "A1 A2"),
         ("every (a=A -> not B)", "A1{A1} A2{A2}"),
@@ -115,7 +115,7 @@ fn nested_every_multiplies() {
 }
 
 #[test]
-fn events_are_told_apart_by_filters_on_what_was_matched() {
+fn filters_on_earlier_matches_distinguish_events() {
     check(&[
         ("every a=A -> b=B(b.id = a.id)", "A1:7 A2:8 A3:7 B1:9 B2:7{A1,B2}{A3,B2} B3:7 B4:8{A2,B4}"),
         ("every a=A -> b=B(id = a.id and n > a.n)", "A3:7 B1:7 B4:7{A3,B4}"),
@@ -131,7 +131,7 @@ fn events_are_told_apart_by_filters_on_what_was_matched() {
 }
 
 #[test]
-fn filters_that_fail_match_nothing_and_are_told_once_an_event() {
+fn failing_filter_matches_nothing_and_is_reported_once_per_event() {
     let mut bench = Bench::new("every a=A -> (b=B(fails() and n = a.n) or c=C)");
     for word in ["A1", "A2", "A3", "B1"] {
         bench.feed(word);

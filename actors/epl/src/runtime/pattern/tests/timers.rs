@@ -15,7 +15,7 @@ fn an_interval_runs_from_where_it_began() {
 }
 
 #[test]
-fn a_timer_of_the_calendar_goes_off_at_each_of_its_times() {
+fn calendar_timer_fires_at_each_of_its_times() {
     check(&[
         ("every timer:at(*/10, *, *, *, *)", "+9m +1m{} +10m{} +1h{}{}{}{}{}{}"),
         ("timer:at(30, 8, *, *, *)", "+8h +30m{} +1d"),
@@ -27,7 +27,7 @@ fn a_timer_of_the_calendar_goes_off_at_each_of_its_times() {
 }
 
 #[test]
-fn after_a_rest_a_step_goes_off_so_often_and_leaves_the_others_for_later() {
+fn step_after_a_pause_fires_a_bounded_number_of_timers() {
     let mut bench = Bench::new("every timer:interval(1 sec)");
     bench.now += 2_500_000;
     for (expected, next) in [(1000, 1001), (2000, 2001), (2500, 2501), (2500, 2501)] {
@@ -38,7 +38,7 @@ fn after_a_rest_a_step_goes_off_so_often_and_leaves_the_others_for_later() {
 }
 
 #[test]
-fn deadlines_of_what_was_given_up_are_forgotten() {
+fn deadlines_of_abandoned_nodes_are_removed() {
     let mut bench = Bench::new("every a=A -> (timer:interval(10 min) and not B(id = a.id))");
     bench.feed("A1:1");
     assert_eq!(bench.state.next_deadline(), Some(MIDNIGHT + 600_000));
@@ -51,7 +51,7 @@ fn deadlines_of_what_was_given_up_are_forgotten() {
 }
 
 #[test]
-fn what_is_true_from_the_start_is_due_at_once() {
+fn part_that_is_true_from_the_start_is_due_at_once() {
     let mut bench = Bench::new("not A");
     assert_eq!(bench.state.next_deadline(), Some(MIDNIGHT));
     bench.advance();
