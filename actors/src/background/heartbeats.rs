@@ -25,7 +25,7 @@ use platform_store::devices::availability::{self, Device, Watched};
 use crate::device::EndSilence;
 use crate::platform::Platform;
 
-/// How often an object without a response interval is checked again. A change of its interval is reported at once.
+/// The pause between two checks of an object without a response interval. A change of its interval is reported at once.
 const UNWATCHED: Duration = Duration::from_secs(60);
 /// The least time between two writes for a device in maintenance. When maintenance ends, the silence counts at once
 ///
@@ -34,7 +34,7 @@ const MAINTENANCE: Duration = Duration::from_secs(1);
 const SHARES: u32 = 8;
 /// The delay before a failed write is retried.
 const RETRY: Duration = Duration::from_secs(1);
-/// How often objects without new messages are removed from memory.
+/// The pause between two removals of objects without new messages from memory.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(60);
 /// The most rows of one statement.
 const AT_ONCE: usize = 1000;

@@ -39,10 +39,10 @@ use platform_store::access::Source;
 use crate::registry::Registry;
 use crate::writes::{Cause, WriteContext};
 
-/// How often a write is decided again after its revision turned out to be outdated.
+/// The number of times that a write is decided again because its revision was outdated.
 const MAX_ATTEMPTS: usize = 5;
 
-/// How long the actor of an object that does not exist is kept.
+/// The time that the actor of an object that does not exist is kept.
 const MISSING_OBJECT_IDLE: Duration = Duration::from_secs(1);
 
 /// The actor of one device, which handles one write after the other.

@@ -130,7 +130,7 @@ impl Platform {
         let watching = tokio::spawn(watch::watch(self.database.clone(), sender));
         let mut changes = Vec::new();
         while seen.recv_many(&mut changes, SESSIONS_PER_CHECK).await > 0 {
-            // Nothing waits here until the sessions have ended, so the next change is handled at once.
+            // This loop does not wait until the sessions have ended, so the next change is handled at once.
             drop(self.database.bus().carry_out(Change::joined(changes.drain(..))));
         }
         watching.abort();
@@ -194,7 +194,7 @@ impl Platform {
                 }
                 Change::Limits(tenant) => {
                     if let Err(error) = self.database.load_tenant_limits().await {
-                        tracing::debug!(tenant.id = %tenant, %error, "changed limits are not in force yet");
+                        tracing::debug!(tenant.id = %tenant, %error, "changed limits do not apply yet");
                     }
                 }
                 Change::Anything => {

@@ -73,7 +73,7 @@ pub struct Platform {
     session_threads: Mutex<Vec<Addr<SessionDispatcher>>>,
     /// The questions to other servers for their sessions.
     questions: shown_sessions::Questions,
-    /// What tenants did in the last few seconds.
+    /// The activity of tenants in the last few seconds.
     activity: Mutex<Activity>,
     /// The functions that remove outdated entries from the caches of the HTTP layer.
     forget: Forget,
@@ -114,8 +114,8 @@ fn not_joined() -> Error {
 }
 
 impl Platform {
-    /// Starts `actor_threads` actor threads with their writers. The schema must be up to date, and the process must have
-    /// joined the servers of the deployment ([`Database::join`]).
+    /// Starts `actor_threads` actor threads with their writers. The schema must be up to date, and the process must
+    /// have joined the servers of the deployment ([`Database::join`]).
     ///
     /// # Errors
     /// `Unavailable` when the process has not joined or the database is away; `Database`.

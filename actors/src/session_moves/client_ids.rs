@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn id_with_any_other_bit_is_made_up() {
+    fn id_with_any_flipped_bit_is_invalid() {
         let ids = ClientIds::new(b"secret", 5);
         let id = ids.make();
         for bit in 0..128 {

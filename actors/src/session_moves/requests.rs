@@ -60,7 +60,7 @@ impl Transfers {
             match self.database.hear(&awaited.tenant).await {
                 Ok(hearing) => return Some((request, hearing)),
                 Err(error) if Instant::now() >= deadline => {
-                    tracing::warn!(tenant.id = %awaited.tenant, %error, "the server cannot subscribe to the publications of a session's tenant");
+                    tracing::warn!(tenant.id = %awaited.tenant, %error, "cannot subscribe to the tenant of a session");
                     return None;
                 }
                 Err(_) => sleep(AFTER_ERROR).await,

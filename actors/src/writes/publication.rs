@@ -27,8 +27,8 @@ pub(super) enum Storage {
 }
 
 impl WriteContext {
-    /// Commits a change with what it publishes. The caller delivers the publications if the route says so; otherwise they
-    /// come back through the database, like those of other servers.
+    /// Commits a change with what it publishes. The caller delivers the publications if the route says so; otherwise
+    /// they come back through the database, like those of other servers.
     ///
     /// # Errors
     /// The errors of [`WriterHandle::write`](platform_store::writer::WriterHandle::write).

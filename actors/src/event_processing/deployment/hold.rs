@@ -1,4 +1,4 @@
-//! The belief of this process that it runs the modules of a tenant, and the time until which it may rely on that.
+//! The lease with which this process runs the modules of a tenant, and the time until which the process may rely on it.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ const MARGIN: u32 = 10;
 #[derive(Debug)]
 pub(crate) struct Hold {
     fence: i64,
-    /// The time until which the lease is relied on; `None` when it is over for good.
+    /// The time until which the process relies on the lease; `None` when the lease is over for good.
     believed_until: Mutex<Option<Instant>>,
 }
 
@@ -70,20 +70,20 @@ mod tests {
     }
 
     #[test]
-    fn lease_is_believed_in_until_shortly_before_its_end() {
+    fn lease_is_relied_on_until_shortly_before_its_end() {
         assert!(Hold::new(1, ago(8), LEASE).is_believed());
         assert!(!Hold::new(1, ago(9), LEASE).is_believed());
     }
 
     #[test]
-    fn lease_that_lapsed_is_believed_in_again_when_it_is_renewed() {
+    fn lapsed_lease_is_relied_on_again_after_its_renewal() {
         let hold = Hold::new(1, ago(20), LEASE);
         hold.renewed(ago(0), LEASE);
         assert!(hold.is_believed());
     }
 
     #[test]
-    fn lease_whose_connection_is_gone_is_not_believed_in_until_it_is_renewed() {
+    fn lease_whose_connection_is_lost_is_not_relied_on_until_its_renewal() {
         let hold = Hold::new(1, ago(0), LEASE);
         hold.lapse();
         assert!(!hold.is_believed());
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn lease_that_is_over_stays_so() {
+    fn ended_lease_cannot_be_renewed() {
         let hold = Hold::new(1, ago(0), LEASE);
         hold.end();
         hold.renewed(ago(0), LEASE);

@@ -106,7 +106,7 @@ fn start_thread() -> ArbiterHandle {
     #[cfg(target_os = "linux")]
     thread.spawn_fn(|| {
         if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
-            tracing::debug!(%error, "modules compute with the priority of everything else");
+            tracing::debug!(%error, "cannot lower the priority of module threads");
         }
     });
     thread

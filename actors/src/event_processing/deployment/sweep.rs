@@ -129,8 +129,8 @@ impl Deployments {
             self.held.lock().iter().map(|(tenant, held)| (tenant.clone(), held.hold.clone())).collect();
         for (tenant, hold) in held.into_iter().filter(|(tenant, _)| !publications.hears(tenant)) {
             let _hearing = self.database.hear(&tenant).await?;
-            tracing::warn!(tenant.id = %tenant, "modules start anew, because they may have missed what other servers wrote");
-            self.begin(&tenant, hold, Some("its server was cut off from what others write"));
+            tracing::warn!(tenant.id = %tenant, "modules restart, because changes may have been missed");
+            self.begin(&tenant, hold, Some("its server did not receive the changes of other servers"));
         }
         Ok(())
     }
@@ -156,9 +156,9 @@ impl Deployments {
             self.check_soon();
         }
         for TakenOver { hold: ModuleHold { tenant, fence }, before } in &taken {
-            // If what other servers write cannot be heard now, nothing runs, and the lease expires.
+            // If this server cannot receive the changes of other servers now, no module runs, and the lease expires.
             let _hearing = self.database.hear(tenant).await?;
-            // At the orderly start of a lone server nothing was written that a module could have missed.
+            // Nothing was written before the orderly start of a lone server, so its modules have missed nothing.
             let missed = (*before == Some(FormerHolder::IsGone)).then_some("the server that ran it is gone");
             self.begin(tenant, Arc::new(Hold::new(*fence, asked, lease)), missed);
         }
