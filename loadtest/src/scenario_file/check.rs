@@ -1,11 +1,11 @@
-//! A scenario file in plain words.
+//! Explains a scenario file in plain words.
 
 use super::load::Load;
 use super::{Phase, ScenarioFile};
 use crate::cli::ObjectKind;
 use crate::population::plan::{ACTS, Act, Dashboards, Fault, Group, Listens, PhasePlan, Plan, Transport};
 
-/// Returns what `run` would do with this file.
+/// Returns the explanation of what `run` does with this file.
 pub(crate) fn explanation(file: &ScenarioFile) -> String {
     let count = file.phases.len();
     let phases =

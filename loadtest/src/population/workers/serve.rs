@@ -1,4 +1,4 @@
-//! A worker: it waits for a run, does its share, and waits for the next one.
+//! Serves as a worker: waits for a run, executes a share of it, and waits for the next one.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -21,14 +21,14 @@ use crate::scenario_file::ScenarioFile;
 use crate::session_ledger::TOPICS;
 use crate::target::{self, Target};
 
-/// The longest time until whoever connects has introduced itself, and the most bytes of that.
+/// The longest time until a client has sent its greeting, and the largest size of the greeting in bytes.
 const GREETING_LIMIT: Duration = Duration::from_secs(5);
 const LONGEST_GREETING: u32 = 4096;
 
 /// Serves one run after the other, until Ctrl-C.
 ///
 /// # Errors
-/// The address is not free, or others can reach it and there is no secret.
+/// The address is in use, or it is reachable from outside and the secret is missing.
 pub(crate) async fn serve(listen: SocketAddr, common: &Common) -> Result<(), Error> {
     let secret = secret();
     if !listen.ip().is_loopback() && secret.is_empty() {
@@ -54,11 +54,11 @@ pub(crate) async fn serve(listen: SocketAddr, common: &Common) -> Result<(), Err
     }
 }
 
-/// Takes part in a run.
+/// Executes the share of one run.
 async fn work(stream: TcpStream, secret: &str, common: &Common) -> Result<(), Error> {
     let clock = Instant::now();
     let (mut reader, mut writer) = split(stream)?;
-    // Until it knows the secret, anybody may have connected.
+    // The other side is unknown until it has sent the secret.
     let hello = timeout(GREETING_LIMIT, reader.receive_up_to(LONGEST_GREETING)).await;
     let hello = hello.map_err(|_| Error::Refused("it did not introduce itself in time".to_owned()))??;
     let greeting = match hello {
@@ -87,7 +87,7 @@ async fn work(stream: TcpStream, secret: &str, common: &Common) -> Result<(), Er
     worked
 }
 
-/// Does what it is told until it has handed over its records.
+/// Executes the orders of the run until the records are sent.
 async fn follow(
     reader: &mut Reader,
     news: &mpsc::UnboundedSender<FromWorker>,
@@ -145,7 +145,7 @@ async fn begin(assignment: Assignment, clock: Instant, common: &Common) -> Resul
     let file = ScenarioFile::parse(Path::new(&name), &text, common)?;
     let plan = file.plan().ok_or_else(|| Error::Refused("the file describes no devices".to_owned()))?;
     target::expect_open_files(plan.clients().div_ceil(share.of))?;
-    // Workers on one machine use source addresses of their own.
+    // Workers on one machine use different source addresses.
     let target = |url: &String| {
         Target::resolve(url, common.reach(), "", "").map(|it| it.starting_at_source(share.number))
     };
@@ -159,7 +159,7 @@ async fn begin(assignment: Assignment, clock: Instant, common: &Common) -> Resul
     Generator::start(&shared, plan, share, specs, common.connecting).await
 }
 
-/// Tells once a second what has happened.
+/// Sends the events of each second once a second.
 fn report_seconds(shared: &Arc<Shared>, news: &mpsc::UnboundedSender<FromWorker>) -> JoinSet<()> {
     let (shared, news) = (Arc::clone(shared), news.clone());
     let mut reporting = JoinSet::new();
