@@ -16,7 +16,7 @@ pub(crate) struct LongPolling {
     acknowledging: Option<Box<Acknowledging>>,
 }
 
-/// How the polls of a session are built that acknowledges notifications.
+/// The parts of the polls of a session that acknowledges notifications.
 #[derive(Debug)]
 struct Acknowledging {
     target: Target,

@@ -10,7 +10,7 @@ use crate::operations::{Operation, Status};
 use crate::report::{Delay, Fact, Latency};
 use crate::run::histogram;
 
-/// How an agent learned of an operation.
+/// The way in which an agent learned of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SeenBy {
     /// It received a notification.
@@ -24,7 +24,7 @@ pub(crate) enum SeenBy {
 struct OperationRecord {
     /// The time it was due to be posted; unknown for operations of a bulk operation.
     due: Option<u64>,
-    /// How and when its agent saw it first.
+    /// The way and the time in which its agent saw it first.
     seen: Option<(SeenBy, u64)>,
     notified: u32,
     /// The times of the server's responses to the change to EXECUTING.

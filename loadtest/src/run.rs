@@ -82,7 +82,7 @@ impl Run {
         Self::of(clock.as_micros() as u32, Instant::now(), devices)
     }
 
-    /// Takes part in a run that another generator began.
+    /// Creates the part of a run that another generator began.
     pub(crate) fn of(id: u32, started: Instant, devices: usize) -> Self {
         let observed = Observed {
             ledger: Ledger::new(devices),

@@ -67,7 +67,7 @@ impl WebSocket {
         Ok(frame)
     }
 
-    /// Waits for the next frame. Nothing is lost when the wait is given up.
+    /// Waits for the next frame. No frame is lost when the future is dropped.
     ///
     /// # Errors
     /// The socket was closed.

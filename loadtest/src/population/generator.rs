@@ -101,7 +101,7 @@ impl Generator {
     pub(super) fn play(&mut self, number: usize, start: u64) -> Result<(), Error> {
         let (shared, share) = (Arc::clone(&self.shared), self.share);
         let phase = self.plan.phases.get(number);
-        let phase = phase.ok_or_else(|| Error::Refused(format!("there is no phase {number}")))?;
+        let phase = phase.ok_or_else(|| Error::Refused(format!("unknown phase {number}")))?;
         let schedules: Vec<Schedule> = phase
             .streams
             .iter()

@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn session_goes_on_after_a_broken_connection_or_503_and_not_after_402() {
+    fn session_continues_after_a_broken_connection_or_503_and_not_after_402() {
         let unknown = Error::Bayeux { channel: bayeux::CONNECT, reason: "402::Unknown client".to_owned() };
         let broken = Error::Io(std::io::ErrorKind::UnexpectedEof.into()).during("asking");
         let unavailable = Error::status("asking", 503, b"");

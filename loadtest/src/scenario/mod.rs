@@ -114,7 +114,7 @@ impl Bench {
         Ok(Self { target, server, is_fresh, common: common.clone() })
     }
 
-    /// Returns what so many held polls cost in memory, from three readings.
+    /// Returns the memory that this number of held polls needs, from three readings.
     fn memory_of(
         &self,
         polls: usize,

@@ -81,11 +81,11 @@ fn of_tenant(plan: &Plan, tenant: Option<usize>) -> String {
 
 fn of_group(plan: &Plan, group: &Group) -> String {
     let hears = match &group.listens {
-        _ if group.transports == [Transport::Rest] => "hear nothing".to_owned(),
+        _ if group.transports == [Transport::Rest] => "subscribe to nothing".to_owned(),
         Listens::Operations => {
             format!("execute operations, each in {} s", group.takes.as_secs_f64())
         }
-        Listens::Objects(own) => format!("hear their own {}", objects(own)),
+        Listens::Objects(own) => format!("subscribe to their own {}", objects(own)),
     };
     let modes: Vec<String> = group
         .modes

@@ -40,7 +40,7 @@ const CHARTS: [Series; 7] = [
         1.0,
         &[("notified_p50_ms", "p50"), ("notified_p99_ms", "p99"), ("notified_max_ms", "max")],
     ),
-    ("posts answered after, ms", 1.0, &[("posts_p50_ms", "p50"), ("posts_p99_ms", "p99")]),
+    ("time of posts until the response, ms", 1.0, &[("posts_p50_ms", "p50"), ("posts_p99_ms", "p99")]),
     ("clients", 1.0, &[("sessions", "with a session"), ("reconnects", "reconnects in the second")]),
     (
         "CPU, % of a core",

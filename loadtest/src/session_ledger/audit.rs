@@ -22,7 +22,7 @@ const EXAMPLES: usize = 20;
 /// A fault that was caused at the servers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Disturbed {
-    /// The server, unless it was done to all.
+    /// The affected server; `None` if all servers were affected.
     pub(crate) server: Option<usize>,
     /// The start of the disturbance.
     pub(crate) from: u64,
@@ -358,7 +358,7 @@ impl SessionAudit {
             (
                 "notifications",
                 format!(
-                    "expected {}  received {}  told to be missed {}  lost silently {}  doubled {}  reordered {}  unexpected {}  old {} (at most {} ms)",
+                    "expected {}  received {}  known to be missed {}  lost silently {}  doubled {}  reordered {}  unexpected {}  old {} (at most {} ms)",
                     self.expected,
                     self.received,
                     self.told,

@@ -99,7 +99,7 @@ async fn follow(
         match reader.receive().await? {
             ToWorker::Clock => tell(FromWorker::Clock(clock.elapsed().as_micros() as u64)),
             ToWorker::Begin(assignment) => break assignment,
-            other => return Err(Error::Refused(format!("nothing has begun, and it is told {other:?}"))),
+            other => return Err(Error::Refused(format!("unexpected message before the run: {other:?}"))),
         }
     };
     eprintln!(
@@ -111,7 +111,7 @@ async fn follow(
     let mut generator = tokio::select! {
         begun = begin(*assignment, clock, common) => begun?,
         gone = reader.receive::<ToWorker>() => {
-            return Err(gone.err().unwrap_or_else(|| Error::Refused("it is told too much at once".to_owned())));
+            return Err(gone.err().unwrap_or_else(|| Error::Refused("the run sent too many messages at once".to_owned())));
         }
     };
     let shared = Arc::clone(generator.shared());
@@ -130,7 +130,7 @@ async fn follow(
                 tell(FromWorker::Recorded(Box::new(generator.end().await)));
                 return Ok(());
             }
-            other => return Err(Error::Refused(format!("a run has begun, and it is told {other:?}"))),
+            other => return Err(Error::Refused(format!("unexpected message during the run: {other:?}"))),
         }
     }
 }
@@ -139,7 +139,7 @@ async fn follow(
 async fn begin(assignment: Assignment, clock: Instant, common: &Common) -> Result<Generator, Error> {
     let Assignment { file: (name, text), share, run, began, servers, world } = assignment;
     if share.number >= share.of {
-        return Err(Error::Refused(format!("there is no share {} of {}", share.number, share.of)));
+        return Err(Error::Refused(format!("invalid share {} of {}", share.number, share.of)));
     }
     let world: World = serde_json::from_str(world.get()).map_err(std::io::Error::from)?;
     let file = ScenarioFile::parse(Path::new(&name), &text, common)?;
@@ -153,7 +153,7 @@ async fn begin(assignment: Assignment, clock: Instant, common: &Common) -> Resul
         servers.iter().map(target).collect::<Result<Vec<_>, _>>()?.into_iter().map(Arc::new).collect();
     let offset = Duration::from_micros(began.unsigned_abs());
     let started = if began < 0 { clock.checked_sub(offset) } else { clock.checked_add(offset) };
-    let started = started.ok_or_else(|| Error::Refused(format!("{began} is no time of this clock")))?;
+    let started = started.ok_or_else(|| Error::Refused(format!("{began} is not a time of this clock")))?;
     let run = Run::of(run, started, world.devices.len() * TOPICS as usize);
     let (shared, specs) = Shared::new(plan, run, world, targets, share);
     Generator::start(&shared, plan, share, specs, common.connecting).await
