@@ -1,4 +1,4 @@
-//! The microservice: it answers for the tenant that asks, behind the server.
+//! The microservice responds for the tenant of the caller, behind the server.
 
 use std::process::Command;
 
@@ -85,9 +85,9 @@ async fn run(stage: &Stage, owner: &Caller, application: &str, port: u16) -> Sam
     service
 }
 
-/// Returns what the microservice answers, as soon as the server has found it.
+/// Returns the response of the microservice, as soon as the server has found the microservice.
 async fn counted(caller: &Caller) -> Value {
-    eventually("an answer of the microservice", async || {
+    eventually("a response of the microservice", async || {
         let response = caller.get(COUNT).await;
         (response.status == 200).then(|| response.json())
     })

@@ -1,4 +1,4 @@
-// The simulated fleet of `platform demo`: what a newcomer finds without a hint.
+// The simulated fleet of `platform demo`, as a newcomer finds it without a hint.
 
 import assert from "node:assert/strict";
 import { DEMO_PASSWORD, DEMO_USER } from "../demo.mjs";
@@ -25,7 +25,7 @@ export async function a_living_fleet_is_there_and_says_that_it_is_a_demo(stage) 
 
 export async function a_newcomer_finds_an_alarm_its_device_and_its_chart_and_acknowledges_it(stage) {
   const { visitor, demo } = await at(stage, "overview");
-  // The first pump begins with a trouble.
+  // The first pump starts with a fault.
   await eventually("an alarm is open", async () => (await demo.call("GET", "/alarm/alarms?resolved=false")).alarms.length > 0);
   await visitor.page.getByRole("link", { name: "Alarms", exact: true }).click();
   const row = visitor.page.locator(".virtual-body .virtual-row").first();

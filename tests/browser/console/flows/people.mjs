@@ -1,4 +1,4 @@
-// Who is before the console: logging in, rights, windows, keyboards.
+// Flows of the user interface itself: logging in, rights, windows, keyboards.
 
 import assert from "node:assert/strict";
 import { PASSWORD } from "../../../clients/platform.mjs";
@@ -30,7 +30,7 @@ export async function the_policy_forbids_everything_foreign_and_inline(stage) {
   const file = await fetch(`${stage.base}${script}`);
   assert.match(file.headers.get("cache-control"), /immutable/);
   assert.equal(file.headers.get("content-encoding"), "gzip");
-  // A client of the API gets what it always got.
+  // A client of the API still gets a 401 instead of the console.
   assert.equal((await fetch(stage.base, { headers: { Accept: "application/json" } })).status, 401);
   const known = { Accept: "application/json", Authorization: stage.fleet.authorization };
   assert.equal((await fetch(stage.base, { headers: known })).status, 404);
@@ -93,7 +93,7 @@ export async function a_withdrawn_password_leads_back_to_the_log_in_page(stage) 
   await visitor.leave();
 }
 
-/** Every page, by its address and its heading. */
+/** Returns every page with its address and its heading. */
 const pages = (stage) => [
   ["overview", "Overview"],
   ["devices", "Devices"],

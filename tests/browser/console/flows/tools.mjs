@@ -1,4 +1,4 @@
-// What makes work quick: completions, choosing many, roll-outs, rights, old data.
+// Flows that save work: completions, multiple selection, roll-outs, rights, old data.
 
 import assert from "node:assert/strict";
 import { basic, PASSWORD } from "../../../clients/platform.mjs";
@@ -19,7 +19,7 @@ export async function a_query_is_completed_with_the_keyboard(stage) {
   await field.pressSequentially("plat_Hardware.mo");
   await page.getByRole("option", { name: /plat_Hardware\.model/ }).waitFor();
   await visitor.isAccessible("the field with completions");
-  // Until it is a query, the text is a part of a name that no device has.
+  // Until the text is a query, it is a part of a name, which no device has.
   await visitor.sees("0 devices");
   for (const key of ["ArrowDown", "Enter"]) await page.keyboard.press(key);
   assert.equal(await field.inputValue(), "plat_Hardware.model");
@@ -190,7 +190,7 @@ export async function sessions_are_listed_and_one_is_ended(stage) {
   await visitor.isAccessible("the sessions of a tenant");
   await row.getByRole("button", { name: "End the session of watcher" }).click();
   await row.getByRole("button", { name: "End it?" }).click();
-  // Its page opens another session, and loads its lists again.
+  // The page of this user opens another session and loads its lists again.
   await watcher.sees("The lists were loaded again.");
   await visitor.leave();
   await watcher.leave();

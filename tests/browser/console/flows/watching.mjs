@@ -1,4 +1,4 @@
-// What people watch: devices, alarms, charts, events, channels.
+// Flows of observation: devices, alarms, charts, events, channels.
 
 import assert from "node:assert/strict";
 import { PASSWORD } from "../../../clients/platform.mjs";
@@ -113,7 +113,7 @@ export async function a_device_shows_what_it_is_and_measures_live(stage) {
   await visitor.page.locator(".panel .value", { hasText: "77.7 C" }).waitFor();
   await visitor.button("1 day").click();
   await eventually("aggregates are drawn", () => visitor.page.locator(".panel canvas").first().isVisible());
-  // A drag over the chart zooms, which must not end when a value arrives.
+  // A zoom by dragging over the chart must not end when a value arrives.
   await visitor.button("15 min").click();
   const over = visitor.page.locator(".panel .u-over").first();
   const box = await eventually("the chart is drawn again", () => over.boundingBox().catch(() => null));
