@@ -88,7 +88,7 @@ impl Connection {
         self.parser.validators()
     }
 
-    /// Returns whether the server has closed the connection, or sent something unasked, since the last response.
+    /// Returns whether the server has closed the connection, or sent unrequested bytes, since the last response.
     pub(crate) fn is_stale(&self) -> bool {
         self.stream.is_stale()
     }

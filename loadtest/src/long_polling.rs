@@ -12,7 +12,8 @@ const CONNECTION_TYPE: &str = "long-polling";
 pub(crate) struct LongPolling {
     connection: Connection,
     poll: Box<[u8]>,
-    /// The parts of the poll, if the session acknowledges notifications: then each poll names the last response.
+    /// The parts of the poll, if the session acknowledges notifications: then each poll contains the number of the last
+    /// response.
     acknowledging: Option<Box<Acknowledging>>,
 }
 

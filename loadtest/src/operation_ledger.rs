@@ -95,7 +95,7 @@ impl OperationLedger {
         }
     }
 
-    /// Adds what another generator recorded, which had other agents.
+    /// Adds the records of another generator, which had other agents.
     pub(crate) fn absorb(&mut self, other: Self) {
         self.entries.extend(other.entries);
         self.open += other.open;

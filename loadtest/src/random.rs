@@ -25,12 +25,12 @@ pub(crate) fn text(length: usize) -> String {
 pub(crate) struct Seeded(u64);
 
 impl Seeded {
-    /// Begins with a seed.
+    /// Starts with a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Begins with a seed for one of several parts, which make choices of their own.
+    /// Starts with a seed for one of several parts, which make choices of their own.
     pub(crate) fn of_part(seed: u64, part: u64) -> Self {
         Self(seed ^ part.wrapping_add(1).wrapping_mul(0xd1b5_4a32_d192_ed03))
     }

@@ -1,4 +1,4 @@
-//! Reads back what was written, device by device, to compare it with the ledger.
+//! Reads back the stored rows, device by device, to compare it with the ledger.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

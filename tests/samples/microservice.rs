@@ -44,7 +44,7 @@ async fn microservice_counts_the_alarms_of_the_tenant_that_asks() {
     eventually("its health", async || (owner.read(&path).await["health"]["status"] == "UP").then_some(()))
         .await;
 
-    // The server restarts. So does the microservice, meanwhile the server says that it is away.
+    // The server restarts. The microservice restarts too, and meanwhile the server reports that it is unavailable.
     stage.end(Signal::TERM).await;
     stage.launch();
     assert_eq!(counted(&owner).await, open("main", 2));

@@ -175,7 +175,7 @@ impl Platform {
         }
     }
 
-    /// Discards when a device's heartbeat is written next, because that depends on the device's response interval.
+    /// Discards the time of a device's next written heartbeat, because it depends on the device's response interval.
     fn forget_heartbeat_schedule(&self, device: Option<(TenantId, ManagedObjectId)>) {
         for thread in &self.threads {
             thread.heartbeats.do_send(heartbeats::RescheduleHeartbeat { device: device.clone() });

@@ -67,11 +67,11 @@ pub struct Platform {
     /// The connections for bulk registrations, so that these take none from devices. There is one, because
     /// registrations wait for each other anyway.
     registrations: Pool,
-    /// The sessions on their way to or from this server.
+    /// The sessions that are moving to or from this server.
     transfers: Arc<Transfers>,
     /// The threads of connections, on which sessions live.
     session_threads: Mutex<Vec<Addr<SessionDispatcher>>>,
-    /// The questions to other servers for their sessions.
+    /// The open requests to other servers for their sessions.
     questions: shown_sessions::Questions,
     /// The activity of tenants in the last few seconds.
     activity: Mutex<Activity>,

@@ -38,7 +38,7 @@ pub enum ResponseContent {
     /// A connect over a socket is only a heartbeat, because notifications are sent as frames of their own (B-19).
     /// If the session uses the acknowledgement extension, every transport gets them in connect responses (B-22a).
     Heartbeat,
-    /// Nobody reads the response, so it carries nothing.
+    /// The response is not read, so it carries no notifications.
     Nothing,
 }
 
@@ -53,7 +53,7 @@ pub struct Connect<R = oneshot::Sender<ConnectResponse>> {
     pub user: Arc<str>,
     /// The time at which the user's token expires; `None` for a password.
     pub expires: Option<std::time::Instant>,
-    /// How long the connect may be held; zero requests a response at once.
+    /// The time for which the connect may be held; zero requests a response at once.
     pub hold: Duration,
     /// The hold time that the response advises for the next connect (B-08a); `None` gives no advice.
     pub advised: Option<Duration>,
@@ -205,7 +205,7 @@ impl SessionActor {
     /// Holds the connect or responds to it.
     pub(super) fn connect(&mut self, connect: Connect<ReplyTo>, ctx: &mut SessionContext) {
         if self.is_leaving() && *self.user == *connect.user {
-            // The client has used another server meanwhile, and comes back to the session there (B-13).
+            // The client has used another server meanwhile, and will continue the session there (B-13).
             return drop(connect.reply_to.send(ConnectResponse::default()));
         }
         if !self.belongs_to(&connect.user) {

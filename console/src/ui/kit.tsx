@@ -138,7 +138,7 @@ export function Toasts() {
   );
 }
 
-/** A button that is busy until its action ends, and says why it failed. */
+/** A button that is busy until its action ends, and shows the error if it fails. */
 export function Action(props: {
   run: () => Promise<unknown>;
   done?: string;

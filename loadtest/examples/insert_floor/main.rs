@@ -53,7 +53,7 @@ struct Settings {
     /// Worker threads
     #[arg(long, default_value_t = 1)]
     workers: usize,
-    /// PostgreSQL, as URL or key=value text; its tables floor_… are created anew
+    /// PostgreSQL, as URL or key=value text; its tables floor_… are dropped and created again
     #[arg(long, env = "FLOOR_DATABASE_URL", hide_env_values = true)]
     database_url: String,
     /// Connections to PostgreSQL

@@ -89,7 +89,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
 struct Bench {
     target: Arc<Target>,
     server: Option<Process>,
-    /// Whether the server has hardly worked yet, so that what it needs for clients is seen in its memory.
+    /// Whether the server has hardly worked yet, so that the memory for clients is visible in its growth.
     is_fresh: bool,
     common: Common,
 }

@@ -213,7 +213,7 @@ impl Deployments {
         Ok(())
     }
 
-    /// Starts to run the modules of a tenant. `missed` says why they may have missed something; this is recorded.
+    /// Starts to run the modules of a tenant. `missed` is the reason why they may have missed events; it is recorded.
     fn begin(self: &Arc<Self>, id: &TenantId, hold: Arc<Hold>, missed: Option<&'static str>) {
         let Some(platform) = self.platform.upgrade() else { return };
         let tenant = platform.tenant(id);

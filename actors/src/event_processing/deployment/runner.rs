@@ -1,6 +1,6 @@
 //! Runs the modules of one tenant while this process holds them, with one actor per deployed module.
 //!
-//! The database says which modules are deployed; the runner reconciles the running modules with it, again and again. A
+//! The database contains the deployed modules; the runner repeatedly reconciles the running modules with it. A
 //! module whose text, deployment and dependencies on other modules are unchanged continues with its state.
 
 use crate::event_processing::feed::ReadStreams;
