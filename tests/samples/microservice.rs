@@ -12,7 +12,7 @@ use crate::stage::{Sample, Stage, folder, is_usable};
 const COUNT: &str = "/service/open-alarms/count";
 
 #[tokio::test]
-async fn microservice_counts_the_alarms_of_the_tenant_that_asks() {
+async fn microservice_counts_the_alarms_of_the_calling_tenant() {
     if !is_usable(Command::new("python3").args(["-c", "import http.server"])) {
         return;
     }

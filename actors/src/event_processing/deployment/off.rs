@@ -70,7 +70,7 @@ impl Off {
         match &self.what {
             What::Module(reason) => Some(format!("The module '{module}' was switched off: {reason}")),
             What::Statements(off) => Some(format!(
-                "The module '{module}' goes on without what was switched off: {}",
+                "The module '{module}' continues without the statements that were switched off: {}",
                 StatementOff::shown(off)
             )),
             What::Restarted(_) => None,

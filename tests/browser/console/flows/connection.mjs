@@ -55,7 +55,7 @@ export async function a_long_cut_is_shown_and_the_lists_load_again(stage) {
   await visitor.leave();
 }
 
-export async function a_request_during_a_cut_says_so_and_can_be_repeated(stage) {
+export async function a_request_during_a_cut_shows_an_error_and_can_be_repeated(stage) {
   const visitor = await at(stage, "overview");
   stage.relay.refusing = true;
   stage.relay.cut("rst");

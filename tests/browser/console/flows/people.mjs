@@ -36,7 +36,7 @@ export async function the_policy_forbids_everything_foreign_and_inline(stage) {
   assert.equal((await fetch(stage.base, { headers: known })).status, 404);
 }
 
-export async function a_wrong_password_is_said_and_the_right_one_opens_the_overview(stage) {
+export async function a_wrong_password_shows_an_error_and_the_right_one_opens_the_overview(stage) {
   const visitor = await stage.visitor();
   visitor.expectsCuts = true;
   await visitor.logIn("main/admin", "wrong-password");
@@ -65,7 +65,7 @@ export async function credentials_are_forgotten_on_reload_unless_the_user_stays(
   await visitor.leave();
 }
 
-export async function a_limited_user_is_offered_only_what_it_may_do(stage) {
+export async function a_limited_user_sees_only_permitted_actions(stage) {
   await stage.fleet.user("viewer", VIEWER, ["ROLE_INVENTORY_READ", "ROLE_ALARM_READ"]);
   const visitor = await stage.visitor();
   await visitor.logIn("main/viewer", VIEWER);

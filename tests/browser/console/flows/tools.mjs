@@ -33,7 +33,7 @@ export async function a_query_is_completed_with_the_keyboard(stage) {
   await visitor.leave();
 }
 
-export async function a_mistake_in_a_query_has_its_caret(stage) {
+export async function an_error_in_a_query_is_marked_with_a_caret(stage) {
   const visitor = await at(stage, "devices");
   visitor.expectsCuts = true;
   await visitor.page.getByRole("combobox", { name: "Name or query" }).fill("name eq 'a' nad has(plat_Firmware)");
@@ -106,7 +106,7 @@ export async function a_device_is_locked_out_and_let_in_again(stage) {
   await visitor.leave();
 }
 
-export async function a_rule_for_old_data_says_first_what_it_would_delete(stage) {
+export async function a_retention_rule_has_a_preview_of_its_deletions(stage) {
   const visitor = await at(stage, "tenants");
   await visitor.button("New rule").click();
   const dialog = visitor.page.getByRole("dialog");
@@ -150,7 +150,7 @@ export async function a_group_gets_roles_and_a_user_gets_the_group(stage) {
   await visitor.leave();
 }
 
-export async function a_tenant_sees_its_limits_and_what_it_uses_of_them(stage) {
+export async function a_tenant_sees_its_limits_and_its_usage(stage) {
   const visitor = await at(stage, "tenants");
   const sessions = visitor.page.locator(".limits li", { hasText: /^real-time sessions/ });
   await eventually("the session of the page is counted", async () => Number((await sessions.locator("b").textContent()).replace(/\D/g, "")) >= 1);

@@ -104,7 +104,7 @@ export async function a_new_device_and_a_new_name_appear_by_themselves(stage) {
   await visitor.leave();
 }
 
-export async function a_device_shows_what_it_is_and_measures_live(stage) {
+export async function a_device_shows_its_facts_and_its_live_measurements(stage) {
   const [device] = stage.fleet.devices;
   const visitor = await at(stage, `devices/${device.id}`);
   for (const text of ["RX 400", "acme-os", "sn-1", "Pumps", "TemperatureMeasurement", "The door was opened"]) await visitor.sees(text);
@@ -139,7 +139,7 @@ export async function an_event_with_a_file_offers_it(stage) {
   await visitor.leave();
 }
 
-export async function one_acknowledges_and_the_other_sees_it(stage) {
+export async function an_acknowledgement_by_one_user_appears_for_another(stage) {
   const device = stage.fleet.devices[25];
   await stage.fleet.alarm(device.id, "MAJOR", "acme_Shared", "Both look at this");
   const [one, other] = [await at(stage, "alarms"), await at(stage, "alarms")];
