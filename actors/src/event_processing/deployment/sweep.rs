@@ -159,7 +159,7 @@ impl Deployments {
         for TakenOver { hold: ModuleHold { tenant, fence }, before } in &taken {
             // If this server cannot receive the changes of other servers now, no module runs, and the lease expires.
             let _hearing = self.database.hear(tenant).await?;
-            // Nothing was written before the orderly start of a lone server, so its modules have missed nothing.
+            // Before the orderly start of a lone server, nothing was written that a module could have missed.
             let missed = (*before == Some(FormerHolder::IsGone)).then_some("the server that ran it is gone");
             self.begin(tenant, Arc::new(Hold::new(*fence, asked, lease)), missed);
         }

@@ -251,7 +251,7 @@ impl Connected {
                 let received = reader.receive().await;
                 if let Ok(FromWorker::Second(second, now)) = received {
                     shared.series.add(second);
-                    // The counter wraps around at most once in between, so the difference is right.
+                    // A decrease is added as a wrapping difference, so the sum of all workers is right.
                     let more = now.wrapping_sub(std::mem::replace(&mut sessions, now));
                     shared.sessions_elsewhere.fetch_add(more, Ordering::Relaxed);
                     continue;

@@ -33,7 +33,7 @@ pub(crate) async fn serve(listen: SocketAddr, common: &Common) -> Result<(), Err
     let secret = secret();
     if !listen.ip().is_loopback() && secret.is_empty() {
         return Err(Error::Refused(format!(
-            "{listen}: whoever reaches this address could load servers from here; set {SECRET} here and where `run` is called, \
+            "{listen}: everybody who reaches this address could load servers from here; set {SECRET} here and where `run` is called, \
              or listen on a loopback address"
         )));
     }
