@@ -30,7 +30,7 @@ const MAINTENANCE: Duration = Duration::from_secs(1);
 const SHARES: u32 = 8;
 /// The delay before a failed write is retried.
 const RETRY: Duration = Duration::from_secs(1);
-/// How often objects without new messages are removed from memory.
+/// The pause between two removals of objects without new messages from memory.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(60);
 /// The most rows of one statement.
 const AT_ONCE: usize = 1000;

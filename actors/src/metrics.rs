@@ -39,7 +39,7 @@ pub(crate) static MOVE_SECONDS: LazyLock<Histogram> =
     LazyLock::new(|| metrics::histogram!("platform_session_move_seconds"));
 /// The number of event-processing modules that run in this process.
 pub(crate) static MODULES: LazyLock<Gauge> = LazyLock::new(|| metrics::gauge!("platform_modules_deployed"));
-/// How often the modules of a tenant were planned, which occupies a core.
+/// The number of times that the modules of a tenant were planned, which occupies a core.
 pub(crate) static MODULE_PLANNINGS: LazyLock<Counter> =
     LazyLock::new(|| metrics::counter!("platform_module_plannings_total"));
 /// The number of events passed to modules.
@@ -93,10 +93,7 @@ pub fn describe() {
     );
     describe_counter!("platform_sessions_moved_out_total", "sessions that left to other servers or threads");
     describe_counter!("platform_sessions_not_found_elsewhere_total", "sessions asked for that did not come");
-    describe_histogram!(
-        "platform_session_move_seconds",
-        "seconds until a session arrived that was asked for"
-    );
+    describe_histogram!("platform_session_move_seconds", "seconds until a requested session arrived");
     describe_gauge!("platform_modules_deployed", "event-processing modules that run in this process");
     describe_counter!("platform_module_plannings_total", "how often the modules of a tenant were planned");
     describe_counter!("platform_module_events_total", "events passed to modules");
@@ -104,7 +101,7 @@ pub fn describe() {
     describe_counter!("platform_modules_switched_off_total", "modules switched off, by cause");
     describe_counter!(
         "platform_module_statements_switched_off_total",
-        "statements of modules switched off, while the module goes on"
+        "statements of modules switched off, while the module continues"
     );
     describe_counter!("platform_module_writes_total", "writes that modules asked for and that were made");
     describe_counter!("platform_module_messages_undelivered_total", "messages of modules, not delivered");

@@ -54,7 +54,7 @@ impl<K: Eq + Hash, A: Actor, H: StoredAddress<A>, S: BuildHasher + Default> Regi
         self.shard(key).read().get(key)?.running()
     }
 
-    /// Returns what a function makes of the entry, or `None` if there is no entry.
+    /// Returns the result of a function of the entry, or `None` if there is no entry.
     pub(crate) fn look<R>(&self, key: &K, at: impl FnOnce(&H) -> R) -> Option<R> {
         self.shard(key).read().get(key).map(at)
     }

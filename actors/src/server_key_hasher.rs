@@ -1,4 +1,4 @@
-//! A fast hasher for keys that the server generated. Nobody outside can choose such keys so that they collide,
+//! A fast hasher for keys that the server generated. A client cannot choose such keys so that they collide,
 //! because guessed keys are looked up but never inserted. Keys from outside need a keyed hash.
 
 use std::hash::BuildHasherDefault;

@@ -1,7 +1,7 @@
 //! Alarms about a tenant as a whole.
 //!
-//! An alarm has a managed object as its source, and a tenant is not one. So a managed object represents the part of the
-//! tenant that the alarm is about; it is created when it is first needed and looked up by its external id.
+//! The source of an alarm is a managed object, which a tenant is not. So a managed object represents the part of the
+//! tenant that the alarm is about. It is created when it is first needed, and is found by its external id.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::device::{RaiseAlarm, UpdateAlarm};
 use crate::platform::Tenant;
 use crate::writes::NewObject;
 
-/// A part of a tenant that alarms are about.
+/// A part of a tenant that alarms can be about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PartOfTenant {
     /// The type of its managed object and of the external id, without the vendor's prefix.

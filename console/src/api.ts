@@ -1,4 +1,4 @@
-// Requests to the server. Errors carry the server's own words.
+// Requests to the server. Errors contain the message of the server.
 
 import { keep, logOut, session, tokenOf } from "./session";
 import type { CurrentUser, Tenant } from "./types";
@@ -33,7 +33,8 @@ async function send(method: string, path: string, options: Options): Promise<Res
   else if (options.type) [body, headers["Content-Type"]] = [String(options.body), options.type];
   else if (options.body !== undefined) [body, headers["Content-Type"]] = [JSON.stringify(options.body), "application/json"];
   try {
-    // Without stored credentials, or the browser would ask for a password in a window of its own.
+    // The request uses no stored credentials, because the browser would otherwise open its own password window after a
+    // 401.
     return await fetch(path, { method, headers, body, credentials: "omit", signal: options.signal });
   } catch (error) {
     if (options.signal?.aborted) throw error;
@@ -41,7 +42,7 @@ async function send(method: string, path: string, options: Options): Promise<Res
   }
 }
 
-/** The server's own words in the body of an error; none when a proxy responded. */
+/** The server's message in the body of an error, or `undefined` if a proxy responded. */
 function messageOf(body: string): string | undefined {
   try {
     return JSON.parse(body).message;
@@ -69,7 +70,7 @@ export async function call<T = unknown>(method: string, path: string, options: O
 
 export const get = <T>(path: string, options?: Options) => call<T>("GET", path, options);
 
-/** Sends a file as a form, and says how much of it has arrived, from 0 to 1; `fetch` cannot. */
+/** Sends a file as a form and reports its progress from 0 to 1, which `fetch` cannot do. */
 export function upload<T>(path: string, file: File, progress: (part: number) => void): Promise<T> {
   const form = new FormData();
   form.append("file", file);
@@ -88,14 +89,14 @@ export function upload<T>(path: string, file: File, progress: (part: number) => 
   });
 }
 
-/** Writes a path with parameters; those without a value are left out. */
+/** Builds a path with parameters. Parameters without a value are left out. */
 export function withQuery(path: string, params: Record<string, string | number | boolean | undefined>): string {
   const given = Object.entries(params).filter(([, value]) => value !== undefined && value !== "");
   const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
   return query ? `${path}?${query}` : path;
 }
 
-/** The number of members of a collection, without its members. */
+/** Returns the number of members of a collection without reading them. */
 export async function count(path: string, params: Record<string, string | undefined>): Promise<number> {
   const page = await get<{ statistics: { totalPages: number | null } }>(
     withQuery(path, { ...params, pageSize: 1, withTotalPages: true }),
@@ -120,7 +121,7 @@ export async function logIn(user: string, password: string, stay: boolean): Prom
   keep(stay ? token : null);
 }
 
-/** Logs in with credentials of an earlier page of this tab. */
+/** Logs in with the credentials that this tab stored for an earlier page. */
 export async function resume(token: string): Promise<void> {
   const tenant = await get<Tenant>("/tenant/currentTenant", { token });
   let me: CurrentUser | undefined;

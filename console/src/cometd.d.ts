@@ -1,4 +1,4 @@
-// What the package exports and its own types leave out.
+// Exports of the package that are missing in its own types.
 import type { Transport } from "cometd";
 
 declare module "cometd" {

@@ -1,5 +1,5 @@
-// The one Bayeux connection of the page: WebSocket first, long polling where that fails. Messages are handed on once for
-// each frame of the screen, and whoever shows a list is told when it has to be loaded again.
+// The one Bayeux connection of the page: WebSocket first, and long polling where that fails. Messages are passed on once
+// per frame of the screen, and the lists on the page are notified when they have to load again.
 
 import { signal } from "@preact/signals";
 import { AckExtension, CometD, LongPollingTransport } from "cometd";
@@ -10,11 +10,11 @@ export type ConnectionState = "connecting" | "live" | "interrupted" | "resting" 
 
 /** The state of the connection, which every page shows. */
 export const connection = signal<{ state: ConnectionState; transport: string }>({ state: "off", transport: "" });
-/** Rises whenever notifications may have been missed: lists that depend on them load again. */
+/** Increases whenever notifications may have been missed, so that lists that depend on them load again. */
 export const generation = signal(0);
-/** What happened at the last gap, for people. */
+/** The last gap and its reason, for people. */
 export const gap = signal<{ at: Date; text: string } | null>(null);
-/** Notifications since the page was loaded. */
+/** The number of notifications since the page was loaded. */
 export const received = { count: 0 };
 /** Whether the user wants long polling although WebSocket works. */
 export const onlyLongPolling = signal(false);
@@ -23,11 +23,11 @@ export const onlyLongPolling = signal(false);
 const ENDPOINT = "/notification/realtime";
 /** A tab that is hidden for this long ends its session. */
 const REST_AFTER = 30_000;
-/** More notifications than this between two frames are not worth handing on: lists load again instead. */
+/** The largest number of notifications that are passed on in one frame. With more, lists load again instead. */
 const MOST_QUEUED = 20_000;
 
 export interface Subscription {
-  /** Resolves when the server has accepted or denied it, or when there is no connection. */
+  /** Resolves when the server has accepted or denied the subscription, or when there is no connection. */
   settled: Promise<void>;
   end(): void;
 }
@@ -40,7 +40,9 @@ interface Listener {
   handle?: SubscriptionHandle;
 }
 
-/** Long polling without the browser's stored credentials: a 401 must not open the browser's own window. */
+/**
+ * Long polling without the browser's stored credentials, because a 401 must not open the browser's password window.
+ */
 class Polling extends LongPollingTransport {
   override xhrSend(packet: PollingPacket) {
     const abort = new AbortController();
@@ -86,7 +88,7 @@ function enqueue(listener: Listener, message: Message): void {
   received.count += 1;
   if (queue.length >= MOST_QUEUED) [queue, overflowed] = [[], true];
   queue.push([listener, message]);
-  // A hidden tab draws no frames, so nothing is worked on there.
+  // A hidden tab draws no frames, so notifications wait there.
   framed ||= requestAnimationFrame(flush);
 }
 
@@ -108,14 +110,14 @@ function attach(listener: Listener): void {
   );
 }
 
-/** Subscribes to a channel until `end`. `take` gets the notifications of a frame together. */
+/** Subscribes to a channel until `end` is called. `take` receives the notifications of a frame together. */
 export function subscribe(
   channel: string,
   take: (messages: Message[]) => void,
   denied?: (reason: string) => void,
 ): Subscription {
   let settle = () => {};
-  // A server that cannot be reached must not keep a list from showing what REST gives.
+  // A list must show the data of REST even if the server cannot be reached for notifications.
   const settled = new Promise<void>((resolve) => {
     settle = resolve;
     setTimeout(resolve, 1000);
@@ -156,7 +158,7 @@ function onConnect(reply: Message): void {
   const transport = client?.getTransport()?.type ?? "";
   const shown = connection.peek();
   if (shown.state !== state || shown.transport !== transport) connection.value = { state, transport };
-  // What was subscribed to during an interruption that needed no new session.
+  // Subscriptions that were added during an interruption that needed no new session.
   if (reply.successful) attachAll([...listeners].filter((listener) => !listener.handle));
 }
 
@@ -174,7 +176,7 @@ export function connect(): void {
   bayeux.configure({
     url: new URL(ENDPOINT, location.href).href,
     logLevel: "warn",
-    // Its worker would be made of text, which the policy of the page forbids.
+    // The worker of the scheduler would be created from a text, which the policy of the page forbids.
     useWorkerScheduler: false,
     appendMessageTypeToURL: false,
     requestHeaders: { Authorization: `Basic ${user.token}` },
@@ -189,7 +191,7 @@ export function connect(): void {
   bayeux.handshake({ ext: { "com.platform.authn": { token: user.token } } });
 }
 
-/** Ends the session; the server forgets it at once. */
+/** Ends the session at the server at once. */
 export function close(): void {
   for (const listener of listeners) listener.handle = undefined;
   if (client && !client.isDisconnected()) client.disconnect();
@@ -198,7 +200,7 @@ export function close(): void {
   connection.value = { state: "off", transport: "" };
 }
 
-/** Forgets that there was an earlier session, so that the next one is no gap. */
+/** Forgets the earlier session, so that the next one does not count as a gap. */
 export function forget(): void {
   handshakes = 0;
   gap.value = null;

@@ -1,4 +1,4 @@
-// Loading a list or an object: its data, its error, and loading again after a gap.
+// Loads a list or an object, with its error, and loads it again after a gap.
 
 import { type Signal, useSignal } from "@preact/signals";
 import { useCallback, useEffect, useRef } from "preact/hooks";
@@ -18,13 +18,14 @@ export const asError = (error: unknown) => (error instanceof ApiError ? error : 
 
 export interface Live {
   channels: string[];
-  /** Gets the notifications of a frame, after `load` has returned. */
+  /** Receives the notifications of a frame, after `load` has returned. */
   take: (messages: Message[]) => void;
 }
 
 /**
- * Loads now, whenever `keys` change, and whenever notifications may have been missed. With `live` it first subscribes, so
- * that no change falls between the list and the first notification; what arrives while it loads is handed on afterwards.
+ * Loads now, whenever `keys` change, and whenever notifications may have been missed. With `live` it first subscribes,
+ * so that no change is lost between the list and the first notification; notifications that arrive while it loads are
+ * passed on afterwards.
  */
 export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, keys: unknown[], live?: Live): Loaded<T> {
   const data = useSignal<T | undefined>(undefined);
@@ -66,7 +67,10 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, keys: unkno
   return { data, error, loading, reload };
 }
 
-/** Applies notifications to a list: what is new comes first, or last. What no longer `matches` leaves the list. */
+/**
+ * Applies notifications to a list. New objects are added at the start or the end; objects that no longer match leave
+ * the list.
+ */
 export function apply<T extends { id: string }>(
   list: T[],
   messages: Message[],

@@ -1,4 +1,4 @@
-// The entry: the log-in page, or the shell with its navigation and the page that the address names.
+// The entry point. It shows the log-in page, or the shell with the navigation and the page of the address.
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";

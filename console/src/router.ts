@@ -1,9 +1,9 @@
-// The page and its filters are the part of the address behind `#`, which a browser never sends to a server.
+// The page and its filters are stored in the part of the address behind `#`, which a browser never sends to a server.
 
 import { signal } from "@preact/signals";
 
 export interface Route {
-  /** The words between slashes, percent-decoded. */
+  /** The percent-decoded words between slashes. */
   words: string[];
   params: URLSearchParams;
 }
@@ -23,7 +23,7 @@ function read(): Route {
 export const route = signal<Route>(read());
 addEventListener("hashchange", () => (route.value = read()));
 
-/** The address of a page, for links. Empty parameters are left out. */
+/** Returns the address of a page, for links. Empty parameters are left out. */
 export function link(words: string[], params: Record<string, string | undefined> = {}): string {
   const given = Object.entries(params).filter((pair): pair is [string, string] => !!pair[1]);
   const query = new URLSearchParams(given).toString();
@@ -35,7 +35,10 @@ export function open(address: string): void {
   location.hash = address;
 }
 
-/** Changes filters in the address. The earlier address leaves the history: nobody wants to go back letter by letter. */
+/**
+ * Changes filters in the address. The former address is replaced in the history, so that "back" does not undo single
+ * letters.
+ */
 export function setParams(changes: Record<string, string | undefined>): void {
   const params = Object.fromEntries(route.value.params);
   history.replaceState(null, "", link(route.value.words, { ...params, ...changes }));

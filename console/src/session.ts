@@ -1,4 +1,4 @@
-// Who is logged in. Credentials are kept in memory, or until the tab is closed if the user wishes so.
+// The user who is logged in. Credentials are kept in memory, or in the storage of the tab if the user chooses so.
 
 import { computed, signal } from "@preact/signals";
 
@@ -6,7 +6,7 @@ import { computed, signal } from "@preact/signals";
 const KEPT = "platform-console";
 
 export interface Session {
-  /** As it follows `Basic` in `Authorization`. */
+  /** The credentials as they follow `Basic` in `Authorization`. */
   token: string;
   tenant: string;
   user: string;
@@ -16,16 +16,19 @@ export interface Session {
 }
 
 export const session = signal<Session | null>(null);
-/** Why the log-in page is shown again. */
+/** The reason why the log-in page is shown again. */
 export const loggedOutBecause = signal("");
 
-/** Whether one of the roles is held. The server decides in any case; this only avoids offers that it would reject. */
+/**
+ * Returns whether the user holds one of the roles. The server decides in any case; this only hides actions that it
+ * would reject.
+ */
 export const can = (...roles: string[]) => roles.some((role) => session.value?.roles.has(role));
-/** Like `can`, and for users who see single devices: lists are filtered for them. */
+/** Like `can`, but also true for users with permissions on single devices, for whom the server filters lists. */
 export const canSee = (...roles: string[]) => can(...roles) || !!session.value?.hasDevicePermissions;
 export const isManagement = computed(() => session.value?.tenant === "management");
 
-/** Writes `tenant/user:password` as Basic credentials, in UTF-8. */
+/** Encodes `tenant/user:password` as Basic credentials, in UTF-8. */
 export function tokenOf(user: string, password: string): string {
   const bytes = new TextEncoder().encode(`${user}:${password}`);
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));

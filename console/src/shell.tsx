@@ -1,4 +1,4 @@
-// What surrounds every page: the navigation, the state of the connection, the user.
+// The frame of every page: the navigation, the state of the connection, the user.
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
@@ -25,7 +25,7 @@ interface Entry {
   word: IconName;
   title: string;
   page: () => ComponentChildren;
-  /** Whether the user may use it. */
+  /** Returns whether the user may open the page. */
   offered: () => boolean;
 }
 
@@ -58,7 +58,7 @@ export function Shell() {
   const offered = ENTRIES.filter((entry) => entry.offered());
   const entry = offered.find((one) => one.word === word) ?? offered[0];
   useSignalEffect(() => {
-    // Another page closes the menu of narrow windows.
+    // The menu of narrow windows closes when another page opens.
     route.value;
     menu.value = false;
   });
@@ -125,7 +125,7 @@ function Connection() {
   );
 }
 
-/** Says that changes may have been missed, and that the lists are complete again. */
+/** Shows that changes may have been missed, and that the lists are complete again. */
 function Gap() {
   const last = gap.value;
   const interrupted = connection.value.state === "interrupted";

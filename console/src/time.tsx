@@ -1,8 +1,8 @@
-// Times in the zone of the viewer, with the exact one at hand.
+// Times in the time zone of the viewer, with the exact time as a tooltip.
 
 import { signal } from "@preact/signals";
 
-/** The present, as coarse as relative times need it. A hidden tab does not count. */
+/** The present time, updated as often as relative times need it, and only in a visible tab. */
 export const now = signal(Date.now());
 setInterval(() => {
   if (!document.hidden) now.value = Date.now();
@@ -38,7 +38,10 @@ function ago(at: Date): string {
   return relative.format(Math.round(seconds / 86_400), "day");
 }
 
-/** A time of the server. `as="ago"` says how long it is past. Pointing at it shows the exact time and the server's text. */
+/**
+ * A time of the server. With `as="ago"` it is relative to now. The tooltip contains the exact time and the server's
+ * text.
+ */
 export function Time({ at, as = "short" }: { at?: string; as?: "short" | "ago" }) {
   if (!at) return <span class="faint">–</span>;
   const date = new Date(at);

@@ -87,7 +87,7 @@ export interface Tenant {
   status?: string;
   creationTime?: string;
 }
-/** What a notification carries: the whole object, or its id when it was deleted. */
+/** The data of a notification: the whole object, or its id when it was deleted. */
 export interface Notification<T> {
   realtimeAction: "CREATE" | "UPDATE" | "DELETE";
   data: T | string;

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn refusal_gives_the_error_of_the_server() {
+    fn rejection_contains_the_error_of_the_server() {
         let answer = br#"[{"channel":"/meta/connect","successful":false,"error":"402::Unknown client"}]"#;
         let error = expect_success(CONNECT, answer).unwrap_err();
         assert_eq!(error.to_string(), "/meta/connect: 402::Unknown client");

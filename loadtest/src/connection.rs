@@ -88,7 +88,7 @@ impl Connection {
         self.parser.validators()
     }
 
-    /// Returns whether the server has closed the connection, or sent something unasked, since the last response.
+    /// Returns whether the server has closed the connection, or sent unrequested bytes, since the last response.
     pub(crate) fn is_stale(&self) -> bool {
         self.stream.is_stale()
     }
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bytes_of_requests_and_answers_are_counted_heads_and_bodies() {
+    async fn bytes_of_requests_and_responses_are_counted_with_heads_and_bodies() {
         let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();

@@ -1,5 +1,5 @@
-//! Rates that change over time, as a scenario file has them: `50`, `10..200`, `day 20..200`,
-//! `5, bursts of 300 for 2s every 15s`. Pure data.
+//! Parses rates that change over time, as they are written in a scenario file: `50`, `10..200`, `day 20..200`, `5,
+//! bursts of 300 for 2s every 15s`. Pure data.
 
 use std::fmt;
 
@@ -12,30 +12,30 @@ pub(crate) const FORMS: &str = "a number for each second, such as 50; `10..200`,
 /// A rate over the time of a phase, in events per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Curve {
-    /// The same all the time.
+    /// The rate is constant.
     Constant(f64),
-    /// From one rate evenly to another.
+    /// The rate changes evenly from the first value to the second.
     Ramp(f64, f64),
-    /// The least rate at both ends, the greatest in the middle, and a smooth way between them.
+    /// The rate is lowest at both ends and highest in the middle, and changes smoothly.
     Day(f64, f64),
-    /// A base with bursts. The first begins after one interval.
+    /// A base rate with bursts. The first burst starts after one interval.
     Bursts {
         /// The rate between bursts.
         base: f64,
         /// The rate in a burst.
         burst: f64,
-        /// Seconds of a burst.
+        /// The duration of a burst in seconds.
         lasts: f64,
-        /// Seconds from the beginning of one to that of the next.
+        /// The seconds from the start of one burst to the start of the next.
         every: f64,
     },
 }
 
 impl Curve {
-    /// Reads a curve.
+    /// Parses a curve.
     ///
     /// # Errors
-    /// What is not understood, and what is allowed.
+    /// A text that names the invalid part and the allowed forms.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         Self::read(text).ok_or_else(|| format!("{text:?} is not a rate; write {FORMS}"))
     }
@@ -61,7 +61,7 @@ impl Curve {
         }
     }
 
-    /// Returns how many events are due in the first `seconds` of a phase that takes `total`.
+    /// Returns the number of events that are due in the first `seconds` of a phase that takes `total`.
     pub(crate) fn count(self, seconds: f64, total: f64) -> f64 {
         match self {
             Self::Constant(rate) => rate * seconds,
@@ -72,7 +72,7 @@ impl Curve {
             }
             Self::Bursts { base, burst, lasts, every } => {
                 let whole = (seconds / every).floor();
-                // The interval that is under way began with a burst, unless it is the first one.
+                // Each interval except the first one starts with a burst.
                 let in_this = if whole > 0.0 { (seconds - whole * every).min(lasts) } else { 0.0 };
                 base * seconds + (burst - base) * ((whole - 1.0).max(0.0) * lasts + in_this)
             }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn curves_are_read_and_said_in_words() {
+    fn curves_are_parsed_and_described_in_words() {
         for (text, words) in [
             ("50", "50 each second"),
             ("0.5/s", "0.5 each second"),

@@ -45,13 +45,13 @@ fn not_removed() -> MutexGuard<'static, NotRemoved> {
     NOT_REMOVED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes devices that were created in another way, for an interruption.
+/// Records devices that were created elsewhere, so that an interrupted run removes them.
 pub(crate) fn note_created(target: &Target, ids: &[String]) {
     let target = Arc::new(target.same());
     not_removed().0.extend(ids.iter().map(|id| (Arc::clone(&target), id.clone())));
 }
 
-/// Removes the devices of a run that was interrupted, unless they are to be kept; returns the error that ends the
+/// Removes the devices of a run that was interrupted, unless `--keep` is set; returns the error that ends the
 /// program.
 pub(crate) async fn remove_interrupted(keep: bool) -> Error {
     let mut left = 0;

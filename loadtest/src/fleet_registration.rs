@@ -29,7 +29,7 @@ const EXAMPLES: usize = 3;
 pub(crate) struct Rows<'a> {
     /// The number of devices.
     pub(crate) devices: usize,
-    /// How many of them, from the first on, are agents.
+    /// The number of agents; the first devices are agents.
     pub(crate) agents: usize,
     /// The name of the group that contains them.
     pub(crate) group: Option<&'a str>,
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn file_has_the_columns_that_were_asked_for_and_a_row_for_each_device() {
+    fn file_has_the_requested_columns_and_a_row_for_each_device() {
         let rows = Rows { devices: 2, agents: 1, group: Some("hall 1") };
         assert_eq!(
             fleet().file(rows),

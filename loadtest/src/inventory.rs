@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shape_has_about_as_many_devices_as_were_asked_for_and_fragments_are_json() {
+    fn shape_has_about_the_requested_number_of_devices_and_json_fragments() {
         let shape = Shape { objects: 50_000, devices: 5000 };
         let mut devices = 0;
         for n in 0..shape.objects {

@@ -1,4 +1,4 @@
-//! The ledger: what was posted, who must receive it, and what arrived. Pure data; no clock, no I/O.
+//! The ledger: the posts, the receivers that must receive each, and the deliveries. Pure data; no clock, no I/O.
 
 use std::collections::BTreeSet;
 

@@ -113,7 +113,7 @@ fn delivery_of_another_device_is_unexpected() {
 }
 
 #[test]
-fn delivery_of_a_refused_alarm_is_unexpected() {
+fn delivery_of_a_rejected_alarm_is_unexpected() {
     let mut ledger = ledger();
     let sequence = post(&mut ledger, 0, Outcome::Refused);
     ledger.deliver(0, 0, sequence);
@@ -141,7 +141,7 @@ fn alarm_of_unknown_outcome_may_arrive_or_not_but_never_twice() {
 }
 
 #[test]
-fn collection_that_arrived_in_part_is_torn_whatever_its_answer() {
+fn collection_that_arrived_in_part_is_torn_regardless_of_its_response() {
     for outcome in [Outcome::Unknown, Outcome::Acknowledged] {
         let mut ledger = Ledger::new(1);
         ledger.add_receiver(Watch::All);

@@ -12,11 +12,12 @@ const CONNECTION_TYPE: &str = "long-polling";
 pub(crate) struct LongPolling {
     connection: Connection,
     poll: Box<[u8]>,
-    /// The parts of the poll, if the session acknowledges notifications: then each poll names the last response.
+    /// The parts of the poll, if the session acknowledges notifications: then each poll contains the number of the last
+    /// response.
     acknowledging: Option<Box<Acknowledging>>,
 }
 
-/// How the polls of a session are built that acknowledges notifications.
+/// The parts of the polls of a session that acknowledges notifications.
 #[derive(Debug)]
 struct Acknowledging {
     target: Target,

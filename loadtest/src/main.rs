@@ -2,10 +2,10 @@
 //! server, and keeps a ledger of everything it posted and of every notification it received or every row it
 //! read back.
 //!
-//! Reading order: [`cli`] (the command line), [`scenario`] (the subcommands), [`scenario_file`] (files of them),
-//! [`body`] and [`poster`] (what is posted, and how), [`csv`] (the compact protocol), [`audience`] (the clients
-//! that hold polls), [`agents`] (those that execute operations), [`run`], [`ledger`], [`session_ledger`] and
-//! [`operation_ledger`] (what is counted), [`read_back`] (what is read back), [`report`] (what is printed).
+//! Reading order: [`cli`] (the command line), [`scenario`] (the subcommands), [`scenario_file`] (scenario files),
+//! [`body`] and [`poster`] (the posts), [`csv`] (the compact protocol), [`audience`] (the clients that hold polls),
+//! [`agents`] (the clients that execute operations), [`run`], [`ledger`], [`session_ledger`] and [`operation_ledger`]
+//! (the records of posts and deliveries), [`read_back`] (the comparison with the stored data), [`report`] (the output).
 //!
 //! It shares a machine with the server it measures, so a held poll costs one task, one socket and no buffer.
 
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns whether what was asked for was clean.
+/// Runs the command. Returns whether its result was clean.
 fn execute(Program { common, command }: Program) -> Result<bool, Error> {
     match command {
         ProgramCommand::Scenario(scenario) => measure(&Arguments { common, scenario }),

@@ -1,5 +1,5 @@
-//! Clients of Nchan, a notification server in C that serves as a floor (`floors/nchan.conf`): it holds polls and broadcasts
-//! messages from memory, without users, tenants and a database.
+//! Clients of Nchan, a notification server in C that serves as a floor (`floors/nchan.conf`). It holds polls and
+//! broadcasts messages from memory, without users, tenants and a database.
 
 use crate::body::Kind;
 use crate::connection::Connection;
@@ -39,7 +39,7 @@ impl NchanPoll {
         Ok(poll)
     }
 
-    /// Waits for the message that answers the held poll.
+    /// Waits for the message that completes the held poll.
     ///
     /// # Errors
     /// The connection broke or the status was not 200.

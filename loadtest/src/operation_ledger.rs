@@ -11,7 +11,7 @@ use crate::operations::{Operation, Status};
 use crate::report::Fact;
 use crate::run::histogram;
 
-/// How an agent learned of an operation.
+/// The way in which an agent learned of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SeenBy {
     /// It received a notification.
@@ -25,7 +25,7 @@ pub(crate) enum SeenBy {
 struct OperationRecord {
     /// The time it was due to be posted; unknown for operations of a bulk operation.
     due: Option<u64>,
-    /// How and when its agent saw it first.
+    /// The way and the time in which its agent saw it first.
     seen: Option<(SeenBy, u64)>,
     notified: u32,
     /// The times of the server's responses to the change to EXECUTING.
@@ -96,7 +96,7 @@ impl OperationLedger {
         }
     }
 
-    /// Adds what another generator recorded, which had other agents.
+    /// Adds the records of another generator, which had other agents.
     pub(crate) fn absorb(&mut self, other: Self) {
         self.entries.extend(other.entries);
         self.open += other.open;

@@ -58,7 +58,7 @@ async fn rows_without_a_line_are_acknowledged_and_those_with_one_are_not() {
 }
 
 #[tokio::test]
-async fn device_is_spoken_for_by_its_own_sender_and_named_beside_rows_only() {
+async fn device_is_named_by_its_sender_and_only_beside_rows() {
     for (kind, is_named) in [(Kind::StaticRows(1), true), (Kind::Reading, false)] {
         let (target, server) = server(&[""]).await;
         let own = Arc::new(target.with_user("main/device_7", "c"));

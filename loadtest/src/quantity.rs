@@ -1,4 +1,4 @@
-//! Numbers with a unit, as scenario files have them: `50ms`, `200MB`, `80%`.
+//! Parses numbers with a unit, as they are written in scenario files: `50ms`, `200MB`, `80%`.
 
 /// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// Returns the ways to write it, each with its factor.
+    /// Returns the spellings of the unit, each with its factor.
     fn names(self) -> &'static [(&'static str, f64)] {
         match self {
             Self::Count => &[("", 1.0)],
@@ -54,10 +54,10 @@ impl Unit {
     }
 }
 
-/// Reads a number with its unit; returns milliseconds, bytes, bytes per hour, percent, or the number.
+/// Parses a number with its unit. Returns milliseconds, bytes, bytes per hour, percent, or the number.
 ///
 /// # Errors
-/// It is not one; the error says how one is written.
+/// The text is invalid; the error contains an example.
 pub(crate) fn parse(text: &str, unit: Unit) -> Result<f64, String> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -25,12 +25,12 @@ pub(crate) fn text(length: usize) -> String {
 pub(crate) struct Seeded(u64);
 
 impl Seeded {
-    /// Begins with a seed.
+    /// Starts with a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Begins with a seed for one of several parts, which make choices of their own.
+    /// Starts with a seed for one of several parts, which make choices of their own.
     pub(crate) fn of_part(seed: u64, part: u64) -> Self {
         Self(seed ^ part.wrapping_add(1).wrapping_mul(0xd1b5_4a32_d192_ed03))
     }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_differ_and_hold_letters_and_digits_alone() {
+    fn texts_differ_and_contain_only_letters_and_digits() {
         let texts = [text(20), text(20)];
         assert_ne!(texts[0], texts[1]);
         assert!(texts.iter().all(|text| text.len() == 20 && text.bytes().all(|b| b.is_ascii_alphanumeric())));

@@ -1,4 +1,4 @@
-//! Reads back what was written, device by device, to compare it with the ledger.
+//! Reads back the stored rows, device by device, to compare it with the ledger.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn measurements_from_rows_are_recognised_by_their_values() {
+    async fn measurements_of_rows_are_recognized_by_their_values() {
         let run = Arc::new(Run::new(1));
         let receiver = run.add_receiver(Watch::All);
         let first = run.post_apart(0, 3, 0);

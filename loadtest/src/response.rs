@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_split_at_every_byte_are_the_same() {
+    fn responses_split_at_any_byte_are_the_same() {
         for (answer, status, body) in [
             (SIZED, 201, &b"{\"id\":\"1\"}"[..]),
             (CHUNKED, 200, &b"  [{\"a\":1},{\"b\":2}]"[..]),
@@ -292,14 +292,14 @@ mod tests {
     }
 
     #[test]
-    fn held_answer_is_not_done_after_its_head_and_spaces() {
+    fn held_response_is_not_complete_after_its_head_and_spaces() {
         let held = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\n \r\n";
         let (status, body, state) = parse(&[held]).unwrap();
         assert_eq!((status, body.as_slice(), state == State::Done), (200, &b" "[..], false));
     }
 
     #[test]
-    fn second_answer_on_the_same_connection_starts_fresh() {
+    fn second_response_on_a_connection_starts_fresh() {
         let mut parser = ResponseParser::new();
         parser.feed(CHUNKED).unwrap();
         parser.reset();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn interim_answer_is_skipped() {
+    fn interim_response_is_skipped() {
         let both = [b"HTTP/1.1 100 Continue\r\n\r\n", SIZED].concat();
         assert_eq!(parse(&[&both]).unwrap().0, 201);
     }
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_answers_are_refused() {
+    fn malformed_responses_are_rejected() {
         let endless = [b"HTTP/1.1 200 OK\r\n".to_vec(), vec![b'a'; MAX_HEAD + 1]].concat();
         for (answer, error) in [
             (&b"SSH-2.0\r\n\r\n"[..], ParseError::StatusLine),

@@ -18,7 +18,7 @@ const LONGEST_LATENCY: u64 = 600_000_000;
 pub(crate) struct Run {
     id: u32,
     started: Instant,
-    /// Whether nothing more is to be posted.
+    /// Whether posting has ended.
     is_over: AtomicBool,
     /// Signalled when the last outstanding delivery has arrived.
     settled: Notify,
@@ -82,7 +82,7 @@ impl Run {
         Self::of(clock.as_micros() as u32, Instant::now(), devices)
     }
 
-    /// Takes part in a run that another generator began.
+    /// Creates the part of a run that another generator began.
     pub(crate) fn of(id: u32, started: Instant, devices: usize) -> Self {
         let observed = Observed {
             ledger: Ledger::new(devices),
@@ -113,7 +113,7 @@ impl Run {
         self.observed().ledger.outcomes().to_vec()
     }
 
-    /// Records the posts of another generator, which are for other devices.
+    /// Adds the posts of another generator, which are for other devices.
     pub(crate) fn absorb(&self, outcomes: &[Vec<Outcome>]) {
         let mut observed = self.observed();
         for (device, outcomes) in (0..).zip(outcomes) {
@@ -139,7 +139,7 @@ impl Run {
         self.is_over.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether nothing more is to be posted.
+    /// Returns whether posting has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }

@@ -13,7 +13,7 @@ use crate::run::Run;
 const CHECK_INTERVAL: Duration = Duration::from_micros(200);
 /// The longest pause, after which an interruption is noticed.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
-/// How often the time of an event is halved in the search for it: to less than a microsecond of a day.
+/// The number of halvings in the search for the time of an event, which reach less than a microsecond in a day.
 const HALVINGS: u32 = 40;
 
 /// A fixed schedule: event `i` is due when the curve has counted `i` events, regardless of the events before it.
@@ -71,9 +71,9 @@ impl Schedule {
     }
 }
 
-/// Calls `take` with the number of the schedule and the due time of each event of several schedules, when it has come and
-/// in order, until it returns false or the run is over. It blocks and needs its own thread, because the timers of the runtime are coarser
-/// (1 ms) than the latencies to be measured.
+/// Calls `take` with the number of the schedule and the due time of each event of several schedules, in the order of
+/// time and when it is due, until `take` returns false or the run is over. It blocks and needs its own thread, because
+/// the timers of the runtime are coarser (1 ms) than the latencies to be measured.
 pub(crate) fn pace(run: &Run, schedules: &[Schedule], mut take: impl FnMut(usize, u64) -> bool) {
     let counts: Vec<u64> = schedules.iter().map(Schedule::count).collect();
     let next = |number: usize, index: u64| {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn schedule_ends_early_when_nobody_listens() {
+    fn schedule_ends_early_without_a_receiver() {
         let run = Run::new(1);
         let (sender, dues) = mpsc::unbounded_channel();
         drop(dues);

@@ -140,7 +140,7 @@ impl ServerChild {
     /// process that `postmaster.pid` below the data directory names, if its parent is this server.
     ///
     /// # Errors
-    /// There is no such file, or it names a process of another server.
+    /// The file does not exist, or it names a process of another server.
     pub(crate) fn stop_private_postgres(&self, data_dir: &Path) -> Result<(), Error> {
         let refused = |reason: &str| Error::Refused(format!("{}: {reason}", data_dir.display()));
         let file = find_pid_file(data_dir, DEPTH).ok_or_else(|| refused("no postmaster.pid below it"))?;
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_started_where_something_answers() {
+    async fn server_is_not_started_at_an_address_that_responds() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let target = target(listener.local_addr().unwrap().port());
         let started = ServerChild::start(&target, "sleep 60", Path::new("/dev/null")).await;
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn command_that_fails_says_why() {
+    async fn failed_command_reports_its_error() {
         run_command("true").await.unwrap();
         let error = run_command("echo no disk >&2; exit 3").await.unwrap_err();
         assert!(error.to_string().ends_with("no disk"), "{error}");

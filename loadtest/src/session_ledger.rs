@@ -1,10 +1,10 @@
-//! The ledger of sessions that begin and end during a run: what each must have received while it was in force.
-//! Pure data; no clock, no I/O. Times are microseconds of the run.
+//! The ledger of sessions that start and end during a run. It determines which notifications each session must have
+//! received while it existed. Pure data; no clock, no I/O. Times are microseconds of the run.
 //!
-//! A client has one session after the other. A session must receive every alarm that was posted after its
-//! subscription was confirmed, once, and those of a device in the order of the posts. What it has not received when
-//! it is ended (402, or its connection broke) its client is told to have missed, so that is no fault. It is one if
-//! the session went on to receive something later, because then nobody is told.
+//! A client has one session after the other. A session must receive every alarm that was posted after its subscription
+//! was confirmed once, and the alarms of a device in the order of the posts. When a session ends (402, or its
+//! connection broke), its client knows that it may have missed notifications, so these do not count as lost. A
+//! notification is lost if the session received a later one, because then the client does not know of the gap.
 
 mod audit;
 
@@ -14,27 +14,27 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::audit::{Disturbed, SessionAudit};
 
-/// The longest time until a session has followed its client, in microseconds: a server that has it and is silent
-/// counts as lost after two seconds.
+/// The longest time until a session has followed its client to another server, in microseconds. A server that has the
+/// session and does not respond counts as lost after two seconds.
 const LONGEST_MOVE: u64 = 3_000_000;
 
 /// The index of a client.
 pub(crate) type ClientId = usize;
 
-/// How many kinds of objects a device has, each with an order of its own: the lane `n` belongs to device `n / TOPICS`.
+/// The number of kinds of objects of a device, each with an order of its own. Lane `n` belongs to device `n / TOPICS`.
 pub(crate) const TOPICS: u32 = 4;
 
 /// The lanes that a client watches.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Scope {
-    /// From the first to the last lane.
+    /// The range of the lanes.
     lanes: Range<u32>,
     /// The topics of these lanes.
     topics: Vec<u32>,
 }
 
 impl Scope {
-    /// Returns these topics of some devices.
+    /// Returns the scope of these topics of some devices.
     pub(crate) fn new(devices: Range<u32>, topics: Vec<u32>) -> Self {
         Self { lanes: devices.start * TOPICS..devices.end * TOPICS, topics }
     }
@@ -48,12 +48,12 @@ impl Scope {
     }
 }
 
-/// What the server does with a post that it accepts.
+/// The effects of a post that the server accepts.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Promise {
-    /// It is stored.
+    /// Whether the object is stored.
     pub(crate) stores: bool,
-    /// Clients are notified of it.
+    /// Whether clients are notified of the object.
     pub(crate) notifies: bool,
 }
 
@@ -74,27 +74,27 @@ struct Row {
 /// A session of a client.
 #[derive(Debug, Serialize, Deserialize)]
 struct Session {
-    /// The servers that its client used, at least that of the handshake.
+    /// The servers that the client used, at least the server of the handshake.
     places: Vec<Place>,
-    /// The time when the client began to open it.
+    /// The time when the client started to open the session.
     asked: u64,
     /// The time when its subscription was confirmed.
     confirmed: u64,
-    /// The time when the client learned that it had ended.
+    /// The time when the client learned that the session had ended.
     ended: Option<u64>,
-    /// Whether the client ended it itself.
+    /// Whether the client ended the session itself.
     is_left: bool,
     received: Vec<Delivery>,
 }
 
-/// A server that the client of a session uses from a time on.
+/// A server that the client of a session uses, with the start of that use.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Place {
     server: usize,
     since: u64,
 }
 
-/// An object that a session received. Which row it is is looked up at the end: another generator may have posted it.
+/// An object that a session received. Its row is determined at the end, because another generator may have posted it.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(from = "(u32, u32, u32, u64)", into = "(u32, u32, u32, u64)")]
 struct Delivery {
@@ -118,13 +118,13 @@ impl From<Delivery> for (u32, u32, u32, u64) {
 }
 
 impl Session {
-    /// Returns the server that its client used last.
+    /// Returns the server that the client used last.
     fn server(&self) -> usize {
         self.places.last().expect("a session begins at a server").server
     }
 
-    /// Returns whether its client used a server at this time or later, or had left it so recently that the session
-    /// may not have followed yet.
+    /// Returns whether the client used a server at this time or later, or had left it so recently that the session may
+    /// not have followed yet.
     fn was_at(&self, server: usize, from: u64) -> bool {
         let lefts = self.places.iter().skip(1).map(|next| next.since).chain([u64::MAX]);
         let mut stays = self.places.iter().zip(lefts);
@@ -142,7 +142,7 @@ struct Client {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SessionLedger {
     rows: Vec<Row>,
-    /// Per lane the indexes of its rows, by sequence.
+    /// The indexes of the rows of each lane, by sequence.
     of_lanes: Vec<Vec<usize>>,
     clients: Vec<Client>,
     deliveries: u64,
@@ -151,7 +151,7 @@ pub(crate) struct SessionLedger {
 }
 
 impl SessionLedger {
-    /// Creates an empty ledger for so many lanes, indexed from 0.
+    /// Creates an empty ledger for this number of lanes, indexed from 0.
     pub(crate) fn new(lanes: usize) -> Self {
         Self {
             rows: Vec::new(),
@@ -182,7 +182,7 @@ impl SessionLedger {
         self.rows[row].acknowledged = Some(at);
     }
 
-    /// Records that a client has a session at a server, which it began to open at `asked`.
+    /// Records that a client has a session at a server, which it started to open at `asked`.
     pub(crate) fn open(&mut self, client: ClientId, server: usize, asked: u64, confirmed: u64) {
         let places = vec![Place { server, since: asked }];
         let session = Session { places, asked, confirmed, ended: None, is_left: false, received: Vec::new() };
@@ -203,7 +203,7 @@ impl SessionLedger {
         }
     }
 
-    /// Records that a client ends its session itself.
+    /// Records that a client ended its session itself.
     pub(crate) fn leave(&mut self, client: ClientId, at: u64) {
         if let Some(session) = self.clients[client].sessions.last_mut() {
             (session.ended, session.is_left) = (Some(at), true);
@@ -222,13 +222,13 @@ impl SessionLedger {
         }
     }
 
-    /// Returns the index of a row that a client should be notified of.
+    /// Returns the index of a row if the client should be notified of it.
     fn meant(&self, scope: &Scope, lane: u32, sequence: u32) -> Option<usize> {
         let row = *self.of_lanes.get(lane as usize)?.get(sequence as usize)?;
         (scope.contains(lane) && self.rows[row].promise.notifies).then_some(row)
     }
 
-    /// Adds what another generator recorded, which posted to other lanes and had other clients. Both know all clients.
+    /// Adds the records of another generator, which posted to other lanes and had other clients. Both know all clients.
     pub(crate) fn absorb(&mut self, other: Self) {
         let before = self.rows.len();
         self.rows.extend(other.rows);
@@ -252,7 +252,7 @@ impl SessionLedger {
         self.deliveries
     }
 
-    /// Returns how many clients have no session at present.
+    /// Returns the number of clients without a session at present.
     pub(crate) fn away(&self) -> usize {
         let has_one = |client: &&Client| client.sessions.last().is_some_and(|last| last.ended.is_none());
         self.clients.len() - self.clients.iter().filter(has_one).count()

@@ -1,4 +1,4 @@
-//! Tests of the ledger of sessions: a gap is silent unless the session was ended for it.
+//! Tests of the ledger of sessions: a gap is silent unless the session ended because of it.
 
 use super::*;
 
@@ -7,13 +7,13 @@ const SECOND: u64 = 1_000_000;
 const OTHER: u32 = 4;
 const PROMISE: Promise = Promise { stores: true, notifies: true };
 
-/// Watches topic 0 of some devices, whose lanes are 0 and 4.
+/// Returns the scope of topic 0 of some devices, whose lanes are 0 and 4.
 fn scope(devices: std::ops::Range<u32>) -> Scope {
     Scope::new(devices, vec![0])
 }
 
-/// Creates a ledger of two devices, with a client on device 0 (client 0) and one on all devices (client 1), both with
-/// a session at server 0 since 1 s.
+/// Creates a ledger of two devices, with a client on device 0 (client 0) and one on all devices (client 1). Both have a
+/// session at server 0 since 1 s.
 fn ledger() -> SessionLedger {
     let mut ledger = SessionLedger::new(8);
     for devices in [0..1, 0..2] {
@@ -31,7 +31,7 @@ fn post(ledger: &mut SessionLedger, lane: u32, second: u64) -> u32 {
     sequence
 }
 
-/// Posts an alarm of device 0 that its watchers receive, unless they are named here.
+/// Posts an alarm of device 0 that all clients except these receive.
 fn post_except(ledger: &mut SessionLedger, second: u64, without: &[ClientId]) {
     let sequence = post(ledger, 0, second);
     for client in (0..2).filter(|client| !without.contains(client)) {
@@ -48,7 +48,7 @@ fn audit_after(ledger: &SessionLedger, disturbances: &[Disturbed], is_stored: bo
     ledger.audit(&[0], disturbances, |_, _| Some(is_stored)).remove(0)
 }
 
-/// Returns what was received, told to be missed, lost, doubled and reordered.
+/// Returns the numbers of received, told, lost, doubled and reordered notifications.
 fn counts(ledger: &SessionLedger) -> [u64; 5] {
     let audit = audit(ledger);
     assert_eq!(audit.expected, audit.received + audit.told + audit.lost);
@@ -67,7 +67,7 @@ fn everything_once_and_in_order_is_clean() {
 }
 
 #[test]
-fn what_a_session_that_goes_on_has_not_received_is_lost() {
+fn notification_that_a_continuing_session_misses_is_lost() {
     let mut ledger = ledger();
     post_except(&mut ledger, 2, &[0]);
     post_except(&mut ledger, 3, &[]);
@@ -76,7 +76,7 @@ fn what_a_session_that_goes_on_has_not_received_is_lost() {
 }
 
 #[test]
-fn what_a_session_had_not_received_when_it_ended_is_told() {
+fn notification_that_is_missing_at_the_end_of_its_session_is_told() {
     let mut ledger = ledger();
     post_except(&mut ledger, 2, &[]);
     post_except(&mut ledger, 3, &[0]);
@@ -89,7 +89,7 @@ fn what_a_session_had_not_received_when_it_ended_is_told() {
 }
 
 #[test]
-fn what_a_session_skipped_before_it_ended_is_lost() {
+fn notification_that_a_session_skipped_before_it_ended_is_lost() {
     let mut ledger = ledger();
     post_except(&mut ledger, 2, &[0, 1]);
     post_except(&mut ledger, 3, &[1]);
@@ -102,7 +102,7 @@ fn what_a_session_skipped_before_it_ended_is_lost() {
 }
 
 #[test]
-fn what_was_posted_before_the_subscription_was_confirmed_may_arrive_or_not() {
+fn alarm_posted_before_the_confirmed_subscription_may_arrive_or_not() {
     let mut ledger = SessionLedger::new(4);
     let client = ledger.add_client(scope(0..1));
     let [first, second] = [post(&mut ledger, 0, 2), post(&mut ledger, 0, 4)];
@@ -140,7 +140,7 @@ fn order_is_that_of_the_acknowledged_alarms_of_a_device() {
 }
 
 #[test]
-fn alarm_without_a_response_must_be_told_if_it_is_stored_and_may_come_late() {
+fn alarm_without_a_response_must_be_delivered_if_it_is_stored_and_may_be_late() {
     let mut ledger = ledger();
     ledger.post(0, PROMISE, 1, 2 * SECOND, 2 * SECOND);
     post_except(&mut ledger, 3, &[]);
@@ -165,7 +165,7 @@ fn alarm_that_was_not_posted_or_is_not_watched_is_unexpected() {
 }
 
 #[test]
-fn ends_are_compared_with_what_was_done() {
+fn ends_of_sessions_are_compared_with_disturbances() {
     let mut ledger = ledger();
     ledger.end(0, 5 * SECOND);
     ledger.open(0, 1, 5 * SECOND, 7 * SECOND);
@@ -233,7 +233,7 @@ fn phases_have_verdicts_of_their_own() {
 }
 
 #[test]
-fn post_that_tells_nobody_is_unexpected_and_one_that_is_not_stored_is_not_missed() {
+fn delivery_of_an_unnotified_post_is_unexpected_and_an_unstored_post_is_not_missing() {
     let mut ledger = ledger();
     for (sequence, promise) in
         (0..).zip([Promise { stores: true, notifies: false }, Promise { stores: false, notifies: true }])

@@ -26,7 +26,7 @@ pub(crate) enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// How sockets are encrypted, and the name that the server's certificate must have.
+/// The encryption of sockets, and the name that the server's certificate must have.
 #[derive(Clone)]
 pub(crate) struct Encryption {
     connector: TlsConnector,
@@ -78,8 +78,8 @@ fn certificates_of(file: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
 }
 
 impl Stream {
-    /// Returns whether the server has closed the connection, or sent something unasked. Encrypted bytes may be tickets of
-    /// the session, so they are no sign.
+    /// Returns whether the server has closed the connection or sent unrequested bytes. Encrypted bytes may be tickets
+    /// of the session, so they are ignored.
     pub(crate) fn is_stale(&self) -> bool {
         let (stream, is_encrypted) = match self {
             Self::Plain(stream) => (stream, false),

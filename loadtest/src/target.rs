@@ -28,7 +28,7 @@ const FIRST_PORT: u16 = 10_000;
 const ACCEPT: &str = "Accept: application/json\r\n";
 /// The open files that a run needs besides those of the clients that wait: posters, and the runtime itself.
 const OTHER_FILES: u64 = 200;
-/// How often in a row no connection is accepted until the server counts as gone.
+/// The number of failed connections in a row after which the server counts as lost.
 const CHECKS: u32 = 10;
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The timeout of a TCP connect.
@@ -157,7 +157,7 @@ impl Target {
     /// Checks that the server responds to the user.
     ///
     /// # Errors
-    /// Nothing listens, or the user is rejected; the error says what to do.
+    /// No server listens, or the user is rejected; the error contains a hint.
     pub(crate) async fn check(&self) -> Result<(), Error> {
         let hint = match self.tenant().await {
             Ok(_) => return Ok(()),
@@ -278,10 +278,10 @@ pub(crate) fn raise_open_file_limit() {
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).ok();
 }
 
-/// Returns whether so many clients may be open at the same time; each needs an open file.
+/// Returns whether this number of clients may be open at the same time; each needs an open file.
 ///
 /// # Errors
-/// The limit of open files is too low; the error says what is needed.
+/// The limit of open files is too low; the error contains the necessary limit.
 pub(crate) fn expect_open_files(clients: usize) -> Result<(), Error> {
     expect_within(clients, getrlimit(Resource::Nofile).current)
 }
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn remote_targets_are_refused_unless_allowed() {
+    fn remote_targets_are_rejected_unless_allowed() {
         let url = "http://192.0.2.1:8080";
         assert!(matches!(resolve(url, Reach::Loopback), Err(Error::Refused(_))));
         assert!(resolve(url, Reach::Anywhere).is_ok());
@@ -328,14 +328,14 @@ mod tests {
     }
 
     #[test]
-    fn other_schemes_are_refused() {
+    fn other_schemes_are_rejected() {
         for url in ["ftp://127.0.0.1:1", "127.0.0.1:1", ""] {
             assert!(matches!(resolve(url, Reach::Loopback), Err(Error::Refused(_))), "{url}");
         }
     }
 
     #[test]
-    fn source_address_changes_before_its_ports_run_out_whoever_uses_them() {
+    fn source_address_changes_before_its_ports_run_out() {
         let target = resolve("http://127.0.0.1:8080", Reach::Loopback).unwrap();
         let other = target.with_user("other", "secret");
         target.opened.store(CONNECTIONS_PER_SOURCE - 1, Ordering::Relaxed);

@@ -114,8 +114,8 @@ mod tests {
         facts.into_iter().filter(|fact| !fact.holds).map(|fact| fact.what).collect()
     }
 
-    /// Returns a record in which both silent devices were last heard at 10 s, reported at 100 s, and cleared
-    /// when they resumed.
+    /// Returns a record in which both silent devices sent their last message at 10 s, were reported at 100 s, and were
+    /// cleared when they resumed.
     fn vigil() -> Vigil {
         let mut vigil = Vigil::new(3);
         (0..3).for_each(|device| vigil.heard(device, 9 * SECOND, 10 * SECOND));

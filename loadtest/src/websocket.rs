@@ -67,7 +67,7 @@ impl WebSocket {
         Ok(frame)
     }
 
-    /// Waits for the next frame. Nothing is lost when the wait is given up.
+    /// Waits for the next frame. No frame is lost when the future is dropped.
     ///
     /// # Errors
     /// The socket was closed.
@@ -75,7 +75,7 @@ impl WebSocket {
         next_text(&mut self.socket).await
     }
 
-    /// Renews the connect if the frame says that the server ended it.
+    /// Renews the connect if the frame reports that the server ended it.
     ///
     /// # Errors
     /// The socket was closed, or the session is gone.

@@ -1,4 +1,5 @@
-//! Scenario files against a real server: what is clean and what is not, workers, encryption, and what is left behind.
+//! Tests of scenario files against a real server: clean and unclean runs, workers, encryption, and removal of what a
+//! run created.
 
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
@@ -12,7 +13,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
-/// Devices over all transports with agents, and two dashboards, which see more than a thousand notifications each.
+/// Devices over all transports with agents, and two dashboards, which receive more than a thousand notifications each.
 const FLEET: &str = r#"
 [[group]]
 name = "trackers"
@@ -36,7 +37,7 @@ lasts = "4s"
 thresholds = ["lost = 0", "failed = 0", "not stored = 0"]
 "#;
 
-/// A file in a directory of its own.
+/// A scenario file in a directory of its own.
 struct Scenario {
     directory: TempDir,
 }
@@ -56,7 +57,7 @@ impl Scenario {
         self.directory.path().join("fleet.toml")
     }
 
-    /// The command that runs it against a server.
+    /// Returns the command that runs the file against a server.
     fn command(&self, url: &str) -> Command {
         let mut command = loadtest();
         command.arg("run").arg(self.file()).args(["--url", url]);
@@ -76,7 +77,7 @@ fn loadtest() -> Command {
     command
 }
 
-/// What a run printed.
+/// The output of a run.
 #[derive(Debug)]
 struct Outcome {
     code: Option<i32>,
@@ -111,7 +112,7 @@ impl Worker {
         let mut lines = BufReader::new(process.stderr.take().expect("it is a pipe")).lines();
         let waits = lines.next_line().await.expect("readable").unwrap_or_default();
         assert!(waits.contains("waits for runs"), "{waits}");
-        // What follows is read, so that the worker can write it.
+        // The rest of the output is read, so that the worker is not blocked when it writes.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Self { process, address }
     }
@@ -123,13 +124,13 @@ impl Worker {
     }
 }
 
-/// The managed objects of the fleet that exist.
+/// Returns the number of managed objects.
 async fn devices(admin: &Caller) -> usize {
     let list = admin.read("/inventory/managedObjects?fragmentType=plat_IsDevice&pageSize=100").await;
     list["managedObjects"].as_array().expect("a list").len()
 }
 
-/// Whether there is an alarm: those of a fleet go with its devices.
+/// Returns whether any alarm exists; alarms of a fleet are deleted with its devices.
 async fn has_alarms(admin: &Caller) -> bool {
     admin.read("/alarm/alarms?pageSize=1").await["alarms"] != serde_json::json!([])
 }
@@ -144,7 +145,7 @@ async fn fleet_of_one_generator_or_of_two_workers_is_clean_and_leaves_nothing() 
     scenario.run(server.base(), &[]).await.expect(0, &["Fleet: clean", "lost silently 0"]);
     let outcome = scenario.run(server.base(), &["--workers", &workers]).await;
     outcome.expect(0, &["Fleet: clean", "of them not stored       0", "clocks of workers known"]);
-    // The same schedule, however many generators follow it.
+    // Two workers follow the same schedule as one generator.
     outcome.expect(0, &["posts/s                  305"]);
     // A worker serves one run after the other.
     scenario.run(server.base(), &["--workers", &first.address]).await.expect(0, &["Fleet: clean"]);
@@ -183,7 +184,7 @@ async fn run_ends_when_a_worker_is_gone_and_removes_its_devices() {
 }
 
 #[tokio::test]
-async fn worker_refuses_strangers_and_says_why() {
+async fn worker_rejects_strangers_with_a_reason() {
     let server = TestServer::start().await;
     let scenario = Scenario::fleet();
     let nobody = format!("127.0.0.1:{}", free_port());
@@ -204,7 +205,7 @@ async fn worker_refuses_strangers_and_says_why() {
 }
 
 #[tokio::test]
-async fn interrupted_run_says_what_it_knows_and_removes_its_devices() {
+async fn interrupted_run_reports_its_figures_and_removes_its_devices() {
     let server = TestServer::start().await;
     let before = devices(&server.admin()).await;
     let (_workers, addresses) = Worker::start_two().await;
@@ -223,7 +224,7 @@ async fn interrupted_run_says_what_it_knows_and_removes_its_devices() {
 }
 
 #[tokio::test]
-async fn fleet_in_tenants_of_its_own_leaves_none() {
+async fn fleet_in_its_own_tenants_removes_them() {
     let server = TestServer::start().await;
     let management = server.caller("management/admin", ADMIN_PASSWORD);
     let before = management.read("/tenant/tenants?pageSize=100").await["tenants"].clone();

@@ -1,4 +1,4 @@
-// The open alarms of a tenant: read once, then kept up to date by notifications.
+// The open alarms of a tenant: read once, then updated by notifications.
 
 import { AckExtension, CometD } from "./cometd/cometd.js";
 
@@ -15,26 +15,30 @@ const element = (id) => document.getElementById(id);
 
 /** The open alarms by their ids. */
 const alarms = new Map();
-/** What was told while the list was being read, which may be newer than the list; `undefined` at other times. */
+/**
+ * The alarms of notifications that arrived while the list was being read, which may be newer than the list; otherwise
+ * `undefined`.
+ */
 let told;
 
 element("login").addEventListener("submit", (event) => {
   event.preventDefault();
   const { user, password } = event.target.elements;
-  // The password is only in the memory of this page: on an address that tenants share, a page can store nothing.
+  // The password is only in the memory of this page, because on an address that tenants share, a page cannot store
+  // data.
   open(encode(`${user.value}:${password.value}`));
 });
 
 document.querySelector("#login button").disabled = false;
 
-/** Base64 of UTF-8, which `btoa` alone does not make. */
+/** Returns Base64 of UTF-8, which `btoa` does not support. */
 function encode(text) {
   return btoa(String.fromCodePoint(...new TextEncoder().encode(text)));
 }
 
 async function open(token) {
   const headers = { Accept: "application/json", Authorization: `Basic ${token}` };
-  // A wrong password is told now; a Bayeux client would go on trying.
+  // A wrong password is reported here; a Bayeux client would retry forever.
   const response = await fetch("/user/currentUser", { headers, credentials: "omit" }).catch((error) => error);
   if (response.status !== 200) {
     state(response.status === 401 ? "The user or the password is wrong." : `The server cannot be asked: ${response.status ?? response}`);
@@ -50,16 +54,16 @@ function follow(token, headers) {
   cometd.configure({
     url: `${location.protocol}//${location.host}/notification/realtime`,
     requestHeaders: headers,
-    // Pauses between attempts grow by a step that chance chooses, so that many pages do not return all at once.
+    // Pauses between attempts grow by a random step, so that many pages do not return at the same time.
     backoffIncrement: 500 + Math.random() * 1500,
     maxBackoff: 30_000,
-    // The pages of a sandbox may not start the worker.
+    // Sandboxed pages may not start the worker.
     useWorkerScheduler: false,
     logLevel: "warn",
   });
-  // With acknowledgements a connection that breaks loses nothing.
+  // With acknowledgements no notification is lost when a connection breaks.
   cometd.registerExtension("ack", new AckExtension());
-  // A handshake makes a new session, the first one or one that takes the place of a session that was lost.
+  // Each handshake opens a new session: the first one, or one that replaces a lost session.
   cometd.addListener("/meta/handshake", (reply) => {
     if (!reply.successful) return;
     const waiting = (told = []);
@@ -76,7 +80,10 @@ function follow(token, headers) {
   cometd.handshake({ ext: { "com.platform.authn": { token } } });
 }
 
-/** Reads all open alarms. The subscription came first, so whatever changes meanwhile is told, and `waiting`. */
+/**
+ * Reads all open alarms. The page is already subscribed, so changes in the meantime arrive as notifications and are in
+ * `waiting`.
+ */
 async function read(headers, waiting) {
   const list = [];
   let path = "/alarm/alarms?resolved=false&pageSize=500";
@@ -88,7 +95,7 @@ async function read(headers, waiting) {
       path = next && next.pathname + next.search;
     }
   } catch {
-    // The connection broke. The client finds the same, and so do we a little later.
+    // The connection broke. The client reconnects, and this reads the list again a little later.
     setTimeout(() => read(headers, waiting), 2_000 + Math.random() * 3_000);
     return;
   }
@@ -123,7 +130,7 @@ function row(alarm) {
   const row = document.createElement("tr");
   row.dataset.severity = alarm.severity;
   for (const column of Object.values(COLUMNS)) {
-    // As text, never as HTML: devices write what they want.
+    // The text is never inserted as HTML, because devices can write anything into it.
     row.insertCell().textContent = column(alarm);
   }
   return row;

@@ -9,6 +9,6 @@ rmSync("packed", { recursive: true, force: true });
 rmSync("dashboard.zip", { force: true });
 mkdirSync("packed");
 for (const file of ["index.html", "dashboard.css", "dashboard.js"]) cpSync(file, `packed/${file}`);
-// The library is JavaScript modules, which browsers read as they are: there is nothing to build.
+// The library consists of JavaScript modules, which browsers load directly, so there is no build step.
 cpSync("node_modules/cometd", "packed/cometd", { recursive: true, filter: (name) => !/\.(md|ts|json)$/.test(name) });
 execFileSync("python3", ["-m", "zipfile", "-c", "../dashboard.zip", "index.html", "dashboard.css", "dashboard.js", "cometd"], { cwd: "packed", stdio: "inherit" });

@@ -1,5 +1,5 @@
-/* A device agent that speaks the CSV protocol: it registers by row 61, registers its templates, sends measurements and an
-   alarm by built-in rows, and holds a poll for operations (rows 80, 81 and 83). */
+/* A device agent that speaks the CSV protocol: it registers by row 61, registers its templates, sends measurements and
+   an alarm by built-in rows, and holds a poll for operations (rows 80, 81 and 83). */
 #define _POSIX_C_SOURCE 200809L
 #include "credentials.h"
 #include "link.h"
@@ -10,12 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HOT = 80000, COOL = 70000 }; /* The alarm begins above the first temperature and ends below the second one. */
+enum { HOT = 80000, COOL = 70000 }; /* The alarm is raised above HOT and cleared below COOL. */
 enum { WAITING = 64 * 1024 };       /* Bytes of rows that are kept while the server cannot be reached. */
 
 enum { DONE = 256, ID = 24 };
 
-/* The set has a version in its name: a device that is updated registers another one, and older devices keep theirs.
+/* The name of the set contains a version: an updated device registers another set, and older devices keep theirs.
    Lines 710 to 719 are operations of a poll, lines 720 to 729 the same of a list: a target, a restart, anything else. */
 static const char X_ID[] = "acme_Heater_1";
 static const char TEMPLATES[] =
@@ -35,13 +35,13 @@ struct agent {
     char **arguments;
     char device[LINE], client[LINE];
     char waiting[WAITING];
-    char done[DONE][ID]; /* The operations that were carried out last: one may be in a list, and be told as well. */
+    char done[DONE][ID]; /* The last executed operations: one may arrive in the list and in a poll. */
     unsigned next_done;
     bool hot;
-    int reported; /* What the server knows of the alarm: 1, 0, or -1 at the start. */
+    int reported; /* The last reported state of the alarm: 1, 0, or -1 at the start. */
 };
 
-/* Describes the device, and learns the id of its object, which row 100 creates. */
+/* Describes the device, and reads the id of its object, which row 100 creates. */
 static void describe(struct agent *agent) {
     char rows[LINE], *fields[FIELDS];
     char *lines = link_persist(agent->link, "");
@@ -61,7 +61,7 @@ static void describe(struct agent *agent) {
     printf("%s is the object %s\n", agent->serial, agent->device);
 }
 
-/* Carries out one operation. It is reported by its id, so the order of operations does not matter. */
+/* Executes one operation. Its result is reported with its id, so the order of operations does not matter. */
 static void carry_out(struct agent *agent, const char *kind, const char *id, const char *value) {
     char row[LINE];
     for (size_t index = 0; index < DONE; index++)
@@ -71,12 +71,12 @@ static void carry_out(struct agent *agent, const char *kind, const char *id, con
     print(row, sizeof row, "504,%s", id);
     link_persist(agent->link, row);
     if (kind[2] == '0' && value && atof(value) >= 5 && atof(value) <= 30) {
-        printf("the target is %s C\n", value); /* A heater would be told here. */
+        printf("the target is %s C\n", value); /* A real device would set its heater here. */
         print(row, sizeof row, "506,%s", id);
     } else if (kind[2] == '0') {
         print(row, sizeof row, "505,%s,the target must be from 5 to 30 C", id);
     } else if (kind[2] == '1') {
-        execv("/proc/self/exe", agent->arguments); /* When it is back, it reports the end of this operation. */
+        execv("/proc/self/exe", agent->arguments); /* The new process reports the end of this operation. */
         print(row, sizeof row, "505,%s,the agent cannot be started again", id);
     } else {
         print(row, sizeof row, "505,%s,supported are acme_Target and plat_Restart", id);
@@ -85,7 +85,7 @@ static void carry_out(struct agent *agent, const char *kind, const char *id, con
     printf("operation %s ended\n", id);
 }
 
-/* Carries out the operations in some lines. Of several lines about one operation, the first one says what it is. */
+/* Executes the operations in some lines. Of several lines about one operation, the first one determines its kind. */
 static void carry_out_all(struct agent *agent, const char *text) {
     char *copy = strdup(text), *lines = copy, *fields[FIELDS];
     for (int count; lines && (count = link_fields(&lines, fields));)
@@ -94,7 +94,7 @@ static void carry_out_all(struct agent *agent, const char *text) {
     free(copy);
 }
 
-/* Ends what an earlier run of this program began: a restart has succeeded, anything else has not. */
+/* Ends the operation of an earlier run of this program: a restart has succeeded, any other has failed. */
 static void finish_interrupted(struct agent *agent) {
     char row[LINE], last[LINE] = "", *fields[FIELDS];
     print(row, sizeof row, "702,%s,EXECUTING", agent->device);
@@ -110,8 +110,8 @@ static void finish_interrupted(struct agent *agent) {
     free(copy);
 }
 
-/* Opens a session if there is none, carries out what waits, and holds a poll. Returns false if the server cannot be
-   reached. The subscription comes before the list: an operation is in the list, or is told, or both. */
+/* Opens a session if there is none, executes pending operations, and holds a poll. Returns false if the server cannot
+   be reached. The subscription comes before the list, so each operation is in the list, in a poll, or both. */
 static bool listen_for_operations(struct agent *agent) {
     static const char PATH[] = "/notification/operations";
     char rows[LINE], *lines, *fields[FIELDS];
@@ -132,7 +132,7 @@ static bool listen_for_operations(struct agent *agent) {
     return true;
 }
 
-/* Carries out what a poll brought, and obeys its advice. Returns the pause before the next poll in seconds. */
+/* Executes the operations of a poll, and follows its advice. Returns the pause before the next poll in seconds. */
 static double obey(struct agent *agent, char *text) {
     char *copy = strdup(text), *lines = copy, *fields[FIELDS];
     double pause = 0;
@@ -169,7 +169,7 @@ static void measure(struct agent *agent) {
     print(row, sizeof row, "200,acme_Climate,T,%.3f,C,%s.%03ldZ\n", value / 1000.0, time_of_row,
           now.tv_nsec / 1000000);
     size_t length = strlen(row), used = strlen(agent->waiting);
-    while (used + length + 1 > WAITING) { /* The oldest row goes first. */
+    while (used + length + 1 > WAITING) { /* The oldest row is dropped first. */
         char *second = strchr(agent->waiting, '\n') + 1;
         used -= (size_t)(second - agent->waiting);
         memmove(agent->waiting, second, used + 1);
@@ -177,7 +177,7 @@ static void measure(struct agent *agent) {
     memcpy(agent->waiting + used, row, length + 1);
 }
 
-/* Sends what waits. An alarm that is open already is counted, so a repetition does no harm. */
+/* Sends the waiting rows. The server counts repetitions of an open alarm, so sending it twice does no harm. */
 static bool report(struct agent *agent) {
     char *lines, *fields[FIELDS];
     if (*agent->waiting) {

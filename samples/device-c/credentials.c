@@ -19,7 +19,7 @@ static bool load(const char *path, char user[LINE], char password[LINE]) {
     return true;
 }
 
-/* The server gives the same credentials again until their first use, so nothing is lost before the file is complete. */
+/* The server sends the same credentials again until their first use, so nothing is lost before the file is complete. */
 static void store(const char *path, const char *user, const char *password) {
     char new[LINE];
     print(new, sizeof new, "%s.new", path);
@@ -30,7 +30,7 @@ static void store(const char *path, const char *user, const char *password) {
         quit(path, "it cannot be written");
 }
 
-/* Asks with the bootstrap user for credentials, until a user has accepted the device. */
+/* Requests credentials with the bootstrap user, until a user has accepted the device. */
 static void register_device(const char *url, const char *serial, char user[LINE], char password[LINE]) {
     const char *name = getenv("PLATFORM_BOOTSTRAP_USER"), *secret = getenv("PLATFORM_BOOTSTRAP_PASSWORD");
     if (!secret)
@@ -47,7 +47,7 @@ static void register_device(const char *url, const char *serial, char user[LINE]
             return;
         }
         if (count < 3 || strcmp(fields[0], "50") || strcmp(fields[2], "404"))
-            quit("the server answers row 61 with", count ? fields[count - 1] : "nothing");
+            quit("the server responds to row 61 with", count ? fields[count - 1] : "nothing");
         printf("waiting until somebody registers and accepts %s\n", serial);
         nap(2 + 3.0 * rand() / RAND_MAX);
     }

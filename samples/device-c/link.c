@@ -50,7 +50,7 @@ static size_t receive(char *bytes, size_t size, size_t count, void *user) {
     struct request *request = user;
     size_t more = size * count;
     if (request->length + more > RESPONSE)
-        return 0; /* Nobody sends that much; curl ends the transfer. */
+        return 0; /* The response is too long; curl ends the transfer. */
     char *text = realloc(request->text, request->length + more + 1);
     if (!text)
         return 0;
@@ -72,7 +72,7 @@ static void set_up(struct request *request, struct link *link, const char *user,
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, request);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
-    curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L); /* A held request is silent; this finds a peer that is gone. */
+    curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L); /* A held request is silent; this detects a lost peer. */
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 }
 
@@ -97,7 +97,7 @@ static void prepare(struct link *link, struct request *request, const char *path
     print(request->url, sizeof request->url, "%s%s", link->base, path);
     free(request->rows);
     if (!(request->rows = strdup(rows)))
-        quit("agent", "there is no memory");
+        quit("agent", "out of memory");
     request->length = 0;
     curl_easy_setopt(request->curl, CURLOPT_URL, request->url);
     curl_easy_setopt(request->curl, CURLOPT_POSTFIELDS, request->rows);
@@ -185,7 +185,7 @@ int link_fields(char **text, char *fields[FIELDS]) {
         *to = '\0';
         from += end != '\0';
     }
-    if (end == ',') /* Further fields are of no interest. */
+    if (end == ',') /* Further fields are ignored. */
         from += strcspn(from, "\n");
     *text = from;
     return count;

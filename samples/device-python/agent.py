@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A device agent: it registers, sends measurements, raises and clears an alarm, and carries out operations."""
+"""A device agent: it registers, sends measurements, raises and clears an alarm, and executes operations."""
 
 import argparse
 import collections
@@ -15,7 +15,7 @@ import urllib.parse
 from connection import Backoff, Connection, Refused, Unavailable
 from operations import Operations
 
-HOT, COOL = 80.0, 70.0  # The alarm begins above the first temperature and ends below the second one.
+HOT, COOL = 80.0, 70.0  # The alarm is raised above HOT and cleared below COOL.
 KEPT = 10_000  # Measurements that wait while the server cannot be reached.
 BATCH = 500
 
@@ -25,7 +25,7 @@ def now():
 
 
 def register(url, device):
-    """Ask with the bootstrap user for credentials, until a user has accepted the device."""
+    """Request credentials with the bootstrap user, until a user has accepted the device."""
     user = os.environ.get("PLATFORM_BOOTSTRAP_USER", "management/devicebootstrap")
     connection = Connection(url, user, os.environ["PLATFORM_BOOTSTRAP_PASSWORD"])
     while True:
@@ -47,7 +47,7 @@ def credentials(path, url, device):
     except FileNotFoundError:
         pass
     given = register(url, device)
-    # The server gives the same credentials again until their first use, so nothing is lost before the file is complete.
+    # The server sends the same credentials again until their first use, so nothing is lost before the file is complete.
     new = f"{path}.{os.getpid()}.new"
     with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         json.dump(given, file)
@@ -69,20 +69,20 @@ def find_or_create(connection, serial):
         device = connection.persist("POST", "/inventory/managedObjects", body)["id"]
         identity = {"type": "plat_Serial", "externalId": serial}
         connection.persist("POST", f"/identity/globalIds/{device}/externalIds", identity)
-    # Whatever the last version of this program supported, this is what this one does.
+    # The description replaces that of an earlier version of this program, which may have supported other operations.
     described = {"plat_SupportedOperations": Operations.SUPPORTED, "plat_RequiredAvailability": {"responseInterval": 10}}
     connection.persist("PUT", f"/inventory/managedObjects/{device}", described)
     return device
 
 
 class Sensor:
-    """Reads the temperature and reports it. What cannot be sent is kept, so an outage leaves no gap."""
+    """Reads the temperature and reports it. Unsent measurements are kept, so an outage leaves no gap."""
 
     def __init__(self, connection, device, path):
         self.connection, self.device, self.path = connection, device, path
         self.waiting = collections.deque(maxlen=KEPT)
         self.hot = False
-        self.reported = None  # What the server knows of the alarm; nothing is known at the start.
+        self.reported = None  # The last reported state of the alarm, which is unknown at the start.
 
     def read(self):
         with open(self.path, encoding="ascii") as file:
@@ -103,7 +103,7 @@ class Sensor:
             self.reported = self.hot
 
     def raise_alarm(self):
-        # An alarm that is open already is counted, so a repetition does no harm.
+        # The server counts repetitions of an open alarm, so sending it twice does no harm.
         alarm = {"type": "acme_Hot", "text": f"Above {HOT} C", "severity": "MAJOR", "time": now()}
         self.connection.send("POST", "/alarm/alarms", {**alarm, "source": {"id": self.device}})
 
@@ -143,7 +143,7 @@ def main():
     connection = connect()
     device = find_or_create(connection, arguments.serial)
     print(f"{arguments.serial} is the object {device}", flush=True)
-    # Whatever ends one of both ends the program, and whoever started it starts it again.
+    # The end of one thread ends the program, and its supervisor starts it again.
     operations = threading.Thread(target=guarded(Operations(connect(), device).run), daemon=True)
     operations.start()
     Sensor(connection, device, arguments.sensor).run(arguments.interval)

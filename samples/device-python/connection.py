@@ -1,4 +1,4 @@
-"""Requests to the server over one connection that is kept. Each thread has a connection of its own."""
+"""Requests to the server over one persistent connection. Each thread has a connection of its own."""
 
 import base64
 import http.client
@@ -17,7 +17,7 @@ class Unavailable(Exception):
 
 
 class Refused(Exception):
-    """The server refused the request: the same request will not succeed later."""
+    """The server rejected the request: the same request will not succeed later."""
 
     def __init__(self, status, message):
         super().__init__(f"{status}: {message}")
@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 class Backoff:
-    """Pauses between attempts. They grow, and chance spreads them, so that a fleet does not return all at once."""
+    """Pauses between attempts. They grow and have a random part, so that a fleet does not return all at once."""
 
     def __init__(self, least=1.0, most=60.0):
         self.least, self.most, self.limit = least, most, least
@@ -34,7 +34,7 @@ class Backoff:
         self.limit = self.least
 
     def next(self, failure):
-        """Return the next pause in seconds, no less than the server asks for (Retry-After)."""
+        """Return the next pause in seconds, no less than the server requests (Retry-After)."""
         pause = max(getattr(failure, "retry_after", 0.0), random.uniform(self.limit / 2, self.limit))
         self.limit = min(self.limit * 2, self.most)
         return pause
@@ -54,7 +54,7 @@ class Connection:
     def send(self, method, path, body=None, timeout=30):
         """Send a request and return the JSON of its response, None if it has none.
 
-        A request that failed may have been carried out, so requests that are repeated must bear that.
+        A failed request may have been executed, so a request that is repeated must tolerate that.
         """
         headers, content = dict(self.headers), None
         if body is not None:
@@ -90,7 +90,7 @@ class Connection:
             raise Unavailable(f"{method} {path}: {str(error) or type(error).__name__}") from error
 
     def persist(self, method, path, body=None):
-        """Send a request until the server answers it."""
+        """Send a request until the server responds to it."""
         backoff = Backoff()
         while True:
             try:

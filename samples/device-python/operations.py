@@ -1,4 +1,4 @@
-"""The device's operations: a long poll waits for them, and each is carried out with EXECUTING, SUCCESSFUL or FAILED."""
+"""The device's operations: a long poll waits for them, and each is executed and reported by its status."""
 
 import collections
 import os
@@ -8,11 +8,11 @@ import time
 from connection import Backoff, Refused, Unavailable
 
 ENDPOINT = "/notification/operations"
-HELD = 300  # Seconds for which the server is asked to hold a poll. A router forgets connections that are silent for longer.
+HELD = 300  # The requested seconds to hold a poll. Routers drop connections that are silent for longer.
 
 
 class SessionEnded(Exception):
-    """The server does not know the session any more."""
+    """The server no longer knows the session."""
 
 
 class Operations:
@@ -38,19 +38,20 @@ class Operations:
                 print(f"{ended}; a new session is opened", flush=True)
                 time.sleep(backoff.next(ended))
             except Unavailable as failure:
-                # The session is still there if the server is back soon; it also survives a restart of the server.
+                # The session still exists if the server is back soon; it also survives a restart of the server.
                 time.sleep(backoff.next(failure))
-            # The server says how long to wait before the next poll, usually not at all.
+            # The server advises the pause before the next poll, usually zero.
             time.sleep(self.advice.get("interval", 0) / 1000)
 
     def open(self):
         self.batch, self.advice = -1, {}
         hello = {"channel": "/meta/handshake", "version": "1.0", "supportedConnectionTypes": ["long-polling"]}
-        # With acknowledgements the server repeats what was written to a connection that had already died.
+        # With acknowledgements the server repeats notifications that it wrote to a broken connection.
         self.client = self.exchange({**hello, "ext": {"ack": True}})[-1]["clientId"]
         try:
             self.exchange({"channel": "/meta/subscribe", "clientId": self.client, "subscription": f"/{self.device}"})
-            # First the subscription, then the list: an operation is in the list, or is told, or both.
+            # The subscription comes before the list, so each operation is in the list, or arrives as a notification, or
+            # both.
             for operation in self.listed("PENDING"):
                 self.carry_out(operation)
         except Unavailable:
@@ -67,7 +68,7 @@ class Operations:
                 self.carry_out(message["data"])
 
     def exchange(self, message, timeout=30):
-        """Send a message, and return what came with its reply, which is last."""
+        """Send a message, and return the received messages. The reply is the last one."""
         messages = self.connection.send("POST", ENDPOINT, [message], timeout)
         reply = messages[-1]
         self.advice = {**self.advice, **reply.get("advice", {})}
@@ -82,13 +83,13 @@ class Operations:
         return self.connection.send("GET", path)["operations"]
 
     def finish_interrupted(self):
-        """End what an earlier run of this program began: a restart has succeeded, anything else has not."""
+        """End the operation of an earlier run of this program: a restart has succeeded, any other has failed."""
         try:
             for operation in self.listed("EXECUTING"):
                 succeeded = "plat_Restart" in operation
                 self.report(operation, "SUCCESSFUL" if succeeded else "FAILED", "the agent was interrupted")
         except Unavailable as failure:
-            # The next start does it.
+            # The next start ends it.
             print(failure, flush=True)
 
     def report(self, operation, status, why="", **members):
@@ -110,14 +111,14 @@ class Operations:
             else:
                 self.report(operation, "FAILED", f"supported are {', '.join(self.SUPPORTED)}")
         except Refused as refused:
-            # Somebody has ended or deleted the operation meanwhile.
+            # Somebody has ended or deleted the operation in the meantime.
             print(f"operation {operation['id']}: {refused}", flush=True)
         except Exception as error:
             self.report(operation, "FAILED", f"{type(error).__name__}: {error}")
 
 
 def command(text):
-    """Carry out one of the commands that the device knows. It runs nothing else that a server sends."""
+    """Run one of the commands that the device knows. Other commands of a server are rejected."""
     if text == "uptime":
         with open("/proc/uptime", encoding="ascii") as file:
             return f"{float(file.read().split()[0]):.0f} s"

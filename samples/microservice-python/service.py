@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A microservice: it counts the open alarms of the tenant that asks, at /service/open-alarms/count."""
+"""A microservice: it counts the open alarms of the calling tenant, at /service/open-alarms/count."""
 
 import base64
 import http.server
@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 
 SEVERITIES = ("CRITICAL", "MAJOR", "MINOR", "WARNING")
-FRESH = 60.0  # Seconds for which the service users are not asked for again.
+FRESH = 60.0  # Seconds for which the list of service users is cached.
 TIMEOUT = 10.0
 
 
@@ -21,7 +21,7 @@ class Unavailable(Exception):
 
 
 class Platform:
-    """The server, as a microservice knows it: by its address and the bootstrap user, which the environment names."""
+    """The server as seen by a microservice: its address and the bootstrap user come from the environment."""
 
     def __init__(self, environment):
         self.base = environment["PLAT_BASEURL"].rstrip("/")
@@ -49,7 +49,8 @@ class Platform:
         """Return the service user in a tenant, None if the tenant does not subscribe."""
         with self.lock:
             age = time.monotonic() - self.asked
-            # A tenant that has just subscribed is not known yet, but strangers must not cause a request each.
+            # A tenant that has just subscribed is not known yet, but requests of unknown tenants must not each cause a
+            # request to the server.
             if age > FRESH or (age > 1 and (fresh or tenant not in self.users)):
                 subscribed = self.get(self.bootstrap, "/application/currentApplication/subscriptions")["users"]
                 self.users = {user["tenant"]: (f"{user['tenant']}/{user['name']}", user["password"]) for user in subscribed}
@@ -57,7 +58,7 @@ class Platform:
             return self.users.get(tenant)
 
     def get_in(self, tenant, path):
-        """Read something as the service user of a tenant."""
+        """Send a GET request as the service user of a tenant."""
         for fresh in (False, True):
             user = self.user_of(tenant, fresh)
             if user is None:
@@ -65,14 +66,14 @@ class Platform:
             try:
                 return self.get(user, path)
             except urllib.error.HTTPError as error:
-                # Whoever ends a subscription and begins it again gives the user another password.
+                # A tenant that ends a subscription and subscribes again gives the user another password.
                 if error.code != 401 or fresh:
                     raise
         raise AssertionError("the second attempt returns or raises")
 
 
 def count(platform, tenant):
-    """Return how many alarms of each severity are open in a tenant."""
+    """Return the number of open alarms of a tenant by severity."""
     counts = {}
     for severity in SEVERITIES:
         query = f"/alarm/alarms?resolved=false&severity={severity}&pageSize=1&withTotalPages=true"
@@ -91,7 +92,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(200, {"status": "UP"})
         if path != "/count":
             return self.answer(404, {"message": f"There is no {path}; there is /count"})
-        # The server has verified who asks, and replaces headers of this name that a client sends.
+        # The server has authenticated the caller, and replaces headers of this name that a client sends.
         tenant = self.headers.get("X-Platform-Tenant", "")
         try:
             return self.answer(200, {"tenant": tenant, "open": count(self.platform, tenant)})
@@ -118,7 +119,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 def main():
     Handler.platform = Platform(os.environ)
-    # Whoever reaches this port may claim to be any tenant: only the server may.
+    # Every client that reaches this port can claim to be any tenant, so only the server may reach it.
     address = (os.environ.get("SERVER_HOST", "127.0.0.1"), int(os.environ.get("SERVER_PORT", "8000")))
     server = http.server.ThreadingHTTPServer(address, Handler)
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())

@@ -1,11 +1,12 @@
-// The system's Chromium without a window, driven over the pipe of its debugging protocol: JSON messages with a NUL behind each.
+// The installed Chromium without a window, driven through the pipe of its debugging protocol: JSON messages, each
+// followed by a NUL.
 
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 
-/** How long the browser may take for a command, its start included, on a busy machine. */
+/** The longest time that the browser may take for a command, including its start, on a busy machine. */
 const PATIENCE = 120_000;
 
 export class Chromium {
@@ -18,10 +19,10 @@ export class Chromium {
   #listeners = [];
   #received = "";
   #said = "";
-  /** Why it ended. */
+  /** The reason why the browser ended. */
   #over;
 
-  /** Starts `program`, for which each of `hosts` is this machine, and nobody else is reached. */
+  /** Starts `program`. Each of `hosts` resolves to this machine, and no other host can be reached. */
   static async start(program, hosts) {
     const browser = new Chromium();
     Chromium.all.push(browser);
@@ -40,11 +41,12 @@ export class Chromium {
       "--disable-component-update",
       // The server of the test serves no HTTPS.
       "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable",
-      // Chromium's own sandbox is nothing for root, who runs tests in containers. What is opened here is the test's own.
+      // Chromium's own sandbox does not run as root, which runs the tests in containers. Only pages of the test are
+      // opened here.
       ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
       "about:blank",
     ];
-    // A group of its own, to be ended as a whole: a browser is many processes.
+    // The browser gets a process group of its own, because it consists of many processes that are ended together.
     const stdio = ["ignore", "ignore", "pipe", "pipe", "pipe"];
     browser.#child = spawn(program, settings, { stdio, detached: true });
     const [, , errors, , answers] = browser.#child.stdio;
@@ -71,16 +73,16 @@ export class Chromium {
     const ended = this.#over ?? new Promise((resolve) => this.#child.once("exit", resolve));
     this.kill();
     await ended;
-    // A process of the browser may still be writing; a temporary directory is left behind then.
+    // A process of the browser may still be writing; the temporary directory is left behind then.
     await rm(this.#profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }).catch(() => {});
   }
 
-  /** At the end of the test's own process, however that comes. */
+  /** Kills the browser when the process of the test exits, for any reason. */
   kill() {
     try {
       process.kill(-this.#child.pid, "SIGKILL");
     } catch {
-      // It has ended, or never began.
+      // The browser has ended, or never started.
     }
   }
 
@@ -119,7 +121,7 @@ export class Chromium {
 
 /** A tab. */
 class Page {
-  /** What the browser complained of: errors of scripts, and what it refused or could not load. */
+  /** The complaints of the browser: errors of scripts, and requests that it blocked or that failed. */
   complaints = [];
   #command;
 
@@ -133,7 +135,7 @@ class Page {
     if (errorText) throw new Error(`${url}: ${errorText}`);
   }
 
-  /** The value of an expression on the page. */
+  /** Returns the value of an expression on the page. */
   async value(expression) {
     const { result } = await this.#command("Runtime.evaluate", { expression, returnByValue: true });
     return result.value;

@@ -1,5 +1,5 @@
-// A hosted web application in a real browser: under the domain of its tenant, and on an address that tenants share. README.md tells
-// more.
+// A hosted web application in a real browser: under the domain of its tenant, and on an address that tenants share. See
+// README.md.
 //
 //   node run.mjs --server <program> [--browser <program>]
 
@@ -16,7 +16,7 @@ import { zip } from "./zip.mjs";
 
 const DOMAIN = "plant7.example.com";
 const SHARED = "shared.example.com";
-/** How long a page may take for what it does at once. */
+/** The timeout of anything that a page should do at once. */
 const SOON = 60_000;
 const USAGE = "usage: node run.mjs --server <program> [--browser <program>]";
 
@@ -25,7 +25,7 @@ async function archiveOf(directory) {
   return zip(await Promise.all(names.map(async (name) => [name, await readFile(path.join(directory, name))])));
 }
 
-/** Opens the application, waits until it is subscribed, tells it something; gives what it noted. */
+/** Opens the application, waits until it is subscribed, and causes a notification. Returns the records of the page. */
 async function visit(browser, tenant, address) {
   const token = tenant.authorization.replace("Basic ", "");
   const page = await browser.open(`${address}#${token},${tenant.device}`);
@@ -36,7 +36,7 @@ async function visit(browser, tenant, address) {
   return { ...told, complaints: page.complaints };
 }
 
-/** What a page noted as soon as that holds; at last, what it noted so far. */
+/** Returns the records of a page as soon as the condition holds, or the latest ones after the timeout. */
 async function eventually(page, holds) {
   const deadline = Date.now() + SOON;
   for (;;) {
@@ -46,7 +46,7 @@ async function eventually(page, holds) {
   }
 }
 
-/** What works wherever the application is opened. */
+/** Returns the results that are the same wherever the application is opened. */
 const works = (address, tenant) => ({
   classic: true,
   module: true,
@@ -92,7 +92,7 @@ async function play(server, program) {
       cookies: "string",
       complaints: [],
     });
-    // A page without an origin has nothing that it could share with another one's.
+    // A page without an origin cannot share any data with a page of another tenant.
     assert.deepEqual({ ...shared, complaints: complaints(shared) }, {
       ...works(common, "main"),
       origin: "null",
@@ -106,7 +106,7 @@ async function play(server, program) {
   }
 }
 
-/** Whatever ends this process, nothing stays behind. */
+/** No process stays behind, for any reason of the exit. */
 function killAll() {
   for (const started of [...Chromium.all, ...Platform.all]) started.kill();
 }
@@ -120,7 +120,7 @@ try {
   if (!values.server) throw new Error(USAGE);
   await play(path.resolve(values.server), values.browser);
   console.log("a hosted application works under its tenant's domain, and confined on a shared address");
-  // Node 20 may turn for ever in its own tidying up if it is left to end by itself.
+  // Node 20 may loop forever in its own cleanup if it is left to end by itself.
   process.exit(0);
 } catch (error) {
   console.error(error.stack);

@@ -1,5 +1,5 @@
-// The page of samples/dashboard in a real browser: packed and installed as its README says, it shows alarms as they change, also after
-// the server was away. README.md tells more.
+// The page of samples/dashboard in a real browser: packed and installed as its README describes, it shows alarms as
+// they change, also after the server was away. See README.md.
 //
 //   node samples.mjs --server <program> [--browser <program>]
 
@@ -17,7 +17,7 @@ import { Tenant } from "./tenant.mjs";
 
 const SHARED = "shared.example.com";
 const FOLDER = fileURLToPath(new URL("../../samples/dashboard", import.meta.url));
-/** How long the page may take for anything, a connection to a server that is back included. */
+/** The timeout of anything the page does, including a reconnect to a restarted server. */
 const SOON = 60_000;
 const USAGE = "usage: node samples.mjs --server <program> [--browser <program>]";
 
@@ -45,7 +45,7 @@ class Dashboard {
     }`);
   }
 
-  /** What it says of the connection, and the severity, text, count and status of each row. */
+  /** Returns the text about the connection, and the severity, text, count and status of each row. */
   seen() {
     return this.page.value(`({
       state: document.getElementById("state")?.textContent,
@@ -53,7 +53,7 @@ class Dashboard {
     })`);
   }
 
-  /** Waits until it says this, and shows these rows. */
+  /** Waits until the page shows this text and these rows. */
   async until(what, state, rows = []) {
     await this.eventually(what, async () => JSON.stringify(await this.seen()) === JSON.stringify({ state, rows }));
   }
@@ -66,7 +66,7 @@ class Dashboard {
     }
   }
 
-  /** The hosts of everything that it loaded. */
+  /** Returns the hosts from which the page loaded anything. */
   hosts() {
     return this.page.value(`[...new Set(performance.getEntriesByType("resource").map(({ name }) => new URL(name).host))]`);
   }
@@ -104,7 +104,7 @@ async function play(server, program) {
     await page.until("the server is back", "Live", [["MAJOR", "It smokes", "1", "ACTIVE"], leak]);
 
     assert.deepEqual(await page.hosts(), [`${SHARED}:${platform.port}`]);
-    // A request to anybody else would be told here, for the browser finds no other host.
+    // A request to another host would appear here, because the browser resolves no other host.
     assert.deepEqual(page.page.complaints.filter((text) => !text.includes(`${SHARED}:${platform.port}`)), []);
   } finally {
     await browser?.close();
@@ -112,7 +112,7 @@ async function play(server, program) {
   }
 }
 
-/** Whatever ends this process, nothing stays behind. */
+/** No process stays behind, for any reason of the exit. */
 function killAll() {
   for (const started of [...Chromium.all, ...Platform.all]) started.kill();
 }
@@ -126,7 +126,7 @@ try {
   if (!values.server) throw new Error(USAGE);
   await play(path.resolve(values.server), values.browser);
   console.log("the sample page shows alarms as they change");
-  // Node 20 may turn for ever in its own tidying up if it is left to end by itself.
+  // Node 20 may loop forever in its own cleanup if it is left to end by itself.
   process.exit(0);
 } catch (error) {
   console.error(error.stack);

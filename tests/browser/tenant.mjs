@@ -1,6 +1,6 @@
 import { basic } from "../clients/platform.mjs";
 
-/** A tenant as its administrator sees it. */
+/** A tenant, accessed as its administrator. */
 export class Tenant {
   constructor(platform, user) {
     Object.assign(this, { base: `http://127.0.0.1:${platform.port}`, user, authorization: basic(user) });
@@ -24,7 +24,7 @@ export class Tenant {
     return text ? JSON.parse(text) : undefined;
   }
 
-  /** Makes an application of an archive, and a device. */
+  /** Creates an application from an archive, and a device. */
   async install(name, archive) {
     const application = { name, key: `${name}-key`, type: "HOSTED", contextPath: name, resourcesUrl: "/" };
     const { id } = await this.post("/application/applications", application);

@@ -1,10 +1,10 @@
-// What was sent and what arrived: the verdict of every run.
+// The record of sent and received notifications, which decides the verdict of every run.
 
 import { sleep, until } from "./wait.mjs";
 
-/** Posts numbered events for one device and remembers when. The runs of a stage share it. */
+/** Posts numbered events for one device and records the times. The runs of a stage share it. */
 export class Publisher {
-  /** `sent[n]` tells when event n was posted (`at`) and when that was answered (`answered`). */
+  /** `sent[n]` contains the time when event n was posted (`at`) and the time of its response (`answered`). */
   sent = [];
   #platform;
   #device;
@@ -26,7 +26,7 @@ export class Publisher {
     for (let n = 0; n < count; n += 1) await this.post(padding);
   }
 
-  /** Posts one event each `pause` milliseconds for `duration` milliseconds; a slow server gets fewer. */
+  /** Posts one event each `pause` milliseconds for `duration` milliseconds, or fewer to a slow server. */
   async postFor(duration, pause) {
     const begin = Date.now();
     for (let due = begin; due < begin + duration; due = Math.max(due + pause, Date.now())) {
@@ -36,7 +36,7 @@ export class Publisher {
   }
 }
 
-/** What one client received of a publisher. */
+/** The notifications that one client received of a publisher. */
 export class Ledger {
   /** Sequence numbers as they arrived. */
   received = [];
@@ -44,13 +44,13 @@ export class Ledger {
   #first;
   #lastAt = 0;
 
-  /** A ledger of what is posted from now on. */
+  /** Creates a ledger for the events that are posted from now on. */
   constructor(publisher) {
     this.#publisher = publisher;
     this.#first = publisher.sent.length;
   }
 
-  /** To be called with each notification. */
+  /** Records a notification. */
   receive(notification) {
     this.received.push(notification.data.data.sequence);
     this.#lastAt = Date.now();
@@ -60,7 +60,10 @@ export class Ledger {
     return this.#publisher.sent.length - this.#first;
   }
 
-  /** When an event was posted, and when that was answered; it is notified in between or soon after. */
+  /**
+   * Returns the time when an event was posted and the time of its response. Its notification arrives in between or soon
+   * after.
+   */
   times(sequence) {
     return this.#publisher.sent[sequence];
   }
@@ -84,14 +87,14 @@ export class Ledger {
     return first.filter((sequence) => (sequence < greatest ? true : ((greatest = sequence), false)));
   }
 
-  /** Numbers that were posted to nobody, or before this ledger began. */
+  /** Numbers that were never posted, or posted before this ledger started. */
   get strange() {
     return this.received.filter((sequence) => !(sequence >= this.#first && sequence < this.#publisher.sent.length));
   }
 
   /**
-   * Waits until everything arrived, at most for `patience` milliseconds. The order is kept, so what is missing when the
-   * last one has come and nothing followed for a while is lost. Then doubles get a moment to show up.
+   * Waits until all events arrived, at most for `patience` milliseconds. The order is kept, so events that are missing
+   * when the last one has arrived and nothing followed for a while are lost. Then it waits a moment for duplicates.
    */
   async settle(patience) {
     const last = this.#publisher.sent.length - 1;

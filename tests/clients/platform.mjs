@@ -9,9 +9,9 @@ import path from "node:path";
 import readline from "node:readline";
 import { until } from "./wait.mjs";
 
-/** How long a start with a new database may take on a slow and busy machine. */
+/** The longest time of a start with a new database, on a slow and busy machine. */
 const START = 120_000;
-/** After this long without an end the server is killed, so that the suite ends. */
+/** The time after which a server that does not stop is killed, so that the suite ends. */
 const STOP = 60_000;
 export const PASSWORD = "client-suite-secret";
 const ROLES = ["ROLE_INVENTORY_READ", "ROLE_EVENT_READ", "ROLE_ALARM_READ"];
@@ -66,7 +66,7 @@ export class Platform {
     this.port = Number(ready[1]);
   }
 
-  /** Stops the server by SIGTERM, as an operator does; gives the milliseconds until it was gone. */
+  /** Stops the server by SIGTERM, as an operator does. Returns the milliseconds until it ended. */
   async terminate() {
     const child = this.#child;
     const [begin, closed] = [Date.now(), new Promise((resolve) => child.once("close", resolve))];
@@ -84,24 +84,24 @@ export class Platform {
     await rm(this.#directory, { recursive: true, force: true });
   }
 
-  /** At the end of the suite's own process, however that comes. PostgreSQL goes with the server. */
+  /** Kills the server when the process of the suite exits, for any reason. PostgreSQL ends with the server. */
   kill() {
     this.#child?.kill("SIGKILL");
     try {
       rmSync(this.#directory, { recursive: true, force: true, maxRetries: 5 });
     } catch {
-      // PostgreSQL is still writing there. A temporary directory is left behind then.
+      // PostgreSQL may still be writing; the temporary directory is left behind then.
     }
   }
 
-  /** A user of tenant `main` who reads everything that is notified. */
+  /** Creates a user of tenant `main` who may read all notifications. */
   async createUser(name) {
     await this.#post("/user/main/users", { userName: name, password: PASSWORD });
     for (const role of ROLES) await this.#post(`/user/main/users/${name}/roles`, { role: { name: role } });
     return { name, password: PASSWORD };
   }
 
-  /** A device; gives its id. */
+  /** Creates a device. Returns its id. */
   async createDevice(name) {
     return (await this.#post("/inventory/managedObjects", { name, plat_IsDevice: {} })).id;
   }
@@ -110,13 +110,16 @@ export class Platform {
     await this.#post(`/inventory/managedObjects/${parent}/childDevices`, { managedObject: { id: child } });
   }
 
-  /** An event with further fragments. */
+  /** Posts an event with further fragments. */
   async postEvent(device, fragments) {
     const event = { type: "acme_Numbered", text: "numbered", time: new Date().toISOString(), source: { id: device } };
     await this.#post("/event/events", { ...event, ...fragments });
   }
 
-  /** An alarm with further fragments, of a type of its own: an open alarm of the same type would be counted up. */
+  /**
+   * Posts an alarm with further fragments and a type of its own, because an open alarm of the same type would be
+   * counted up.
+   */
   async postAlarm(device, fragments) {
     const type = `acme_Numbered_${fragments.sequence}`;
     const alarm = { type, text: "numbered", severity: "MINOR", time: new Date().toISOString(), source: { id: device } };
@@ -134,7 +137,7 @@ export class Platform {
     return text ? JSON.parse(text) : undefined;
   }
 
-  /** What the server's log says about an answer that is the server's fault. */
+  /** Returns the lines of the server's log about a response that reports a fault of the server. */
   #cause({ status }) {
     const isBad = (line) => / (WARN|ERROR) /.test(line);
     return status < 500 ? "" : `\n${this.#log.filter(isBad).slice(-5).join("\n")}`;
@@ -146,5 +149,5 @@ export class Platform {
   }
 }
 
-/** The value of `Authorization`. */
+/** Returns the value of `Authorization`. */
 export const basic = (user, password = PASSWORD) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;

@@ -1,23 +1,23 @@
-// A TCP relay between one client and the server. It passes bytes as they are until a test cuts the connections, slows
-// them down or turns new ones away, and it notes which notifications the server wrote to connections about to be cut.
+// A TCP relay between one client and the server. It passes bytes on until a test cuts the connections, slows them down
+// or rejects new ones. It records which notifications the server wrote to connections shortly before and after a cut.
 
 import net from "node:net";
 
-/** How the relay cuts: an orderly end, a reset, or silence while both sides believe that the connection is open. */
+/** The kinds of cuts: an orderly end, a reset, or silence while both sides assume that the connection is open. */
 export const CUTS = ["fin", "rst", "blackhole"];
 
-/** What the server wrote to a connection so shortly before a cut, in milliseconds, may not have reached the client. */
+/** The milliseconds before a cut in which notifications of the server may not have reached the client. */
 const IN_FLIGHT = 1_000;
 
-/** How long the ends of a connection that was ended in order may take to close it. */
+/** The time that both ends of an orderly ended connection may take to close it. */
 const FAREWELL = 1_000;
 
 export class Relay {
   /** Connections that clients opened so far. */
   accepted = 0;
-  /** When the newest connection was opened. */
+  /** The time when the newest connection was opened. */
   acceptedAt = 0;
-  /** Whether new connections are turned away by a reset. */
+  /** Whether new connections are rejected by a reset. */
   refusing = false;
   /** Bytes per second from the server to the client, on each connection. */
   rate = Infinity;
@@ -25,7 +25,7 @@ export class Relay {
   #server;
   #links = new Set();
 
-  /** A relay on a port of its own. `target` gives the server's port whenever a connection is made. */
+  /** Opens a relay on a port of its own. `target` returns the server's port for each new connection. */
   static async open(target) {
     const relay = new Relay();
     relay.#server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => relay.#accept(client, target()));
@@ -90,7 +90,7 @@ class Link {
   #server;
   #relay;
   #open = 2;
-  /** Where sequence numbers go that are no longer passed on; set once the connection was cut. */
+  /** The set for sequence numbers that are not passed on; it exists after the connection was cut. */
   #dropped;
   /** Sequence numbers that were passed on, with the time. */
   #passed = [];
@@ -127,7 +127,10 @@ class Link {
     }
   }
 
-  /** Notes sequence numbers. The frames and bodies of the server are plain text and small, so a chunk holds them whole. */
+  /**
+   * Records sequence numbers. Frames and bodies of the server are plain text and small, so a chunk contains them
+   * completely.
+   */
   #note(chunk) {
     for (const [, number] of chunk.toString("latin1").matchAll(/"sequence":(\d+)/g)) {
       if (this.#dropped) this.#dropped.add(Number(number));
@@ -135,7 +138,7 @@ class Link {
     }
   }
 
-  /** Sequence numbers that were passed on so lately that they may not have reached the client. */
+  /** Returns the sequence numbers that were passed on so recently that they may not have reached the client. */
   recent() {
     return this.#passed.filter(({ at }) => at > Date.now() - IN_FLIGHT).map(({ number }) => number);
   }

@@ -1,10 +1,10 @@
-// What the suite prints.
+// The output of the suite.
 
 import { wayName } from "./stage.mjs";
 
 const COLUMNS = ["run", "sent", "got", "lost", "twice", "unordered", "handshakes", "connects", "sockets", ""];
 
-/** One line about a stage, printed as it ends. */
+/** Returns a line about a stage, which is printed when the stage ends. */
 export function line(stage, runs) {
   const passed = runs.filter((run) => run.problems.length === 0).length;
   const problems = [...shared(runs)].map(([problem, ways]) => {

@@ -1,4 +1,4 @@
-// The suite: unmodified Bayeux clients against a server that this starts. README.md tells more.
+// The suite runs unmodified Bayeux clients against a server that it starts. See README.md.
 //
 //   node run.mjs --server <program> [--only <regex>] [--repeat <times>]
 
@@ -17,7 +17,7 @@ import { stages as twoSessions } from "./scenarios/two_sessions.mjs";
 
 const STAGES = [...idle, ...cuts, ...children, ...restart, ...rehandshake, ...twoSessions, ...slowReader];
 
-/** Settings of the servers that stages name; those that name none share one with the defaults. */
+/** The settings of the servers that stages request; the other stages share a server with the defaults. */
 const SETTINGS = { "short hold": { PLATFORM_CONNECT_TIMEOUT_MS: "10000" }, restarted: {} };
 
 const USAGE = "usage: node run.mjs --server <program> [--only <regex>] [--repeat <times>]";
@@ -33,7 +33,7 @@ async function playStage(stage, runs, platform, number) {
   console.log(line(stage, runs));
 }
 
-/** Plays every stage at the same time; gives the runs. */
+/** Runs every stage at the same time. Returns the runs. */
 async function playAll(program, only) {
   const jobs = STAGES.map((stage) => {
     const runs = (stage.ways ?? ALL_WAYS).map((way) => new Run(stage, way));
@@ -42,7 +42,8 @@ async function playAll(program, only) {
   console.log(`${jobs.flatMap(({ runs }) => runs).length} runs in ${jobs.length} stages`);
   const platforms = new Map();
   try {
-    // One after the other, and before the first client: making a database is work for the whole machine.
+    // The servers start one after the other and before the first client, because the creation of a database uses the
+    // whole machine.
     for (const server of new Set(jobs.map(({ stage }) => stage.server))) {
       platforms.set(server, await Platform.start(program, SETTINGS[server]));
     }
@@ -67,7 +68,7 @@ async function main() {
   return all.length > 0 && all.every((run) => run.problems.length === 0);
 }
 
-/** Whatever ends this process, no server stays behind. */
+/** No server stays behind, for any reason of the exit. */
 function killServers() {
   for (const platform of Platform.all) platform.kill();
 }

@@ -1,5 +1,5 @@
-// A stage is one scenario in one variant, such as "connections are cut by FIN". It has users and devices of its own and
-// plays with all clients at once: each library, transport, way to bring credentials and mode is a run.
+// A stage is one scenario in one variant, such as "connections are cut by FIN". It has its own users and devices and
+// runs all clients at once: each combination of library, transport, credentials and mode is a run.
 
 import { openCometd } from "./clients/cometd.mjs";
 import { openFaye } from "./clients/faye.mjs";
@@ -9,15 +9,18 @@ import { Ledger } from "./ledger.mjs";
 import { Relay } from "./relay.mjs";
 import { sleep, until } from "./wait.mjs";
 
-/** How long a client may take until it is subscribed. */
+/** The longest time until a client is subscribed. */
 const OPEN = 30_000;
 
-/** How long something that should come soon may take on a busy machine. */
+/** The timeout of anything that should happen soon, on a busy machine. */
 export const SOON = 60_000;
 
 const LIBRARIES = { cometd: openCometd, faye: openFaye };
 
-/** Every combination of library, transport, way to bring credentials, and mode: with acknowledgement or without. */
+/**
+ * Every combination of library, transport, place of the credentials, and mode, which is with acknowledgement or
+ * without.
+ */
 export const ALL_WAYS = Object.keys(LIBRARIES).flatMap((library) =>
   ["long-polling", "websocket"].flatMap((transport) =>
     ["header", "ext"].flatMap((credentials) =>
@@ -26,24 +29,25 @@ export const ALL_WAYS = Object.keys(LIBRARIES).flatMap((library) =>
   ),
 );
 
-/** What the table and the lines call a way. */
+/** Returns the name of a combination in the table and the lines. */
 export const wayName = (way) => [way.library, way.transport, way.credentials, way.mode].join(" ");
 
 /**
- * How many clients may be opening at the same time. Verifying a password is slow on purpose, and a client whose handshake
- * is answered after its time-out makes another one, which the ledgers would hold against the server.
+ * The number of clients that may connect at the same time. Verifying a password is slow on purpose, and a client whose
+ * handshake gets its response after the time-out sends another one, which the ledgers would count as an error of the
+ * server.
  */
 const OPENING = 4;
 let opening = 0;
 
-/** One client in one stage: its relay, its ledgers, and what was wrong. */
+/** One client in one stage with its relay, its ledgers, and its problems. */
 export class Run {
-  /** What went wrong, in words. */
+  /** The problems, in words. */
   problems = [];
   ledgers = [];
   /** Cuts of its connections. */
   cuts = [];
-  /** What else the table shall tell. */
+  /** A remark for the table. */
   note = "";
   /** Replies to connect messages, and sockets, since `mark`. */
   #mark = { connectReplies: 0, accepted: 0 };
@@ -75,7 +79,7 @@ export class Run {
     this.#client = LIBRARIES[library]({
       port: this.relay.port,
       transport,
-      // A request without it is refused before anybody looks into its messages, so over long polling `ext` means both.
+      // A request without it is rejected before its messages are parsed, so over long polling `ext` means both.
       authorization,
       upgrade: inExtension ? undefined : authorization,
       credentials: user,
@@ -85,23 +89,23 @@ export class Run {
     });
     this.channels = channels.size;
     if (!(await until(() => this.isSubscribed(1), OPEN))) throw new Error("it was not subscribed within half a minute");
-    // A client subscribes and connects at once. Its connect is held when what is posted now is to be told.
+    // A client subscribes and connects at once. Its connect has to be held before the first event is posted.
     await until(() => this.watch.connects > 0, SOON);
   }
 
-  /** Whether its subscriptions were confirmed in this many sessions. */
+  /** Returns whether the subscriptions were confirmed in this many sessions. */
   isSubscribed(sessions) {
     return this.watch.subscribed >= sessions * this.channels;
   }
 
-  /** Makes a ledger of what is posted from now on. */
+  /** Creates a ledger of the events that are posted from now on. */
   follow(publisher) {
     const ledger = new Ledger(publisher);
     this.ledgers.push(ledger);
     return ledger;
   }
 
-  /** From here on `connectReplies` and `sockets` count. */
+  /** Restarts the counts `connectReplies` and `sockets`. */
   mark() {
     this.#mark = { connectReplies: this.watch.connectReplies, accepted: this.relay.accepted };
   }
@@ -118,7 +122,7 @@ export class Run {
     if (!holds) this.problems.push(problem);
   }
 
-  /** Nothing lost, nothing twice, in order, in every ledger. */
+  /** Expects that every ledger has each event once and in order. */
   expectEverythingOnce() {
     for (const ledger of this.ledgers) {
       this.expect(ledger.lost.length === 0, `lost ${brief(ledger.lost)}`);
@@ -137,7 +141,7 @@ export class Run {
     this.expect(handshakes === count, `${handshakes} handshakes instead of ${count}; its session was unknown ${unknown} times`);
   }
 
-  /** Carries out a part of the scenario; what fails there is a problem of this run alone. */
+  /** Runs a part of the scenario. An error in it is a problem of this run alone. */
   async attempt(part) {
     try {
       await part();
@@ -146,14 +150,14 @@ export class Run {
     }
   }
 
-  /** Lets the client disconnect, as its library does it. */
+  /** Disconnects the client with the function of its library. */
   async leave() {
     await Promise.race([this.#client?.close(), sleep(1_000)]);
     this.#client = undefined;
   }
 
   async close() {
-    // Once over, nothing that a client says or fails to say counts.
+    // After the run, errors of the client no longer count.
     this.problems.push(...new Set(this.watch?.errors));
     await this.leave().catch(() => {});
     this.relay?.close();
@@ -161,8 +165,8 @@ export class Run {
 }
 
 /**
- * Gives the runs their users, a few runs each. After a restart all come back at once, each by the address of its own relay,
- * and of one account the server verifies one address after the other and lets few wait.
+ * Creates the users of the runs, one for a few runs each. After a restart all clients return at once, each from the
+ * address of its own relay; for one account the server verifies one address after the other and lets few wait.
  */
 export async function createUsers(platform, runs, stage) {
   const users = new Map();
@@ -173,7 +177,7 @@ export async function createUsers(platform, runs, stage) {
   }
 }
 
-/** Lets the clients of a stage do something at the same time. */
+/** Runs a part of the scenario in all clients of a stage at the same time. */
 export const together = (runs, part) => Promise.all(runs.map((run) => run.attempt(() => part(run))));
 
 /** A list of numbers in a line: how many, and the first ones. */

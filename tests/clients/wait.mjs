@@ -1,9 +1,9 @@
-// Waiting, in one place.
+// Functions that wait.
 
 /** Resolves after some milliseconds. */
 export const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, Math.max(0, milliseconds)));
 
-/** Looks again and again until something holds, at most for `patience` milliseconds; says whether it came to hold. */
+/** Checks a condition repeatedly until it holds, at most for `patience` milliseconds. Returns whether it holds. */
 export async function until(holds, patience) {
   const deadline = Date.now() + patience;
   while (!holds()) {

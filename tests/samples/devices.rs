@@ -1,5 +1,5 @@
-//! The device agents: each is registered, accepted, measures, raises and clears its alarm, and carries out operations, while
-//! the server stops in order, is killed, and comes back.
+//! The device agents: each is registered, accepted, sends measurements, raises and clears its alarm, and executes
+//! operations, while the server is stopped, killed, and started again.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,11 +22,11 @@ struct Device {
     id: String,
 }
 
-/// Operations for a device, and how each ends: the status, and a text in the operation.
+/// The operations for a device with their expected results: the status, and a text in the operation.
 type Operations<'o> = &'o [(Value, &'o str, &'o str)];
 
 #[tokio::test]
-async fn python_agent_does_what_a_device_does_through_restarts_of_the_server() {
+async fn python_agent_works_as_a_device_through_restarts_of_the_server() {
     if !is_usable(Command::new("python3").args(["-c", "import http.client"])) {
         return;
     }
@@ -53,7 +53,7 @@ async fn python_agent_does_what_a_device_does_through_restarts_of_the_server() {
 }
 
 #[tokio::test]
-async fn c_agent_does_what_a_device_does_through_restarts_of_the_server() {
+async fn c_agent_works_as_a_device_through_restarts_of_the_server() {
     let headers = ["-fsyntax-only", "-include", "curl/curl.h", "-x", "c", "/dev/null"];
     if !is_usable(Command::new("cc").args(headers)) || !is_usable(Command::new("make").arg("--version")) {
         return;
@@ -79,7 +79,7 @@ async fn c_agent_does_what_a_device_does_through_restarts_of_the_server() {
     live(agent, &operations, json!({"acme_Target": {"celsius": 19}}), "agent: http").await;
 }
 
-/// The life of a device. `offline` is what the agent prints when the server cannot be reached.
+/// Runs a device through all steps. `offline` is the text that the agent prints when the server cannot be reached.
 async fn live(
     agent: impl Fn(&Stage, &Path, &Path) -> Command,
     operations: Operations<'_>,
@@ -102,7 +102,7 @@ async fn live(
         device.carries_out(operation, status, text).await;
     }
 
-    // While the server is away the device goes on measuring. An operation waits for it at the server that is back.
+    // While the server is away the device continues to measure. An operation waits for it at the restarted server.
     let known = device.sample.said().matches(offline).count();
     stage.end(Signal::TERM).await;
     heat(&sensor, 33_000);
@@ -113,7 +113,7 @@ async fn live(
     let (operation, ..) = &operations[0];
     device.carries_out(operation, operations[0].1, operations[0].2).await;
 
-    // A server that is killed forgets the session. What it was told before is carried out all the same.
+    // A killed server forgets the session. Operations that the agent received before are executed nevertheless.
     stage.end(Signal::KILL).await;
     stage.launch();
     device.carries_out(&during_outage, "SUCCESSFUL", "").await;
@@ -126,13 +126,13 @@ async fn live(
         1
     );
 
-    // A second start finds the stored credentials and the object, and needs no bootstrap user.
+    // A second start uses the stored credentials and the object, and needs no bootstrap user.
     drop(device.sample);
     let again = Sample::run(agent(&stage, &credentials, &sensor).env_remove("PLATFORM_BOOTSTRAP_PASSWORD"));
     again.says(&format!("is the object {}", device.id), 1).await;
 }
 
-/// Sets the temperature. The file is replaced, so that nobody reads half of a number.
+/// Sets the temperature. The file is replaced, so that an agent never reads half of a number.
 fn heat(sensor: &Path, thousandths: u32) {
     let new = sensor.with_extension("new");
     fs::write(&new, format!("{thousandths}\n")).unwrap();
@@ -185,7 +185,7 @@ impl Device {
         .await;
     }
 
-    /// Gives it an operation, and waits until that ends as it must.
+    /// Creates an operation for the device, and waits for the expected end of the operation.
     async fn carries_out(&self, operation: &Value, status: &str, text: &str) {
         let mut operation = operation.clone();
         operation["deviceId"] = json!(self.id);

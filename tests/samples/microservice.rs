@@ -1,4 +1,4 @@
-//! The microservice: it answers for the tenant that asks, behind the server.
+//! The microservice responds for the tenant of the caller, behind the server.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ use crate::stage::{Sample, Stage, folder, is_usable};
 const COUNT: &str = "/service/open-alarms/count";
 
 #[tokio::test]
-async fn microservice_counts_the_alarms_of_the_tenant_that_asks() {
+async fn microservice_counts_the_alarms_of_the_calling_tenant() {
     if !is_usable(Command::new("python3").args(["-c", "import http.server"])) {
         return;
     }
@@ -44,7 +44,7 @@ async fn microservice_counts_the_alarms_of_the_tenant_that_asks() {
     eventually("its health", async || (owner.read(&path).await["health"]["status"] == "UP").then_some(()))
         .await;
 
-    // The server restarts. So does the microservice, meanwhile the server says that it is away.
+    // The server restarts. The microservice restarts too, and meanwhile the server reports that it is unavailable.
     stage.end(Signal::TERM).await;
     stage.launch();
     assert_eq!(counted(&owner).await, open("main", 2));
@@ -85,9 +85,9 @@ async fn run(stage: &Stage, owner: &Caller, application: &str, port: u16) -> Sam
     service
 }
 
-/// Returns what the microservice answers, as soon as the server has found it.
+/// Returns the response of the microservice, as soon as the server has found the microservice.
 async fn counted(caller: &Caller) -> Value {
-    eventually("an answer of the microservice", async || {
+    eventually("a response of the microservice", async || {
         let response = caller.get(COUNT).await;
         (response.status == 200).then(|| response.json())
     })

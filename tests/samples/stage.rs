@@ -108,7 +108,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(name)
 }
 
-/// Whether a command succeeds. If it does not, the test says that it cannot run, or fails where it must run.
+/// Whether a command succeeds. If it does not, the test prints that it cannot run, or fails where it is required.
 pub(crate) fn is_usable(command: &mut Command) -> bool {
     let why = match command.stdin(Stdio::null()).output() {
         Ok(output) if output.status.success() => return true,

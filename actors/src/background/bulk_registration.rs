@@ -179,7 +179,7 @@ impl BulkRegistration {
     }
 
     /// Ends the registration. Publishes UPDATE once for each group whose children changed, because the references of
-    /// a growing group are long. Publishes nothing if nobody would receive it, or if the registration is dropped
+    /// a growing group are long. Publishes nothing if no session would receive it, or if the registration is dropped
     /// without this call.
     pub async fn finish(self) {
         for (tenant, groups) in self.changed_groups {

@@ -1,7 +1,8 @@
 //! The rows that this process works on and holds by lease, so that another process continues when this one dies.
 //!
 //! A row has a lease and a number, the fence. A process that takes the row over increments the fence, and every step
-//! requires the fence it knows. So if two processes both believe that they hold the row, exactly one can continue.
+//! requires the fence that its process knows. So if two processes both assume that they hold the row, only one can
+//! continue.
 
 use std::collections::HashMap;
 use std::sync::Arc;

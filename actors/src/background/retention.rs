@@ -1,9 +1,9 @@
 //! The daily deletion of data by age (Z-08).
 //!
-//! One server runs the retention of a tenant, by a lease that it renews with every step; another one continues if it
-//! dies. A step is a transaction of some thousand rows, and after each the run pauses for twice its duration, so that
-//! it takes at most a third of one connection's time from others. What was deleted is gone, so a run that is continued
-//! repeats nothing.
+//! One server runs the retention of a tenant. It holds a lease and renews it with every step; if it dies, another
+//! server continues. A step is a transaction of some thousand rows. After each step the run pauses for twice its
+//! duration, so that it uses a connection for at most a third of the time. A continued run repeats nothing, because
+//! deleted rows are gone.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,16 +25,16 @@ use crate::tenant_alarms::{PartOfTenant, TenantAlarm};
 /// The part of a tenant that is the source of the alarm about a late run.
 const RETENTION: PartOfTenant = PartOfTenant { type_: "Retention", name: "Retention" };
 
-/// Makes the runs of all tenants, each when it is due, until the future is dropped. Links in notifications start with
-/// `links`, because no request causes them.
+/// Runs the retention of all tenants, each when it is due, until the future is dropped. Links in notifications start
+/// with `links`, because no request causes them.
 pub async fn run_daily(platform: Arc<Platform>, links: Links) {
     loop {
         sleep(platform.limits().retention_check).await;
         if let Err(error) = tell_late_runs(&platform, &links).await {
-            tracing::debug!(%error, "late runs of retention cannot be looked for now");
+            tracing::debug!(%error, "late runs of retention cannot be listed now");
         }
         if let Err(error) = run_all(&platform).await {
-            tracing::warn!(%error, "data that is too old could not be deleted; the run is continued later");
+            tracing::warn!(%error, "outdated data could not be deleted; the run is continued later");
         }
     }
 }
@@ -62,20 +62,20 @@ async fn run_all(platform: &Platform) -> Result<()> {
     let (database, mut looked_at) = (platform.database(), None);
     while let Some(mut run) = runs::take(database, platform.limits().retention_hour).await? {
         let begun = Instant::now();
-        // Partitions have measurements of all tenants, so the first run of a day looks at them.
+        // Partitions contain measurements of all tenants, so the first run of a day checks them.
         if looked_at.replace(run.due) != Some(run.due) {
             drop_partitions(database, run.due).await?;
         }
         match carry_out(database, &mut run).await {
             Ok(true) => {
                 let (deleted, seconds) = (run.deleted.values().sum::<i64>(), begun.elapsed().as_secs());
-                tracing::info!(tenant = %run.tenant, deleted, seconds, "data that was too old is deleted");
+                tracing::info!(tenant = %run.tenant, deleted, seconds, "outdated data is deleted");
             }
             Ok(false) => {}
-            // Its lease ends in a minute, and the runs of other tenants do not wait for it.
+            // The lease of this run expires in a minute, and the runs of other tenants do not wait for it.
             Err(error) => tracing::warn!(
                 tenant = %run.tenant, %error,
-                "data of a tenant that is too old could not be deleted; the run is continued later"
+                "outdated data of a tenant could not be deleted; the run is continued later"
             ),
         }
     }
@@ -91,7 +91,7 @@ async fn drop_partitions(database: &Database, due: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Deletes what the rules of a tenant match. Returns `false` if another server has taken the run over.
+/// Deletes the data that the rules of a tenant match. Returns `false` if another server has taken the run over.
 async fn carry_out(database: &Database, run: &mut HeldRun) -> Result<bool> {
     for rule in list_rules_in_force(database, &run.tenant, run.due).await? {
         for kind in rule.retention.data_types() {
@@ -101,7 +101,7 @@ async fn carry_out(database: &Database, run: &mut HeldRun) -> Result<bool> {
                 let deleted = match sweep.step(database, &run.tenant).await {
                     Ok(Some(deleted)) => deleted,
                     Ok(None) => break,
-                    // The next attempt is smaller.
+                    // The next attempt uses a smaller step.
                     Err(Error::Timeout) if sweep.shrink() => continue,
                     Err(error) => return Err(error),
                 };

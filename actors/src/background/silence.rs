@@ -21,7 +21,7 @@ use crate::platform::Platform;
 
 /// The delay before the watch is opened again after its connection was lost.
 const REOPEN_DELAY: Duration = Duration::from_secs(1);
-/// How many devices are handled concurrently, enough to share group commits.
+/// The number of devices that are handled concurrently, which is enough to share group commits.
 const AT_ONCE: usize = 64;
 /// A process that makes no sweep for this many intervals, or for ten seconds, loses the watch to another process.
 const MISSED_SWEEPS: u32 = 3;

@@ -1,5 +1,5 @@
-//! The measurement of what tenants use, by one server at a time, and the metric of the days until the disk is full
-//! (Z-07).
+//! Measures the storage that tenants use, at one server at a time, and sets the metric of the days until the disk is
+//! full (Z-07).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,17 +12,17 @@ use tokio::time::sleep;
 use crate::metrics::STORAGE_DAYS_LEFT;
 use crate::platform::Platform;
 
-/// The longest pause before a server looks again whether a measurement is due.
+/// The longest pause before a server checks again whether a measurement is due.
 const LONGEST_LOOK: Duration = Duration::from_secs(30);
-/// The pause after a measurement is at least so many times its duration.
+/// The pause after a measurement is at least this many times its duration.
 const REST: u32 = 20;
 
-/// Measures when it is due, until the future is dropped.
+/// Measures the usage of tenants when it is due, until the future is dropped.
 pub async fn measure_regularly(platform: Arc<Platform>) {
     let pause = platform.limits().usage_pause;
     loop {
         if let Err(error) = measure_if_due(&platform, pause).await {
-            tracing::warn!(%error, "what tenants use could not be measured; it is tried again");
+            tracing::warn!(%error, "the usage of tenants could not be measured; it is measured again later");
         }
         if let Err(error) = note_days_left(&platform).await {
             tracing::debug!(%error, "the growth of the database is unknown now");
@@ -41,7 +41,7 @@ async fn measure_if_due(platform: &Platform, pause: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Sets the metric at every server that knows how many bytes are free.
+/// Updates the metric at every server that knows the number of free bytes.
 async fn note_days_left(platform: &Platform) -> Result<()> {
     let growth = find_growth(platform.database()).await?;
     let free = platform.database().free_bytes(growth);

@@ -40,10 +40,10 @@ use alarm_mappings::CachedMappings;
 use crate::registry::Registry;
 use crate::writes::{Cause, WriteContext};
 
-/// How often a write is decided again after its revision turned out to be outdated.
+/// The number of times that a write is decided again because its revision was outdated.
 const MAX_ATTEMPTS: usize = 5;
 
-/// How long the actor of an object that does not exist is kept.
+/// The time that the actor of an object that does not exist is kept.
 const MISSING_OBJECT_IDLE: Duration = Duration::from_secs(1);
 
 /// The devices of a tenant in this process.

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::{DeviceActor, Devices};
 
-/// How long to wait until devices pause; slower devices are not waited for.
+/// The time to wait until devices pause; slower devices continue to write.
 const PAUSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Prevents a device from writing while a bulk run writes for it and for other devices, so that notifications about

@@ -170,7 +170,7 @@ impl Feeds {
 
 impl Feed {
     /// Takes the next elements: at least one, if any wait, and at most `most`. If there are none and `when_empty`
-    /// says so, the module becomes idle.
+    /// requests it, the module becomes idle.
     pub(crate) fn take(&self, most: usize, when_empty: WhenEmpty) -> Taken {
         let mut waiting = self.reader.waiting.lock();
         if waiting.overflowed {

@@ -51,7 +51,7 @@ fn sources(taken: Taken) -> Vec<i64> {
 }
 
 #[test]
-fn inputs_are_taken_in_the_order_they_came() {
+fn inputs_are_taken_in_the_order_of_arrival() {
     let feeds = Feeds::default();
     let (feed, _) = reader(&feeds, 10);
     (1..=5).for_each(|source| feeds.feed(measured(source)));
@@ -62,7 +62,7 @@ fn inputs_are_taken_in_the_order_they_came() {
 }
 
 #[test]
-fn take_of_nothing_takes_one_so_that_who_works_never_rests_on_more() {
+fn take_of_zero_takes_one_input() {
     let feeds = Feeds::default();
     let (feed, _) = reader(&feeds, 10);
     feeds.feed(measured(1));
@@ -89,7 +89,7 @@ fn only_a_resting_module_is_woken() {
 }
 
 #[test]
-fn module_that_overflowed_takes_nothing_more_and_hears_so() {
+fn overflowed_module_takes_no_more_inputs_and_receives_the_overflow() {
     let feeds = Feeds::default();
     let (feed, woken) = reader(&feeds, 2);
     (1..=3).for_each(|source| feeds.feed(measured(source)));
@@ -100,7 +100,7 @@ fn module_that_overflowed_takes_nothing_more_and_hears_so() {
 }
 
 #[test]
-fn few_large_ones_overflow_as_many_small_ones_do() {
+fn queue_overflows_by_bytes_as_well_as_by_count() {
     let feeds = Feeds::default();
     let (streams, wake) = (vec![Arc::from("s")], Box::new(|| {}));
     let appetite = ReadStreams { streams, ..ReadStreams::default() };
@@ -118,7 +118,7 @@ fn few_large_ones_overflow_as_many_small_ones_do() {
 }
 
 #[test]
-fn overflow_of_one_module_is_not_that_of_others() {
+fn overflow_of_one_module_does_not_affect_others() {
     let feeds = Feeds::default();
     let ((narrow, _), (wide, _)) = (reader(&feeds, 1), reader(&feeds, 10));
     (1..=3).for_each(|source| feeds.feed(measured(source)));
@@ -127,7 +127,7 @@ fn overflow_of_one_module_is_not_that_of_others() {
 }
 
 #[test]
-fn module_that_may_hold_nothing_is_woken_to_hear_of_its_overflow() {
+fn module_without_capacity_is_woken_to_receive_its_overflow() {
     let feeds = Feeds::default();
     let (feed, woken) = reader(&feeds, 0);
     feeds.feed(measured(1));
@@ -136,7 +136,7 @@ fn module_that_may_hold_nothing_is_woken_to_hear_of_its_overflow() {
 }
 
 #[test]
-fn what_is_wanted_is_what_modules_read() {
+fn only_inputs_that_modules_read_are_requested() {
     let feeds = Feeds::default();
     let wanted = || [InputStream::MeasurementDeleted, InputStream::EventDeleted].map(|s| feeds.want(s));
     assert_eq!(wanted(), [false, false]);
@@ -150,7 +150,7 @@ fn what_is_wanted_is_what_modules_read() {
 }
 
 #[test]
-fn nothing_is_made_of_what_no_module_here_reads() {
+fn input_that_no_module_reads_is_not_built() {
     let feeds = Feeds::default();
     let (feed, _) = reader(&feeds, 10);
     feeds.offer(InputStream::EventDeleted, || panic!("nobody here reads it"));
@@ -174,7 +174,7 @@ fn rows_go_to_the_other_modules_that_read_their_stream() {
 }
 
 #[test]
-fn inputs_of_many_threads_all_arrive_each_thread_s_in_order() {
+fn inputs_of_many_threads_all_arrive_in_the_order_of_each_thread() {
     const EACH: i64 = 2000;
     let feeds = Feeds::default();
     let (sender, woken) = std::sync::mpsc::channel();

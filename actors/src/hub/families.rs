@@ -17,8 +17,8 @@ use platform_store::{self, Database};
 
 use super::Publish;
 
-/// How long ancestors are remembered. A change of links by this server applies at once, one by another server after
-/// this time.
+/// The time that ancestors are cached. A change of links by this server applies at once, a change by another server
+/// after this time.
 const REMEMBERED: Duration = Duration::from_secs(1);
 /// The most sources whose ancestors are remembered.
 const REMEMBERED_SOURCES: usize = 100_000;
@@ -34,7 +34,7 @@ pub(super) type Lineage = Arc<[ManagedObjectId]>;
 pub(super) struct Families {
     tenant: TenantId,
     database: Database,
-    /// How many family patterns have subscriptions, by resource.
+    /// The number of family patterns with subscriptions, by resource.
     subscribed: HashMap<Resource, usize>,
     lineages: HashMap<ManagedObjectId, (Instant, Lineage)>,
     /// The notifications that wait for a look-up, by source and in order.

@@ -1,10 +1,10 @@
 //! The notification hub of a tenant: it delivers each published change to the sessions that subscribed to its
 //! channel.
 //!
-//! The hub is a table behind a lock and no actor, so a notification is on its way to its sessions when [`publish`] returns,
-//! and the thread of a session is the only one that is woken. Nothing is awaited under the lock. Who publishes first is
-//! delivered first. A notification is encoded once, when the first subscription is found, and all sessions share the
-//! bytes.
+//! The hub is a table behind a lock instead of an actor. So when [`publish`] returns, the notification has been sent to
+//! its sessions, and only the threads of these sessions are woken. Nothing is awaited under the lock. Notifications are
+//! delivered in the order of the calls. A notification is encoded once, when the first subscription is found, and all
+//! sessions share the bytes.
 //!
 //! [`publish`]: NotificationHub::publish
 
@@ -143,7 +143,7 @@ pub(crate) struct Subscriptions {
     dispatchers: SessionDispatchers,
     subscription_counts: SubscriptionCounts,
     families: Families,
-    /// What waits behind a point; usually nothing.
+    /// The publications that wait behind a point; usually there are none.
     line: WaitingLine,
     last_id: u64,
 }

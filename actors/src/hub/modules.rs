@@ -8,7 +8,8 @@ use platform_model::bayeux::Pattern;
 use super::points::Waiting;
 use super::{Notification, NotificationHub, Subscriptions, each_once};
 
-/// One row of a module's statement that is published to the subscriptions to the statement or to the module. The order of their rows is the order of delivery; see [`Context::publish_row`].
+/// One row of a module's statement that is published to the subscriptions to the statement or to the module. The order
+/// of their rows is the order of delivery; see [`Context::publish_row`].
 ///
 /// [`Context::publish_row`]: crate::writes::WriteContext::publish_row
 #[derive(Debug)]

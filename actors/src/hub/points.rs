@@ -1,8 +1,7 @@
-//! Points in the order of what is published: something happens after everything that was published before is on its way
-//! to its sessions, and before everything that is published later.
+//! Points in the order of publications. A function at a point runs after all earlier publications have been sent to
+//! their sessions, and before all later ones.
 //!
-//! Notifications to families wait for look-ups. While a point waits for them, everything that is published later waits
-//! behind it.
+//! Notifications to families wait for look-ups. While a point waits for these, all later publications wait behind it.
 
 use std::collections::VecDeque;
 
@@ -10,10 +9,10 @@ use super::agents::PublishQueued;
 use super::modules::PublishRow;
 use super::{NotificationHub, Publish, Subscriptions};
 
-/// What happens at a point.
+/// The function that runs at a point.
 pub(crate) type Act = Box<dyn FnOnce(&mut Subscriptions) + Send>;
 
-/// What waits until the look-ups have ended that a point waits for.
+/// An entry of the line behind a point that waits for look-ups.
 pub(super) enum Waiting {
     Point(Act),
     Change(Publish),
@@ -22,11 +21,11 @@ pub(super) enum Waiting {
     LinksChanged,
 }
 
-/// A point, and what was published after it.
+/// A waiting point and the publications after it.
 pub(super) type WaitingLine = VecDeque<Waiting>;
 
 impl NotificationHub {
-    /// Calls a function at this point. It must not call the hub.
+    /// Runs a function at this point. The function must not call the hub.
     pub(crate) fn at_this_point(&self, act: Act) {
         self.publish_in_turn(Waiting::Point(act));
     }
@@ -41,7 +40,7 @@ impl NotificationHub {
         }
     }
 
-    /// Continues with what waited for look-ups, up to the next point that has to wait.
+    /// Continues with the waiting entries, up to the next point that has to wait.
     pub(super) fn advance_line(&self, subscriptions: &mut Subscriptions) {
         while let Some(next) = subscriptions.line.pop_front() {
             if subscriptions.holds_up(&next) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use platform_model::bayeux::{Pattern, Resource};
 
-/// How many patterns of a tenant have subscriptions, per resource, for agents and for modules. The hub counts a
+/// The number of patterns of a tenant with subscriptions, per resource, for agents and for modules. The hub counts a
 /// subscription before its client receives the response, so every later notification is published.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SubscriptionCounts(Arc<Counts>);
@@ -69,7 +69,7 @@ mod tests {
     use platform_model::id::ManagedObjectId;
 
     #[test]
-    fn agents_are_counted_apart_from_subscriptions_to_operations() {
+    fn agents_are_counted_separately_from_subscriptions_to_operations() {
         let subscription_counts = SubscriptionCounts::default();
         let (agent, watcher) = (Pattern::Agent(ManagedObjectId(7)), Pattern::All(Resource::Operations));
         subscription_counts.joined(&agent);

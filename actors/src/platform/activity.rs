@@ -1,5 +1,6 @@
-//! What tenants do at this server: written with the counts every few seconds, so that every server can tell what they do at
-//! all of them, and kept for metrics (Z-07).
+//! The activity of tenants at this server: the requests, deliveries and sessions of the last seconds. Each server
+//! writes its part to the database with the counts every few seconds, so that every server knows the sum of all, and
+//! keeps it for metrics (Z-07).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,16 +15,17 @@ use super::Platform;
 use crate::session::deliveries::note_active;
 use crate::session::listing::{SessionSums, SumSessions};
 
-/// How long a thread may take to say what its sessions are doing.
+/// The time that a thread may take to describe its sessions.
 const LONGEST: Duration = Duration::from_secs(1);
-/// From how many requests or deliveries a second a tenant counts as one that others may not disturb.
+/// The number of requests or deliveries per second from which a tenant counts as active, so that others may not disturb
+/// it.
 const NOTICED: f64 = 1.0;
 
-/// What tenants did at this server in the last few seconds, the busiest first.
+/// The activity of tenants at this server in the last few seconds, the busiest first.
 pub type Activity = Vec<(TenantId, ActivityHere)>;
 
 impl Platform {
-    /// Writes what is counted, and what tenants do, until the future is dropped.
+    /// Writes the counts and the activity of tenants regularly, until the future is dropped.
     pub async fn count_regularly(self: Arc<Self>) {
         let mut last = Instant::now();
         loop {
@@ -33,10 +35,10 @@ impl Platform {
         }
     }
 
-    /// Writes what was counted since the last time, for the last time.
+    /// Writes the counts since the last write, before the server stops.
     pub async fn write_last_statistics(&self) {
         if let (_, Err(error)) = self.database.write_statistics().await {
-            tracing::warn!(%error, "what was counted in the last seconds could not be written");
+            tracing::warn!(%error, "the statistics of the last seconds could not be written");
         }
     }
 
@@ -51,11 +53,11 @@ impl Platform {
         };
         *self.activity.lock() = activity;
         if let Err(error) = written {
-            tracing::debug!(%error, "what was counted could not be written; it is written later");
+            tracing::debug!(%error, "statistics could not be written; they are written later");
         }
     }
 
-    /// Returns what the sessions of this server are doing, by tenant.
+    /// Sums the sessions of this server by tenant.
     async fn sum_sessions(&self) -> HashMap<TenantId, SessionSums> {
         let mut sums: HashMap<TenantId, SessionSums> = HashMap::new();
         for dispatcher in self.dispatchers().await {
@@ -67,8 +69,8 @@ impl Platform {
         sums
     }
 
-    /// Returns what the busiest tenants did at this server in the last few seconds, at most this many, and what all others
-    /// did together.
+    /// Returns the activity of the busiest tenants at this server in the last few seconds, at most `most` of them, and
+    /// the sum of all others.
     pub fn busiest(&self, most: usize) -> (Activity, ActivityHere) {
         let activity = self.activity.lock();
         let (busiest, others) = activity.split_at(most.min(activity.len()));

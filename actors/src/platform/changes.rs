@@ -130,7 +130,7 @@ impl Platform {
         let watching = tokio::spawn(watch::watch(self.database.clone(), sender));
         let mut changes = Vec::new();
         while seen.recv_many(&mut changes, SESSIONS_PER_CHECK).await > 0 {
-            // Nothing waits here until the sessions have ended, so the next change is handled at once.
+            // This loop does not wait until the sessions have ended, so the next change is handled at once.
             drop(self.database.bus().carry_out(Change::joined(changes.drain(..))));
         }
         watching.abort();
@@ -175,7 +175,7 @@ impl Platform {
         }
     }
 
-    /// Discards when a device's heartbeat is written next, because that depends on the device's response interval.
+    /// Discards the time of a device's next written heartbeat, because it depends on the device's response interval.
     fn forget_heartbeat_schedule(&self, device: Option<(TenantId, ManagedObjectId)>) {
         for thread in &self.threads {
             thread.heartbeats.do_send(heartbeats::RescheduleHeartbeat { device: device.clone() });
@@ -194,7 +194,7 @@ impl Platform {
                 }
                 Change::Limits(tenant) => {
                     if let Err(error) = self.database.load_tenant_limits().await {
-                        tracing::debug!(tenant.id = %tenant, %error, "changed limits are not in force yet");
+                        tracing::debug!(tenant.id = %tenant, %error, "changed limits do not apply yet");
                     }
                 }
                 Change::Anything => {

@@ -1,5 +1,5 @@
-//! A server that its operator lets drain hands its sessions to the others, without ending connections. Clients that come
-//! back to it all the same are served.
+//! Hands the sessions of a draining server to other servers, without ending connections. Clients that still come to the
+//! draining server are served.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::session::ClientId;
 
 /// The pause between two groups of sessions, so that not all clients come to the other servers at once.
 const PAUSE: Duration = Duration::from_millis(250);
-/// The most sessions of one group.
+/// The largest number of sessions in one group.
 const AT_ONCE: usize = 500;
-/// How long a session stays that has come back, because a balancer does not yet know that this server drains.
+/// The time that a session stays if it comes back, because a load balancer may not know yet that this server drains.
 const STAYS: Duration = Duration::from_secs(10);
 
 impl Platform {
@@ -25,7 +25,7 @@ impl Platform {
         let mut offered = HashMap::new();
         loop {
             sleep(PAUSE).await;
-            // A server that stops hands its sessions over in its own way.
+            // A stopping server hands its sessions over in `hand_sessions_over`.
             if !self.database.membership().is_drained() || self.transfers.is_stopping() {
                 offered.clear();
             } else if let Err(error) = self.offer_some(&mut offered).await {
@@ -45,7 +45,7 @@ impl Platform {
         sessions.retain(|session| !offered.contains_key(&session.client));
         sessions.truncate(AT_ONCE);
         offered.extend(sessions.iter().map(|session| (session.client, Instant::now())));
-        // Each of them gets a share.
+        // Each successor gets an equal share.
         let share = sessions.len().div_ceil(successors.len()).max(1);
         for (sessions, to) in sessions.chunks(share).zip(&successors) {
             self.offer(sessions, std::slice::from_ref(to));

@@ -67,13 +67,13 @@ pub struct Platform {
     /// The connections for bulk registrations, so that these take none from devices. There is one, because
     /// registrations wait for each other anyway.
     registrations: Pool,
-    /// The sessions on their way to or from this server.
+    /// The sessions that are moving to or from this server.
     transfers: Arc<Transfers>,
     /// The threads of connections, on which sessions live.
     session_threads: Mutex<Vec<Addr<SessionDispatcher>>>,
-    /// The questions to other servers for their sessions.
+    /// The open requests to other servers for their sessions.
     questions: shown_sessions::Questions,
-    /// What tenants did in the last few seconds.
+    /// The activity of tenants in the last few seconds.
     activity: Mutex<Activity>,
     /// The functions that remove outdated entries from the caches of the HTTP layer.
     forget: Forget,
@@ -114,8 +114,8 @@ fn not_joined() -> Error {
 }
 
 impl Platform {
-    /// Starts `actor_threads` actor threads with their writers. The schema must be up to date, and the process must have
-    /// joined the servers of the deployment ([`Database::join`]).
+    /// Starts `actor_threads` actor threads with their writers. The schema must be up to date, and the process must
+    /// have joined the servers of the deployment ([`Database::join`]).
     ///
     /// # Errors
     /// `Unavailable` when the process has not joined or the database is away; `Database`.

@@ -22,8 +22,9 @@ impl Platform {
     /// tenant's modules; there it starts a moment later.
     ///
     /// # Errors
-    /// `Invalid` names the first error of the text and its position, and nothing is stored; `Duplicate` for a name
-    /// that is taken; `QuotaExceeded` when the tenant has as many modules as it may have (Z-20); `Contended`, `Unavailable` or `Database`.
+    /// `Invalid` names the first error of the text and its position, and nothing is stored; `Duplicate` for a name that
+    /// is taken; `QuotaExceeded` when the tenant has as many modules as it may have (Z-20); `Contended`, `Unavailable`
+    /// or `Database`.
     pub async fn deploy_module(&self, tenant: &TenantId, text: Bytes, origin: &Origin) -> Result<Module> {
         let new = self.new_module(text)?;
         let most = self.database.tenant_limits().of(tenant).value(TenantLimit::Modules);

@@ -1,4 +1,4 @@
-//! The messages about sessions that other servers send to this one.
+//! Handles the messages about sessions that other servers send to this one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::session::{ClientId, EndSession, FindOwner, Owner, SessionActor, Start
 use crate::session_moves::{ArrivalSource, Destination};
 
 impl Platform {
-    /// Handles a message of another server. It is called by the listening connection, and does not wait.
+    /// Handles a message of another server. The listening connection calls it, so it must not wait.
     pub(super) fn handle_message(self: &Arc<Self>, message: ServerMessage) {
         let messages = self.database.session_moves();
         match message {
@@ -24,7 +24,7 @@ impl Platform {
                 let (client, destination) = (ClientId::parse(&client), Destination { server: by, request });
                 match client.and_then(|client| self.session_of(&tenant, client)) {
                     Some(session) => session.do_send(StartMove { user: Some(user), destination }),
-                    // The question was repeated, and the session has left because of it.
+                    // The request was repeated, and the session has already left because of it.
                     None if client.is_some_and(|client| self.transfers.follows(client, destination)) => {}
                     None => messages.tell(by, self.transfers.refusal(client, request)),
                 }
@@ -97,15 +97,15 @@ impl Platform {
             self.tenant(&tenant).environment.take_session(arriving, &threads[n % threads.len()]);
             users.entry(tenant).or_default().push(user);
         }
-        // Rights that were withdrawn on their way count here; this waits until the sessions have arrived.
+        // Rights that were withdrawn during the moves take effect here; this waits until the sessions have arrived.
         for (tenant, users) in users {
             let of = Holders::Users(users.iter().map(|user| (&**user).into()).collect());
             self.end_sessions_without_rights(&tenant, of).await;
         }
     }
 
-    /// Returns the threads on which sessions of other servers can live: those of connections, or else one that also
-    /// lives when there are no connections.
+    /// Returns the threads on which sessions of other servers can live: those of connections, or, if there are none,
+    /// one that exists without connections.
     async fn threads_for_sessions(&self) -> Result<Vec<Addr<SessionDispatcher>>> {
         let threads = self.session_threads.lock().clone();
         if threads.is_empty() || self.transfers.is_stopping() {

@@ -1,4 +1,4 @@
-//! Sessions that come from other servers and go there ([`session_moves`](crate::session_moves)).
+//! Takes sessions from other servers and hands sessions over to them ([`session_moves`](crate::session_moves)).
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -22,16 +22,16 @@ use crate::session::starting::ArrivingSession;
 use crate::session::{ClientId, EndSession, HandOver, ListSubscriptions, SessionActor};
 use crate::session_moves::{ArrivalSource, OwnerElsewhere};
 
-/// How many sessions one message offers to another server.
+/// The number of sessions that one message offers to another server.
 const AT_ONCE: usize = 200;
 /// The pause between two checks whether all sessions have left.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// How long the last session before a stop may take to hand over what it has.
+/// The time that the last session before a stop may take to hand over its state.
 const LAST_SESSION: Duration = Duration::from_secs(5);
-/// How long a server that stops waits for others that stop too, so that the last one stores the sessions of all.
+/// The time that a stopping server waits for other stopping servers, so that the last one stores the sessions of all.
 const OTHERS_STOP: Duration = Duration::from_secs(10);
 
-/// A session of this server.
+/// A session at this server.
 pub(super) struct SessionHere {
     pub(super) tenant: TenantId,
     pub(super) client: ClientId,
@@ -46,14 +46,14 @@ impl SessionHere {
     }
 }
 
-/// A thread that lives longer than all connections, for sessions that wait for their clients meanwhile.
+/// A thread that outlives all connections, for sessions whose clients have to reconnect.
 pub(super) struct Keeper {
     pub(super) dispatcher: Addr<SessionDispatcher>,
     number: NonZeroU32,
 }
 
 impl Platform {
-    /// Registers the handling of messages of other servers about sessions.
+    /// Registers the handler for the messages of other servers about sessions.
     pub(super) fn install_session_handler(self: &Arc<Self>, process: i64) {
         let platform = Arc::downgrade(self);
         let handle = move |message| {
@@ -64,13 +64,13 @@ impl Platform {
         self.database.session_moves().install(process, &self.database, Box::new(handle));
     }
 
-    /// Makes the calling thread one on which sessions of other servers can live.
+    /// Registers the calling thread as one on which sessions of other servers can live.
     pub fn add_session_thread(&self) {
         self.session_threads.lock().push(SessionDispatcher::here());
     }
 
-    /// Takes a session over to the calling thread, and returns it with its subscriptions. `None` if there is no such
-    /// session, if it belongs to another user, or if the server that has it does not respond.
+    /// Moves a session to the calling thread, and returns it with its subscriptions. Returns `None` if the session does
+    /// not exist, belongs to another user, or its server does not respond.
     ///
     /// # Errors
     /// `Unavailable` while the database is not reachable.
@@ -92,17 +92,17 @@ impl Platform {
         Ok(patterns.map(|patterns| (session, patterns)))
     }
 
-    /// Returns whether this server made the clientId, or another one of the deployment.
+    /// Returns whether a server of this deployment created the clientId.
     pub fn has_made(&self, client: ClientId) -> bool {
         self.transfers.ids().birth(client).is_some()
     }
 
-    /// Returns whether clients are to use other servers from now on.
+    /// Returns whether this server is stopping, so that clients should use other servers.
     pub fn is_handing_over(&self) -> bool {
         self.transfers.is_stopping()
     }
 
-    /// Ends a session, and waits until it has ended.
+    /// Ends a session and waits until it has ended.
     pub async fn end_session(&self, session: &Addr<SessionActor>) {
         session.send(EndSession).await.ok();
     }
@@ -115,7 +115,7 @@ impl Platform {
         self.transfers.find_owner(client).await
     }
 
-    /// Returns the dispatcher of an actor thread, which lives before and after connections.
+    /// Returns the dispatcher of an actor thread, which exists before and after all connections.
     pub(super) async fn keeper(&self) -> Result<Keeper> {
         let (sender, keeper) = oneshot::channel();
         self.threads[0].arbiter.spawn(async move { drop(sender.send(SessionDispatcher::numbered_here())) });
@@ -143,13 +143,13 @@ impl Platform {
         all
     }
 
-    /// Notes that this server stops, so that clients do not bring their sessions back to it.
+    /// Marks this server as stopping, so that clients no longer pull their sessions to it.
     pub fn begin_handing_over(&self) {
         self.transfers.begin_stop();
     }
 
-    /// Hands all sessions to other servers, or to a thread that outlives all connections if there is no other server.
-    /// Returns when they have left, or after `longest`.
+    /// Hands all sessions to other servers or, if there are none, to a thread that outlives all connections. Returns
+    /// when they have left, or after `longest`.
     pub async fn hand_sessions_over(&self, longest: Duration) {
         match timeout(longest, self.hand_over_until_none()).await {
             Ok(Ok(())) => {}
@@ -175,7 +175,7 @@ impl Platform {
                     return Ok(());
                 }
             }
-            // A session that was not taken in time is offered again, maybe to another server.
+            // A session that was not taken over in time is offered again, possibly to another server.
             sessions
                 .retain(|session| asked.get(&session.client).is_none_or(|at| at.elapsed() > LAST_SESSION));
             asked.extend(sessions.iter().map(|session| (session.client, Instant::now())));
@@ -188,7 +188,7 @@ impl Platform {
         }
     }
 
-    /// Asks other servers, of which there is at least one, to take these sessions.
+    /// Asks other servers, of which there is at least one, to take these sessions over.
     pub(super) fn offer(&self, sessions: &[SessionHere], successors: &[Successor]) {
         for (sessions, to) in sessions.chunks(AT_ONCE).zip(successors.iter().cycle()) {
             let sessions = sessions.iter().map(SessionHere::leaving).collect();
@@ -212,7 +212,7 @@ impl Platform {
         }
     }
 
-    /// Stores the sessions of a server that was the last one, after its last write. The next start takes them.
+    /// Stores the sessions of the last server, after its last write. The next server that starts takes them over.
     pub async fn store_sessions(&self) {
         let begun = Instant::now();
         if !self.all_sessions().await.is_empty() {
@@ -220,7 +220,7 @@ impl Platform {
             while begun.elapsed() < OTHERS_STOP && !self.database.is_last_server().await.unwrap_or(true) {
                 sleep(LOOK_AGAIN * 2).await;
             }
-            // What they wrote last may still be on its way to this server.
+            // The last notifications of those servers may still be on their way to this server.
             self.transfers.catch_up().await;
         }
         self.transfers.close();
@@ -230,10 +230,10 @@ impl Platform {
             return;
         }
         match self.database.store_sessions(&captured).await {
-            Ok(true) => tracing::info!(count, "the sessions are stored for the next start"),
+            Ok(true) => tracing::info!(count, "sessions are stored for the next start"),
             Ok(false) => tracing::warn!(
                 count,
-                "sessions end, because other servers go on that did not take them; their clients handshake again"
+                "no other server took these sessions over; they end, and their clients handshake again"
             ),
             Err(error) => {
                 tracing::warn!(count, %error, "sessions cannot be stored; their clients handshake again");
@@ -248,7 +248,7 @@ impl Platform {
             sleep(LOOK_AGAIN).await;
         }
         for (_, tenant) in self.known_tenants() {
-            // Notifications to families may wait for look-ups.
+            // Notifications to families may still wait for look-ups.
             let (sender, reached) = oneshot::channel();
             tenant.context().hub.at_this_point(Box::new(move |_| {
                 sender.send(()).ok();
@@ -266,7 +266,7 @@ impl Platform {
         for (tenant, to) in by_tenant {
             keeper.dispatcher.do_send(DispatchToSessions { tenant, message: HandOver, to });
         }
-        // A session that has handed over its state does not reply any more.
+        // A session that has handed over its state no longer replies.
         let has_left = async |session: Addr<SessionActor>| {
             while session.send(ListSubscriptions).await.is_ok() {
                 sleep(LOOK_AGAIN).await;
@@ -276,8 +276,8 @@ impl Platform {
         self.transfers.take_captured()
     }
 
-    /// Takes the sessions that the last server stored at its stop. It is called before this server or its modules write
-    /// anything.
+    /// Takes over the sessions that the last server stored when it stopped. It is called before this server or its
+    /// modules write anything.
     pub async fn take_stored_sessions(&self) {
         let taken = self.database.take_stored_sessions(async |stored| {
             let Ok(keeper) = self.keeper().await else { return };
@@ -290,24 +290,24 @@ impl Platform {
                 let arriving = ArrivingSession { client, user, source };
                 taken.extend(self.tenant(&tenant).environment.take_session(arriving, &keeper.dispatcher));
             }
-            // They reply when they have arrived.
+            // The sessions reply when they have arrived.
             let count = taken.len();
             join_all(taken.iter().map(|session| session.send(ListSubscriptions))).await;
             if count > 0 {
-                tracing::info!(count, "the sessions of the last server go on");
+                tracing::info!(count, "the sessions of the last server continue");
             }
         });
         if let Err(error) = taken.await {
             tracing::warn!(%error, "stored sessions cannot be taken; their clients handshake again");
         }
-        // Rights may have been withdrawn meanwhile.
+        // Rights may have been withdrawn while no server was running.
         for (tenant, _) in self.known_tenants() {
             self.end_sessions_without_rights(&tenant, Holders::Everybody).await;
         }
     }
 
-    /// Moves stored sessions that were taken to the threads of connections, which did not run then. `threads` is their
-    /// number.
+    /// Moves the restored sessions to the threads of connections, which were not running yet when the sessions were
+    /// restored. `threads` is the number of those threads.
     pub async fn spread_sessions(self: Arc<Self>, threads: usize) {
         let taken = self.all_sessions().await;
         if taken.is_empty() {

@@ -1,5 +1,5 @@
-//! The sessions of a tenant at all servers, for its administrators. Each living server is asked over the database, and one
-//! that does not respond within a second is named.
+//! The sessions of a tenant at all servers, for its administrators. Each living server receives a request through the
+//! database; the result names the servers that do not respond within a second.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,37 +20,37 @@ use super::Platform;
 use crate::session::ClientId;
 use crate::session::listing::{DescribeSessions, SessionNow};
 
-/// How long servers, and their threads, may take to respond.
+/// The time that servers, and their threads, may take to respond.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Which sessions are wanted, and which of them.
+/// The filter and the page of a list of sessions.
 #[derive(Debug, Clone, Default)]
 pub struct WantedSessions {
     /// The filter.
     pub filter: SessionFilter,
     /// The id after which the page begins.
     pub after: Option<String>,
-    /// How many are wanted at most.
+    /// The size of the page.
     pub limit: usize,
 }
 
 /// The sessions that were found.
 #[derive(Debug, Clone, Default)]
 pub struct FoundSessions {
-    /// How many match at the servers that responded, and those that are wanted, by id.
+    /// The total count at the servers that responded, and the sessions of the page, sorted by id.
     pub found: SessionsOfServer,
     /// The names of the servers that did not respond.
     pub missing: Vec<String>,
 }
 
-/// What sessions become that were found.
+/// The action on the sessions that are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Then {
     Stay,
     End,
 }
 
-/// The questions to other servers that wait for responses.
+/// The open requests to other servers.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     waiting: Mutex<HashMap<u64, mpsc::UnboundedSender<(i64, SessionsOfServer)>>>,
@@ -58,7 +58,7 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    /// Passes a response on.
+    /// Passes a response on to its request.
     pub(super) fn receive(&self, request: u64, from: i64, found: SessionsOfServer) {
         if let Some(waiting) = self.waiting.lock().get(&request) {
             waiting.send((from, found)).ok();
@@ -75,7 +75,7 @@ impl Platform {
         self.ask_servers(tenant, wanted, Then::Stay).await
     }
 
-    /// Ends the session of a tenant with this id, wherever it is. Its client gets 402.
+    /// Ends the session of a tenant with this id, at whichever server it is. Its client gets 402.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -115,7 +115,7 @@ impl Platform {
         }
         self.questions.waiting.lock().remove(&request);
         found.sessions.sort_by(|one, other| one.id.cmp(&other.id));
-        // A session that moves may be at two servers while they are asked.
+        // A session that moves may be listed by two servers.
         found.sessions.dedup_by(|one, other| one.id == other.id);
         found.sessions.truncate(wanted.limit);
         let mut missing: Vec<String> = others.into_values().collect();
@@ -123,7 +123,7 @@ impl Platform {
         Ok(FoundSessions { found, missing })
     }
 
-    /// Responds to another server that asks for sessions of this one.
+    /// Responds to another server that requests the sessions of this one.
     pub(super) async fn show_sessions(
         &self,
         to: (i64, u64),

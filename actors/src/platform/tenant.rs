@@ -31,7 +31,7 @@ pub struct Tenant {
     pub(super) address: Addr<TenantActor>,
     pub(super) devices: Arc<Devices>,
     pub(super) sessions: Arc<Sessions>,
-    /// What its sessions share.
+    /// The data that the sessions of the tenant share.
     pub(super) environment: Arc<SessionEnvironment>,
     pub(super) contexts: Vec<writes::WriteContext>,
     pub(super) ids: Arc<IdGenerator>,
@@ -103,8 +103,8 @@ impl Tenant {
         self.devices.mappings.forget();
     }
 
-    /// Creates a managed object; see [`writes::create_object`]. If the user registered its device for a group, its first
-    /// device is created in that group (N-04).
+    /// Creates a managed object; see [`writes::create_object`]. If the user registered its device for a group, its
+    /// first device is created in that group (N-04).
     ///
     /// # Errors
     /// `Unavailable` or `Database`; nothing was published then.

@@ -1,4 +1,4 @@
-//! The limits of tenants at this server (Z-20): what a tenant uses, and the exchange of counts with other servers.
+//! The limits of tenants at this server (Z-20): the usage of a tenant, and the exchange of counts with other servers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,24 +12,24 @@ use tokio::time::sleep;
 
 use super::{Platform, Tenant};
 
-/// The pause between two exchanges. What changes at one server is known at the others within two of them.
+/// The pause between two exchanges. A change at one server is known at the others within two of them.
 const PAUSE: Duration = Duration::from_secs(1);
 
 impl Platform {
-    /// Keeps the limits of tenants and what is known of other servers up to date, until the future is dropped.
+    /// Updates the limits of tenants and the counts of other servers, until the future is dropped.
     pub async fn keep_tenant_limits(self: Arc<Self>) {
         loop {
             for (_, tenant) in self.known_tenants() {
                 tenant.note_sessions();
             }
             if let Err(error) = self.database.keep_tenant_limits().await {
-                tracing::debug!(%error, "the limits of tenants cannot be brought up to date now");
+                tracing::debug!(%error, "the limits of tenants cannot be updated now");
             }
             sleep(PAUSE).await;
         }
     }
 
-    /// Returns what a tenant uses of its limits now, as far as it is counted.
+    /// Returns the current usage of a tenant for each limit that is counted.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.

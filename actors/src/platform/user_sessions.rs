@@ -1,5 +1,6 @@
-//! The limit of sessions per user counts those at all servers (B-23): each server with such a limit notes its sessions
-//! every second, if there are others, and a handshake asks for those elsewhere.
+//! The limit of sessions per user counts the sessions at all servers (B-23). If there is such a limit, each server
+//! stores the sessions of its users every second while there are other servers, and a handshake reads those of the
+//! others.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,14 +14,14 @@ use tokio::time::sleep;
 use super::{Platform, Tenant};
 use crate::session::ClientId;
 
-/// The pause between two notes. A session counts elsewhere so much later, and counts so much longer.
+/// The pause between two writes. Other servers count a new session, and stop counting an ended one, with this delay.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The sessions at this server by tenant and user; the clientIds are in order.
+/// The sessions at this server by tenant and user; the clientIds are sorted.
 type ByUser = HashMap<(TenantId, Arc<str>), Vec<ClientId>>;
 
 impl Platform {
-    /// Notes the sessions of users as long as there is a limit and there are other servers, until the future is dropped.
+    /// Stores the sessions of users while there is a limit and there are other servers, until the future is dropped.
     pub async fn note_user_sessions(self: Arc<Self>) {
         let mut noted = ByUser::new();
         while self.limits().sessions_per_user.is_some() {
@@ -35,7 +36,9 @@ impl Platform {
             now.values_mut().for_each(|clients| clients.sort_unstable());
             match self.note_changes(&noted, &now).await {
                 Ok(()) => noted = now,
-                Err(error) => tracing::debug!(%error, "other servers do not know the sessions of users now"),
+                Err(error) => {
+                    tracing::debug!(%error, "the sessions of users cannot be stored for other servers now")
+                }
             }
         }
     }
@@ -56,7 +59,7 @@ impl Platform {
 }
 
 impl Tenant {
-    /// Returns the sessions that a user has at other servers, if there is a limit and there are others.
+    /// Returns the sessions that a user has at other servers, if there is a limit and there are other servers.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.

@@ -1,4 +1,4 @@
-//! Whether the threads of a server work.
+//! Checks whether the threads of a server respond.
 
 use platform_model::error::{Error, Result};
 use tokio::sync::oneshot;
@@ -24,7 +24,7 @@ impl Platform {
         }
         let dispatchers = self.session_threads.lock().clone();
         for dispatcher in dispatchers {
-            // A dispatcher that panicked is replaced with the next session of its thread.
+            // A dispatcher that panicked is replaced when its thread starts the next session.
             dispatcher.send(AnswerPing).await.ok();
         }
         for answer in answers {

@@ -38,7 +38,7 @@ pub enum ResponseContent {
     /// A connect over a socket is only a heartbeat, because notifications are sent as frames of their own (B-19).
     /// If the session uses the acknowledgement extension, every transport gets them in connect responses (B-22a).
     Heartbeat,
-    /// Nobody reads the response, so it carries nothing.
+    /// The response is not read, so it carries no notifications.
     Nothing,
 }
 
@@ -53,11 +53,11 @@ pub struct Connect<R = oneshot::Sender<ConnectResponse>> {
     pub user: Arc<str>,
     /// The time at which the user's token expires; `None` for a password.
     pub expires: Option<std::time::Instant>,
-    /// How long the connect may be held; zero requests a response at once.
+    /// The time for which the connect may be held; zero requests a response at once.
     pub hold: Duration,
     /// The hold time that the response advises for the next connect (B-08a); `None` gives no advice.
     pub advised: Option<Duration>,
-    /// How long the session lives after a connect from now on, if the client asks for a value.
+    /// The time that the session lives after a connect from now on, if the client requests a value.
     pub interval: Option<Duration>,
     /// The last batch that the client received (B-22).
     pub acknowledged: Option<i64>,
@@ -120,7 +120,7 @@ impl ReplyTo {
     }
 }
 
-/// How the first connect of a session is handled (B-11, C-20).
+/// The way in which the first connect of a session is handled (B-11, C-20).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstConnect {
     /// It is held like any other connect.
@@ -147,7 +147,7 @@ pub struct Abandoned {
 pub struct ResumeConnect {
     /// The number of the connect.
     pub connect: u64,
-    /// How long it may still be held.
+    /// The time for which the connect may still be held.
     pub hold: Duration,
     /// The hold time that the response advises for the next connect (B-08a).
     pub advised: Duration,
@@ -170,7 +170,7 @@ pub struct Writing;
 #[rtype(result = "()")]
 pub struct Written;
 
-/// How long a client waits whose connect is one more than its tenant may hold.
+/// The time that a client waits if its connect is one more than its tenant may hold.
 const BACK_OFF: Duration = Duration::from_secs(5);
 
 /// A connect that waits for notifications.
@@ -202,10 +202,10 @@ impl Handler<Connect> for SessionActor {
 }
 
 impl SessionActor {
-    /// Holds the connect, or answers it.
+    /// Holds the connect or responds to it.
     pub(super) fn connect(&mut self, connect: Connect<ReplyTo>, ctx: &mut SessionContext) {
         if self.is_leaving() && *self.user == *connect.user {
-            // The client has used another server meanwhile, and comes back to the session there (B-13).
+            // The client has used another server meanwhile, and will continue the session there (B-13).
             return drop(connect.reply_to.send(ConnectResponse::default()));
         }
         if !self.belongs_to(&connect.user) {
@@ -291,7 +291,7 @@ impl Handler<Written> for SessionActor {
 }
 
 impl SessionActor {
-    /// Holds a connect, or answers it at once if notifications are queued.
+    /// Holds a connect, or responds at once if notifications are queued.
     fn park(&mut self, parked: Parked, hold: Duration, ctx: &mut SessionContext) {
         if parked.counts() {
             self.environment.of_tenant.add(Counted::HeldPolls);
@@ -308,8 +308,8 @@ impl SessionActor {
         self.arm(ctx);
     }
 
-    /// Answers a long poll that would be one more than the tenant may hold (Z-20). The session stays, so its client gets
-    /// its notifications later.
+    /// Responds to a long poll that would be one more than the tenant may hold (Z-20). The session stays, so its client
+    /// receives its notifications later.
     fn answer_beyond_quota(&mut self) {
         if !self.parked.as_ref().is_some_and(Parked::counts) {
             return;

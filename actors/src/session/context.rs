@@ -23,7 +23,7 @@ pub struct SessionContext {
     address: Addr<SessionActor>,
     dispatcher: Rc<Addr<SessionDispatcher>>,
     slot: SessionSlot,
-    /// When the dispatcher will wake the session.
+    /// The time at which the dispatcher will wake the session.
     wakes: Option<Instant>,
     stopping: bool,
     /// Boxed, because a session that waits for notifications has no pending work.
@@ -67,12 +67,12 @@ pub(crate) struct SessionTask(SharedSession);
 struct PollPendingWork;
 
 impl SessionContext {
-    /// The slot of the session at its dispatcher, by which the hub addresses it.
+    /// Returns the slot of the session at its dispatcher, by which the hub addresses it.
     pub(super) fn slot(&self) -> SessionSlot {
         self.slot
     }
 
-    /// The dispatcher of the session's thread.
+    /// Returns the dispatcher of the session's thread.
     pub(super) fn dispatcher(&self) -> &Addr<SessionDispatcher> {
         &self.dispatcher
     }
@@ -200,20 +200,20 @@ impl RunningSession {
         Ok(())
     }
 
-    /// Returns the session, unless it has ended or is on its way to or from another place.
+    /// Returns the session, unless it has ended or is moving.
     pub(super) fn settled(&self) -> Option<&SessionActor> {
         (!self.context.stopping && self.session.moving.is_none()).then_some(&self.session)
     }
 
-    /// Returns whether this is the session of a client, in the tenant with these sessions. One that leaves is not: its
-    /// client has used another server since, and the session has to come back from there.
+    /// Returns whether this is the session of a client, in the tenant with these sessions. A leaving session does not
+    /// count, because its client uses another server now, and the session has to be requested from there.
     pub(super) fn is(&self, client: ClientId, sessions: &Arc<Sessions>) -> bool {
         self.session.client == client
             && Arc::ptr_eq(&self.session.environment.sessions, sessions)
             && !self.session.is_leaving()
     }
 
-    /// Makes the task poll what a direct call left behind: the end of the session, or futures.
+    /// Makes the task handle the rest of a direct call: the end of the session, or futures.
     fn leave_rest_to_task(&self) {
         if self.context.stopping || self.context.pending_work.is_some() {
             self.context.request_poll();

@@ -1,9 +1,10 @@
-//! Deliveries of a dispatcher to many of its sessions: in parts, so that other tasks of the thread run in between.
+//! Delivers messages of a dispatcher to many of its sessions in parts, so that other tasks of the thread run in
+//! between.
 //!
-//! What is sent to the sessions of a tenant arrives in the order of the calls. Tenants do not wait for each other: while a
-//! notification is on its way to thousands of sessions of one tenant, others receive theirs. A thread that delivers does
-//! nothing else, so while other tenants use the server it also pauses between two parts, unless the tenant's next
-//! notification waits already.
+//! The sessions of a tenant receive messages in the order of the calls. Tenants do not wait for each other: while a
+//! notification is delivered to thousands of sessions of one tenant, sessions of others receive theirs. While other
+//! tenants use the server, the dispatcher also pauses between two parts, because its thread does nothing else while it
+//! delivers; it does not pause if the next notification of the tenant is already waiting.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -17,24 +18,24 @@ use tokio::time::sleep;
 use super::SessionActor;
 use super::dispatcher::{SessionDispatcher, SessionSlot, SessionTable};
 
-/// How many sessions the dispatcher calls before it lets other tasks of its thread run. The clients that received their
-/// notifications ask for the next ones meanwhile, and what the thread needs for their requests is still in the cache of
-/// the processor.
+/// The number of sessions that the dispatcher calls before it lets other tasks of its thread run. Clients that received
+/// their notifications send the next connect meanwhile, and the data that the thread needs for these requests is still
+/// in the cache of the processor.
 const AT_ONCE: usize = 32;
-/// The same while other tenants use the server.
+/// The same number while other tenants use the server.
 const AT_ONCE_BESIDE_OTHERS: usize = 16;
 /// The pause between two parts while other tenants use the server. The timer makes it up to a millisecond longer.
 const PAUSE_BESIDE_OTHERS: Duration = Duration::from_micros(500);
 
-/// The tenants that use this process.
+/// The tenants that use this process at present.
 static ACTIVE: ActiveTenants = ActiveTenants(RwLock::new(Vec::new()));
 
-/// Notes which tenants use this process, so that none of them may keep its threads busy.
+/// Records the tenants that use this process, so that none of them may keep its threads busy.
 pub(crate) fn note_active<'t>(tenants: impl Iterator<Item = &'t TenantId>) {
     ACTIVE.note(tenants);
 }
 
-/// Two active tenants, or fewer if there are fewer: enough to tell whether a tenant has a neighbour.
+/// At most two active tenants, which is enough to tell whether a tenant has a neighbour.
 struct ActiveTenants(RwLock<Vec<TenantId>>);
 
 impl ActiveTenants {
@@ -57,11 +58,11 @@ pub(crate) struct DispatchToSessions<M> {
     pub(crate) to: Vec<SessionSlot>,
 }
 
-/// The deliveries that wait until one that was sent before has ended, by tenant. A tenant is listed while one of its
-/// deliveries is under way.
+/// The deliveries that wait until an earlier one of their tenant has ended. A tenant has an entry while one of its
+/// deliveries is running.
 pub(super) type Waiting = HashMap<TenantId, VecDeque<Delivery>>;
 
-/// A message on its way to sessions.
+/// A message with the sessions that it is delivered to.
 pub(super) struct Delivery {
     to: Vec<SessionSlot>,
     call: Box<CallEach>,
@@ -93,7 +94,7 @@ where
 }
 
 impl SessionDispatcher {
-    /// Begins the next delivery of a tenant, if there is one.
+    /// Starts the next delivery of a tenant, if there is one.
     fn deliver_next(&mut self, tenant: TenantId, ctx: &mut Context<Self>) {
         let queue = self.waiting.entry(tenant.clone()).or_default();
         let Some(delivery) = queue.pop_front() else {
@@ -163,7 +164,7 @@ mod tests {
         }
     }
 
-    /// Notes the names of deliveries as they begin with a part of their sessions.
+    /// Returns a delivery that records its name whenever it starts with a part of its sessions.
     fn delivery(name: &'static str, sessions: usize, seen: &Rc<RefCell<Vec<&'static str>>>) -> Delivery {
         let seen = seen.clone();
         let call = Box::new(move |_: &SessionTable, to: &[SessionSlot]| {

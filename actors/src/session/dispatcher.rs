@@ -1,11 +1,11 @@
 //! The dispatcher of an HTTP thread: it delivers the messages of hubs to the sessions of its thread, and wakes
 //! sessions at their deadlines.
 //!
-//! Sessions live on HTTP threads, and their hub is called by the thread that publishes. The hub sends one message to each
-//! thread instead of one to each session, and each thread has one timer. Everything a hub sends to a session passes
-//! through the session's dispatcher ([`deliveries`](super::deliveries)), so the order is kept. The dispatcher calls the
-//! handlers of its sessions directly; everyone else uses a session's mailbox. [`session`](crate::session) describes the
-//! whole path.
+//! Sessions live on HTTP threads, and their hub is called by the thread that publishes. The hub sends one message to
+//! each thread instead of one to each session, and each thread has one timer. Everything a hub sends to a session
+//! passes through the session's dispatcher ([`deliveries`](super::deliveries)), so the order is kept. The dispatcher
+//! calls the handlers of its sessions directly; everyone else uses a session's mailbox. [`session`](crate::session)
+//! describes the whole path.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -27,7 +27,7 @@ use crate::session::{
 use crate::session_moves::ArrivalSource;
 use crate::tables::shrink_if_sparse;
 
-/// How many messages that await a reply a session's mailbox takes; this is the default of actix.
+/// The number of messages with a pending reply that the mailbox of a session holds; this is the default of actix.
 const MAILBOX: usize = 16;
 
 thread_local! {
@@ -54,22 +54,22 @@ pub(crate) struct SessionSlot {
     pub(super) number: u32,
 }
 
-/// What a session is made of on its thread.
+/// The parts from which a dispatcher creates a session on its thread.
 pub(crate) struct NewSessionActor {
     pub(crate) environment: Arc<SessionEnvironment>,
     pub(crate) client: ClientId,
     pub(crate) beginning: Beginning,
 }
 
-/// How a session begins at its dispatcher.
+/// The way in which a session starts at its dispatcher.
 pub(crate) enum Beginning {
-    /// With a handshake.
+    /// The session starts with a handshake.
     New(NewSession),
-    /// With the state that it had elsewhere.
+    /// The session continues with the state that it had elsewhere.
     Arrival { user: Arc<str>, source: ArrivalSource },
 }
 
-/// Starts a session on the dispatcher's thread. Sent by whoever registered it.
+/// Starts a session on the dispatcher's thread. Sent after its registration.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct AddSession {
@@ -96,7 +96,7 @@ pub(crate) struct RemoveSession {
     pub(crate) wakes: Option<Instant>,
 }
 
-/// Is answered when the thread works. Sent by whoever watches the threads.
+/// Receives a response when the thread works. It is sent to check the threads.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct AnswerPing;

@@ -21,8 +21,8 @@ thread_local! {
 
 /// Writes frames to the connection of a WebSocket.
 pub trait FrameWriter {
-    /// Writes a whole frame and returns `true`, or writes nothing and returns `false`, because earlier bytes are still
-    /// to be written or the connection ends.
+    /// Writes a whole frame and returns `true`, or writes nothing and returns `false`, because earlier bytes are not
+    /// written yet or the connection is ending.
     fn write(&self, frame: &[u8]) -> bool;
 }
 
@@ -30,7 +30,7 @@ pub trait FrameWriter {
 #[derive(Debug)]
 pub struct FrameWriterRegistration(FrameWriterKey);
 
-/// Names a registered connection. Other threads do not find the connection by it. Keys are not reused.
+/// The key of a registered connection. Only the thread of the connection finds it by this key. Keys are not reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameWriterKey(u64);
 
@@ -42,7 +42,7 @@ impl FrameWriterRegistration {
         Self(FrameWriterKey(number))
     }
 
-    /// Returns the key, by which sessions find the connection.
+    /// Returns the key with which sessions find the connection.
     pub fn key(&self) -> FrameWriterKey {
         self.0
     }
@@ -62,7 +62,7 @@ impl Drop for FrameWriterRegistration {
 }
 
 impl FrameWriterKey {
-    /// Writes a frame to the connection, if it is one of this thread. See [`FrameWriter::write`].
+    /// Writes a frame to the connection if the connection belongs to this thread. See [`FrameWriter::write`].
     pub(super) fn write(self, frame: &[u8]) -> bool {
         OF_THREAD.with_borrow(|writers| writers.get(&self.0).is_some_and(|writer| writer.write(frame)))
     }

@@ -1,4 +1,4 @@
-//! What sessions are doing, for operators: asked of the dispatcher of each thread, which looks at its sessions.
+//! Lists and counts sessions for operators. The dispatcher of each thread describes the sessions of its thread.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ use platform_model::session_move::SessionTraces;
 use super::dispatcher::SessionDispatcher;
 use super::{ClientId, SessionActor};
 
-/// What the sessions of a tenant are doing together.
+/// The sums over the sessions of a tenant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SessionSums {
     /// The number of sessions.
     pub(crate) sessions: i64,
-    /// Those whose client waits with a held long poll.
+    /// The number of sessions whose client waits with a held long poll.
     pub(crate) polls: i64,
-    /// Those with a WebSocket.
+    /// The number of sessions with a WebSocket.
     pub(crate) sockets: i64,
-    /// The notifications that wait in their queues.
+    /// The number of notifications in the queues of the sessions.
     pub(crate) queued: i64,
 }
 
@@ -33,7 +33,7 @@ impl SessionSums {
     }
 }
 
-/// Asks what the sessions of a thread are doing, by tenant.
+/// Requests the sums over the sessions of a thread, by tenant.
 #[derive(Debug, Message)]
 #[rtype(result = "HashMap<TenantId, SessionSums>")]
 pub(crate) struct SumSessions;
@@ -54,7 +54,7 @@ impl Handler<SumSessions> for SessionDispatcher {
     }
 }
 
-/// A session of a thread, as it is now.
+/// The present state of a session of this thread.
 #[derive(Debug)]
 pub(crate) struct SessionNow {
     pub(crate) client: ClientId,
@@ -66,7 +66,7 @@ pub(crate) struct SessionNow {
     pub(crate) holds_connect: bool,
 }
 
-/// Asks for the sessions of a tenant on a thread that match a filter. The id in the filter is ignored.
+/// Requests the sessions of a tenant on a thread that match a filter. The id in the filter is ignored.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Vec<SessionNow>")]
 pub(crate) struct DescribeSessions {

@@ -7,26 +7,27 @@
 //! peer reads. A session with the acknowledgement extension receives notifications only in the responses to its
 //! connects (B-22a).
 //!
-//! # Who calls whom, on which thread
+//! # The calls and their threads
 //!
-//! 1. *HTTP thread of the handshake.* The request handler registers the session ([`starting`]) and sends what it is made
-//!    of to the `SessionDispatcher` of its own thread. There is one dispatcher per HTTP thread. The dispatcher creates
-//!    the [`SessionActor`], gives it a `SessionSlot` and spawns a `SessionTask`, so the session runs on the HTTP thread.
-//! 2. *Thread of the publisher.* Device actors, modules and requests call the [`NotificationHub`] of the tenant with what
-//!    they committed. The hub encodes the notification once and sends each dispatcher one `DispatchToSessions`, which
-//!    lists the slots of the subscribed sessions.
+//! 1. *HTTP thread of the handshake.* The request handler registers the session ([`starting`]) and sends its
+//!    parts to the `SessionDispatcher` of its own thread. There is one dispatcher per HTTP thread. The dispatcher
+//!    creates the [`SessionActor`], gives it a `SessionSlot` and spawns a `SessionTask`, so the session runs on the
+//!    HTTP thread.
+//! 2. *Thread of the publisher.* Device actors, modules and requests call the [`NotificationHub`] of the tenant with
+//!    each committed change. The hub encodes the notification once and sends each dispatcher one `DispatchToSessions`,
+//!    which lists the slots of the subscribed sessions.
 //! 3. *HTTP thread of the session.* The dispatcher calls the handler of each listed session directly, without a
 //!    mailbox. After a group of them it lets other tasks of the thread run; its next message waits until all listed
 //!    sessions were called. The session writes a frame to the connection of its WebSocket ([`FrameWriter`]) if the
-//!    connection lives on the same thread and has written everything else. Otherwise it queues the notification, and then
-//!    completes its parked connect or sends a frame to the actor of its WebSocket. It completes a connect of a connection
-//!    on the same thread by calling the connection ([`PollConnection`]), which writes the response at once if it can, and
-//!    any other connect through a oneshot channel.
-//! 4. *HTTP thread of the session.* A connection of the fast lane calls the session with a connect ([`SessionHere`]), and
-//!    with the notifications of a response that it could not write.
+//!    connection lives on the same thread and has written everything else. Otherwise it queues the notification, and
+//!    then completes its parked connect or sends a frame to the actor of its WebSocket. It completes a connect of a
+//!    connection on the same thread by calling the connection ([`PollConnection`]), which writes the response at once
+//!    if it can, and any other connect through a oneshot channel.
+//! 4. *HTTP thread of the session.* A connection of the fast lane calls the session with a connect ([`SessionHere`]),
+//!    and with the notifications of a response that it could not write.
 //! 5. *Any thread.* Everyone else sends messages to the session's address, for example [`Connect`], [`Subscribe`] and
 //!    [`Disconnect`]. The `SessionTask` takes them from the mailbox and handles them one after the other.
-//! 6. *Threads of two sessions.* A session that its client uses at another server hands over what it has, and lives on
+//! 6. *Threads of two sessions.* A session that its client uses at another server hands over its state and continues
 //!    there; see [`session_moves`](crate::session_moves).
 //! 7. *HTTP thread of the session.* The session asks its dispatcher to wake it (`ScheduleWake`); all sessions of a
 //!    thread share one timer. A session that ends removes itself from its dispatcher (`RemoveSession`), from the
@@ -92,7 +93,7 @@ use presence::Presence;
 use queue::Queue;
 use socket::{EndNotice, Socket};
 
-/// The clientId of a session: 128 bits as 32 hexadecimal digits that nobody can guess, never reused (B-08).
+/// The clientId of a session: 128 bits as 32 hexadecimal digits that cannot be guessed and are never reused (B-08).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(u128);
 
@@ -130,8 +131,7 @@ pub(crate) struct DeliverNotification(pub(crate) Arc<Notification>);
 #[rtype(result = "()")]
 pub(crate) struct EndSession;
 
-/// Asks the session to check whether its deadline has passed. Sent by its dispatcher at the time the session asked
-/// for.
+/// Asks the session to check whether its deadline has passed. Sent by its dispatcher at the requested time.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct WakeSession;
@@ -144,7 +144,7 @@ pub(crate) struct Release {
     pub(crate) interval: Duration,
 }
 
-/// Ends the session at the request of its client. The reply says whether the session belongs to that user.
+/// Ends the session at the request of its client. The reply is whether the session belongs to that user.
 #[derive(Debug, Message)]
 #[rtype(result = "bool")]
 pub struct Disconnect {
@@ -175,14 +175,14 @@ pub(crate) struct SessionEnvironment {
     pub(crate) hub: NotificationHub,
     pub(crate) presence: Addr<Presence>,
     pub(crate) sessions: Arc<Sessions>,
-    /// The same by user. Locked while one begins.
+    /// The sessions by user. Locked while a session starts.
     pub(crate) of_users: Mutex<SessionsOfUsers>,
     pub(crate) limits: Arc<Limits>,
-    /// The limits of the tenant, and what it uses of them.
+    /// The limits of the tenant with their usage.
     pub(crate) of_tenant: Arc<TenantLimits>,
-    /// The sessions on their way to or from this server.
+    /// The sessions that are moving to or from this server.
     pub(crate) transfers: Arc<Transfers>,
-    /// What is counted of the tenant.
+    /// The counters of the tenant.
     pub(crate) counters: Arc<TenantCounters>,
 }
 
@@ -204,7 +204,7 @@ pub struct SessionActor {
     connects: u64,
     /// The templates that turn notifications into CSV rows; `None` for a client that reads JSON (S-53).
     templates: Option<Arc<SessionTemplates>>,
-    /// What administrators see of its past.
+    /// The past of the session that administrators can see.
     traces: SessionTraces,
     /// Whether the session ever had a connection.
     appeared: bool,
@@ -217,7 +217,7 @@ pub struct SessionActor {
     has_moved: bool,
     /// The stage of a move; boxed, because most sessions stay.
     moving: Option<Box<Moving>>,
-    /// How long the session lives after a connect.
+    /// The time that the session lives after a connect.
     interval: Duration,
     /// The time at which the parked connect gets an empty response; without a parked connect, the time at which the
     /// session ends.

@@ -1,5 +1,5 @@
-//! A session that arrives from another server or thread, and one that leaves; [`session_moves`](crate::session_moves)
-//! describes the whole way.
+//! The arrival of a session from another server or thread, and its departure; [`session_moves`](crate::session_moves)
+//! describes the whole move.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,30 +16,30 @@ use super::{ConnectResponse, SessionActor, SessionContext, SessionTemplates};
 use crate::hub::RemoveSubscriptions;
 use crate::session_moves::{ArrivalPlace, ArrivalSource, Awaited, BeforePoint, Destination};
 
-/// How long a session that is asked for may take to arrive, at most.
+/// The longest time that a requested session may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(40);
-/// How long a session that is asked for waits for the point at which it moves.
+/// The longest time that a leaving session waits for the point of its move.
 const DEPARTURE: Duration = Duration::from_secs(10);
-/// How long a session remains after it has left, so that notifications which a connection returns are not lost without
-/// a word, and so that its user is connected until the new place has reported it.
+/// The time that a session remains after it has left. In this time connections can return notifications, which are then
+/// not lost silently, and its user counts as connected until the new server has reported it.
 const REMAINS: Duration = Duration::from_secs(3);
 
-/// The stages of a move, as the session sees them.
+/// The stages of a move, from the view of the session.
 #[derive(Debug)]
 pub(super) enum Moving {
-    /// The session has no state yet, and will ask for it.
+    /// The session has no state yet and is about to request it.
     Expected(ArrivalSource),
-    /// It has been asked for.
+    /// The session has requested its state.
     Arriving(Arc<ArrivalPlace>),
-    /// Another server has asked for the session, which receives notifications until the point of its move.
+    /// Another server has requested the session. It receives notifications until the point of its move.
     Leaving(Destination),
     /// The session has reached the point of its move. It still handles the messages that were sent before.
     AtPoint(Option<Destination>),
-    /// The session has left, and its state is sent to its new place. `None` if it was stored.
+    /// The session has left, and its state is sent to its new server. `None` if the state was stored instead.
     Left(Option<Destination>),
 }
 
-/// Asks for the session. `user` is the user who has to own it.
+/// Requests that the session moves. If `user` is set, only a session of this user moves.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct StartMove {
@@ -47,23 +47,23 @@ pub(crate) struct StartMove {
     pub(crate) destination: Destination,
 }
 
-/// Lets the session hand over what it has, or be stored. Sent through its dispatcher after the last notification.
+/// Lets the session hand over its state, or be stored. It is sent through the dispatcher after the last notification.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub(crate) struct HandOver;
 
-/// Follows [`HandOver`] through the mailbox, behind notifications that connections return.
+/// Follows [`HandOver`] through the mailbox, behind the notifications that connections return.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 struct Depart;
 
 impl SessionActor {
-    /// Returns whether the session has left or is leaving. It serves no messages of its client any more.
+    /// Returns whether the session has left or is leaving. Such a session no longer serves messages of its client.
     pub(super) fn is_leaving(&self) -> bool {
         matches!(self.moving.as_deref(), Some(Moving::Leaving(_) | Moving::AtPoint(_) | Moving::Left(_)))
     }
 
-    /// Returns whether further notifications are received at the new place of the session.
+    /// Returns whether the new server or thread of the session receives its further notifications.
     pub(super) fn receives_no_more(&self) -> bool {
         matches!(self.moving.as_deref(), Some(Moving::AtPoint(_) | Moving::Left(_)))
     }
@@ -72,7 +72,7 @@ impl SessionActor {
         matches!(self.moving.as_deref(), Some(Moving::Left(_)))
     }
 
-    /// Asks for the state of an arriving session. Until it has it, messages wait in the mailbox.
+    /// Requests the state of an arriving session. Until the state arrives, messages wait in the mailbox.
     pub(super) fn begin_arrival(&mut self, ctx: &mut SessionContext) {
         let source = match self.moving.take().map(|moving| *moving) {
             Some(Moving::Expected(source)) => source,
@@ -102,7 +102,7 @@ impl SessionActor {
         }));
     }
 
-    /// Takes the state over, in front of the notifications that have arrived already.
+    /// Restores the state, in front of the notifications that have arrived already.
     fn arrive(&mut self, state: SessionState, ctx: &mut SessionContext) {
         let Some(Moving::Arriving(place)) = self.moving.as_deref() else { return };
         self.patterns = place.arrived();
@@ -130,7 +130,8 @@ impl SessionActor {
         self.touch(ctx);
     }
 
-    /// Returns the state of the session, and leaves it empty. `None` if a notification is not JSON, which cannot be.
+    /// Returns the state of the session and leaves the session empty. `None` if a notification is not JSON, which
+    /// cannot happen.
     fn take_state(&mut self) -> Option<SessionState> {
         let (waiting, batches) = std::mem::take(&mut self.queue).into_state()?;
         let now = std::time::Instant::now();
@@ -150,10 +151,11 @@ impl SessionActor {
         })
     }
 
-    /// Reports the end of a session that is on its way.
+    /// Reports the end of a session that is moving or has moved.
     pub(super) fn end_move(&mut self) {
         let transfers = &self.environment.transfers;
-        // Another session of this clientId may live at this server, in another tenant, while one in vain is asked for.
+        // While a request for a foreign session fails, another session of the same clientId may exist at this server in
+        // another tenant, so only a session that arrived is forgotten.
         let mut is_noted = self.has_moved;
         match self.moving.as_deref() {
             Some(Moving::Arriving(place)) => is_noted |= place.abandoned(),
@@ -170,8 +172,8 @@ impl SessionActor {
         }
     }
 
-    /// Notes that a connection returned notifications after the session had left. With the acknowledgement extension
-    /// the new place has them too.
+    /// Ends the session at its new server, because a connection has returned notifications after the session had left.
+    /// With the acknowledgement extension the new server has them too.
     pub(super) fn lost_some(&self) {
         let (transfers, client) = (self.environment.transfers.clone(), self.client);
         let (tenant, sessions) = (self.environment.id.to_string(), self.environment.sessions.clone());
@@ -190,17 +192,18 @@ impl Handler<StartMove> for SessionActor {
         if !self.can_leave(&start) {
             return;
         }
-        // Both places of a move within this server hear the same.
+        // Within one server, both places receive the same publications.
         if to == transfers.messages().server() {
             return self.leave(&start, None, ctx);
         }
-        // A session without subscriptions may be at a server that does not hear its tenant. Until it does, it stays.
+        // A session without subscriptions may be at a server that does not receive the publications of its tenant. The
+        // session stays until the server has subscribed to them.
         let (database, tenant) = (transfers.database().clone(), self.environment.id.clone());
         let subscribing = async move { database.subscribe(&tenant).await };
         ctx.spawn(subscribing.into_actor(self).map(move |subscribed, session, ctx| match subscribed {
             Ok(subscription) => session.leave(&start, Some(subscription), ctx),
             Err(error) => {
-                tracing::debug!(%error, "a session cannot be handed over now");
+                tracing::debug!(%error, "a session cannot move yet, because the server cannot subscribe to its tenant");
                 transfers.tell(to, ServerMessage::Moving { request });
             }
         }));
@@ -208,8 +211,8 @@ impl Handler<StartMove> for SessionActor {
 }
 
 impl SessionActor {
-    /// Returns whether the session can leave now. If it cannot, the taker is told so, unless the session has begun to leave
-    /// because of the same request.
+    /// Returns whether the session can leave now. If it cannot, the taker receives a refusal, unless the session is
+    /// already leaving because of the same request.
     fn can_leave(&self, start: &StartMove) -> bool {
         let transfers = &self.environment.transfers;
         if transfers.follows(self.client, start.destination) {
@@ -224,7 +227,7 @@ impl SessionActor {
         }
     }
 
-    /// Returns what a taker is told whose request is in vain.
+    /// Returns the refusal of a request for this session, or `None` if the session may leave.
     fn refuse_move(&self, StartMove { user, destination }: &StartMove) -> Option<ServerMessage> {
         if self.is_leaving() || !self.environment.transfers.may_leave() {
             return Some(ServerMessage::Moving { request: destination.request });
@@ -243,7 +246,7 @@ impl SessionActor {
     ) {
         let transfers = self.environment.transfers.clone();
         let Destination { server: to, request } = start.destination;
-        // Another server may have asked meanwhile, or the same one again.
+        // Another server may have requested the session meanwhile, or the same server again.
         if !self.can_leave(start) {
             return;
         }
@@ -253,7 +256,7 @@ impl SessionActor {
         if !transfers.leaving(self.client, start.destination, before_point) {
             return transfers.tell(to, ServerMessage::Moving { request });
         }
-        // Its client uses another server now, which has the same effect as a newer connect (B-13).
+        // The client uses another server now, which has the same effect as a newer connect (B-13).
         self.answer_parked(ConnectResponse::default());
         self.leave_socket();
         self.is_being_written = false;
@@ -280,8 +283,8 @@ impl SessionActor {
         };
         ctx.spawn(publish.into_actor(self).map(|published: Result<(), Error>, _, ctx| {
             if let Err(error) = published {
-                // It is not certain who has the session now.
-                tracing::warn!(%error, "a session could not be handed over and ends");
+                // The commit may have succeeded or not, so it is unknown which server has the session now.
+                tracing::warn!(%error, "the move of a session could not be published; the session ends");
                 ctx.stop();
             }
         }));

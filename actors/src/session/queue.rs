@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn queue_gives_back_what_a_burst_needed() {
+    fn queue_frees_the_memory_of_a_burst() {
         let mut queue = acknowledging_queue_of(1000);
         let burst = queue.take().batch.expect("numbered");
         queue.acknowledged(burst);

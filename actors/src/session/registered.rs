@@ -35,7 +35,7 @@ impl StoredAddress<SessionActor> for SessionEntry {
 }
 
 impl Sessions {
-    /// Returns the slot of a session, if it has one yet.
+    /// Returns the slot of a session, or `None` until the session has one.
     pub(crate) fn slot_of(&self, client: ClientId) -> Option<SessionSlot> {
         self.look(&client, |entry| entry.slot)?
     }

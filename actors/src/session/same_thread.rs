@@ -1,8 +1,8 @@
-//! Sessions and long polls of the same thread, which call each other directly.
+//! Direct calls between sessions and long polls of the same thread.
 //!
-//! A session usually runs on the thread of its connection. Its connects then need no message, and the responses no
+//! A session usually runs on the thread of its connection. Its connects then need no message, and the responses need no
 //! channel: the connection calls the session, and the session calls the connection, which writes the response at once.
-//! A broadcast to ten thousand polls so wakes no task for a delivery.
+//! So a broadcast to ten thousand polls wakes no task per delivery.
 
 use std::fmt;
 use std::rc::Rc;
@@ -45,12 +45,13 @@ impl fmt::Debug for PollHere {
 pub struct SessionHere(pub(super) SharedSession);
 
 impl SessionHere {
-    /// Handles a connect in this call. It overtakes no notifications that an earlier connect of the client returns:
-    /// connections of this thread return them by [`call`](Self::call), and the messages of others are handled first. It
-    /// may overtake other messages of the client, which come from other connections, whose order is not defined.
+    /// Handles a connect in this call. It does not overtake notifications that an earlier connect of the client
+    /// returns: connections of this thread return them by [`call`](Self::call), and messages of other threads are
+    /// handled first. It may overtake other messages of the client, which arrive through other connections and so have
+    /// no defined order.
     ///
-    /// Returns `false` if the session cannot handle the connect now, because it has ended or waits for something. The
-    /// connect is then to be sent as a message.
+    /// Returns `false` if the session cannot handle the connect now, because it has ended or is waiting. The caller
+    /// then has to send the connect as a message.
     pub fn connect(&self, connect: Connect<PollHere>) -> bool {
         self.0.running.try_borrow_mut().is_ok_and(|mut running| running.connect(connect))
     }
@@ -60,7 +61,7 @@ impl SessionHere {
         self.0.address.clone()
     }
 
-    /// Handles a message in this call, or later if the session has other things to do first.
+    /// Handles a message in this call, or later if the session has to handle other messages first.
     pub fn call<M>(&self, message: M)
     where
         M: Message<Result = ()> + Send + 'static,

@@ -24,7 +24,8 @@ pub enum SocketMessage {
     /// The session ended, and its client learns of it from the response to its connect or disconnect. The socket
     /// stays open for other sessions and for a new handshake (B-24).
     Ended(ClientId),
-    /// The session ended or uses another connection, and no response says so. A socket without other sessions closes.
+    /// The session ended or uses another connection, and no response reports that. A socket without other sessions
+    /// closes.
     Gone(ClientId),
     /// The server is stopping. The socket closes when all connects have their responses (B-24).
     Leave,
@@ -103,7 +104,7 @@ pub struct FrameWritten(Frame);
 /// Makes a socket the connection of the session; a socket that was attached before is closed.
 ///
 /// Sent by the WebSocket transport after a handshake, or when a new socket sends a message with an existing clientId
-/// (B-18). The reply says whether the session belongs to that user.
+/// (B-18). The reply is whether the session belongs to that user.
 #[derive(Debug, Message)]
 #[rtype(result = "bool")]
 pub struct AttachSocket {
@@ -119,7 +120,7 @@ pub struct AttachSocket {
 /// until its client uses it again, because the client may have started over and would receive every notification
 /// twice (B-10a).
 ///
-/// Sent by the WebSocket transport at a handshake. The reply says whether the session detached.
+/// Sent by the WebSocket transport at a handshake. The reply is whether the session detached.
 #[derive(Debug, Message)]
 #[rtype(result = "bool")]
 pub struct SetSocketAside {
@@ -252,7 +253,7 @@ impl SessionActor {
     /// Sends the next frame if the socket has written the last one.
     pub(super) fn flush_socket(&mut self, ctx: &mut SessionContext) {
         if self.socket.as_ref().is_some_and(|socket| !socket.recipient.connected()) {
-            // It closed, and its report of that was lost or is on its way.
+            // The socket closed, and its report of that was lost or has not arrived yet.
             self.take_socket();
             return self.touch(ctx);
         }

@@ -1,6 +1,6 @@
-//! How sessions begin at this server: with a handshake, or with the state that they had elsewhere. Whoever begins one does
-//! so on its own thread. The sessions of users are locked meanwhile, so that no clientId is taken twice and no user has
-//! more sessions than allowed.
+//! Starts sessions at this server, with a handshake or with the state that they had elsewhere. The calling thread does
+//! it while it locks the sessions of users, so that no clientId is used twice and no user has more sessions than
+//! allowed.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct NewSession {
     pub user: Arc<str>,
     /// The time at which the user's token expires; `None` for a password.
     pub expires: Option<Instant>,
-    /// How long the session lives after a connect, if the client asks for a value.
+    /// The time that the session lives after a connect, if the client requests a value.
     pub interval: Option<Duration>,
     /// Whether batches are numbered (B-22).
     pub acknowledgement: AcknowledgementExtension,
@@ -50,8 +50,8 @@ pub(crate) struct ArrivingSession {
 }
 
 impl SessionEnvironment {
-    /// Starts a session at a dispatcher. Returns `None` when the user has reached the limit of sessions (B-23), of which
-    /// some may be at other servers.
+    /// Starts a session at a dispatcher. Returns `None` when the user has reached the limit of sessions (B-23), which
+    /// includes sessions at other servers.
     ///
     /// # Errors
     /// `QuotaExceeded` when the tenant has reached its limit (Z-20).
@@ -64,7 +64,7 @@ impl SessionEnvironment {
         let mut of_users = self.of_users.lock();
         self.of_tenant.check_one_more(Counted::Sessions, || self.sessions.len())?;
         if let Some(most) = self.limits.sessions_per_user {
-            // One that has left for another server is still here for some seconds, and counts there.
+            // A session that has left for another server is still listed here for some seconds, but counts there.
             let is_here = |client: &ClientId| self.sessions.find(client).is_some();
             let here = of_users.of(&new.user).filter(|client| is_here(client)).count();
             let there = elsewhere.iter().filter(|client| !is_here(client)).count();
@@ -80,8 +80,8 @@ impl SessionEnvironment {
         Ok(Some(client))
     }
 
-    /// Takes a session over, on the thread of the dispatcher. Returns the session, also if it is here already; `None` if
-    /// it has ended.
+    /// Takes a session over on the thread of the dispatcher. Returns the session, also if it is here already, or `None`
+    /// if it has ended.
     pub(crate) fn take_session(
         self: &Arc<Self>,
         ArrivingSession { client, user, source }: ArrivingSession,

@@ -22,7 +22,7 @@ pub struct Subscribe {
     pub templates: Option<SessionTemplates>,
 }
 
-/// Removes channels; unknown channels are no error (B-16).
+/// Removes channels; unknown channels are ignored (B-16).
 ///
 /// Sent by the HTTP layer for `/meta/unsubscribe`.
 #[derive(Debug, Message)]

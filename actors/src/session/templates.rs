@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_keep_their_order_and_come_once() {
+    fn template_sets_keep_their_order_without_duplicates() {
         let first = templates(&["a"], &[]);
         let second = first.with(templates(&["a"], &["c", "b", "c"])).expect("few");
         let third = second.with(templates(&["d"], &["b", "a"])).expect("few");

@@ -1,8 +1,8 @@
-//! Creates clientIds, which contain the number of the server process that created the session.
+//! Creates and verifies clientIds.
 //!
-//! A clientId contains the number of the server process that made it, 64 random bits, and the first 40 bits of an HMAC
-//! over both, whose key all servers of the deployment share. So a server recognizes the ids of the others, and asks
-//! nobody about ids that somebody made up. Without the key, 104 bits of an id cannot be guessed (B-08).
+//! A clientId consists of the number of the server process that created it, 64 random bits, and the first 40 bits of an
+//! HMAC over both. All servers of the deployment share the key of the HMAC, so each recognizes the ids of the others
+//! and sends no request about an invented id. Without the key, 104 bits of an id cannot be guessed (B-08).
 
 use platform_store::session_moves::BIRTH_BITS;
 use ring::hmac;
@@ -10,10 +10,10 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::session::ClientId;
 
-/// The bits of the check.
+/// The number of bits of the HMAC in a clientId.
 const CHECK_BITS: u32 = 40;
 
-/// Makes clientIds and recognizes them.
+/// Creates clientIds and verifies them.
 pub(crate) struct ClientIds {
     key: hmac::Key,
     /// The last bits of the number of this server process.
@@ -21,16 +21,16 @@ pub(crate) struct ClientIds {
 }
 
 impl ClientIds {
-    /// `secret` is the same at all servers of a deployment, `server` is the number of this process.
+    /// `secret` is the same at all servers of a deployment; `server` is the number of this process.
     pub(crate) fn new(secret: &[u8], server: i64) -> Self {
         let own = u128::from(server as u64) & ((1 << BIRTH_BITS) - 1);
         Self { key: hmac::Key::new(hmac::HMAC_SHA256, secret), own }
     }
 
-    /// Makes a new id.
+    /// Creates a new id.
     ///
     /// # Panics
-    /// When the system's random source fails; the server can create no secrets then.
+    /// Panics when the system's random source fails, because the server can create no secrets then.
     pub(crate) fn make(&self) -> ClientId {
         let mut random = [0; 8];
         SystemRandom::new().fill(&mut random).expect("the system's random source works");
@@ -38,16 +38,16 @@ impl ClientIds {
         ClientId::from_bits(name << CHECK_BITS | self.check(name))
     }
 
-    /// Returns the last bits of the number of the server process that made an id, or `None` for an id that no server of
-    /// the deployment made.
+    /// Returns the last bits of the number of the server process that created an id, or `None` if the id is not valid
+    /// in this deployment.
     pub(crate) fn birth(&self, client: ClientId) -> Option<i64> {
         let name = client.bits() >> CHECK_BITS;
         let check = client.bits() & ((1 << CHECK_BITS) - 1);
         (self.check(name) == check).then_some((name >> 64) as i64)
     }
 
-    /// Returns the id by which administrators know a session: a digest of its clientId, which is the same at all servers
-    /// and does not tell the clientId.
+    /// Returns the id under which administrators see a session. It is a digest of the clientId, so it is the same at
+    /// all servers and does not reveal the clientId.
     pub(crate) fn shown(&self, client: ClientId) -> String {
         let tag = hmac::sign(&self.key, format!("shown {client}").as_bytes());
         tag.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn id_with_any_other_bit_is_made_up() {
+    fn id_with_any_flipped_bit_is_invalid() {
         let ids = ClientIds::new(b"secret", 5);
         let id = ids.make();
         for bit in 0..128 {

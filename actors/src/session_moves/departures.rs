@@ -10,28 +10,28 @@ use crate::session::deliveries::DispatchToSessions;
 use crate::session::dispatcher::{SessionDispatcher, SessionSlot};
 use crate::session::{ClientId, EndSession, HandOver, SessionActor};
 
-/// A session that another server has asked for. It is noted until its actor ends, some time after the session has left:
-/// who was told before that the session is here is asked to look again.
+/// A session that another server has requested. It is registered until its actor ends, some time after the session has
+/// left, because a server with outdated information may still request it here; that server is then asked to retry.
 pub(super) struct Departure {
     destination: Destination,
-    /// What the session needs at the point of its move; `None` once it is reached.
+    /// The session before the point of its move; `None` once the point is reached.
     before_point: Option<BeforePoint>,
 }
 
-/// The request that a session follows. Each server process numbers its requests from 1, so the number alone does not
-/// identify one.
+/// The request that a session follows. Each server process numbers its requests from 1, so only the server and the
+/// number together identify a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Destination {
-    /// The server that takes the session.
+    /// The server that takes the session over.
     pub(crate) server: i64,
     /// The number of its request.
     pub(crate) request: u64,
 }
 
-/// A session that has been asked for and is still here.
+/// A session that was requested and has not reached the point of its move yet.
 pub(crate) struct BeforePoint {
     pub(crate) tenant: TenantId,
-    /// The connection by which the session hears other servers.
+    /// The listening connection through which the session receives the publications of other servers.
     pub(crate) listening_connection: ListeningConnection,
     pub(crate) slot: SessionSlot,
     pub(crate) dispatcher: Addr<SessionDispatcher>,
@@ -50,7 +50,7 @@ impl BeforePoint {
 }
 
 impl Transfers {
-    /// Notes that a session is leaving. Returns `false` if sessions may not leave now.
+    /// Registers a session as leaving. Returns `false` if sessions may not leave now.
     #[must_use]
     pub(crate) fn leaving(
         &self,
@@ -59,7 +59,8 @@ impl Transfers {
         before_point: BeforePoint,
     ) -> bool {
         let mut departures = self.departures.lock();
-        // Who prevents it looks at the departures afterwards.
+        // `stay_until` raises `endings` before it reads the departures under this lock, so one of the two sees the
+        // other.
         let may_leave = self.may_leave();
         if may_leave {
             departures.insert(client, Departure { destination, before_point: Some(before_point) });
@@ -67,7 +68,8 @@ impl Transfers {
         may_leave
     }
 
-    /// Ends the sessions of a tenant that wait for the point of their move, which this server may have missed.
+    /// Ends the sessions of a tenant that wait for the point of their move, because this server may have missed the
+    /// point.
     pub(super) fn end_those_before_point(&self, tenant: &TenantId) {
         for departure in self.departures.lock().values_mut() {
             if let Some(session) = departure.before_point.take_if(|before| before.tenant == *tenant) {
@@ -89,12 +91,12 @@ impl Transfers {
         self.departures.lock().get(&client).is_some_and(|departure| departure.destination == destination)
     }
 
-    /// Returns whether a session is leaving, and its new place is perhaps not noted yet.
+    /// Returns whether a session is leaving and the database may not name its new server yet.
     pub(super) fn is_before_point(&self, client: ClientId) -> bool {
         self.departures.lock().get(&client).is_some_and(|departure| departure.before_point.is_some())
     }
 
-    /// Returns whether some session is leaving, and its point is not reached yet.
+    /// Returns whether any session is leaving and has not reached its point yet.
     pub(super) fn has_some_before_point(&self) -> bool {
         self.departures.lock().values().any(|departure| departure.before_point.is_some())
     }
@@ -104,7 +106,7 @@ impl Transfers {
         self.departures.lock().contains_key(&client)
     }
 
-    /// Returns the response to a question for a session that is not here.
+    /// Returns the response to a request for a session that is not at this server.
     pub(crate) fn refusal(&self, client: Option<ClientId>, request: u64) -> ServerMessage {
         match client.is_some_and(|client| self.is_departing(client)) {
             true => ServerMessage::Moving { request },
@@ -112,7 +114,8 @@ impl Transfers {
         }
     }
 
-    /// Lets a session hand over what it has received until now. A session that may have missed something ends.
+    /// Lets a session hand over the notifications it has received until now. A session that may have missed some ends
+    /// instead.
     pub(super) fn hand_over(&self, client: ClientId, destination: Destination) {
         let mut departures = self.departures.lock();
         let departure = departures.get_mut(&client).filter(|departure| departure.destination == destination);

@@ -1,25 +1,27 @@
-//! How sessions move between servers, and between the threads of one server.
+//! Moves sessions between servers, and between the threads of one server.
 //!
-//! A message of a client that reaches a server which does not have the session pulls it over. The clientId names the
-//! server of its birth ([`ClientIds`]), and a table where it has moved since.
+//! A message of a client that reaches a server without the client's session pulls the session to that server. The
+//! clientId contains the server that created the session ([`ClientIds`]); a table contains the servers of the sessions
+//! that have moved since.
 //!
-//! 1. *The taker* starts the session without a state ([`arriving`](crate::session)). It has its place in the registry
-//!    already, so further messages of the client wait in its mailbox, and changes of rights reach it. It makes sure
-//!    that it hears everything that is published for the tenant, and asks the holder.
+//! 1. *The taker* starts the session without a state ([`arriving`](crate::session)). The session is in the registry at
+//!    once, so changes of rights reach it, and further messages of the client wait in its mailbox. The taker ensures
+//!    that it receives everything that is published for the tenant, and requests the session from the holder.
 //! 2. *The holder* responds to the parked connect, as it does when a newer connect arrives, and publishes the point of
-//!    the move ([`SessionMove`]) through the database, like any publication of the tenant. The same transaction notes
+//!    the move ([`SessionMove`]) through the database, like any publication of the tenant. The same transaction stores
 //!    the taker as the new holder.
-//! 3. *Both* find the point in the one order of everything that is published. At this point the holder's queue is
-//!    complete, and the subscriptions begin at the taker.
-//! 4. *The holder* sends the state with the queue. *The taker* puts it in front of what arrived since, and handles the
-//!    messages that waited. So each notification is in exactly one place, and nothing is numbered.
+//! 3. *Both* receive the point in the one order of all publications. At this point the holder's queue is complete, and
+//!    the taker subscribes the session.
+//! 4. *The holder* sends the state with the queue. *The taker* puts it in front of the notifications that have arrived
+//!    since, and handles the messages that waited. So each notification is in exactly one queue, without sequence
+//!    numbers.
 //!
-//! A session that only changes its thread, because connections and their threads begin or end, takes the same steps within
-//! this process, without the database.
+//! A session that only changes its thread, because connections and their threads start or end, takes the same steps
+//! within this process, without the database.
 //!
-//! A question without a response is repeated, because a server whose listening connection was lost has not seen it. If the
-//! holder has no connection to the database, or neither responds nor renews its lease, its client gets 402. A holder that
-//! was paused and responds later ends its session.
+//! A request without a response is repeated, because the holder has not received it if its listening connection was
+//! lost. The client gets 402 if the holder has no connection to the database, or neither responds nor renews its lease.
+//! A holder that was paused and responds later ends its session.
 
 mod client_ids;
 mod departures;
@@ -48,38 +50,38 @@ pub(crate) use place::ArrivalPlace;
 use crate::hub::{NotificationHub, Subscriptions};
 use crate::session::{ClientId, EndSession, SessionActor};
 
-/// How long a client waits for a session of another server that may be gone. After that it counts as lost.
+/// The time that a client waits for a session of another server. After that the session counts as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A server whose lease was renewed at most this time before that of the server that asks is not gone.
+/// A server counts as alive if it renewed its lease at most this time before the requesting server renewed its own.
 const RENEWED: Duration = Duration::from_secs(6);
-/// The pause before a question is sent again, because a server whose listening connection was lost has not seen it. Each
-/// further pause is twice as long.
+/// The pause before a request is repeated, because a server whose listening connection was lost has not received it.
+/// Each further pause is twice as long.
 const ASK_AGAIN: Duration = Duration::from_millis(300);
-/// How long a session of a server that stops is waited for.
+/// The time to wait for a session of a server that stops.
 const PATIENCE_AT_STOP: Duration = Duration::from_secs(20);
-/// How long the state of a session and the point of its move may be apart, however large the state is.
+/// The time to wait for the second of the two: the state of a session, which may be large, and the point of its move.
 const REST_FOLLOWS: Duration = Duration::from_secs(10);
-/// The pause before a session that is on its way is asked for again.
+/// The pause before a session that is already moving is requested again.
 const AGAIN: Duration = Duration::from_millis(5);
-/// The pause before another attempt when the database does not respond.
+/// The pause before a retry when the database does not respond.
 const AFTER_ERROR: Duration = Duration::from_millis(100);
 
-/// The sessions that are on their way to or from this server.
+/// The sessions that are moving to or from this server.
 pub(crate) struct Transfers {
     database: Database,
     ids: ClientIds,
     arrivals: Mutex<HashMap<u64, Arrival>>,
     departures: Mutex<HashMap<ClientId, Departure>>,
-    /// The questions for owners of sessions. No response comes for a session that does not exist.
+    /// The open requests for owners of sessions.
     owners: Mutex<HashMap<u64, oneshot::Sender<OwnerNews>>>,
-    /// Each is dropped when this server hears what it has told itself.
+    /// The open echo requests. A sender is dropped when this server receives the echo that it sent to itself.
     echoes: Mutex<HashMap<u64, oneshot::Sender<()>>>,
-    /// The states of sessions that are to be stored.
+    /// The states of sessions that are about to be stored.
     captured: Mutex<Vec<StoredSession>>,
     next_request: AtomicU64,
     is_stopping: AtomicBool,
     is_closed: AtomicBool,
-    /// How many times sessions are being ended because they may have missed something.
+    /// The number of running tasks that end sessions which may have missed notifications.
     endings: AtomicUsize,
 }
 
@@ -94,34 +96,34 @@ pub struct OwnerElsewhere {
     pub expires: Option<std::time::Instant>,
 }
 
-/// What is told of the owner of a session.
+/// The response to a request for the owner of a session.
 enum OwnerNews {
     Owner(OwnerElsewhere),
-    /// The session is on its way to another server.
+    /// The session is moving to another server.
     Moving,
 }
 
-/// A session that is asked for.
+/// A session that this server has requested.
 struct Arrival {
     tenant: TenantId,
     place: Arc<ArrivalPlace>,
     news: mpsc::UnboundedSender<News>,
 }
 
-/// What becomes of a session that is asked for.
+/// An event of a session that this server has requested.
 enum News {
-    /// The point of its move is reached: its subscriptions are at this server.
+    /// The point of the move is reached, and the subscriptions are at this server.
     Begun,
     State(Box<SessionState>),
-    /// Somebody else asked for it before.
+    /// Another server requested the session first.
     Moving,
     Absent,
 }
 
-/// Where an arriving session comes from.
+/// The place from which an arriving session comes.
 #[derive(Debug)]
 pub(crate) enum ArrivalSource {
-    /// Another server, which the table or the clientId names. The duration is how long it is waited for.
+    /// Another server, which is found through the table or the clientId. The duration is the time to wait for it.
     Elsewhere(Duration),
     /// Another thread of this server.
     Here(Addr<SessionActor>),
@@ -130,18 +132,18 @@ pub(crate) enum ArrivalSource {
 }
 
 impl ArrivalSource {
-    /// The server that holds it, because a client asks for it.
+    /// The server that has the session, whose client waits.
     pub(crate) fn elsewhere() -> Self {
         Self::Elsewhere(PATIENCE)
     }
 
-    /// A server that stops.
+    /// A server that stops and has offered the session.
     pub(crate) fn stopping() -> Self {
         Self::Elsewhere(PATIENCE_AT_STOP)
     }
 }
 
-/// A session that is to arrive.
+/// The identity of a session that is about to arrive.
 #[derive(Debug, Clone)]
 pub(crate) struct Awaited {
     pub(crate) tenant: TenantId,
@@ -150,7 +152,7 @@ pub(crate) struct Awaited {
 }
 
 impl Transfers {
-    /// `secret` is the same at all servers of a deployment, `server` is the number of this process.
+    /// `secret` is the same at all servers of a deployment; `server` is the number of this process.
     pub(crate) fn new(database: Database, secret: &[u8], server: i64) -> Arc<Self> {
         Arc::new(Self {
             database,
@@ -179,7 +181,7 @@ impl Transfers {
         self.database.session_moves()
     }
 
-    /// From now on, no client pulls sessions to this server.
+    /// Marks this server as stopping: from now on, clients no longer pull sessions to it.
     pub(crate) fn begin_stop(&self) {
         self.is_stopping.store(true, Ordering::Release);
     }
@@ -188,7 +190,7 @@ impl Transfers {
         self.is_stopping.load(Ordering::Acquire)
     }
 
-    /// From now on, this server takes no sessions of others that stop.
+    /// From now on, this server takes over no sessions of other servers that stop.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
     }
@@ -197,9 +199,9 @@ impl Transfers {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Prevents sessions from leaving until the future has ended those of a tenant, because they may have missed
-    /// notifications. Those that are on their way to this server or from it end at once: what they wait for may be missed
-    /// too.
+    /// Prevents sessions from leaving until the future has ended the sessions of a tenant, because they may have missed
+    /// notifications. Sessions that are moving to or from this server end at once, because it may also have missed the
+    /// points of their moves.
     pub(crate) fn stay_until(
         self: &Arc<Self>,
         tenant: &TenantId,
@@ -222,23 +224,23 @@ impl Transfers {
         self.endings.load(Ordering::Acquire) == 0
     }
 
-    /// Returns whether no session is on its way.
+    /// Returns whether no session is moving.
     pub(crate) fn are_over(&self) -> bool {
         !self.has_some_before_point() && self.arrivals.lock().is_empty()
     }
 
-    /// Keeps the state of a session that is to be stored.
+    /// Keeps the state of a session until it is stored.
     pub(crate) fn keep(&self, stored: StoredSession) {
         self.captured.lock().push(stored);
     }
 
-    /// Returns the sessions that are to be stored.
+    /// Returns the sessions to store, and forgets them.
     pub(crate) fn take_captured(&self) -> Vec<StoredSession> {
         std::mem::take(&mut self.captured.lock())
     }
 
-    /// Ends a session that misses notifications and has left this server, wherever it is. `here` finds it if it has come
-    /// back.
+    /// Ends a session that has left this server and misses notifications, at whichever server it is. `here` finds it if
+    /// it has come back to this server.
     pub(crate) async fn end_wherever_it_is(
         &self,
         client: ClientId,
@@ -256,18 +258,18 @@ impl Transfers {
         }
     }
 
-    /// Waits until this server has heard everything that was published before, or for as long as clients wait for a session.
+    /// Waits until this server has received everything that was published before this call, at most for [`PATIENCE`].
     pub(crate) async fn catch_up(&self) {
         let (request, (sender, heard)) =
             (self.next_request.fetch_add(1, Ordering::Relaxed), oneshot::channel());
         self.echoes.lock().insert(request, sender);
-        // PostgreSQL passes on everything in one order.
+        // PostgreSQL delivers all notifications in one order, so the echo arrives after all earlier ones.
         self.messages().tell(self.messages().server(), ServerMessage::Echo { request });
         drop(timeout(PATIENCE, heard).await);
         self.echoes.lock().remove(&request);
     }
 
-    /// Takes a message that responds to a request of this server.
+    /// Handles a message that responds to a request of this server.
     pub(crate) fn receive(&self, message: ServerMessage) {
         match message {
             ServerMessage::Arrives { request, state } => self.report(request, News::State(state)),
@@ -296,7 +298,7 @@ impl Transfers {
         }
     }
 
-    /// Responds to the server that asks for a session. If that is this server, the database is not involved.
+    /// Sends a message to the server that requested a session. If that is this server, the database is not involved.
     pub(crate) fn tell(&self, server: i64, message: ServerMessage) {
         if server == self.messages().server() {
             self.receive(message);
@@ -311,7 +313,7 @@ impl Transfers {
         }
     }
 
-    /// Carries out a move at its point in the order of the tenant's publications.
+    /// Executes a move at its point in the order of the tenant's publications.
     pub(crate) fn reach(self: &Arc<Self>, hub: &NotificationHub, point: SessionMove) {
         let own = self.messages().server();
         let (leaves, comes) = (point.from == own, point.to == own);
@@ -327,14 +329,14 @@ impl Transfers {
         }));
     }
 
-    /// Subscribes an arriving session.
+    /// Subscribes an arriving session at the point of its move.
     fn begin(&self, point: SessionMove, subscriptions: &mut Subscriptions) {
         match self.arrivals.lock().get(&point.request) {
             Some(arrival) => {
                 arrival.place.begin(subscriptions, point.patterns, point.units);
                 drop(arrival.news.send(News::Begun));
             }
-            // The request has timed out, and the client was told that the session is unknown.
+            // The request has timed out, and the client has received that the session is unknown.
             None => self.messages().forget(point.client),
         }
     }

@@ -1,4 +1,4 @@
-//! The place of an arriving session: its subscriptions begin there at the point of the move.
+//! The subscriptions of an arriving session, which begin at the point of the move.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use platform_model::units::SystemOfUnits;
 use crate::hub::{AddSubscriptions, NotificationHub, RemoveSubscriptions, Subscriptions};
 use crate::session::dispatcher::{SessionDispatcher, SessionSlot};
 
-/// Where an arriving session is to live.
+/// The dispatcher and the hub of an arriving session, with the progress of its arrival.
 pub(crate) struct ArrivalPlace {
     pub(crate) slot: SessionSlot,
     pub(crate) dispatcher: Addr<SessionDispatcher>,
@@ -51,7 +51,7 @@ impl ArrivalPlace {
         }
     }
 
-    /// Ends an arrival. Returns the patterns that are subscribed; `None` if the point of the move was not reached.
+    /// Ends an arrival. Returns the subscribed patterns, or `None` if the point of the move was not reached.
     fn end(&self) -> Option<Vec<Pattern>> {
         match std::mem::replace(&mut *self.reached.lock(), Reached::End) {
             Reached::Point(patterns) => Some(patterns),
@@ -59,13 +59,13 @@ impl ArrivalPlace {
         }
     }
 
-    /// Ends an arrival that succeeded. Returns the patterns that are subscribed.
+    /// Ends an arrival that succeeded. Returns the subscribed patterns.
     pub(crate) fn arrived(&self) -> Box<[Pattern]> {
         self.end().unwrap_or_default().into()
     }
 
-    /// Ends an arrival whose session ends. Returns whether the point of the move was reached, so that the session was
-    /// noted at this server.
+    /// Ends an arrival whose session ends. Returns whether the point of the move was reached, which means that the
+    /// database names this server as the holder.
     pub(crate) fn abandoned(&self) -> bool {
         let Some(patterns) = self.end() else { return false };
         if !patterns.is_empty() {

@@ -1,4 +1,4 @@
-//! How the taker of a session asks for it, and what it waits for.
+//! Requests sessions from other servers and threads, and waits for them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,8 +19,8 @@ use crate::hub::Subscriptions;
 use crate::session::{ClientId, StartMove};
 
 impl Transfers {
-    /// Waits for the state of an arriving session. Everything that is published for it later than its state is
-    /// delivered to its place already. Returns `None` when the session does not come.
+    /// Waits for the state of an arriving session. Everything that is published after that state was complete is
+    /// already delivered to the place of the session. Returns `None` when the session does not arrive.
     pub(crate) async fn fetch(
         self: Arc<Self>,
         awaited: Awaited,
@@ -64,7 +64,7 @@ impl Transfers {
             match self.database.subscribe(&awaited.tenant).await {
                 Ok(subscription) => return Some((request, subscription)),
                 Err(error) if Instant::now() >= deadline => {
-                    tracing::warn!(tenant.id = %awaited.tenant, %error, "a session cannot be taken over");
+                    tracing::warn!(tenant.id = %awaited.tenant, %error, "cannot subscribe to the tenant of a session");
                     return None;
                 }
                 Err(_) => sleep(AFTER_ERROR).await,
@@ -72,9 +72,9 @@ impl Transfers {
         }
     }
 
-    /// Asks for a session until it comes. The question is repeated, because a server whose listening connection was lost
-    /// has not seen it, and its response is repeated by nobody. A holder that is silent, but renews its lease, is waited
-    /// for longer: it is busy, or waits until it hears the tenant.
+    /// Requests a session until it arrives. The request is repeated, because the holder has not received it if its
+    /// listening connection was lost, and responses are sent only once. If the holder is silent but renews its lease,
+    /// the taker waits longer, because the holder is busy or is still subscribing to the tenant.
     async fn fetch_elsewhere(
         &self,
         awaited: Awaited,
@@ -93,10 +93,10 @@ impl Transfers {
                 request: request.number,
                 by: self.messages().server(),
             };
-            // A session that is leaving is noted at its taker before it is no longer leaving.
+            // The database names the taker of a leaving session before the session stops counting as leaving.
             let was_leaving = self.is_before_point(awaited.client);
             let asking = self.messages().ask(awaited.client.to_string(), birth, wanted, asked.is_some());
-            // Whoever ends sessions waits for this one, so it does not wait for a database that does not respond.
+            // Tasks that end sessions wait for this session, so it must not wait for a database that does not respond.
             let outcome = match timeout(PATIENCE, asking).await {
                 Ok(Ok(Asked::Sent(holder))) => {
                     if asked.replace(holder).is_some_and(|before| before != holder) {
@@ -104,11 +104,11 @@ impl Transfers {
                     }
                     request.outcome(pause).await
                 }
-                // Its move to this server is noted, so its point is on its way.
+                // The database names this server as the holder already, so the point of the move will arrive.
                 Ok(Ok(Asked::Own { has_moved: true })) if asked.is_some() => request.outcome(pause).await,
                 Ok(Ok(Asked::Own { .. })) if was_leaving => Outcome::Moving,
                 Ok(Ok(Asked::Own { .. } | Asked::Nobody)) => return None,
-                // The database may respond again before the client gives up.
+                // The database may respond again before the deadline of the client.
                 Ok(Err(_)) | Err(_) => request.outcome(AFTER_ERROR).await,
             };
             let is_silent = match outcome {
@@ -131,15 +131,15 @@ impl Transfers {
                     deadline += PATIENCE
                 }
                 holder => {
-                    tracing::warn!(?holder, is_silent, "a session does not arrive in time");
+                    tracing::warn!(?holder, is_silent, "a session did not arrive in time");
                     return None;
                 }
             }
         }
     }
 
-    /// Returns whether a server renews its lease. If the database does not respond, the server counts as alive, because it
-    /// cannot renew either.
+    /// Returns whether a server renews its lease. If the database does not respond, the server counts as alive, because
+    /// it cannot renew its lease either.
     async fn lives(&self, server: i64) -> bool {
         self.database.has_renewed_within(server, RENEWED).await.unwrap_or(true)
     }
@@ -163,7 +163,8 @@ impl Transfers {
         Ok(None)
     }
 
-    /// A server that does not respond may not have seen the question, which is the same as a session that is moving.
+    /// Requests the owner of a session once. A server that does not respond may not have received the request, so
+    /// silence is treated like a session that is moving.
     async fn ask_for_owner(
         &self,
         client: ClientId,
@@ -194,7 +195,7 @@ impl Transfers {
     }
 }
 
-/// A request for a session. News of it are received until this is dropped.
+/// An open request for a session. It receives news until it is dropped.
 struct Request<'t> {
     transfers: &'t Transfers,
     number: u64,
@@ -205,20 +206,20 @@ struct Request<'t> {
     arrived: Option<Box<SessionState>>,
 }
 
-/// What became of a request for a session.
+/// The result of a request for a session.
 enum Outcome {
     Arrived(Box<SessionState>),
-    /// Somebody else asked for it before.
+    /// Another server requested the session first.
     Moving,
-    /// The session is not there, or does not arrive as a whole.
+    /// The holder does not have the session, or only a part of the session arrived.
     Absent,
-    /// Nothing has come in time.
+    /// No message has arrived in time.
     Silent,
 }
 
 impl Request<'_> {
-    /// Waits until the session is here: the holder has sent the state, and the point of the move is reached here. The
-    /// state may come first, because a point waits until everything that was published before is delivered.
+    /// Waits until the session is complete: the holder has sent the state, and the point of the move is reached here.
+    /// The state may come first, because a point waits until everything that was published before is delivered.
     async fn outcome(&mut self, patience: Duration) -> Outcome {
         loop {
             let has_part = self.has_begun || self.arrived.is_some();
@@ -229,7 +230,7 @@ impl Request<'_> {
                 Ok(Some(News::Absent) | None) => return Outcome::Absent,
                 Err(_) if !has_part => return Outcome::Silent,
                 Err(_) => {
-                    tracing::warn!(self.has_begun, "only a part of a session arrives in time");
+                    tracing::warn!(self.has_begun, "only a part of a session arrived in time");
                     return Outcome::Absent;
                 }
             }

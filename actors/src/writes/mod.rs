@@ -1,5 +1,5 @@
-//! Writes that need no order among themselves: new managed objects, events and measurements, and deletions of many. They
-//! are functions instead of actors, so that none of them waits for another one.
+//! Writes that need no order among themselves: new managed objects, events and measurements, and deletions of many.
+//! They are functions instead of actors, so that none of them waits for another one.
 //!
 //! The publication of every write is here too: of these functions, of [`device`](crate::device) actors and of
 //! [`background`](crate::background) work.

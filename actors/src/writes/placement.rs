@@ -30,6 +30,6 @@ pub(crate) async fn placement_group(
 pub(crate) async fn forget_placement(context: &WriteContext, user: &str) {
     let forgotten = placements::delete_placement(&context.database, &context.tenant, user).await;
     if let Err(error) = forgotten {
-        tracing::warn!(%error, tenant.id = %context.tenant, "the placement of a registered device could not be deleted");
+        tracing::warn!(%error, tenant.id = %context.tenant, "the placement of a device could not be deleted");
     }
 }

@@ -20,15 +20,15 @@ use crate::hub::{Publish, PublishQueued, PublishRow};
 
 /// Whether a write was stored before it is published.
 pub(super) enum Storage {
-    /// Its mode stores nothing.
+    /// The mode of the write stores nothing.
     Unstored,
-    /// It is committed, and published by this route.
+    /// The write is committed, and published by this route.
     Committed(Route),
 }
 
 impl WriteContext {
-    /// Commits a change with what it publishes. The caller delivers the publications if the route says so; otherwise they
-    /// come back through the database, like those of other servers.
+    /// Commits a change with its publications. The caller delivers the publications if the route requires it; otherwise
+    /// they come back through the database, like those of other servers.
     ///
     /// # Errors
     /// The errors of [`WriterHandle::write`](platform_store::writer::WriterHandle::write).
@@ -108,7 +108,7 @@ impl WriteContext {
     }
 
     /// Waits until everything that was published before is sent to all servers. It is called before the response to a
-    /// write that is not stored, which nobody could repeat otherwise.
+    /// write that is not stored, which could not be repeated otherwise.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.

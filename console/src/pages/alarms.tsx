@@ -1,4 +1,4 @@
-// Alarms, live. The filters are in the address, so a view can be kept and sent to others.
+// Live alarms. The filters are part of the address, so a view can be saved and shared.
 
 import { useSignal } from "@preact/signals";
 import type { Message } from "cometd";
@@ -15,7 +15,7 @@ import { SEVERITIES } from "./overview";
 const PAGE_SIZE = 500;
 const OPEN = "ACTIVE,ACKNOWLEDGED";
 
-/** Gives an alarm another status. What changed comes back as a notification, for every page that shows it. */
+/** Changes the status of an alarm. The change returns as a notification to every page that shows the alarm. */
 export const setStatus = (alarm: Alarm, status: Alarm["status"]) => call<Alarm>("PUT", `/alarm/alarms/${alarm.id}`, { body: { status } });
 
 export const byTime = (a: Alarm, b: Alarm) => Date.parse(b.time) - Date.parse(a.time) || Number(b.id) - Number(a.id);
@@ -119,10 +119,13 @@ export function Alarms() {
   );
 }
 
-/** Requests that are under way at once. */
+/** The number of concurrent requests. */
 const AT_ONCE = 6;
 
-/** Gives each of many alarms another status. Those that others changed meanwhile do not keep the rest from it. */
+/**
+ * Changes the status of several alarms. The others are changed even if one fails because somebody else changed it
+ * meanwhile.
+ */
 async function each(alarms: Alarm[], status: Alarm["status"]): Promise<void> {
   const left = [...alarms];
   const failures: string[] = [];

@@ -1,4 +1,4 @@
-// Web applications and microservices that the tenant sees.
+// Web applications and microservices that are visible to the tenant.
 
 import { get } from "../api";
 import { useLoad } from "../load";

@@ -1,4 +1,4 @@
-// Who changed what, newest first.
+// The audit log, newest entry first.
 
 import { useSignal } from "@preact/signals";
 import { get, withQuery } from "../api";

@@ -1,4 +1,4 @@
-// All devices: the query language, groups, and who sends something right now.
+// All devices: the query language, groups, and a sign for devices that send data right now.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -15,10 +15,10 @@ import { addPaths, placeOf, QueryField } from "../ui/query";
 import { type Column, VirtualTable } from "../ui/table";
 
 const PAGE_SIZE = 500;
-/** A text that names an operator or a function is a query; any other is a part of a name. */
+/** A text that contains an operator or a function is a query; any other text is a part of a name. */
 const LOOKS_LIKE_QUERY = /\s(eq|ne|gt|ge|lt|le)\s|has\s*\(|bygroupid\s*\(|\$filter|\$orderby/;
 
-/** Members that say nothing that somebody would search for. */
+/** Members that are not useful in a search. */
 const NOT_IN_QUERIES = new Set(["self", "childDevices", "childAssets", "childAdditions", "deviceParents", "assetParents", "additionParents"]);
 
 export const availabilityOf = (device: ManagedObject) => (device.plat_Availability as { status?: string; lastMessage?: string } | undefined) ?? {};
@@ -29,7 +29,7 @@ interface Filters {
   group: string;
 }
 
-/** The query for the filters. Quotes in a text are doubled. */
+/** Returns the query for the filters. Quotes in a text are doubled. */
 export function queryOf({ text, availability, group }: Filters): string {
   const parts = ["has(plat_IsDevice)"];
   if (availability) parts.push(`plat_Availability.status eq '${availability}'`);
@@ -53,7 +53,8 @@ export function Devices() {
   const params = route.value.params;
   const filters: Filters = { text: params.get("q") ?? "", availability: params.get("availability") ?? "", group: params.get("group") ?? "" };
   const typed = useSignal(filters.text);
-  // What devices were seen to have: a query that is not complete often finds none, and is completed nevertheless.
+  // The paths and values of devices that were shown. They remain for completion, because an incomplete query often
+  // finds no device.
   const known = useRef(new Map<string, Set<string>>());
   const more = useSignal<{ page: number; busy: boolean; end: boolean }>({ page: 1, busy: false, end: false });
   const query = queryOf(filters);
@@ -66,7 +67,7 @@ export function Devices() {
       return first.managedObjects;
     },
     [query],
-    // Only what is shown changes by itself; what newly matches a query is known to the server alone.
+    // Only the shown devices are updated by notifications; new matches of a query are known to the server alone.
     can("ROLE_INVENTORY_READ") ? { channels: ["/managedobjects/*"], take: (messages) => update(messages) } : undefined,
   );
   const update = (messages: Message[]) => {
@@ -173,7 +174,10 @@ export function AlarmCounts({ of }: { of: ManagedObject }) {
   );
 }
 
-/** The dot of a device flashes when it sends something. Only rows in sight exist, so this costs little at any rate. */
+/**
+ * The dot of a device flashes when it sends data. Only visible rows exist, so this is cheap at any rate of
+ * notifications.
+ */
 function useSigns(): void {
   useEffect(() => {
     const channels = [
@@ -198,7 +202,7 @@ interface Group {
   children: Group[];
 }
 
-/** Groups as a tree: what is a child asset of another group is below it. */
+/** Returns groups as a tree: a group that is a child asset of another group is below it. */
 function treeOf(objects: ManagedObject[]): Group[] {
   const groups = new Map(objects.map((object) => [object.id, { object, children: [] as Group[] }]));
   const below = new Set<string>();

@@ -1,4 +1,4 @@
-// Groups of users, and the roles that they give.
+// Groups of users with the roles that they grant.
 
 import { useSignal } from "@preact/signals";
 import { call, get } from "../api";

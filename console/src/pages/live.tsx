@@ -1,4 +1,4 @@
-// Any channel, as it happens.
+// The live notifications of any channel.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -9,7 +9,7 @@ import { timeOfDay } from "../time";
 import { Card, Choice, Field, Page } from "../ui/kit";
 
 const EXAMPLES = ["/alarms/*", "/events/*", "/measurements/*", "/operations/*", "/managedobjects/*"];
-/** Older notifications leave the page. */
+/** The number of notifications that the page keeps. */
 const KEPT = 200;
 
 interface Row {

@@ -1,4 +1,4 @@
-// Logging in.
+// The log-in page.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";

@@ -1,4 +1,4 @@
-// Event-processing modules: their text, their mistakes, their rows.
+// Event-processing modules: their texts, their errors, their rows.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -67,7 +67,7 @@ export function Modules() {
   );
 }
 
-/** Where a mistake is, as the server's message says. */
+/** Returns the position of an error from the server's message. */
 function placeOf(message: string): { line: number; column: number } | null {
   const [, line, column] = message.match(/line (\d+), column (\d+)/) ?? [];
   return line ? { line: Number(line), column: Number(column) } : null;
@@ -92,7 +92,7 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
       [mistake.value, warnings.value] = ["", deployed.warnings ?? []];
       tell(`The module ${deployed.name} runs.`);
       onChanged();
-      // Another text is another module with another id.
+      // A changed text is a new module with a new id.
       if (deployed.id !== module?.id) open(link(["modules", deployed.id]));
     } catch (error) {
       mistake.value = asError(error).message;
@@ -156,7 +156,7 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
   );
 }
 
-/** The rows of all statements, as notifications carry them. */
+/** The rows of all statements, as they arrive in notifications. */
 function Rows({ module }: { module: Module }) {
   const rows = useSignal<{ number: number; at: Date; statement: string; text: string }[]>([]);
   const denied = useSignal("");

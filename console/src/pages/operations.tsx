@@ -1,4 +1,4 @@
-// Operations: one for a device, or one for each device of a group, and what became of them.
+// Operations: one for a device, or one for each device of a group, with their results.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
@@ -13,14 +13,17 @@ import { type Column, VirtualTable } from "../ui/table";
 import { BulkOperations, NewBulkOperation } from "./rollouts";
 
 const STATES: OperationState[] = ["PENDING", "EXECUTING", "SUCCESSFUL", "FAILED"];
-/** Members of an operation that say nothing about what is to be done. */
+/** Members of an operation that do not describe its task. */
 const COMMON = new Set(["id", "self", "creationTime", "deviceId", "deviceName", "status", "failureReason", "bulkOperationId", "description", "deviceExternalIDs", "delivery"]);
 
-/** What an operation is about, in a few words. */
+/** Returns a short title of an operation. */
 export const titleOf = (operation: Record<string, unknown>) =>
   (operation.description as string) || Object.keys(operation).filter((name) => !COMMON.has(name)).map((name) => name.replace(/^plat_/, "")).join(", ") || "Operation";
 
-/** The newest operations, newest first. The collection is in the order of creation, so they are on its last pages. */
+/**
+ * Returns the newest operations, newest first. The collection is in the order of creation, so they are on its last
+ * pages.
+ */
 async function newest(status: string, bulkOperationId: string): Promise<Operation[]> {
   const page = (currentPage: number) =>
     get<{ operations: Operation[]; statistics: { totalPages: number | null } }>(withQuery("/devicecontrol/operations", { status, bulkOperationId, pageSize: 1000, currentPage, withTotalPages: true }));
@@ -101,7 +104,10 @@ function Details({ of: operation, onClose }: { of: Operation; onClose: () => voi
   );
 }
 
-/** Why an operation is still pending, in the server's words; asked again while it is. */
+/**
+ * The reason why an operation is still pending, in the server's words. It is requested again while the operation is
+ * pending.
+ */
 export function Why({ of: operation }: { of: Operation }) {
   const diagnosis = useSignal<Diagnosis | null>(null);
   const error = useSignal("");

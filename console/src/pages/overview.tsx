@@ -1,4 +1,4 @@
-// What is there, what is wrong, and what happens right now.
+// The overview: the numbers of objects, the current problems, and the current activity.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -33,7 +33,7 @@ export function Overview() {
   );
 }
 
-/** Runs at most once a second, and after the last request for it. */
+/** Runs a function at most once a second, and once more after the last request. */
 function useCalm(run: () => void): () => void {
   const timer = useRef(0);
   useEffect(() => () => clearTimeout(timer.current), []);
@@ -122,7 +122,7 @@ const KINDS = [
 ];
 const SPAN = 120;
 
-/** What is written to the tenant, second by second, as this page is notified of it. */
+/** The writes of the tenant, second by second, as this page receives them in notifications. */
 function Pulse() {
   const kinds = KINDS.filter((kind) => can(kind.role));
   const chart = useRef<ChartHandle | null>(null);
@@ -175,7 +175,10 @@ function Pulse() {
   );
 }
 
-/** Notifications a second to all clients of the tenant, as the server counts them; unknown without the right to know. */
+/**
+ * Returns the notifications per second to all clients of the tenant, as counted by the server; `null` without the right
+ * to read them.
+ */
 function useDelivered(): number | null {
   const rate = useSignal<number | null>(null);
   useEffect(() => {
@@ -195,7 +198,7 @@ function useDelivered(): number | null {
 const RANK = Object.fromEntries(SEVERITIES.map((severity, index) => [severity, index]));
 const isOpen = (alarm: Alarm) => alarm.status !== "CLEARED";
 
-/** The worst open alarms, as they come and go. */
+/** The worst open alarms, updated live. */
 function WrongNow() {
   const of = useLoad(
     async () => {
@@ -229,7 +232,7 @@ function WrongNow() {
   );
 }
 
-/** Devices that should have sent something, and did not. */
+/** The devices that have not sent a message in time. */
 function Silent() {
   const of = useLoad(
     () =>

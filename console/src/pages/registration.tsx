@@ -1,4 +1,4 @@
-// Devices on their way in: one that asks for its password, or a file of many.
+// The registration of devices: one that requests its password, or a file with many.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
@@ -13,7 +13,7 @@ interface Request {
   status: "WAITING_FOR_CONNECTION" | "PENDING_ACCEPTANCE" | "ACCEPTED";
 }
 
-/** Registration requests are not notified, so this page asks for them while it is visible. */
+/** Registration requests cause no notifications, so this page reads them regularly while it is visible. */
 const ASK_EVERY = 2000;
 
 export function Registration() {
@@ -143,7 +143,7 @@ function Many({ onDone }: { onDone: () => void }) {
   );
 }
 
-/** Each row that failed, with the server's reason. */
+/** The rows that failed, each with the server's reason. */
 function Failures({ of: rows }: { of: Result["failedCreationList"] }) {
   return (
     <div class="scroll failures" tabIndex={0} role="region" aria-label="Rows that failed">
@@ -155,7 +155,7 @@ function Failures({ of: rows }: { of: Result["failedCreationList"] }) {
   );
 }
 
-/** The first rows of a file, for a look at them; the server reads the file itself. */
+/** Returns the first rows of a file for a preview; the server parses the file itself. */
 function firstRows(text: string): string[][] {
   const lines = text.split(/\r?\n/).filter((line) => line.trim()).slice(0, 6);
   const separators = ["\t", ";", ","];

@@ -1,4 +1,4 @@
-// Which old data is deleted, with a preview of what a rule would delete now.
+// The rules that delete old data, with a preview of the data that a rule would delete now.
 
 import { useSignal } from "@preact/signals";
 import { call, get } from "../api";

@@ -1,4 +1,4 @@
-// Roll-outs: one operation for each device of a group, one after the other, with progress.
+// Roll-outs: one operation for each device of a group, one after the other, with their progress.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
@@ -43,13 +43,13 @@ export function NewBulkOperation({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** The chosen time is one of the viewer's zone. */
+/** Returns the start time, which is entered in the time zone of the viewer. */
 function startOf(form: FormData): string {
   const chosen = String(form.get("start") ?? "");
   return (chosen ? new Date(chosen) : new Date()).toISOString();
 }
 
-/** Bulk operations with their progress, which is counted from the operations as these change. */
+/** Bulk operations with their progress, which is counted again when operations change. */
 export function BulkOperations({ shown, onlyUnderWay = false }: { shown?: string; onlyUnderWay?: boolean }) {
   const bulk = useLoad(
     () => get<{ bulkOperations: BulkOperation[] }>("/devicecontrol/bulkoperations?pageSize=2000").then((page) => page.bulkOperations.reverse()),
@@ -59,7 +59,7 @@ export function BulkOperations({ shown, onlyUnderWay = false }: { shown?: string
   const stale = useSignal(false);
   const isRunning = bulk.data.value?.some(isUnderWay);
   useEffect(() => {
-    // Its own status is not notified, so it is asked for as long as one is running or operations change.
+    // The status of a bulk operation is not notified, so it is read again while one is running or operations change.
     const timer = setInterval(() => {
       if (document.hidden || !(stale.value || isRunning)) return;
       stale.value = false;
@@ -101,7 +101,10 @@ function RollOut({ of: one, shown, onChanged }: { of: BulkOperation; shown: bool
 
 const isUnderWay = (one: BulkOperation) => one.status === "ACTIVE" || stateOf(one) === "EXECUTING";
 
-/** The server's COMPLETED means that every operation was created; people want to know whether they are done. */
+/**
+ * Returns the shown state. The server's COMPLETED means that every operation was created; people want to know whether
+ * they are done.
+ */
 function stateOf({ status, progress }: BulkOperation): string {
   if (status !== "COMPLETED") return status;
   return progress.successful + progress.failed >= progress.all ? "COMPLETED" : "EXECUTING";

@@ -1,5 +1,5 @@
-// The server itself: its health, and its metrics as an operator's tools read them. Both are open to whoever reaches the
-// port; a proxy may keep them back.
+// The server itself: its health, and its metrics as an operator's tools read them. Both are public on the port of the
+// server; a proxy may hide them.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
@@ -12,7 +12,7 @@ import { Sessions } from "./sessions";
 import { Busy, bytes } from "./usage";
 
 const ASK_EVERY = 2000;
-/** Measured points that the charts keep: five minutes. */
+/** The number of samples that the charts keep, which is five minutes. */
 const KEPT = 150;
 
 interface Sample {
@@ -21,7 +21,7 @@ interface Sample {
   sums: Map<string, number>;
 }
 
-/** Reads Prometheus' text format; buckets of histograms are left out. */
+/** Parses Prometheus' text format; buckets of histograms are left out. */
 function parse(text: string): Map<string, number> {
   const sums = new Map<string, number>();
   for (const line of text.split("\n")) {
@@ -122,7 +122,7 @@ function ratesOf(samples: Sample[]): Data {
     later.map((sample, index) => {
       const before = samples[index];
       const difference = (sample.sums.get(name) ?? 0) - (before.sums.get(name) ?? 0);
-      // A counter that fell was set back by a restart.
+      // A counter that decreased was reset by a restart.
       return difference < 0 ? null : difference / Math.max(0.001, sample.at - before.at);
     });
   return [later.map((sample) => sample.at), ...RATES.map(({ name }) => rate(name))];
@@ -133,7 +133,7 @@ const lastOf = (values: (number | null)[]) => {
   return value == null ? "–" : format(Math.round(value * 10) / 10);
 };
 
-/** The mean of a histogram over the samples that are kept. */
+/** Returns the mean of a histogram over the kept samples. */
 function meanBetween(samples: Sample[], name: string): number | null {
   const [first, newest] = [samples[0]?.sums, samples.at(-1)?.sums];
   const difference = (end: string) => (newest?.get(name + end) ?? 0) - (first?.get(name + end) ?? 0);

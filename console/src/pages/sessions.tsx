@@ -1,4 +1,4 @@
-// The sessions of clients that are notified: whose they are, how they are connected, what waits for them.
+// The sessions of clients that receive notifications: their users, their connections, their queues.
 
 import { useEffect } from "preact/hooks";
 import { call, get } from "../api";

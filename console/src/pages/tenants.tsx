@@ -1,4 +1,4 @@
-// This tenant: what it uses, its old data; and the tenants that it manages.
+// This tenant with its usage and its old data, and the tenants that it manages.
 
 import { type Signal, useSignal } from "@preact/signals";
 import { call, get } from "../api";

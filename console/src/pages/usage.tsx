@@ -1,4 +1,4 @@
-// What a tenant uses: its limits, what it does right now, what it stores, and its last days.
+// The usage of a tenant: its limits, its current activity, its storage, and its last days.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
@@ -64,10 +64,10 @@ export function bytes(value: number | null | undefined): string {
 }
 const shown = (name: string, value: number | null) => (value === null ? "–" : isBytes(name) ? bytes(value) : value.toLocaleString());
 
-/** A server of an earlier version has no limits and no statistics; then there is nothing to show. */
+/** Returns `null` for a server of an earlier version, which has no limits and no statistics. */
 const orNothing = <T,>(path: string) => get<T>(path).catch((error) => (error.status === 404 ? null : Promise.reject(error)));
 
-/** Asks again while the page is visible. */
+/** Runs a function regularly while the page is visible. */
 function useEvery(seconds: number, run: () => void): void {
   useEffect(() => {
     const timer = setInterval(() => document.hidden || run(), seconds * 1000);
@@ -95,7 +95,7 @@ function OwnLimits() {
   );
 }
 
-/** Each limit with what is used of it. */
+/** The limits with their usage. */
 export function Bars({ of: { limits } }: { of: Limits }) {
   return (
     <ul class="limits">
@@ -155,7 +155,7 @@ function Days() {
   );
 }
 
-/** What tenants do right now, at all servers. */
+/** The current activity of tenants at all servers. */
 export function Busy() {
   const live = useLoad(() => orNothing<{ tenants: Activity[] }>("/tenant/statistics/live").then((found) => found?.tenants ?? null), []);
   useEvery(2, live.reload);
@@ -181,7 +181,7 @@ export function Busy() {
   );
 }
 
-/** The limits of a tenant below this one: what it uses, and other values. */
+/** The limits of a subtenant: the usage and a form for other values. */
 export function LimitsOf({ tenant, onClose }: { tenant: string; onClose: () => void }) {
   const path = `/tenant/tenants/${encodeURIComponent(tenant)}/limits`;
   const limits = useLoad(() => get<Limits>(path), [path]);

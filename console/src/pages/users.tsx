@@ -96,7 +96,7 @@ function NewUser({ groups, onClose, onCreated }: { groups: Group[]; onClose: () 
   );
 }
 
-/** Reads `<device or group>: ALARM:*:READ, EVENT:*:READ`, a line for each. */
+/** Parses `<device or group>: ALARM:*:READ, EVENT:*:READ`, with one line for each. */
 function permissionsOf(text: string): Record<string, string[]> {
   const lines = text.split("\n").filter((line) => line.trim());
   return Object.fromEntries(

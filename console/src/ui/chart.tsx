@@ -1,4 +1,4 @@
-// A live chart of time series. Dragging zooms, a double click shows everything again.
+// A live chart of time series. Dragging zooms in, a double click shows the whole range again.
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
@@ -13,7 +13,9 @@ export type Data = [x: number[], ...y: (number | null)[][]];
 
 export const COLORS = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
 
-/** The colour of a custom property as `rgb(…)`; the property itself holds one for light and one for dark. */
+/**
+ * Returns the colour of a custom property as `rgb(…)`; the property itself contains one for light and one for dark.
+ */
 function colorOf(name: string): string {
   const probe = document.createElement("span");
   probe.style.color = `var(${name})`;
@@ -25,7 +27,7 @@ function colorOf(name: string): string {
 
 const faded = (color: string) => color.replace(/^rgb\((.*)\)$/, "rgba($1, 0.12)");
 
-/** Labels of the time axis, as exact as the shown span needs. */
+/** Returns the labels of the time axis, as exact as the shown span requires. */
 function timeLabels(splits: number[]): string[] {
   const span = splits[splits.length - 1] - splits[0];
   const options: Intl.DateTimeFormatOptions =
@@ -35,7 +37,7 @@ function timeLabels(splits: number[]): string[] {
 }
 
 export interface ChartHandle {
-  /** Shows other data; keeps a zoom. */
+  /** Shows other data and keeps the zoom. */
   set(data: Data): void;
 }
 
@@ -45,7 +47,7 @@ export function Chart(props: {
   height: number;
   label: string;
   handle?: (chart: ChartHandle) => void;
-  /** The shown span in seconds up to now, for charts that move by themselves. */
+  /** The shown span in seconds up to now, for charts that move with the time. */
   span?: number;
   fill?: boolean;
 }) {

@@ -1,4 +1,4 @@
-// The small parts that all pages are made of.
+// The small components that all pages use.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
@@ -6,7 +6,7 @@ import { signal, useSignal } from "@preact/signals";
 import type { Loaded } from "../load";
 import { asError } from "../load";
 
-/** Outlines of icons on a grid of 24, drawn with the colour of the text. */
+/** The outlines of icons on a grid of 24, drawn in the colour of the text. */
 const ICONS = {
   overview: "M4 13h6V4H4zM14 20h6v-9h-6zM4 20h6v-3H4zM14 7h6V4h-6z",
   devices: "M5 4h14v11H5zM9 20h6M12 15v5",
@@ -36,7 +36,7 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
-/** A page: its heading gets the focus when the page opens, so that screen readers begin there. */
+/** A page. Its heading gets the focus when the page opens, so that screen readers start there. */
 export function Page(props: { title: string; sub?: ComponentChildren; actions?: ComponentChildren; children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -117,7 +117,7 @@ interface Toast {
 export const toasts = signal<Toast[]>([]);
 let lastToast = 0;
 
-/** Says what was done, or why not. Failures stay until they are dismissed. */
+/** Shows a message about a completed or failed action. Failures stay until they are dismissed. */
 export function tell(text: string, bad = false): void {
   const id = ++lastToast;
   toasts.value = [...toasts.value.slice(-3), { text, bad, id }];
@@ -138,11 +138,11 @@ export function Toasts() {
   );
 }
 
-/** A button that is busy until its action ends, and says why it failed. */
+/** A button that is busy until its action ends, and shows the error if it fails. */
 export function Action(props: {
   run: () => Promise<unknown>;
   done?: string;
-  /** Asked before it runs. */
+  /** The question to confirm before the action runs. */
   confirm?: string;
   class?: string;
   disabled?: boolean;
@@ -206,7 +206,7 @@ export function Field(props: { label: string; hint?: ComponentChildren; children
   );
 }
 
-/** One of a few choices, as buttons that stay pressed. */
+/** A choice of one of a few options, as buttons that stay pressed. */
 export function Choice(props: { label: string; options: [value: string, text: string][]; value: string; onChange: (value: string) => void }) {
   return (
     <div class="choice" role="group" aria-label={props.label}>
@@ -217,12 +217,12 @@ export function Choice(props: { label: string; options: [value: string, text: st
   );
 }
 
-/** A form with a button that sends it. What the server, or `send` itself, has against it is shown above the button. */
+/** A form with a button that sends it. An error of the server or of `send` is shown above the button. */
 export function Form(props: {
   send: (data: FormData, form: HTMLFormElement) => Promise<unknown>;
   action: string;
   disabled?: boolean;
-  /** What stands beside the button. */
+  /** The content beside the button. */
   beside?: ComponentChildren;
   children: ComponentChildren;
 }) {

@@ -1,4 +1,4 @@
-// The field for a name or a query: it completes fragments, operators and values, and shows where a mistake is.
+// The field for a name or a query. It completes fragments, operators and values, and marks the position of an error.
 
 import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
@@ -6,7 +6,7 @@ import { Icon } from "./kit";
 
 export interface Suggestion {
   text: string;
-  /** What it is, for people. */
+  /** The description, for people. */
   about: string;
 }
 
@@ -29,11 +29,11 @@ const BEGINNINGS: Suggestion[] = [
   { text: "bygroupid(", about: "is in this group" },
 ];
 const MOST = 8;
-/** The types of attributes know this role only for fields with a list of the browser's own. */
+/** The types of the attributes allow this role only for fields with a list of the browser. */
 const COMBOBOX: object = { role: "combobox" };
 const PATH = /^[A-Za-z_][\w.]*$/;
 
-/** Adds the paths of the objects with the values that they have, as far as these are texts and numbers. */
+/** Adds the paths of the members of objects with their values, for texts and numbers. */
 export function addPaths(paths: Map<string, Set<string>>, objects: Record<string, unknown>[], hidden: Set<string>): Map<string, Set<string>> {
   const note = (path: string, value: unknown) => {
     const values = paths.get(path) ?? new Set();
@@ -52,7 +52,10 @@ export function addPaths(paths: Map<string, Set<string>>, objects: Record<string
   return paths;
 }
 
-/** What may follow in a query, for the text before the caret; with the beginning of the word that it replaces. */
+/**
+ * Returns the possible continuations of a query for the text before the caret, and the start of the word that they
+ * replace.
+ */
 export function suggest(before: string, paths: Map<string, Set<string>>): { word: string; list: Suggestion[] } {
   const word = before.match(/'[^']*$|[\w.$]*$/)?.[0] ?? "";
   const rest = before.slice(0, before.length - word.length).trimEnd();
@@ -83,7 +86,7 @@ export function QueryField(props: {
   const update = () => {
     const { value, selectionStart } = input.current!;
     const found = suggest(value.slice(0, selectionStart ?? value.length), props.paths());
-    // A name is no query; nothing is offered before the first letter of something that is known.
+    // A name is not a query, so the list stays closed until the first letter of a known word.
     const isBegun = found.word !== "" || /\s$/.test(value);
     shown.value = isBegun && found.list.length > 0 && value !== "" ? found : null;
     chosen.value = -1;
@@ -136,7 +139,7 @@ export function QueryField(props: {
       />
       <ul id={`${id}-list`} class="suggestions" role="listbox" aria-label="Completions" hidden={!shown.value}>
         {shown.value?.list.map((one, index) => (
-          // The field keeps the focus.
+          // The default action is prevented so that the field keeps the focus.
           <li key={one.text} id={`${id}-${index}`} role="option" aria-selected={index === chosen.value} onMouseDown={(event) => (event.preventDefault(), take(one))}>
             <code>{one.text.trim()}</code> <span class="faint">{one.about}</span>
           </li>
@@ -146,7 +149,7 @@ export function QueryField(props: {
   );
 }
 
-/** The place of a mistake in what was typed, for its place in the query that was sent. */
+/** Returns the position of an error in the typed text, for its position in the sent query. */
 export function placeOf(message: string, query: string, typed: string): number | null {
   const [, character] = message.match(/at character (\d+)/) ?? [];
   if (!character) return null;
@@ -155,6 +158,6 @@ export function placeOf(message: string, query: string, typed: string): number |
   const offset = query.lastIndexOf(`(${filter.trim()})`) + 1;
   if (offset === 0) return null;
   const at = Number(character) - 1 - offset;
-  // A mistake behind the filter is one of its end, or of the order.
+  // A position behind the filter is an error at its end, or in the order.
   return Math.max(0, Math.min(typed.length, at + typed.length - begin.length));
 }

@@ -1,4 +1,4 @@
-// A long list of which only the visible rows exist, as a table for screen readers.
+// A long list in which only the visible rows exist, presented as a table to screen readers.
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
@@ -6,20 +6,20 @@ import { useEffect, useRef } from "preact/hooks";
 
 export interface Column<T> {
   title: string;
-  /** Only screen readers get the title. */
+  /** Whether only screen readers get the title. */
   hiddenTitle?: boolean;
-  /** A size of a CSS grid. */
+  /** The size of a column in a CSS grid. */
   width: string;
-  /** Left out in narrow windows. */
+  /** Whether the column is left out in narrow windows. */
   wide?: boolean;
   cell: (item: T) => ComponentChildren;
-  /** What narrow windows show instead, on two lines. */
+  /** The two-line content that narrow windows show instead. */
   narrow?: { width: string; cell: (item: T) => ComponentChildren };
 }
 
-/** Heights of a row in pixels. */
+/** The heights of a row in pixels. */
 const [ROW, NARROW_ROW] = [44, 60];
-/** Rows above and below the window that exist already. */
+/** The number of rows above and below the visible area that exist too. */
 const MARGIN = 8;
 
 export function VirtualTable<T>(props: {
@@ -28,14 +28,14 @@ export function VirtualTable<T>(props: {
   items: T[];
   keyOf: (item: T) => string;
   rowClass?: (item: T) => string;
-  /** Called when the end comes into sight and there is more. */
+  /** Called when the end becomes visible and the list is incomplete. */
   onEnd?: () => void;
   total?: number;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const view = useSignal({ top: 0, height: 600, narrow: false });
   const measure = () => {
-    // An observer may still report when the table has left the page.
+    // An observer may still report after the table has left the page.
     if (!box.current) return;
     const { scrollTop, clientHeight, clientWidth } = box.current;
     const narrow = clientWidth < 620;

@@ -36,7 +36,7 @@ struct Settings {
     /// Worker threads of actix-web
     #[arg(long, default_value_t = 1)]
     workers: usize,
-    /// Which code holds a poll
+    /// The code that holds a poll
     #[arg(long, value_enum, default_value_t = Holds::Body)]
     holds: Holds,
 }

@@ -11,7 +11,7 @@ use tokio_postgres::types::Json;
 
 use crate::{Source, TENANT};
 
-/// The table, created anew.
+/// Creates the table, and drops an earlier one.
 pub(crate) const SCHEMA: &str = "
     CREATE TABLE floor_alarms (
         tenant text NOT NULL,

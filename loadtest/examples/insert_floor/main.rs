@@ -1,7 +1,7 @@
 //! The floor for durable alarms and measurements: one INSERT, in a transaction of its own, for each request.
 //!
-//! The tables have the columns and the indexes one would give them, the pool is deadpool-postgres and the statements are
-//! prepared once per connection: what a straightforward actix-web program would do. No authentication, no
+//! The tables have the columns and the indexes one would give them, the pool is deadpool-postgres and the statements
+//! are prepared once per connection: what a straightforward actix-web program would do. No authentication, no
 //! de-duplication, no notifications. The same `loadtest alarms` and `loadtest measurements` run against it as against
 //! the server.
 //!
@@ -53,7 +53,7 @@ struct Settings {
     /// Worker threads
     #[arg(long, default_value_t = 1)]
     workers: usize,
-    /// PostgreSQL, as URL or key=value text; its tables floor_… are created anew
+    /// PostgreSQL, as URL or key=value text; its tables floor_… are dropped and created again
     #[arg(long, env = "FLOOR_DATABASE_URL", hide_env_values = true)]
     database_url: String,
     /// Connections to PostgreSQL

@@ -30,7 +30,7 @@ pub(crate) struct CsvRows {
     /// Sender of the rows
     #[arg(long, value_enum, default_value_t = SentBy::Device)]
     pub(crate) sent_by: SentBy,
-    /// Send no header Accept: for a server that responds with lines all the same
+    /// Send no header Accept: for a server that responds with lines nevertheless
     #[arg(long)]
     pub(crate) no_accept: bool,
     /// Send Content-Type with the JSON, as most clients do; the server does not need it

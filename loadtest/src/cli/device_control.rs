@@ -11,7 +11,7 @@ pub(crate) struct Bulk {
     /// Devices of the group
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub(crate) devices: u32,
-    /// How many of them are agents; the others are children of these [default: all]
+    /// Number of agents among them; the others are children of these [default: all]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) agents: Option<u32>,
     /// Seconds between two operations
@@ -54,8 +54,8 @@ pub(crate) struct Reconnect {
     /// Devices have no users, and credentials that are not verified: for the floor, which registers none
     #[arg(long)]
     pub(crate) without_users: bool,
-    /// Shell command that starts the server in the foreground, at the address of --url; it is started, and again after the
-    /// registration [default: the server runs]
+    /// Shell command that starts the server in the foreground, at the address of --url; it is started, and again after
+    /// the registration [default: the server runs]
     #[arg(long)]
     pub(crate) server_command: Option<String>,
     /// File to which the output of that server is appended

@@ -3,7 +3,8 @@
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-/// Two tenants: one at full load of each kind in turn, the other with requests at a fixed rate.
+/// Loads the server with one tenant, with each kind of load in turn, while another tenant sends requests at a fixed
+/// rate.
 #[derive(Debug, Clone, Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Fairness {
@@ -32,10 +33,10 @@ pub(crate) struct Fairness {
     /// Seconds of load before its measurement
     #[arg(long, default_value_t = 3)]
     pub(crate) warmup: u64,
-    /// The most that the 99th percentile may grow
+    /// The largest allowed growth of the 99th percentile, as a factor
     #[arg(long, default_value_t = 2.0)]
     pub(crate) most: f64,
-    /// How much the 99th percentile should grow at most
+    /// The intended growth of the 99th percentile, as a factor
     #[arg(long, default_value_t = 1.5)]
     pub(crate) aim: f64,
 }

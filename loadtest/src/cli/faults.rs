@@ -106,7 +106,7 @@ pub(crate) struct Availability {
     /// Devices that must send messages
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) devices: u32,
-    /// How many of them stop for a while
+    /// Number of devices that stop for a while
     #[arg(long, default_value_t = 1000)]
     pub(crate) silent: u32,
     /// Minutes within which they must send a message

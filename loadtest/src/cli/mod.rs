@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// Settings of every scenario.
     #[command(flatten)]
     pub(crate) common: Common,
-    /// Which scenario to run.
+    /// The scenario to run.
     #[command(subcommand)]
     pub(crate) scenario: Scenario,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Program {
     /// Settings of every scenario.
     #[command(flatten)]
     pub(crate) common: Common,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: ProgramCommand,
 }

@@ -36,7 +36,7 @@ fn commands() -> Vec<Vec<String>> {
 }
 
 #[test]
-fn commands_of_the_readme_are_understood() {
+fn commands_of_the_readme_are_valid() {
     let commands = commands();
     assert!(commands.len() > 20, "the commands are found: {commands:?}");
     for command in commands {
@@ -56,7 +56,7 @@ fn every_scenario_is_in_the_readme() {
 }
 
 #[test]
-fn words_of_a_command_are_told_apart() {
+fn arguments_of_a_command_are_distinguished() {
     assert_eq!(
         words(r#"fleet --post-header "A: b"   --keep  # why; not"#),
         ["fleet", "--post-header", "A: b", "--keep"]

@@ -17,13 +17,13 @@ pub(crate) struct RunFile {
     /// Replace a value of the file, such as group.trackers.count=500; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) settings: Vec<String>,
-    /// Let these workers connect the clients and post, instead of this process; they are `loadtest worker` elsewhere
+    /// Use these workers instead of this process to connect the clients and post; each is a `loadtest worker`
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
     pub(crate) workers: Vec<String>,
-    /// Compare the result with that of an earlier run, which `--json` wrote; the run is not clean if it is worse
+    /// Compare the result with that of an earlier run, written with `--json`; the run is not clean if it is worse
     #[arg(long, value_name = "FILE.json")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Differences up to this many per cent are no verdict, whatever the rank test says
+    /// Ignore differences up to this many per cent, even if the rank test finds them
     #[arg(long, default_value_t = TOLERANCE, value_name = "PERCENT")]
     pub(crate) tolerance: f64,
     /// Also write the result to this file, as one HTML page that needs no other file
@@ -62,7 +62,7 @@ pub(crate) struct Compare {
     /// Result of the later run, or several of them
     #[arg(value_name = "AFTER.json", value_delimiter = ',', num_args = 1, required = true)]
     pub(crate) after: Vec<PathBuf>,
-    /// Differences up to this many per cent are no verdict, whatever the rank test says
+    /// Ignore differences up to this many per cent, even if the rank test finds them
     #[arg(long, default_value_t = TOLERANCE, value_name = "PERCENT")]
     pub(crate) tolerance: f64,
 }

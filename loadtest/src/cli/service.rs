@@ -24,7 +24,7 @@ pub(crate) struct Service {
     /// Connections that send them
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) connections: u32,
-    /// How often each path is measured, in turns
+    /// Number of measurements of each path, in turns
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) turns: u32,
     /// Unmeasured seconds of each turn

@@ -11,7 +11,7 @@ pub(crate) struct Shape {
     /// Managed objects
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
     pub(crate) objects: u32,
-    /// How many of them are devices, evenly spread
+    /// Number of devices among them, evenly spread
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) devices: u32,
 }

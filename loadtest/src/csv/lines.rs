@@ -53,7 +53,7 @@ fn value(text: &str) -> Result<(String, &str), Malformed> {
     }
 }
 
-/// Returns a value as it stands in a line, quoted if necessary.
+/// Returns a value in the form of a line, quoted if necessary.
 pub(crate) fn quoted(value: &str) -> String {
     let edge = value.starts_with(' ') || value.ends_with(' ');
     if edge || value.contains(['"', ',', '\n', '\r', '\t']) {

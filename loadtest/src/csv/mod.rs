@@ -1,5 +1,6 @@
-//! The compact CSV protocol of a device (docs/rules.md#csv-protocol): lines ([`lines`]), rows ([`rows`]) and
-//! the results in their responses ([`verdict`]), a template set ([`template_set`]), and polls ([`session`], [`poll_response`]).
+//! The compact CSV protocol of a device (docs/rules.md#csv-protocol): lines ([`lines`]), rows ([`rows`]) and the
+//! results in their responses ([`verdict`]), a template set ([`template_set`]), and polls ([`session`],
+//! [`poll_response`]).
 
 pub(crate) mod lines;
 pub(crate) mod poll_response;

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn several_come_group_by_group_or_all_in_one_and_a_poll_that_timed_out_brings_none() {
+    fn operations_are_grouped_or_joined_and_a_timed_out_poll_has_none() {
         let one_by_one = "87,1,set\n700,1,5,2,m\n87,1,plat_Static\n510,s-1\n\
                           87,1,set\n700,1,6,2,m\n87,1,plat_Static\n510,s-1\n";
         let together = "87,2,set\n700,1,5,2,m\n700,1,6,2,m\n87,2,plat_Static\n510,s-1\n510,s-1\n";

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn static_rows_leave_the_time_out_and_say_the_same_as_the_reading() {
+    fn static_rows_omit_the_time_and_equal_the_reading() {
         let mut rows = String::new();
         static_rows(&mut rows, FIRST, 3);
         assert_eq!(rows, "200,lt_Temperature,T,8,C\n200,lt_Temperature,T,9,C\n200,lt_Temperature,T,10,C\n");

@@ -1,5 +1,5 @@
-//! The template set that devices share: objects from rows, the mark of a notification, and the members of operations that
-//! an agent needs, whether they arrive by a poll or by a request (S-20 to S-34).
+//! The template set that devices share: objects from rows, the mark of a notification, and the members of operations
+//! that an agent needs, whether they arrive by a poll or by a request (S-20 to S-34).
 
 use super::lines::{lines, quoted};
 use super::{ACCEPT, PATH, x_id};
@@ -109,8 +109,8 @@ pub(crate) fn rows() -> String {
         )
 }
 
-/// Returns the template of the objects that devices receive. It is a set of its own, because the responses to rows would
-/// match it, too.
+/// Returns the template of the objects that devices receive. It belongs to a separate set, because the responses to
+/// rows would match it too.
 pub(crate) fn objects() -> String {
     format!("11,{OBJECT},,$.{0},$.{0}\n", mark::FRAGMENT)
 }

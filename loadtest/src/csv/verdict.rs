@@ -92,14 +92,14 @@ mod tests {
     use crate::ledger::Outcome::{Acknowledged, Refused, Unknown};
 
     #[test]
-    fn empty_answer_acknowledges_every_row() {
+    fn empty_response_acknowledges_every_row() {
         let verdict = Verdict::of_rows(200, b" ", 3);
         assert_eq!((verdict.outcome, verdict.rows, verdict.line), (Acknowledged, None, None));
         assert_eq!(verdict.counted_as, CLEAN);
     }
 
     #[test]
-    fn lines_speak_of_the_rows_they_name() {
+    fn lines_refer_to_the_rows_that_they_name() {
         for (answer, rows, outcome, counted_as) in [
             ("50,2,422\n", vec![Acknowledged, Refused, Acknowledged], Refused, "200 50,*,422"),
             ("50,1,503\n", vec![Unknown, Acknowledged, Acknowledged], Unknown, "200 50,*,503"),

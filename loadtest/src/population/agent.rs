@@ -1,4 +1,5 @@
-//! An agent: it executes the operations of its device one after the other, and takes its time for each.
+//! Simulates an agent: it executes the operations of its device one after the other, and spends time on each (R-08,
+//!
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -20,17 +21,17 @@ pub(super) struct Agent {
     pub(super) number: u32,
     /// The managed object of its device.
     pub(super) id: String,
-    /// The time from the beginning of an operation to its end.
+    /// The time from the start of an operation to its end.
     pub(super) takes: Duration,
 }
 
-/// What an agent still has to do. It survives the sessions in which the agent heard of it.
+/// The pending operations of an agent. They survive the sessions through which the agent received them.
 #[derive(Debug)]
 pub(super) struct Work {
     agent: Agent,
     /// The operations with the next status of each.
     operations: VecDeque<(Operation, Status)>,
-    /// Whether the last request had no response, so that the server may have carried it out.
+    /// Whether the last request had no response, so that the server may have executed it.
     is_unsure: bool,
 }
 
@@ -41,7 +42,7 @@ impl Agent {
 }
 
 impl Work {
-    /// Notes operations that the agent heard of.
+    /// Adds operations that the agent received.
     pub(super) fn take(&mut self, shared: &Shared, operations: Vec<Operation>, sight: SeenBy) {
         for operation in operations {
             if operation.mark().is_none_or(|mark| shared.run.is_own(mark))
@@ -52,7 +53,7 @@ impl Work {
         }
     }
 
-    /// Asks for the operations that are PENDING, as an agent does after it subscribed.
+    /// Requests the operations that are PENDING, as an agent does after it subscribed.
     ///
     /// # Errors
     /// The server rejects the request or disconnects.
@@ -74,15 +75,15 @@ impl Work {
         Ok(())
     }
 
-    /// Returns whether there is nothing to do.
+    /// Returns whether all operations are done.
     pub(super) fn is_done(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// Executes what it heard of.
+    /// Executes the pending operations.
     ///
     /// # Errors
-    /// The connection broke, or the server rejects a status; what is left stays.
+    /// The connection broke, or the server rejects a status; the remaining operations stay.
     pub(super) async fn execute(
         &mut self,
         shared: &Shared,
@@ -102,7 +103,7 @@ impl Work {
             };
             match advanced {
                 Ok(()) => {}
-                // The server had carried out the request whose response did not arrive.
+                // The server had already executed the request whose response did not arrive.
                 Err(Error::Status { status: 400..=499, .. } | Error::Csv { .. }) if was_unsure => {}
                 Err(error @ (Error::Status { status: 400..=499, .. } | Error::Csv { .. })) => {
                     shared.note(format!("operation rejected: {error}"));

@@ -1,4 +1,5 @@
-//! Which servers are ready, as a balancer knows it: by asking each all the time, and by requests without a response.
+//! Knows which servers are ready, as a balancer does: it checks each server regularly, and notices requests without a
+//! response.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,19 +16,20 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 const CHECK_LIMIT: Duration = Duration::from_secs(1);
 const CHECKED_PATH: &str = "/health/ready";
 
-/// Whether each server is ready.
+/// The readiness of each server.
 #[derive(Debug)]
 pub(super) struct Balancer {
     are_ready: Vec<AtomicBool>,
 }
 
 impl Balancer {
-    /// Takes all servers for ready.
+    /// Creates a balancer that assumes that all servers are ready.
     pub(super) fn new(servers: usize) -> Self {
         Self { are_ready: (0..servers).map(|_| AtomicBool::new(true)).collect() }
     }
 
-    /// Returns the first server that is ready, from the one whose turn it is on; if none is, the one whose turn it is.
+    /// Returns the first server that is ready, starting with the one whose turn it is. If none is ready, returns that
+    /// one.
     pub(super) fn server_from(&self, turn: usize) -> usize {
         let servers = self.are_ready.len();
         let mut in_turn = (0..servers).map(|offset| (turn + offset) % servers);
@@ -35,7 +37,7 @@ impl Balancer {
         ready.unwrap_or(turn % servers)
     }
 
-    /// Leaves a server out until it responds to the next check.
+    /// Excludes a server until it responds to the next check.
     pub(super) fn leave_out(&self, server: usize) {
         self.are_ready[server].store(false, Ordering::Relaxed);
     }

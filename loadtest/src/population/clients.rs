@@ -1,5 +1,6 @@
-//! The clients: each keeps a session, and opens another one when that ends. A client stays with its server as long as
-//! that responds, and goes on with its session at the next one otherwise. With `round-robin` it always does.
+//! Simulates the clients: each keeps a session, and opens another one when that ends. A client stays with its server as
+//! long as the server responds, and otherwise continues its session at the next one. With `round-robin` it changes the
+//! server every time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,9 +21,9 @@ use crate::object_kind::ObjectKind;
 use crate::random;
 use crate::session_ledger::{ClientId, Scope, SessionLedger};
 
-/// The longest time until a session is open, before the next server is tried.
+/// The longest time to open a session before the client tries the next server.
 const OPENING_LIMIT: Duration = Duration::from_secs(5);
-/// The longest pause before the next server is tried, in milliseconds.
+/// The longest pause before the client tries the next server, in milliseconds.
 const LONGEST_PAUSE: u64 = 200;
 /// The topic of operations; those of objects are in the order of [`ObjectKind`].
 pub(super) const OPERATIONS: u32 = 3;
@@ -36,13 +37,13 @@ pub(super) struct ClientSpec {
     pub(super) transport: Transport,
     pub(super) acknowledges: bool,
     pub(super) login: Login,
-    /// How it uses CSV, for devices.
+    /// The parameters of CSV, for devices that use it.
     pub(super) csv: Option<CsvDevice>,
-    /// What it executes, if it is an agent.
+    /// The agent, if the client is one.
     pub(super) agent: Option<Agent>,
     /// The number of its first server.
     home: usize,
-    /// The number of its device or, of a dashboard, among the clients: the generators have them in turn.
+    /// The number of its device or, for a dashboard, its number among the clients; generators share clients by it.
     pub(super) number: usize,
 }
 
@@ -50,7 +51,7 @@ pub(super) struct ClientSpec {
 #[derive(Debug, Default)]
 pub(super) struct ClientSpecs {
     pub(super) all: Vec<ClientSpec>,
-    /// The client of each device, if it listens.
+    /// The client of each device, if the device listens.
     pub(super) of_devices: Vec<Option<ClientId>>,
     /// The clients of each group and of all dashboards of a name.
     pub(super) by_name: Vec<(String, std::ops::Range<ClientId>)>,
@@ -99,7 +100,7 @@ impl ClientSpecs {
                     login: world.administrator(home).clone(),
                     csv: None,
                     agent: None,
-                    // Both transports are used at each server.
+                    // The transports alternate at each server.
                     home: number / dashboards.transports.len() % servers,
                 });
             }
@@ -147,7 +148,7 @@ fn of_device(
     }
 }
 
-/// Starts these clients; dropping the set ends them. At most `connecting` open a session at a time.
+/// Starts these clients; dropping the set ends them. At most `connecting` of them open a session at the same time.
 pub(super) fn open(shared: &Arc<Shared>, specs: Vec<ClientSpec>, connecting: usize) -> JoinSet<()> {
     let permits = Arc::new(Semaphore::new(connecting.max(1)));
     let mut clients = JoinSet::new();
@@ -201,7 +202,7 @@ async fn keep_session(shared: Arc<Shared>, permits: Arc<Semaphore>, mut spec: Cl
     }
 }
 
-/// Returns the kind of an error, without what differs from one to the next.
+/// Returns the kind of an error, without its details.
 fn gist(error: &Error) -> String {
     match error {
         Error::Io(_) | Error::WebSocket(_) => "connection broke".to_owned(),

@@ -4,7 +4,7 @@ use super::plan::Falsification;
 use crate::mark::Mark;
 use crate::session_ledger::ClientId;
 
-/// Of so many notifications one is falsified.
+/// One of this many notifications is falsified.
 const EVERY: u64 = 1000;
 
 /// The falsification of a run, if it has one.
@@ -12,7 +12,7 @@ const EVERY: u64 = 1000;
 pub(super) struct Falsifier {
     kind: Option<Falsification>,
     count: u64,
-    /// What is kept back until the next one of the same device comes for the same client.
+    /// The notification that is kept back until the same client receives the next one of the same device.
     kept: Option<(ClientId, Mark)>,
 }
 

@@ -1,4 +1,4 @@
-//! What is done to servers, the database and clients in a phase, one thing after the other.
+//! Causes the faults of a phase at servers, the database and clients, one after the other.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::random::Seeded;
 use crate::session_ledger::Disturbed;
 
-/// The faults of a phase, with the time at which each is done next.
+/// The faults of a phase, each with its next time.
 #[derive(Debug)]
 struct Agenda<'a> {
     faults: Vec<(Duration, &'a Fault)>,
@@ -23,20 +23,20 @@ impl<'a> Agenda<'a> {
         Self { faults: faults.iter().map(|fault| (fault.at, fault)).collect() }
     }
 
-    /// Takes the next fault that is over by `end`, with the time at which it is due.
+    /// Takes the next fault that ends by `end`, with the time at which it is due.
     fn next(&mut self, end: Duration) -> Option<(Duration, &'a Fault)> {
         self.faults.retain(|(at, fault)| *at + fault.lasts <= end);
         let earliest = (0..self.faults.len()).min_by_key(|number| self.faults[*number].0)?;
         Some(self.faults.swap_remove(earliest))
     }
 
-    /// Notes that a fault was over at a time.
+    /// Records that a fault ended at this time, and schedules its repetition.
     fn over(&mut self, fault: &'a Fault, now: Duration) {
         self.faults.extend(fault.every.map(|every| (now + every, fault)));
     }
 }
 
-/// Does what a phase has in store, until `length` is over. A fault that would not be over by then is not begun.
+/// Causes the faults of a phase until `length` is over. A fault that would end later is skipped.
 ///
 /// # Errors
 /// A server does not become ready again, or the database is not reachable.
@@ -80,7 +80,7 @@ pub(super) async fn play(
     Ok(disturbances)
 }
 
-/// Gives an order to a part of the clients of a name.
+/// Gives an order to a share of the clients with a name.
 fn to_clients(shared: &Shared, fault: &Fault, clients: &Clients, seeded: &mut Seeded) -> String {
     let order = match fault.what {
         FaultKind::CutConnections => Order::Cut,

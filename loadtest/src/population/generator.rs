@@ -1,5 +1,5 @@
-//! One generator: clients, and connections that post. A run has one of its own, or one in each worker; these have the
-//! devices and dashboards in turn, and everything else is the same.
+//! A generator with its clients, and with connections that post. A run has one generator of its own, or one in each
+//! worker; several generators share the devices and dashboards, and are equal otherwise.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,8 @@ use crate::session_ledger::{ClientId, SessionLedger};
 const OPENING_LIMIT: Duration = Duration::from_secs(300);
 const RETURN_LIMIT: Duration = Duration::from_secs(60);
 
-/// Which devices and dashboards belong to a generator: those whose number, divided by `of`, leaves the remainder `number`.
+/// The devices and dashboards that belong to a generator: those whose number, divided by `of`, leaves the remainder
+/// `number`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Share {
     pub(super) number: usize,
@@ -33,9 +34,9 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// The part of the only generator.
+    /// The share of a single generator.
     pub(super) const ALL: Self = Self { number: 0, of: 1 };
-    /// The part of a process that leaves everything to workers.
+    /// The share of a process that leaves everything to workers.
     pub(super) const NOTHING: Self = Self { number: 0, of: 0 };
 
     pub(super) fn has(self, number: usize) -> bool {
@@ -50,13 +51,13 @@ pub(super) struct Generator {
     plan: Plan,
     share: Share,
     posters: Posters,
-    /// The client of each device, if it listens.
+    /// The client of each device, if the device listens.
     clients_of_devices: Vec<Option<ClientId>>,
     pacers: Vec<JoinHandle<()>>,
     tasks: [JoinSet<()>; 2],
 }
 
-/// What a generator has recorded, for the one that judges.
+/// The records of a generator, for the process that judges them.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Records {
     sessions: SessionLedger,
@@ -70,7 +71,7 @@ impl Generator {
     /// Connects the clients of its share, and waits until they have sessions.
     ///
     /// # Errors
-    /// A client has none in time.
+    /// A client has no session in time.
     pub(super) async fn start(
         shared: &Arc<Shared>,
         plan: &Plan,
@@ -92,15 +93,15 @@ impl Generator {
         Ok(generator)
     }
 
-    /// Hands out what is due in a phase, on a thread of its own: posts to their connections, reconnects to clients. All
-    /// generators make the same choices, and each does what is its own.
+    /// Distributes the due actions of a phase on a thread of its own: posts to their connections, reconnects to
+    /// clients. All generators make the same random choices, and each executes those of its share.
     ///
     /// # Errors
-    /// There is no such phase.
+    /// An unknown phase.
     pub(super) fn play(&mut self, number: usize, start: u64) -> Result<(), Error> {
         let (shared, share) = (Arc::clone(&self.shared), self.share);
         let phase = self.plan.phases.get(number);
-        let phase = phase.ok_or_else(|| Error::Refused(format!("there is no phase {number}")))?;
+        let phase = phase.ok_or_else(|| Error::Refused(format!("unknown phase {number}")))?;
         let schedules: Vec<Schedule> = phase
             .streams
             .iter()
@@ -139,8 +140,8 @@ impl Generator {
         &self.shared
     }
 
-    /// Posts what is due and nothing more, and waits until the clients have sessions again; returns the posts of each
-    /// phase. A client without a session at the end is a fact of the report.
+    /// Sends the posts that are still due, and waits until the clients have sessions again. Returns the posts of each
+    /// phase. A client without a session at the end appears in the report.
     pub(super) async fn finish(&mut self) -> Vec<Posted> {
         self.shared.run.end();
         self.pacers.drain(..).for_each(|pacer| drop(pacer.join()));
@@ -149,7 +150,7 @@ impl Generator {
         posted
     }
 
-    /// Ends the clients, and returns what is recorded.
+    /// Ends the clients and returns the records.
     pub(super) async fn end(mut self) -> Records {
         for tasks in &mut self.tasks {
             tasks.shutdown().await;
@@ -164,7 +165,7 @@ impl Generator {
 }
 
 impl Records {
-    /// Adds it to what is recorded here.
+    /// Adds these records to those of this process.
     pub(super) fn add_to(self, shared: &Shared) {
         shared.ledger().absorb(self.sessions);
         shared.run.absorb(&self.outcomes);

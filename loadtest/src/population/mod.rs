@@ -1,10 +1,10 @@
-//! The devices and dashboards of a scenario file: they connect once and live through all phases, at the servers of the run
-//! or at the one of `--url`, whatever happens to these. Each session must receive every notification that is due to it
-//! once, or be ended; and everything that was accepted must be stored.
+//! The devices and dashboards of a scenario file. They connect once and stay through all phases, at the servers of the
+//! run or at the one of `--url`, while faults hit these servers. Each session must receive every notification that is
+//! due to it once, or be ended; and everything that was accepted must be stored.
 //!
-//! Reading order: [`plan`] (what is described), [`world`] (what is registered), [`generator`] (who does it), [`clients`],
-//! [`open_session`] and [`agent`] (who listens), [`posters`] (who posts), [`workers`] (who does it elsewhere), [`faults`] and
-//! [`servers`] (what is done), [`verdict`] (what came of it).
+//! Reading order: [`plan`] (the description), [`world`] (the registration), [`generator`] (the process), [`clients`],
+//! [`open_session`] and [`agent`] (the listeners), [`posters`] (the posts), [`workers`] (other processes), [`faults`]
+//! and [`servers`] (the faults), [`verdict`] (the results).
 
 mod agent;
 mod balancer;
@@ -55,9 +55,9 @@ use crate::run::Run;
 use crate::session_ledger::{Disturbed, TOPICS};
 use crate::target::Target;
 
-/// When nothing has arrived for so long after the last post, nothing more is expected.
+/// If nothing has arrived for this long after the last post, the run expects nothing more.
 const QUIET: Duration = Duration::from_secs(2);
-/// The same after disturbances: sessions may still be on their way between servers.
+/// The same after disturbances, because sessions may still be moving between servers.
 const QUIET_AFTER_DISTURBANCES: Duration = Duration::from_secs(12);
 /// The time between the start of a schedule and its first post, in microseconds.
 const LEAD: u64 = 100_000;
@@ -68,7 +68,7 @@ const CLOCK_MARGIN: time::Duration = time::Duration::minutes(5);
 #[derive(Debug)]
 pub(crate) struct Population {
     shared: Arc<Shared>,
-    /// The server, accessed as the one who created what exists.
+    /// The server, accessed as the user who created the tenants and devices.
     creator: Arc<Target>,
     plan: Plan,
     common: Common,
@@ -81,30 +81,30 @@ pub(crate) struct Population {
     disturbances: Vec<Disturbed>,
 }
 
-/// Who does what a file describes.
+/// The generators of a run.
 #[derive(Debug)]
 enum Generators {
     Own(Box<Generator>),
     Workers(Workers),
 }
 
-/// A phase that has begun.
+/// A phase that has started.
 #[derive(Debug)]
 struct Begun {
-    /// In microseconds of the run.
+    /// The start in microseconds of the run.
     start: u64,
     seconds: f64,
     server_faults: usize,
 }
 
-/// What is known at the end: a report for each phase that has begun.
+/// The results at the end: a report for each phase that has started.
 pub(crate) struct Closed {
     pub(crate) reports: Vec<Report>,
     pub(crate) left: usize,
 }
 
 impl Population {
-    /// Starts the servers if there are any, registers the devices, and connects all clients: here, or at workers.
+    /// Starts the servers if there are any, registers the devices, and connects all clients, here or at workers.
     ///
     /// # Errors
     /// The server rejects a step, a client cannot connect, or a worker does not respond.
@@ -163,7 +163,7 @@ impl Population {
         }
     }
 
-    /// Returns what looks at the population while it lives.
+    /// Returns an observer of the running population.
     pub(crate) fn observer(&self) -> Observer {
         Observer {
             shared: Arc::clone(&self.shared),
@@ -173,10 +173,10 @@ impl Population {
         }
     }
 
-    /// Lives through the next phase.
+    /// Runs the next phase.
     ///
     /// # Errors
-    /// Something could not be done to the servers.
+    /// A fault could not be caused at the servers.
     pub(crate) async fn play(&mut self) -> Result<(), Error> {
         let number = self.phases.len();
         let phase = self.plan.phases[number].clone();
@@ -197,8 +197,8 @@ impl Population {
         Ok(())
     }
 
-    /// Waits for what is under way, reads back what is stored, removes everything, and returns what is known about each
-    /// phase.
+    /// Waits for pending posts and notifications, reads back the stored data, removes everything, and returns the
+    /// results of each phase.
     ///
     /// # Errors
     /// The servers do not respond, or do not stop.
@@ -240,7 +240,7 @@ impl Population {
         // Clients that are still connected would be rejected from now on.
         drop(generators);
         let keeps = common.keep || servers.as_ref().is_some_and(Servers::is_private);
-        // What is in a private database is left to its directory.
+        // The data in a private database stays in its directory.
         let left = if keeps { 0 } else { shared.world.remove(&creator).await };
         if let Some(servers) = servers {
             servers.stop().await?;
@@ -250,10 +250,10 @@ impl Population {
 }
 
 impl Generators {
-    /// Lets a phase begin at a time of the run.
+    /// Starts a phase at a time of the run.
     ///
     /// # Errors
-    /// There is no such phase.
+    /// An unknown phase.
     fn play(&mut self, phase: usize, start: u64) -> Result<(), Error> {
         match self {
             Self::Own(generator) => generator.play(phase, start)?,
@@ -262,7 +262,7 @@ impl Generators {
         Ok(())
     }
 
-    /// Waits until a worker is gone, and says why.
+    /// Waits until a worker is lost, and returns the reason.
     async fn lost(&mut self) -> Error {
         match self {
             Self::Own(_) => std::future::pending().await,
@@ -270,10 +270,10 @@ impl Generators {
         }
     }
 
-    /// Waits until everything is posted that is due, and until nothing arrives any more; returns the posts of each phase.
+    /// Waits until all due posts are sent and nothing arrives any more. Returns the posts of each phase.
     ///
     /// # Errors
-    /// A worker is gone.
+    /// A worker is lost.
     async fn finish(
         &mut self,
         shared: &Shared,
@@ -291,7 +291,7 @@ impl Generators {
     }
 }
 
-/// Reads back everything that is stored.
+/// Reads back all stored data.
 async fn read_all_back(shared: &Shared, database: ReceiverId, began_at: OffsetDateTime) -> Result<(), Error> {
     let kinds = [Kind::Alarm, Kind::Event, Kind::NotifiedMeasurement];
     let since = began_at.replace_nanosecond(0).unwrap_or(began_at).format(&Rfc3339).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What happens to a population, for those who look at it once a second.
+//! Observes a population once a second.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,23 +6,23 @@ use super::series::Second;
 use super::shared::{Happened, Shared, lock};
 use crate::server_process::Process;
 
-/// Looks at a population while it lives.
+/// Observes a population while it runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Observer {
     pub(super) shared: Arc<Shared>,
     pub(super) processes: Option<Arc<Mutex<Vec<u32>>>>,
     pub(super) keeper: Option<u32>,
-    /// How the database is reached, if the run started its servers.
+    /// The address of the database, if the run started its servers.
     pub(crate) database_url: Option<String>,
 }
 
 impl Observer {
-    /// Returns what happened since the last time.
+    /// Returns the events since the last call.
     pub(crate) fn second(&self) -> Second {
         self.shared.series.take()
     }
 
-    /// Returns how many clients have a session.
+    /// Returns the number of clients with a session.
     pub(crate) fn sessions(&self) -> usize {
         self.shared.sessions()
     }
@@ -37,7 +37,7 @@ impl Observer {
         self.keeper.map(Process::with_pid)
     }
 
-    /// Returns what was done to servers and clients.
+    /// Returns the faults that were caused at servers and clients.
     pub(crate) fn happened(&self) -> Vec<Happened> {
         lock(&self.shared.happened).clone()
     }

@@ -1,5 +1,5 @@
-//! An open session over one of the transports. It goes on at another server when its connection breaks, as a client
-//! does behind a balancer; with `round-robin` it does so after each response or frame.
+//! An open session over one of the transports. It continues at another server when its connection breaks, as a client
+//! does behind a balancer; with `round-robin` it changes the server after each response or frame.
 
 use std::time::Duration;
 
@@ -24,11 +24,11 @@ use crate::random;
 use crate::target::Target;
 use crate::websocket::WebSocket;
 
-/// The longest pause before the next server is tried, in milliseconds.
+/// The longest pause before the client tries the next server, in milliseconds.
 const LONGEST_PAUSE: u64 = 200;
-/// How long a session is tried at the servers in turn before its client gives it up.
+/// The time for which a client tries to continue a session at the servers in turn before it gives the session up.
 const REOPENING_LIMIT: Duration = Duration::from_secs(30);
-/// The pause after a response without notifications, so that a server that holds nothing is not polled in a tight
+/// The pause after a response without notifications, so that a server that does not hold polls is not polled in a tight
 /// loop.
 const EMPTY_RESPONSE_PAUSE: Duration = Duration::from_millis(50);
 const UNSUCCESSFUL: &[u8] = br#""successful":false"#;
@@ -37,7 +37,7 @@ const UNSUCCESSFUL: &[u8] = br#""successful":false"#;
 #[derive(Debug)]
 pub(super) struct OpenSession {
     link: Link,
-    /// The server that its client uses, and its number.
+    /// The server that the client uses, and its number.
     target: Target,
     server: usize,
 }
@@ -50,7 +50,7 @@ enum Link {
 }
 
 impl OpenSession {
-    /// Opens a session at a server. An agent asks for the operations that are PENDING.
+    /// Opens a session at a server. An agent requests the operations that are PENDING.
     ///
     /// # Errors
     /// The server rejects a step or disconnects.
@@ -72,7 +72,7 @@ impl OpenSession {
             }
             (_, csv) => {
                 let mut poll = match csv {
-                    // Operations come by the static set, too.
+                    // Operations also arrive as rows of the static set.
                     Some(csv) => {
                         let sets: &[&str] = if work.is_some() { &[STATIC] } else { &[] };
                         csv.subscribe(&target, endpoint, channels, sets).await?
@@ -89,10 +89,10 @@ impl OpenSession {
         Ok(Self { link, target, server })
     }
 
-    /// Receives, and executes operations, until the client is told to begin a new session.
+    /// Receives notifications and executes operations, until an order tells the client to open a new session.
     ///
     /// # Errors
-    /// Why the session ended.
+    /// The reason why the session ended.
     pub(super) async fn listen(
         &mut self,
         shared: &Shared,
@@ -118,7 +118,8 @@ impl OpenSession {
         }
     }
 
-    /// Receives a response or a frame, and prepares for the next one; or returns what the client is told to do instead.
+    /// Receives a response or a frame, and prepares for the next one; or returns the order that the client has received
+    /// instead.
     async fn receive(
         &mut self,
         shared: &Shared,
@@ -176,7 +177,7 @@ impl OpenSession {
         Ok(None)
     }
 
-    /// Goes on at the same server over a new connection.
+    /// Continues the session at the same server over a new connection.
     async fn reopen(&mut self, shared: &Shared, spec: &ClientSpec) -> Result<(), Error> {
         match &mut self.link {
             Link::Poll(poll) => poll.reopen(&self.target).await,
@@ -187,8 +188,8 @@ impl OpenSession {
         Ok(())
     }
 
-    /// Continues the session at the next server that is ready and responds: after a failure of the present one, or
-    /// because it is the next one's turn.
+    /// Continues the session at the next server that is ready and responds, after a failure of the present server or
+    /// because of `round-robin`.
     async fn go_on(
         &mut self,
         shared: &Shared,
@@ -216,8 +217,8 @@ impl OpenSession {
     }
 }
 
-/// Returns the marks of the response to a poll, and its operations for an agent. A response without any must at least be a
-/// successful reply.
+/// Returns the marks of the response to a poll, and its operations for an agent. A response without marks or operations
+/// must at least be a successful reply.
 fn read(batch: &[u8], csv: Option<&CsvDevice>, is_agent: bool) -> Result<(Vec<Mark>, Vec<Operation>), Error> {
     let operations = match csv {
         Some(_) if !is_agent => return Ok((marks(batch)?, Vec::new())),
@@ -236,7 +237,7 @@ fn read(batch: &[u8], csv: Option<&CsvDevice>, is_agent: bool) -> Result<(Vec<Ma
     Ok((operations.iter().filter_map(Operation::mark).collect(), operations))
 }
 
-/// Returns whether a connection broke, or none was made.
+/// Returns whether a connection broke or could not be established.
 pub(super) fn is_broken(error: &Error) -> bool {
     match error {
         Error::Io(_) | Error::WebSocket(_) | Error::Timeout(_) => true,
@@ -245,7 +246,7 @@ pub(super) fn is_broken(error: &Error) -> bool {
     }
 }
 
-/// Returns whether the session may go on although a request failed.
+/// Returns whether the session may continue although a request failed.
 fn is_passing(error: &Error) -> bool {
     is_broken(error) || matches!(error, Error::Status { status: 503, .. })
 }
@@ -255,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn session_goes_on_after_a_broken_connection_or_503_and_not_after_402() {
+    fn session_continues_after_a_broken_connection_or_503_and_not_after_402() {
         let unknown = Error::Bayeux { channel: bayeux::CONNECT, reason: "402::Unknown client".to_owned() };
         let broken = Error::Io(std::io::ErrorKind::UnexpectedEof.into()).during("asking");
         let unavailable = Error::status("asking", 503, b"");

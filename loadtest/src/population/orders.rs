@@ -1,4 +1,4 @@
-//! What clients are told to do while they wait for notifications.
+//! Orders to clients, which they execute while they wait for notifications.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -9,14 +9,14 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::session_ledger::ClientId;
 
-/// What a client is told to do.
+/// An order to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// Lose the connection, and go on with the session over a new one.
+    /// Lose the connection, and continue the session over a new one.
     Cut,
-    /// Drop the connection and begin a new session.
+    /// Drop the connection and open a new session.
     Reconnect,
-    /// Read nothing for this time.
+    /// Stop reading for this time.
     Stall(Duration),
 }
 
@@ -26,11 +26,11 @@ struct Slot {
     is_given: Notify,
 }
 
-/// The orders of all clients. A client that has not yet carried out one gets the newest only.
+/// The orders of all clients. A client that has not yet executed an order receives only the newest one.
 #[derive(Debug)]
 pub(super) struct Orders {
     slots: Vec<Slot>,
-    /// Who passes them on to workers, if these have the clients.
+    /// The channel that passes orders on to workers, if these have the clients.
     relay: OnceLock<UnboundedSender<(ClientId, Order)>>,
 }
 
@@ -40,7 +40,7 @@ impl Orders {
         Self { slots: (0..clients).map(|_| Slot::default()).collect(), relay: OnceLock::new() }
     }
 
-    /// Passes all orders on.
+    /// Passes all orders on to this channel.
     pub(super) fn relay_to(&self, relay: UnboundedSender<(ClientId, Order)>) {
         self.relay.set(relay).ok();
     }
@@ -48,7 +48,7 @@ impl Orders {
     /// Gives a client an order.
     pub(super) fn give(&self, client: ClientId, order: Order) {
         if let Some(relay) = self.relay.get() {
-            // A worker that is gone ends the run.
+            // The loss of a worker ends the run, so the order may be dropped.
             relay.send((client, order)).ok();
         } else if let Some(slot) = self.slots.get(client) {
             *slot.order.lock().unwrap_or_else(PoisonError::into_inner) = Some(order);

@@ -1,5 +1,5 @@
-//! What a scenario file describes, checked and complete: groups of devices, dashboards, servers, and what happens to them
-//! in each phase. Pure data.
+//! The checked content of a scenario file: groups of devices, dashboards, servers, and the faults in each phase. Pure
+//! data.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,17 +12,17 @@ use crate::object_kind::ObjectKind;
 /// Devices, dashboards and servers of a file, with their phases.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plan {
-    /// Where the random choices begin: the same seed makes the same choices in the same order.
+    /// The seed of the random choices: the same seed makes the same choices in the same order.
     pub(crate) seed: u64,
     /// The servers to start; without them the server at `--url` is loaded.
     pub(crate) servers: Option<ServersPlan>,
-    /// The tenants to create, by name; groups and dashboards name them by index.
+    /// The tenants to create, by name; groups and dashboards refer to them by index.
     pub(crate) tenants: Vec<String>,
     pub(crate) groups: Vec<Group>,
     pub(crate) dashboards: Vec<Dashboards>,
-    /// Connections that post.
+    /// The number of connections that post.
     pub(crate) posters: u32,
-    /// Whether everything is read back at the end and compared with the responses.
+    /// Whether all data is read back at the end and compared with the responses.
     pub(crate) reads_back: bool,
     pub(crate) falsification: Option<Falsification>,
     pub(crate) phases: Vec<PhasePlan>,
@@ -31,16 +31,17 @@ pub(crate) struct Plan {
 /// Servers on one database.
 #[derive(Debug, Clone)]
 pub(crate) struct ServersPlan {
-    /// Shell command that starts one in the foreground.
+    /// The shell command that starts one server in the foreground.
     pub(crate) command: String,
     pub(crate) count: u16,
-    /// Port of the first on 127.0.0.1; the others use the following ones.
+    /// The port of the first server on 127.0.0.1; the others use the following ports.
     pub(crate) port: u16,
-    /// Their PostgreSQL, unless it is the private one of one more server, which clients do not use.
+    /// The address of their PostgreSQL. Without it, an additional server runs a private PostgreSQL; clients do not use
+    /// that server.
     pub(crate) database_url: Option<String>,
-    /// Directory of the secret key, the logs of the servers, and the private PostgreSQL.
+    /// The directory of the secret key, the logs of the servers, and the private PostgreSQL.
     pub(crate) directory: PathBuf,
-    /// Whether each session goes to the next server after each response or frame, as behind a balancer that knows no
+    /// Whether each session moves to the next server after each response or frame, as behind a balancer without sticky
     /// sessions.
     pub(crate) is_round_robin: bool,
 }
@@ -61,7 +62,7 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    /// Returns how a file names it.
+    /// Returns the name of the transport in a file.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::JsonPoll => "json-poll",
@@ -72,23 +73,23 @@ impl Transport {
     }
 }
 
-/// What is done with a write.
+/// The processing mode of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum Mode {
-    /// Stored and notified.
+    /// The write is stored and notified.
     #[default]
     Persistent,
-    /// Notified only.
+    /// The write is only notified.
     Transient,
-    /// Stored only.
+    /// The write is only stored.
     Quiescent,
-    /// Neither; modules see it.
+    /// The write is neither stored nor notified; only modules see it.
     Cep,
 }
 
 impl Mode {
-    /// Returns the complete header line that requests it, which is none for the default.
+    /// Returns the complete header line that requests the mode; it is empty for the default.
     pub(crate) fn header(self) -> &'static str {
         match self {
             Self::Persistent => "",
@@ -103,7 +104,7 @@ impl Mode {
         matches!(self, Self::Persistent | Self::Quiescent)
     }
 
-    /// Returns whether clients are notified of it.
+    /// Returns whether clients are notified of the write.
     pub(crate) fn notifies(self) -> bool {
         matches!(self, Self::Persistent | Self::Transient)
     }
@@ -113,54 +114,54 @@ impl Mode {
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
     pub(crate) name: String,
-    /// The index of its tenant; without one, that of `--user`.
+    /// The index of the tenant; `None` is the tenant of `--user`.
     pub(crate) tenant: Option<usize>,
     pub(crate) count: u32,
-    /// The transports, which its devices use in turn.
+    /// The transports, which the devices use in turn.
     pub(crate) transports: Vec<Transport>,
-    /// What its devices listen to, except those that only send requests.
+    /// The channels of the devices, except those that only send requests.
     pub(crate) listens: Listens,
-    /// Whether its sessions acknowledge notifications, so that none is lost with a connection.
+    /// Whether the sessions acknowledge notifications, so that none is lost with a connection.
     pub(crate) acknowledges: bool,
-    /// How long an agent takes for an operation.
+    /// The time that an agent needs for an operation.
     pub(crate) takes: Duration,
-    /// The modes of its posts, with the weight of each.
+    /// The modes of the posts, with the weight of each.
     pub(crate) modes: Vec<(Mode, u32)>,
 }
 
-/// What a device listens to.
+/// The channels to which a device subscribes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Listens {
-    /// The operations that it executes.
+    /// The operations that the device executes.
     Operations,
-    /// Its own objects of these kinds.
+    /// The device's own objects of these kinds.
     Objects(Vec<ObjectKind>),
 }
 
-/// Clients that see the objects of all devices of a tenant.
+/// Clients that receive the objects of all devices of a tenant.
 #[derive(Debug, Clone)]
 pub(crate) struct Dashboards {
     pub(crate) name: String,
     pub(crate) tenant: Option<usize>,
     pub(crate) count: u32,
-    /// The transports, which they use in turn.
+    /// The transports, which the clients use in turn.
     pub(crate) transports: Vec<Transport>,
     pub(crate) watches: Vec<ObjectKind>,
     pub(crate) acknowledges: bool,
 }
 
-/// What the devices of a group do at a rate.
+/// An action that the devices of a group do at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Act {
-    /// One of them posts an object.
+    /// One of the devices posts an object.
     Post(ObjectKind),
-    /// An operator queues an operation for one of them.
+    /// An operator queues an operation for one of the devices.
     Operate,
-    /// One of them drops its connection and begins a new session.
+    /// One of the devices drops its connection and opens a new session.
     Reconnect,
 }
 
-/// All of them, with the key of a file.
+/// All actions, with their keys in a file.
 pub(crate) const ACTS: [(&str, Act); 5] = [
     ("alarms", Act::Post(ObjectKind::Alarm)),
     ("events", Act::Post(ObjectKind::Event)),
@@ -169,7 +170,7 @@ pub(crate) const ACTS: [(&str, Act); 5] = [
     ("reconnects", Act::Reconnect),
 ];
 
-/// Something that a group does at a rate in a phase.
+/// An action of a group with its rate in a phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Stream {
     /// The index of the group.
@@ -186,26 +187,26 @@ pub(crate) struct PhasePlan {
     pub(crate) faults: Vec<Fault>,
 }
 
-/// Something that is done to servers, the database or clients.
+/// A fault of servers, the database or clients.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault {
     pub(crate) what: FaultKind,
-    /// From the start of the phase to the first time.
+    /// The time from the start of the phase to the first occurrence.
     pub(crate) at: Duration,
-    /// From the end of one time to the next; without it, it is done once.
+    /// The time from the end of one occurrence to the next; without it, the fault occurs once.
     pub(crate) every: Option<Duration>,
-    /// How long it lasts, for those that last.
+    /// The duration of the fault, for kinds that have one.
     pub(crate) lasts: Duration,
-    /// The clients, for those that are done to clients.
+    /// The affected clients, for faults of clients.
     pub(crate) of: Option<Clients>,
 }
 
-/// The clients that a fault hits.
+/// The clients that a fault affects.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Clients {
-    /// The name of a group or of dashboards, and its numbers among the clients.
+    /// The name of a group or of dashboards, and the range of their numbers among the clients.
     pub(crate) name: String,
-    /// The part of them, above 0 and at most 1.
+    /// The share of these clients, above 0 and at most 1.
     pub(crate) share: f64,
 }
 
@@ -223,25 +224,25 @@ pub(crate) enum FaultKind {
     CutDatabase,
     /// The private PostgreSQL is stopped immediately and started again.
     StopDatabase,
-    /// Clients lose their connections and go on with their sessions over new ones.
+    /// Clients lose their connections and continue their sessions over new ones.
     CutConnections,
-    /// Clients drop their connections and all begin new sessions at once.
+    /// Clients drop their connections and all open new sessions at once.
     ReconnectStorm,
-    /// Clients read nothing for a while.
+    /// Clients stop reading for a while.
     SlowReaders,
 }
 
-/// All of them: how a file names each, and what clients may see.
+/// All faults with their names in a file and their expected effects on clients.
 pub(crate) const FAULTS: [(FaultKind, &str, &str); 8] = [
     (
         FaultKind::Kill,
         "kill",
-        "One server after the other is killed and started again. Its connections break and its sessions are gone, so their clients begin new ones. Posts to it may have no response; those with a 201 are stored. Sessions at other servers hear everything.",
+        "One server after the other is killed and started again. Its connections break and its sessions are gone, so their clients open new ones. Posts to it may have no response; those with a 201 are stored. Sessions at other servers receive everything.",
     ),
     (
         FaultKind::Pause,
         "pause",
-        "One server after the other stands still for a while. Its clients go on at the other servers. Posts that were under way have no response for five seconds, and what it had not yet sent arrives late.",
+        "One server after the other is paused for a while. Its clients continue at the other servers. Pending posts have no response for five seconds, and notifications that the server had not yet sent arrive late.",
     ),
     (
         FaultKind::Restart,
@@ -251,27 +252,27 @@ pub(crate) const FAULTS: [(FaultKind, &str, &str); 8] = [
     (
         FaultKind::CutDatabase,
         "cut-database",
-        "The connections by which servers hear of each other's changes are terminated. A session that could have missed something ends; the others hear everything, late.",
+        "The connections through which servers receive each other's changes are terminated. A session that could have missed a notification ends; the others receive everything late.",
     ),
     (
         FaultKind::StopDatabase,
         "stop-database",
-        "PostgreSQL is stopped as in a crash and started again. Posts get 503 until it is back; sessions that could have missed something end. What had a 201 is stored.",
+        "PostgreSQL is stopped as in a crash and started again. Posts get 503 until it is back; sessions that could have missed a notification end. Posts with a 201 are stored.",
     ),
     (
         FaultKind::CutConnections,
         "cut-connections",
-        "Clients lose their connections and go on with their sessions. With `acknowledges = true` they miss nothing; without it a notification that was on its way may be lost.",
+        "Clients lose their connections and continue their sessions. With `acknowledges = true` they miss nothing; without it a notification in transit may be lost.",
     ),
     (
         FaultKind::ReconnectStorm,
         "reconnect-storm",
-        "Clients drop their connections and begin new sessions, all at once. They miss what was posted before their new subscription.",
+        "Clients drop their connections and all open new sessions at once. They miss notifications of posts before their new subscription.",
     ),
     (
         FaultKind::SlowReaders,
         "slow-readers",
-        "Clients read nothing for a while. They hear everything late, or their sessions end because their queues are full; nobody else may notice.",
+        "Clients stop reading for a while. They receive everything late, or their sessions end because their queues are full; other clients must not be affected.",
     ),
 ];
 
@@ -283,42 +284,42 @@ impl Fault {
 }
 
 impl FaultKind {
-    /// Returns how a file names it, and what clients may see.
+    /// Returns the name of the fault in a file and its expected effects on clients.
     pub(crate) fn words(self) -> (&'static str, &'static str) {
         let of_kind = FAULTS.iter().find(|(kind, ..)| *kind == self);
         of_kind.map(|(_, name, meaning)| (*name, *meaning)).expect("the catalogue has all kinds")
     }
 
-    /// Returns whether it is done to servers or the database, which the file must start then.
+    /// Returns whether the fault affects servers or the database, which the run then has to start.
     pub(crate) fn is_of_servers(self) -> bool {
         !self.is_of_clients()
     }
 
-    /// Returns whether it is done to clients.
+    /// Returns whether the fault affects clients.
     pub(crate) fn is_of_clients(self) -> bool {
         matches!(self, Self::CutConnections | Self::ReconnectStorm | Self::SlowReaders)
     }
 
-    /// Returns whether it has a duration.
+    /// Returns whether the fault has a duration.
     pub(crate) fn lasts(self) -> bool {
         matches!(self, Self::Pause | Self::SlowReaders)
     }
 }
 
-/// What is done to received notifications before they are recorded, as a control: the run must not be clean.
+/// A falsification of received notifications before they are recorded, as a control: such a run must not be clean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Falsification {
-    /// It is not recorded.
+    /// A notification is not recorded.
     Drop,
-    /// It is recorded twice.
+    /// A notification is recorded twice.
     Double,
-    /// It is recorded after the next one of its device.
+    /// A notification is recorded after the next one of its device.
     Swap,
 }
 
 impl Plan {
-    /// Returns how many clients are connected at the same time.
+    /// Returns the number of clients that are connected at the same time.
     pub(crate) fn clients(&self) -> usize {
         let listen = |group: &&Group| group.transports.iter().any(|transport| *transport != Transport::Rest);
         let devices = self.groups.iter().filter(listen).map(|group| group.count as usize).sum::<usize>();

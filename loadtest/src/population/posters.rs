@@ -1,5 +1,5 @@
-//! Posts on a fixed schedule at the servers in turn. The posts for a device are made one after the other, so that
-//! their order is defined.
+//! Posts on a fixed schedule at the servers in turn. The posts of a device are sent one after the other, so that their
+//! order is defined.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,19 +28,19 @@ const RESPONSE_LIMIT: Duration = Duration::from_secs(5);
 const LATE: u64 = 10_000;
 /// A post that waits longer than this is not sent, in microseconds.
 const OVERTIME: u64 = 30_000_000;
-/// The key under which 503 without Retry-After is counted.
+/// The key that counts responses 503 without Retry-After.
 const UNANNOUNCED: &str = "503 without Retry-After";
-/// The pause after a response that is no success.
+/// The pause after an unsuccessful response.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
 
 /// A post that is due.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Due {
-    /// In microseconds of the run.
+    /// The due time in microseconds of the run.
     pub(super) at: u64,
     pub(super) phase: usize,
     pub(super) device: u32,
-    /// What is posted: an object, or an operation for the device.
+    /// The kind of the posted object; `None` is an operation for the device.
     pub(super) object: Option<ObjectKind>,
     pub(super) mode: Mode,
 }
@@ -49,7 +49,7 @@ pub(super) struct Due {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Posted {
     pub(super) responses: Responses,
-    /// The operations that were accepted, and those without a response.
+    /// The number of accepted operations, and the number without a response.
     pub(super) operations: [usize; 2],
     /// The posts that were sent more than 10 ms after they were due.
     pub(super) late: u64,
@@ -69,7 +69,7 @@ impl Posted {
         self.unsent += other.unsent;
     }
 
-    /// Returns how many posts had a response 5xx, except 503 with Retry-After.
+    /// Returns the number of posts with a response 5xx, except 503 with Retry-After.
     pub(super) fn server_errors(&self) -> u64 {
         let by_status = self.responses.by_status.iter();
         by_status
@@ -78,13 +78,13 @@ impl Posted {
             .sum()
     }
 
-    /// Returns how many posts were neither accepted nor got 503.
+    /// Returns the number of posts that were neither accepted nor rejected with 503.
     pub(super) fn failures(&self) -> u64 {
         self.responses.failures() - self.responses.by_status.get("503").copied().unwrap_or_default()
     }
 }
 
-/// The connections that post. They end when they are dropped and have posted what is due.
+/// The connections that post. After they are dropped, they send what is due and end.
 #[derive(Debug)]
 pub(super) struct Posters {
     dues: Vec<mpsc::UnboundedSender<Due>>,
@@ -92,7 +92,7 @@ pub(super) struct Posters {
 }
 
 impl Posters {
-    /// Starts so many connections, for so many phases.
+    /// Starts `count` connections for this number of phases.
     pub(super) fn start(shared: &Arc<Shared>, count: u32, phases: usize) -> Self {
         let mut posters = Self { dues: Vec::new(), tasks: JoinSet::new() };
         for number in 0..count as usize {
@@ -109,12 +109,12 @@ impl Posters {
         posters
     }
 
-    /// Returns the queues of due posts: those of a device always go to the same one.
+    /// Returns the queues of due posts. All posts of a device go to the same queue.
     pub(super) fn queues(&self) -> Vec<mpsc::UnboundedSender<Due>> {
         self.dues.clone()
     }
 
-    /// Waits until everything that is due is posted; returns the posts of each phase.
+    /// Waits until all due posts are sent. Returns the posts of each phase.
     pub(super) async fn finish(&mut self) -> Vec<Posted> {
         self.dues.clear();
         let mut phases: Vec<Posted> = Vec::new();
@@ -167,7 +167,7 @@ impl Poster {
             Verdict::none()
         });
         let is_accepted = verdict.outcome == Outcome::Acknowledged;
-        // Nothing must be found of what is not to be stored.
+        // A write that is not to be stored counts as rejected, so finding it in the database is an error.
         let stored = if is_accepted && !promise.stores { Outcome::Refused } else { verdict.outcome };
         shared.run.settle(mark, 1, stored);
         let posted = &mut self.posted[due.phase];
@@ -186,7 +186,7 @@ impl Poster {
         }
     }
 
-    /// Returns the request of a post: by the device itself, or of an operation by the administrator.
+    /// Returns the request of a post: the device sends its own objects, the administrator sends operations.
     fn request(&self, server: usize, due: Due, body: impl Fn(Kind, &str) -> String) -> (Kind, Vec<u8>) {
         let world = &self.shared.world;
         let device = &world.devices[due.device as usize];
@@ -211,7 +211,7 @@ impl Poster {
 
     async fn exchange(&mut self, server: usize, kind: Kind, request: &[u8]) -> Result<Verdict, Error> {
         let kept = &mut self.connections[server];
-        // A balancer uses no connection that the server has closed meanwhile.
+        // A balancer does not use a connection that the server has closed meanwhile.
         kept.take_if(|connection| connection.is_stale());
         let connection = match kept {
             Some(connection) => connection,
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_503_with_retry_after_is_no_error_of_the_server() {
+    fn only_503_with_retry_after_does_not_count_as_a_server_error() {
         let counts = [("201", 5), ("503", 7), (UNANNOUNCED, 2), ("500", 1), ("no response", 3)];
         let mut posted = Posted::new();
         posted.responses.by_status = counts.map(|(status, count)| (status.to_owned(), count)).into();

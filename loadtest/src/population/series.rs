@@ -1,10 +1,10 @@
-//! What happens in each second, for the time series of the report.
+//! Counts the events of each second, for the time series of the report.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// The events since they were last taken.
+/// The events since the last call of [`Series::take`].
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Second {
     /// The microseconds from the due time to the delivery of each notification.
@@ -13,7 +13,7 @@ pub(crate) struct Second {
     pub(crate) posted: Vec<u32>,
     /// The posts that were not accepted.
     pub(crate) failed: u64,
-    /// How often a client went on with its session over a new connection, or began a new session.
+    /// The number of times that a client continued its session over a new connection, or opened a new session.
     pub(crate) reconnects: u64,
 }
 
@@ -68,7 +68,7 @@ fn narrow(micros: u64) -> u32 {
     u32::try_from(micros).unwrap_or(u32::MAX)
 }
 
-/// Returns a quantile of latencies in ascending order, in milliseconds; nothing if there are none.
+/// Returns a quantile of latencies in ascending order, in milliseconds, or `None` if there are none.
 pub(crate) fn quantile(sorted: &[u32], quantile: f64) -> Option<f64> {
     let rank = (sorted.len() as f64 * quantile).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).map(|micros| f64::from(*micros) / 1000.0)

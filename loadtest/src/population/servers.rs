@@ -1,4 +1,4 @@
-//! The servers of a run: started on one database, killed and restarted, paused.
+//! Starts the servers of a run on one database, and kills, restarts and pauses them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,14 @@ use crate::error::Error;
 use crate::server_child::ServerChild;
 use crate::target::{Reach, Target};
 
-/// The connections for reads of each server: PostgreSQL accepts a hundred in all by default.
+/// The connections for reads of each server; PostgreSQL accepts a hundred in all by default.
 const READ_CONNECTIONS: &str = "4";
-/// For how long a server drains before it stops: longer than the generator's balancer needs to notice it.
+/// The time for which a server drains before it stops. It is longer than the generator's balancer needs to notice the
+/// drain.
 const DRAIN_SECONDS: u64 = 2;
-/// What the listening connection of a server asks all the time.
+/// The statement that the listening connection of a server repeats all the time.
 const LISTENING: &str = "%SELECT EXISTS (SELECT FROM publication_servers%";
-/// The time after PostgreSQL was stopped before it is checked whether its server ended, too.
+/// The pause after PostgreSQL was stopped, before the run checks whether the servers ended with it.
 const AFTERMATH: Duration = Duration::from_millis(500);
 const CUT: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                    WHERE datname = current_database() AND query LIKE $1 AND pid <> pg_backend_pid()";
@@ -28,28 +29,28 @@ const CUT: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
 /// The servers, by number.
 #[derive(Debug)]
 pub(super) struct Servers {
-    /// Their addresses.
+    /// The addresses of the servers.
     pub(super) targets: Vec<Arc<Target>>,
     children: Vec<Option<ServerChild>>,
     /// The server that runs the private PostgreSQL, so that each of the others can be killed.
     keeper: Option<ServerChild>,
-    /// Its address.
+    /// The address of the keeper.
     keeper_target: Arc<Target>,
     directory: PathBuf,
     command: String,
     database_url: String,
     password: String,
-    /// For how long a server that stops in an orderly way drains before.
+    /// The time for which a server drains before an orderly stop.
     drain_seconds: u64,
-    /// The processes that run now, for those who look at them meanwhile.
+    /// The processes that are running, for observers.
     running: Arc<Mutex<Vec<u32>>>,
 }
 
 impl Servers {
-    /// Starts all of them, and the one with the private PostgreSQL if no other PostgreSQL is given.
+    /// Starts all servers, and the one with the private PostgreSQL if no other PostgreSQL is given.
     ///
     /// # Errors
-    /// There is no password, an address is in use, or a server does not become ready.
+    /// The password is missing, an address is in use, or a server does not become ready.
     pub(super) async fn start(common: &Common, plan: &ServersPlan, drains: bool) -> Result<Self, Error> {
         if common.password.is_empty() {
             return Err(Error::Refused("set the password of admin with LOADTEST_PASSWORD".to_owned()));
@@ -112,10 +113,10 @@ impl Servers {
         ]
     }
 
-    /// Starts a server that does not run, and waits until it is ready.
+    /// Starts a server that is not running, and waits until it is ready.
     ///
     /// # Errors
-    /// It does not become ready.
+    /// The server does not become ready.
     pub(super) async fn restart(&mut self, number: usize) -> Result<(), Error> {
         let name = format!("server-{number}");
         let target = &self.targets[number];
@@ -131,7 +132,7 @@ impl Servers {
     /// Kills a server with SIGKILL.
     ///
     /// # Errors
-    /// It had ended already.
+    /// The server had ended already.
     pub(super) async fn kill(&mut self, number: usize) -> Result<(), Error> {
         let child = self.children[number].take().ok_or_else(ended)?;
         self.note_running();
@@ -141,7 +142,7 @@ impl Servers {
     /// Stops a server in an orderly way.
     ///
     /// # Errors
-    /// It had ended already, or does not stop within a minute.
+    /// The server had ended already, or does not stop within a minute.
     pub(super) async fn stop_one(&mut self, number: usize) -> Result<(), Error> {
         let child = self.children[number].take().ok_or_else(ended)?;
         self.note_running();
@@ -156,7 +157,7 @@ impl Servers {
         let keeper = self.keeper.take().ok_or_else(ended)?;
         keeper.stop_private_postgres(&self.keeper_directory())?;
         sleep(AFTERMATH).await;
-        // A server may end with its database.
+        // A server may end when its database stops.
         match keeper.running() {
             Some(mut keeper) => {
                 keeper.wait_until_ready(&self.keeper_target).await?;
@@ -173,7 +174,7 @@ impl Servers {
     /// Returns a server.
     ///
     /// # Errors
-    /// It has ended.
+    /// The server has ended.
     pub(super) fn running(&self, number: usize) -> Result<&ServerChild, Error> {
         self.children[number].as_ref().ok_or_else(ended)
     }
@@ -188,7 +189,7 @@ impl Servers {
         Ok(client)
     }
 
-    /// Returns the processes that clients use, as long as they run.
+    /// Returns the server processes that clients use, while they run.
     pub(super) fn processes(&self) -> Arc<Mutex<Vec<u32>>> {
         Arc::clone(&self.running)
     }
@@ -198,12 +199,12 @@ impl Servers {
         self.keeper.as_ref().and_then(ServerChild::id)
     }
 
-    /// Returns whether their PostgreSQL is private to this run.
+    /// Returns whether the PostgreSQL of the servers is private to this run.
     pub(super) fn is_private(&self) -> bool {
         self.keeper.is_some()
     }
 
-    /// Returns how the database is reached.
+    /// Returns the address of the database.
     pub(super) fn database_url(&self) -> &str {
         &self.database_url
     }
@@ -213,10 +214,10 @@ impl Servers {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = running;
     }
 
-    /// Stops them, the one with the private PostgreSQL last.
+    /// Stops the servers, with the keeper of the private PostgreSQL last.
     ///
     /// # Errors
-    /// One did not stop within a minute.
+    /// A server did not stop within a minute.
     pub(super) async fn stop(self) -> Result<(), Error> {
         for child in self.children.into_iter().flatten().chain(self.keeper) {
             child.stop().await?;
@@ -225,7 +226,7 @@ impl Servers {
     }
 }
 
-/// Terminates the listening connections of all servers; returns their number.
+/// Terminates the listening connections of all servers. Returns their number.
 ///
 /// # Errors
 /// The database is not reachable.

@@ -1,4 +1,4 @@
-//! What clients and posters share.
+//! The state that clients and posters share.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -25,14 +25,14 @@ use crate::target::Target;
 
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Something that happened, for the charts.
+/// A fault that was caused, for the charts.
 #[derive(Debug, Clone)]
 pub(crate) struct Happened {
     pub(crate) at: std::time::Instant,
     pub(crate) what: String,
 }
 
-/// What clients and posters share.
+/// The state that clients and posters share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) run: Arc<Run>,
@@ -41,7 +41,7 @@ pub(super) struct Shared {
     pub(super) world: World,
     /// Whether each session goes to the next server after each response or frame.
     pub(super) is_round_robin: bool,
-    /// How many clients other generators have.
+    /// The number of clients of other generators.
     pub(super) elsewhere: usize,
     pub(super) balancer: Arc<Balancer>,
     pub(super) orders: Orders,
@@ -50,22 +50,22 @@ pub(super) struct Shared {
     pub(super) ledger: Mutex<SessionLedger>,
     pub(super) operations: Mutex<OperationLedger>,
     pub(super) falsifier: Mutex<Falsifier>,
-    /// Why sessions ended or could not be opened, and how often.
+    /// The reasons why sessions ended or could not be opened, with their counts.
     pub(super) causes: Mutex<BTreeMap<String, u64>>,
     pub(super) happened: Mutex<Vec<Happened>>,
-    /// How many sessions there are at workers.
+    /// The number of sessions at workers.
     pub(super) sessions_elsewhere: AtomicUsize,
-    /// How well the clocks of workers are known, in microseconds.
+    /// The accuracy of the known clocks of workers, in microseconds.
     pub(super) clock_error: AtomicU64,
 }
 
-/// Locks what no holder leaves in a bad state.
+/// Locks a mutex whose value stays consistent even if a holder panics.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shared {
-    /// Creates it for a generator with this share, and returns the clients of all.
+    /// Creates the state of a generator with this share, and returns the clients of all generators.
     pub(super) fn new(
         plan: &Plan,
         run: Run,
@@ -105,7 +105,7 @@ impl Shared {
         lock(&self.operations)
     }
 
-    /// Records notifications; returns how many of this run there were.
+    /// Records notifications. Returns how many of them belong to this run.
     pub(super) fn deliver(&self, client: ClientId, marks: impl Iterator<Item = Mark>) -> usize {
         let now = self.run.now();
         let (mut ledger, mut falsifier) = (self.ledger(), lock(&self.falsifier));
@@ -124,7 +124,7 @@ impl Shared {
         *lock(&self.causes).entry(cause).or_default() += 1;
     }
 
-    /// Notes what happened at a time, in microseconds of the run, and says so.
+    /// Records a fault with its time in microseconds of the run, and prints it.
     pub(super) fn mark(&self, at: u64, what: String) {
         eprintln!("{:>7.1} s: {what}, until {:.1} s", at as f64 / 1e6, self.run.now() as f64 / 1e6);
         lock(&self.happened).push(Happened { at: self.run.instant(at), what });
@@ -135,13 +135,13 @@ impl Shared {
         named.map_or(0..0, |(_, clients)| clients.clone())
     }
 
-    /// Returns how many clients have a session, here and at workers.
+    /// Returns the number of clients with a session, here and at workers.
     pub(super) fn sessions(&self) -> usize {
         let ledger = self.ledger();
         ledger.clients() - ledger.away() + self.sessions_elsewhere.load(Ordering::Relaxed)
     }
 
-    /// Returns how many clients of this generator have no session at present.
+    /// Returns the number of clients of this generator that have no session at present.
     pub(super) fn away(&self) -> usize {
         self.ledger().away() - self.elsewhere
     }

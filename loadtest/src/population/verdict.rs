@@ -9,15 +9,15 @@ use crate::ledger::Audit;
 use crate::report::{Deliveries, Fact, Kept, Posts, Report};
 use crate::session_ledger::SessionAudit;
 
-/// The longest time until all sessions are back after something was done to servers, in milliseconds.
+/// The longest time until all sessions are back after a fault of a server, in milliseconds.
 const LONGEST_RETURN: u64 = 10_000;
 
-/// What is known at the end.
+/// The records at the end of a run.
 pub(super) struct Outcomes<'a> {
     pub(super) shared: &'a Shared,
     pub(super) phases: &'a [Begun],
     pub(super) posted: &'a [Posted],
-    /// The verdict on what is stored, if it was read back.
+    /// The verdict on the stored data, if it was read back.
     pub(super) stored: Option<Audit>,
 }
 
@@ -59,7 +59,7 @@ impl Outcomes<'_> {
         }
     }
 
-    /// Returns what is known about the whole run only; it is shown with the last phase.
+    /// Returns the results that only exist for the whole run; they are shown with the last phase.
     fn facts_of_the_run(&self) -> Vec<Fact> {
         let causes = lock(&self.shared.causes);
         let mut facts = Vec::new();

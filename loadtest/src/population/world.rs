@@ -1,4 +1,4 @@
-//! What exists before the first phase: tenants, registered devices with users of their own, template sets.
+//! Creates the tenants, the registered devices with users of their own, and the template sets before the first phase.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::random;
 use crate::target::Target;
 
 const TENANTS: &str = "/tenant/tenants";
-/// The administrator of a tenant that is created.
+/// The administrator of a tenant that the run creates.
 const ADMINISTRATOR: &str = "loadtest";
 const PASSWORD_LENGTH: usize = 20;
 
@@ -45,11 +45,11 @@ pub(super) struct Device {
     pub(super) home: Home,
 }
 
-/// A tenant: that of `--user`, or one that was created.
+/// The index of a tenant: that of `--user`, or one that was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Home(usize);
 
-/// A tenant with its devices, which follow each other.
+/// A tenant with its devices, whose numbers are consecutive.
 #[derive(Debug, Serialize, Deserialize)]
 struct Place {
     administrator: Login,
@@ -60,7 +60,7 @@ struct Place {
     created: Created,
 }
 
-/// What was created in a tenant, and is removed again.
+/// The objects that were created in a tenant, which the run removes at the end.
 #[derive(Debug, Default)]
 struct Created {
     /// The id, if the tenant itself was created.
@@ -79,11 +79,11 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Creates the tenants and registers the devices. `user` is that of the tenant without a name, or else the one who
+    /// Creates the tenants and registers the devices. `user` belongs to the tenant without a name, or is the user who
     /// creates tenants.
     ///
     /// # Errors
-    /// The server rejects a step; what was created before is left to [`Self::remove`].
+    /// The server rejects a step; [`Self::remove`] removes what was created before.
     pub(super) async fn build(
         target: &Arc<Target>,
         plan: &Plan,
@@ -163,13 +163,14 @@ impl World {
         self.places[home.0].devices.clone()
     }
 
-    /// Returns the X-Ids of a tenant's template sets, of rows and of received objects; empty if no device there uses CSV.
+    /// Returns the X-Ids of a tenant's template sets, for rows and for received objects; they are empty if no device of
+    /// the tenant uses CSV.
     pub(super) fn x_ids(&self, home: Home) -> &[String; 2] {
         &self.places[home.0].x_ids
     }
 
-    /// Removes the devices with their users, the template sets and the tenants; returns how many are left. `target` is the
-    /// one they were created with.
+    /// Removes the devices with their users, the template sets and the tenants. Returns how many could not be removed.
+    /// `target` is the server and user that created them.
     pub(super) async fn remove(&self, target: &Arc<Target>) -> usize {
         let mut left = 0;
         for Place { administrator, created, .. } in &self.places {

@@ -108,7 +108,7 @@ impl Reads {
     }
 }
 
-/// How well the generator kept its schedule.
+/// The delays of the generator's own schedule.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Kept {
     /// The posts that were sent more than 10 ms after they were due.

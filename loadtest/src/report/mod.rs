@@ -36,7 +36,7 @@ pub(crate) struct Report {
     /// The posts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) posts: Option<Posts>,
-    /// How well the schedule was kept.
+    /// The delays of the generator's own schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kept: Option<Kept>,
     /// The same rows, sent in several ways.

@@ -101,7 +101,7 @@ fn rows_steps_and_facts_are_shown() {
 }
 
 #[test]
-fn round_is_clean_only_when_all_that_was_acknowledged_is_there_and_nothing_was_refused() {
+fn round_is_clean_only_when_every_acknowledged_write_is_stored_and_none_was_rejected() {
     let round = |ledger: Audit, refused| Round {
         number: 1,
         stop: "kill",
@@ -124,6 +124,6 @@ fn round_is_clean_only_when_all_that_was_acknowledged_is_there_and_nothing_was_r
     assert!(round(audit(Outcome::Acknowledged, true), 0).is_clean());
     assert!(!round(audit(Outcome::Acknowledged, false), 0).is_clean());
     assert!(!round(audit(Outcome::Acknowledged, true), 1).is_clean());
-    // Nothing was acknowledged, so nothing was proved.
+    // No write was acknowledged, so the round proves nothing.
     assert!(!round(audit(Outcome::Unknown, true), 0).is_clean());
 }

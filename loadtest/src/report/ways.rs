@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_are_compared_by_rows_and_bytes_for_each() {
+    fn ways_are_compared_by_rows_and_bytes_per_row() {
         let csv = way("CSV", 100, 10, Traffic { sent: 30_000, received: 10_000 }, &[600.0, 400.0]);
         let json = way("JSON", 800, 1, Traffic { sent: 64_000, received: 64_000 }, &[500.0, 300.0]);
         assert_eq!((csv.rows_per_second, csv.bytes_sent, csv.bytes_received), (500.0, 30.0, 10.0));

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_does_not_hold() {
+    fn unmeasured_figure_does_not_hold() {
         let (basic, token) = (turns(1000, None), turns(500, None));
 
         assert!(cpu_ratio(&basic, &token, None).is_none());

@@ -95,8 +95,9 @@ impl Templates {
         struct Created {
             id: String,
         }
-        let step = "posting what is copied";
-        let number = |id: &str| id.parse().map_err(|_| Error::Refused(format!("{step}: {id} is no number")));
+        let step = "posting the copied objects";
+        let number =
+            |id: &str| id.parse().map_err(|_| Error::Refused(format!("{step}: {id} is not a number")));
         let ids = devices::create(&bench.target, 1).await?;
         let mut connection = bench.target.connect().await?;
         let mut rows = Vec::new();

@@ -89,7 +89,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
 struct Bench {
     target: Arc<Target>,
     server: Option<Process>,
-    /// Whether the server has hardly worked yet, so that what it needs for clients is seen in its memory.
+    /// Whether the server has hardly worked yet, so that the memory for clients is visible in its growth.
     is_fresh: bool,
     common: Common,
 }
@@ -114,7 +114,7 @@ impl Bench {
         Ok(Self { target, server, is_fresh, common: common.clone() })
     }
 
-    /// Returns what so many held polls cost in memory, from three readings.
+    /// Returns the memory that this number of held polls needs, from three readings.
     fn memory_of(
         &self,
         polls: usize,

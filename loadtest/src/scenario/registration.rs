@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_must_make_a_device_and_fast_enough_when_that_was_asked_for() {
+    fn every_row_must_create_a_device_and_meet_a_required_rate() {
         let all = r#"{"numberOfAll":100,"numberOfCreated":100,"numberOfFailed":0,"numberOfSuccessful":100}"#;
         assert!(wrong(all, None).is_empty());
         assert!(wrong(all, Some(2000)).is_empty());

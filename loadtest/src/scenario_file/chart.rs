@@ -5,11 +5,11 @@ use super::html::escaped;
 /// The size of a chart, in units of its view box.
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 220.0;
-/// The room around the lines: for the title, for the numbers at the left, and for those below.
+/// The margins around the lines: for the title, for the numbers at the left, and for those below.
 const TOP: f64 = 34.0;
 const LEFT: f64 = 62.0;
 const BOTTOM: f64 = 26.0;
-/// More points than these are not drawn: of each part of the time, the largest value is.
+/// The largest number of points that a chart draws. With more points, it draws the largest value of each interval.
 const MOST_POINTS: usize = 450;
 
 /// A line of a chart.
@@ -22,7 +22,7 @@ pub(super) struct Line {
 pub(super) struct Upright {
     pub(super) at: f64,
     pub(super) label: String,
-    /// Whether it is the start of a phase, and not something that was done.
+    /// Whether the mark is the start of a phase; the others are faults.
     pub(super) is_phase: bool,
 }
 
@@ -30,13 +30,13 @@ pub(super) struct Upright {
 pub(super) struct Chart<'a> {
     pub(super) title: &'a str,
     pub(super) lines: Vec<Line>,
-    /// The positions below the chart that have a number, from the left to the right end.
+    /// The labels below the chart with their positions, from the left to the right end.
     pub(super) below: Vec<(f64, String)>,
     pub(super) uprights: &'a [Upright],
 }
 
 impl Chart<'_> {
-    /// Returns the chart; nothing if no line has two points.
+    /// Returns the chart, or an empty text if no line has two points.
     pub(super) fn svg(&self) -> String {
         let drawn: Vec<(usize, &Line)> =
             self.lines.iter().enumerate().filter(|(_, line)| line.points.len() > 1).collect();
@@ -109,7 +109,7 @@ fn scale(top: f64, step: f64, place: impl Fn(f64, f64) -> (f64, f64)) -> String 
     svg + "\n"
 }
 
-/// Returns a round step of which at most five make the largest value.
+/// Returns a round step of which at most five reach the largest value.
 fn step(largest: f64) -> f64 {
     let power = 10_f64.powf((largest / 5.0).log10().floor());
     [1.0, 2.0, 5.0, 10.0]
@@ -119,7 +119,7 @@ fn step(largest: f64) -> f64 {
         .unwrap_or(largest)
 }
 
-/// Returns the times that have a number below a chart of so many seconds.
+/// Returns the labels of the time axis of a chart that ends at `end` seconds.
 pub(super) fn seconds(end: f64) -> Vec<(f64, String)> {
     let step = step(end);
     let count = (end / step).floor() as u32;
@@ -130,7 +130,7 @@ pub(super) fn seconds(end: f64) -> Vec<(f64, String)> {
     below
 }
 
-/// Returns the largest point of each part, so that no peak is left out.
+/// Returns the largest point of each interval, so that no peak is lost.
 fn thinned(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
     let size = points.len().div_ceil(MOST_POINTS);
     points.chunks(size.max(1)).filter_map(|part| part.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)))

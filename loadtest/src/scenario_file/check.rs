@@ -1,11 +1,11 @@
-//! A scenario file in plain words.
+//! Explains a scenario file in plain words.
 
 use super::load::Load;
 use super::{Phase, ScenarioFile};
 use crate::object_kind::ObjectKind;
 use crate::population::plan::{ACTS, Act, Dashboards, Fault, Group, Listens, PhasePlan, Plan, Transport};
 
-/// Returns what `run` would do with this file.
+/// Returns the explanation of what `run` does with this file.
 pub(crate) fn explanation(file: &ScenarioFile) -> String {
     let count = file.phases.len();
     let phases =
@@ -81,11 +81,11 @@ fn of_tenant(plan: &Plan, tenant: Option<usize>) -> String {
 
 fn of_group(plan: &Plan, group: &Group) -> String {
     let hears = match &group.listens {
-        _ if group.transports == [Transport::Rest] => "hear nothing".to_owned(),
+        _ if group.transports == [Transport::Rest] => "subscribe to nothing".to_owned(),
         Listens::Operations => {
             format!("execute operations, each in {} s", group.takes.as_secs_f64())
         }
-        Listens::Objects(own) => format!("hear their own {}", objects(own)),
+        Listens::Objects(own) => format!("subscribe to their own {}", objects(own)),
     };
     let modes: Vec<String> = group
         .modes

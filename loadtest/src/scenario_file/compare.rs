@@ -1,4 +1,4 @@
-//! Two results of `run`: what is better, what is worse, and what is noise.
+//! Compares two results of `run`: which figures are better, which are worse, and which differences are noise.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,14 +13,14 @@ use crate::cli::Compare;
 use crate::error::Error;
 use crate::report;
 
-/// The probability below which a difference is not taken for chance.
+/// A difference counts as noise if its probability by chance is higher than this.
 const CHANCE: f64 = 0.01;
-/// With fewer runs on each side than these, the seconds of the runs are compared instead.
+/// The fewest runs on each side for a comparison of runs. With fewer, the seconds of the runs are compared instead.
 const FEWEST_RUNS: usize = 5;
-/// With fewer seconds on each side than these, nothing is compared.
+/// The fewest seconds on each side for a comparison of seconds. With fewer, a value is not compared.
 const FEWEST_SECONDS: usize = 8;
 
-/// What is compared: the value of a second, its name, and whether more of it is better.
+/// The compared figures: the name in a sample, the name in the table, and whether a larger value is better.
 const COMPARED: [(&str, &str, bool); 9] = [
     ("posts", "posts per second", true),
     ("failed", "failed per second", false),
@@ -33,7 +33,7 @@ const COMPARED: [(&str, &str, bool); 9] = [
     ("postgres_cpu_percent", "PostgreSQL CPU, %", false),
 ];
 
-/// The result of a run, as far as it is compared.
+/// The parts of a result that are compared.
 #[derive(Debug, Deserialize)]
 struct Run {
     name: String,
@@ -47,7 +47,7 @@ struct RunPhase {
     samples: Vec<Sample>,
 }
 
-/// What a difference means.
+/// The meaning of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Better,
@@ -66,7 +66,7 @@ struct Row {
     verdict: Verdict,
 }
 
-/// The median, and between which values half of all lie.
+/// The median and the quartiles of a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Spread {
     median: f64,
@@ -74,12 +74,12 @@ struct Spread {
     high: f64,
 }
 
-/// A run that later ones are compared with.
+/// The result of an earlier run, with which later ones are compared.
 #[derive(Debug)]
 pub(super) struct Baseline(Run);
 
 impl Baseline {
-    /// Reads it.
+    /// Reads a baseline.
     ///
     /// # Errors
     /// The file is not the result of a run.
@@ -87,7 +87,7 @@ impl Baseline {
         Run::read(file).map(Self)
     }
 
-    /// Prints the comparison with a later run; returns whether that is worse.
+    /// Prints the comparison with a later run. Returns whether the later run is worse.
     ///
     /// # Errors
     /// The runs have no phase in common.
@@ -101,7 +101,7 @@ impl Baseline {
     }
 }
 
-/// Compares the results of runs and prints that. Returns whether the later ones are not worse.
+/// Compares the results of runs and prints the comparison. Returns whether the later runs are not worse.
 ///
 /// # Errors
 /// A file is not the result of a run, or the runs have no phase in common.
@@ -126,7 +126,7 @@ impl Run {
     }
 }
 
-/// Prints the comparison; returns whether the later runs are worse.
+/// Prints the comparison. Returns whether the later runs are worse.
 fn print(before: &[Run], after: &[Run], tolerance: f64) -> Result<bool, Error> {
     let by_runs = before.len().min(after.len()) >= FEWEST_RUNS;
     let mut text = format!(
@@ -213,7 +213,7 @@ impl Spread {
     }
 }
 
-/// Returns a number with at least three digits that count.
+/// Returns a number with at least three significant digits.
 fn rounded(value: f64) -> String {
     if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
 }
@@ -239,8 +239,8 @@ impl Row {
     }
 }
 
-/// Returns the probability that two groups differ so much in rank by chance (two sides, normal approximation, ties
-/// corrected).
+/// Returns the probability that two groups differ this much in rank by chance (two-sided, normal approximation,
+/// corrected for ties).
 fn mann_whitney(first: &[f64], second: &[f64]) -> f64 {
     let mut all: Vec<(f64, bool)> =
         first.iter().map(|value| (*value, true)).chain(second.iter().map(|value| (*value, false))).collect();
@@ -268,8 +268,8 @@ fn mann_whitney(first: &[f64], second: &[f64]) -> f64 {
     complementary_error(z / std::f64::consts::SQRT_2)
 }
 
-/// Returns the complementary error function for a number that is not negative (Abramowitz and Stegun 7.1.26, to seven
-/// digits).
+/// Returns the complementary error function of a number that is not negative (Abramowitz and Stegun 7.1.26, accurate to
+/// seven digits).
 fn complementary_error(x: f64) -> f64 {
     const FACTORS: [f64; 5] = [0.254_829_592, -0.284_496_736, 1.421_413_741, -1.453_152_027, 1.061_405_429];
     let t = 1.0 / (1.0 + 0.327_591_1 * x);

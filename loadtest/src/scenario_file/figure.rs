@@ -1,4 +1,4 @@
-//! The figures that a threshold may name, what they mean, and where they are in the reports of a phase.
+//! The figures that a threshold may name, their meaning, and their places in the reports of a phase.
 
 use serde_json::Value;
 
@@ -8,22 +8,22 @@ use crate::curve;
 use crate::error::Error;
 use crate::quantity::Unit;
 
-/// How a figure is found in the reports of the loads.
+/// The place of a figure in the reports of the loads.
 #[derive(Debug, Clone, Copy)]
 enum Place {
-    /// Percentiles; the worst of all loads.
+    /// A percentile; of several loads, the worst one.
     Latency(&'static [&'static str]),
     /// The sum of these numbers over all loads.
     Sum(&'static [&'static str]),
-    /// The posts whose response begins with this, over all loads.
+    /// The number of posts whose response status begins with this digit, over all loads.
     Responses(char),
-    /// The sum of these numbers, and of a member of the steps of loads at rising rates.
+    /// The sum of these numbers, and of a member of the steps of loads with rising rates.
     Steps(&'static [&'static str], &'static str),
-    /// The largest of the samples that are taken each second.
+    /// The largest of the samples of each second.
     Largest(&'static str),
-    /// Their mean.
+    /// The mean of the samples.
     Mean(&'static str),
-    /// Their growth in an hour.
+    /// The growth of the samples per hour.
     Slope(&'static str),
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Figure {
     place: Place,
 }
 
-/// The percentiles: how a threshold names them, and how a report does.
+/// The percentiles: their names in a threshold and in a report.
 const QUANTILES: [(&str, &str); 6] = [
     ("p50", "p50_ms"),
     ("p90", "p90_ms"),
@@ -46,31 +46,31 @@ const QUANTILES: [(&str, &str); 6] = [
     ("max", "max_ms"),
 ];
 
-/// All figures, in the order in which they are explained.
+/// All figures, in the order in which `explain` lists them.
 pub(super) const FIGURES: [Figure; 28] = [
     figure(
         "notified",
         Unit::Time,
         Place::Latency(&["/deliveries/latency"]),
-        "How long a notification took, from the time at which its post was due until the client had it. Written with a percentile: `p99 of notified` is the time that 99 of 100 notifications kept within. If several loads measure it, the slowest counts.",
+        "The time from the due time of a post until the client received its notification. It is written with a percentile: `p99 of notified` is the time that 99 of 100 notifications do not exceed. If several loads measure it, the slowest counts.",
     ),
     figure(
         "posts",
         Unit::Time,
         Place::Latency(&["/posts/latency"]),
-        "How long a post took, from the time at which it was due until its response. It counts from the due time and not from the sending, so a server that stalls cannot hide the posts that had to wait. Written with a percentile: `p99 of posts`.",
+        "The time from the due time of a post until its response. It starts at the due time and not when the post is sent, so a server that stalls cannot hide the posts that had to wait. It is written with a percentile: `p99 of posts`.",
     ),
     figure(
         "sessions back",
         Unit::Time,
         Place::Latency(&["/delays/sessions back after"]),
-        "How long clients were without a session after something was done to a server. Written with a percentile: `max of sessions back`.",
+        "The time that clients were without a session after a fault of a server. It is written with a percentile: `max of sessions back`.",
     ),
     figure(
         "round trip",
         Unit::Time,
         Place::Latency(&["/delays/round trip"]),
-        "How long an operation took, from the time at which it was due to be queued until the server had accepted that it is SUCCESSFUL. It contains the time that agents take. Written with a percentile: `p99 of round trip`.",
+        "The time from the due time of an operation until the server accepted its status SUCCESSFUL. It includes the time that agents need. It is written with a percentile: `p99 of round trip`.",
     ),
     figure(
         "notified per second",
@@ -88,7 +88,7 @@ pub(super) const FIGURES: [Figure; 28] = [
         "lost",
         Unit::Count,
         Place::Sum(&["/ledger/lost", "/sessions/lost", "/sessions/lost_unacknowledged"]),
-        "Notifications or rows that the server had acknowledged, and that a client who had a right to them never received, without being told.",
+        "Notifications or rows of accepted posts that an entitled client never received, although its session continued.",
     ),
     figure(
         "doubled",
@@ -112,7 +112,7 @@ pub(super) const FIGURES: [Figure; 28] = [
         "told",
         Unit::Count,
         Place::Sum(&["/sessions/told"]),
-        "Notifications that a client did not receive and knows that it may have missed: its session ended, or it had none.",
+        "Notifications that a client did not receive, and knows that it may have missed, because its session ended or it had none.",
     ),
     figure(
         "not stored",
@@ -125,13 +125,13 @@ pub(super) const FIGURES: [Figure; 28] = [
         "ended",
         Unit::Count,
         Place::Sum(&["/clients/ended", "/sessions/ended"]),
-        "Sessions of clients that ended, so that the client had to begin anew.",
+        "Sessions of clients that ended, so that the client had to open a new one.",
     ),
     figure(
         "reconnects",
         Unit::Count,
         Place::Sum(&["/clients/reconnects", "/sessions/moves"]),
-        "Times that a client went on with its session over a new connection.",
+        "The number of times that a client continued its session over a new connection.",
     ),
     figure(
         "5xx",
@@ -149,7 +149,7 @@ pub(super) const FIGURES: [Figure; 28] = [
         "failed",
         Unit::Count,
         Place::Steps(&["/posts/failed"], "failed"),
-        "Posts that were sent and not accepted, whatever the reason.",
+        "Posts that were sent and not accepted, for any reason.",
     ),
     figure(
         "late",
@@ -173,7 +173,7 @@ pub(super) const FIGURES: [Figure; 28] = [
         "server memory growth",
         Unit::Growth,
         Place::Slope("server_memory"),
-        "How much the memory of the server grows in an hour, by the slope of a line through its memory in the phase (the median of the slopes between all pairs of seconds, so that a single peak does not count).",
+        "The growth of the server's memory per hour, by the slope of a line through its memory in the phase (the median of the slopes between all pairs of seconds, so that a single peak does not count).",
     ),
     figure(
         "server CPU",
@@ -185,13 +185,13 @@ pub(super) const FIGURES: [Figure; 28] = [
         "open files",
         Unit::Count,
         Place::Largest("server_files"),
-        "The most files and sockets that the server had open.",
+        "The largest number of files and sockets that the server had open.",
     ),
     figure(
         "open files growth",
         Unit::PerHour,
         Place::Slope("server_files"),
-        "How many more files and sockets the server has open after an hour, by the slope as for memory.",
+        "The growth of the number of open files and sockets per hour, by the slope as for memory.",
     ),
     figure(
         "PostgreSQL memory",
@@ -209,7 +209,7 @@ pub(super) const FIGURES: [Figure; 28] = [
         "database growth",
         Unit::Growth,
         Place::Slope("database_size"),
-        "How much the database grows in an hour, by the slope of its size. Known if the run starts the servers.",
+        "The growth of the database per hour, by the slope of its size. Known if the run starts the servers.",
     ),
 ];
 
@@ -220,7 +220,7 @@ const fn figure(name: &'static str, unit: Unit, place: Place, meaning: &'static 
 /// Returns the figure with this name.
 ///
 /// # Errors
-/// There is no such figure; the error names those that there are.
+/// An unknown name; the error lists the known ones.
 pub(super) fn named(name: &str) -> Result<&'static Figure, String> {
     let named = FIGURES.iter().find(|figure| figure.name.eq_ignore_ascii_case(name));
     named.ok_or_else(|| {
@@ -238,24 +238,21 @@ pub(super) fn quantiles() -> String {
     QUANTILES.map(|(name, _)| name).join(", ")
 }
 
-/// The words of scenario files and reports beside figures.
+/// The terms of scenario files and reports other than figures.
 const WORDS: [(&str, &str); 15] = [
     (
         "expected",
-        "The notifications that accepted posts must cause: each as often as there are clients that watch it. Each is received, told to be missed, or lost silently.",
+        "The notifications that accepted posts must cause: each as often as there are clients that watch it. Each is received, known to be missed (`told`), or lost silently.",
     ),
     (
         "old",
-        "Notifications of posts that were answered before their session was asked for. They are no fault.",
+        "Notifications of posts whose response came before the session was requested. They do not count as faults.",
     ),
     (
         "stored all the same",
-        "Posts without an answer, because a server was killed or paused, that were found in the database afterwards. A session that was in force all the time must have received them, too.",
+        "Posts without a response, because a server was killed or paused, that were found in the database afterwards. A session that existed all the time must have received them too.",
     ),
-    (
-        "ended without need",
-        "Sessions that ended although nothing was done to a server that their client used.",
-    ),
+    ("ended without need", "Sessions that ended without a fault of a server that their client used."),
     (
         "phase",
         "A part of a run with thresholds of its own. Devices and dashboards stay connected from one phase to the next.",
@@ -267,7 +264,7 @@ const WORDS: [(&str, &str); 15] = [
     ("dashboard", "A client that sees the alarms, events or measurements of all devices of its tenant."),
     (
         "mode",
-        "What is done with a write: PERSISTENT is stored and notified, TRANSIENT only notified, QUIESCENT only stored, CEP neither (modules see it).",
+        "The processing mode of a write: PERSISTENT is stored and notified, TRANSIENT only notified, QUIESCENT only stored, CEP neither (modules see it).",
     ),
     (
         "acknowledges",
@@ -299,7 +296,7 @@ const WORDS: [(&str, &str); 15] = [
 /// Explains a figure, a fault or another word, or all of them if no word is given.
 ///
 /// # Errors
-/// There is no such word.
+/// An unknown word.
 pub(crate) fn explain(words: &[String]) -> Result<String, Error> {
     let rate = format!("Events in each second of all devices of a group together: {}.", curve::FORMS);
     let figures = FIGURES.iter().map(|figure| (figure.name, figure.meaning));
@@ -319,13 +316,13 @@ pub(crate) fn explain(words: &[String]) -> Result<String, Error> {
 }
 
 impl Figure {
-    /// Returns whether a threshold names it with a percentile.
+    /// Returns whether a threshold has to name this figure with a percentile.
     pub(super) fn has_quantiles(&self) -> bool {
         matches!(self.place, Place::Latency(_))
     }
 
-    /// Returns the value in a phase: in the unit's base (milliseconds, bytes, percent), or nothing if no load measured
-    /// it. `quantile` is the member of a report for figures with percentiles.
+    /// Returns the value in a phase in the base unit (milliseconds, bytes, percent), or `None` if no load measured it.
+    /// `quantile` is the member of a report for figures with percentiles.
     pub(super) fn value(&self, quantile: &str, reports: &[Value], samples: &[Sample]) -> Option<f64> {
         let all = |pointers: &[&str]| -> Vec<f64> {
             let of = |report| pointers.iter().filter_map(move |pointer| number(report, pointer));
@@ -342,7 +339,7 @@ impl Figure {
                     reports.iter().filter_map(|report| report.pointer("/posts/by_status")?.as_object());
                 let of_class = |by_status: &serde_json::Map<String, Value>| -> f64 {
                     let class = by_status.iter().filter(|(status, _)| status.starts_with(digit));
-                    // A sum of no floating-point numbers would be -0.
+                    // The sum of an empty iterator of floating-point numbers would be -0.
                     class.filter_map(|(_, count)| count.as_u64()).sum::<u64>() as f64
                 };
                 counted.map(of_class).reduce(|sum, value| sum + value)
@@ -366,7 +363,7 @@ fn number(report: &Value, pointer: &str) -> Option<f64> {
     report.pointer(pointer)?.as_f64()
 }
 
-/// Returns a percentile of a latency; `/delays/…` names one of the durations by its kind. Without samples there is none.
+/// Returns a percentile of a latency, or `None` without samples; `/delays/…` selects one of the durations by its kind.
 fn percentile(report: &Value, place: &str, quantile: &str) -> Option<f64> {
     let latency = match place.strip_prefix("/delays/") {
         Some(kind) => {

@@ -1,5 +1,5 @@
-//! The result as one HTML page without scripts, readable in print and in the dark: the verdict first, then charts of the
-//! whole run, then each phase with its thresholds and figures.
+//! Writes the result as one HTML page without scripts, which is readable in print and in a dark theme: first the
+//! verdict, then charts of the whole run, then each phase with its thresholds and figures.
 
 use serde_json::Value;
 
@@ -22,10 +22,11 @@ svg text.phase, svg text.fault { stroke: none; } svg text.fault { fill: var(--ba
 @media print { body { margin: 0; max-width: none; font-size: 12px; } section, svg, tr { break-inside: avoid; } }
 ";
 
-/// More marks than these are not numbered on the charts, where they would cover each other.
+/// The largest number of marks that are numbered on the charts. More labels would cover each other.
 const MOST_LABELS: usize = 40;
 
-/// A chart of the page: its title, the factor of its values, and the value of a sample and the name of each line.
+/// A chart of the page: its title, the factor of its values, and for each line the name in a sample and the name on the
+/// chart.
 type Series = (&'static str, f64, &'static [(&'static str, &'static str)]);
 
 /// The charts over time.
@@ -40,7 +41,7 @@ const CHARTS: [Series; 7] = [
         1.0,
         &[("notified_p50_ms", "p50"), ("notified_p99_ms", "p99"), ("notified_max_ms", "max")],
     ),
-    ("posts answered after, ms", 1.0, &[("posts_p50_ms", "p50"), ("posts_p99_ms", "p99")]),
+    ("time of posts until the response, ms", 1.0, &[("posts_p50_ms", "p50"), ("posts_p99_ms", "p99")]),
     ("clients", 1.0, &[("sessions", "with a session"), ("reconnects", "reconnects in the second")]),
     (
         "CPU, % of a core",
@@ -55,7 +56,7 @@ const CHARTS: [Series; 7] = [
     ("open files and sockets of the server", 1.0, &[("server_files", "")]),
 ];
 
-/// Returns a text in which no character means anything to HTML or XML; characters that XML does not allow are replaced.
+/// Returns a text with the special characters of HTML and XML escaped. Characters that XML does not allow are replaced.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -104,7 +105,7 @@ fn what_was_run(outcome: &Outcome) -> String {
     )
 }
 
-/// Returns each reason for a verdict that is not clean, so that nobody has to look for it.
+/// Returns each reason why a run is not clean.
 fn why_not_clean(outcome: &Outcome) -> String {
     let mut reasons: Vec<String> =
         outcome.ended_early.iter().map(|reason| format!("It ended early: {reason}.")).collect();
@@ -128,7 +129,7 @@ fn why_not_clean(outcome: &Outcome) -> String {
     format!("<p>It is not clean, because:</p>\n<ul>{items}</ul>\n")
 }
 
-/// Returns in words why a load is not clean.
+/// Returns the reasons in words why a load is not clean.
 fn faults_of(load: &LoadOutcome) -> Vec<String> {
     if let Some(error) = &load.error {
         return vec![error.clone()];
@@ -164,7 +165,7 @@ fn overview(outcome: &Outcome) -> String {
     format!("<table><tr><th><th>Phase<th>Seconds<th>Thresholds missed<th>Verdict</tr>\n{rows}</table>\n")
 }
 
-/// Returns the charts over the whole run, and what the marks on them mean.
+/// Returns the charts over the whole run with an explanation of their marks.
 fn charts(outcome: &Outcome) -> String {
     let samples = || outcome.phases.iter().flat_map(|phase| &phase.samples);
     let end = samples().map(|sample| sample.at).fold(0.0, f64::max);
@@ -225,7 +226,7 @@ fn section(number: usize, phase: &PhaseOutcome) -> String {
     )
 }
 
-/// Returns the percentile curves of a phase: each further step to the right is ten times as rare.
+/// Returns the percentile curves of a phase. Each step to the right is ten times as rare.
 fn percentiles(phase: &PhaseOutcome) -> String {
     let curve = |name: &'static str, pointer: &str| {
         let values = phase.loads.iter().find_map(|load| load.report.pointer(pointer)?.as_array());
@@ -241,7 +242,7 @@ fn percentiles(phase: &PhaseOutcome) -> String {
     Chart { title: "ms by percentile", lines, below: below.into(), uprights: &[] }.svg()
 }
 
-/// Returns where a quantile is drawn.
+/// Returns the horizontal position of a quantile.
 fn rareness(quantile: f64) -> f64 {
     -(1.0 - quantile.min(0.9999)).log10()
 }

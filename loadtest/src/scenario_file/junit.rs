@@ -1,4 +1,4 @@
-//! The result as JUnit XML: a suite for each phase, a test for each load and each threshold.
+//! Writes the result as JUnit XML: a suite for each phase, a test for each load and each threshold.
 
 use super::html::escaped;
 use super::outcome::{Outcome, PhaseOutcome};

@@ -1,5 +1,5 @@
-//! A load: the table of a file becomes the command line of a scenario, so that both know the same settings, defaults and
-//! limits.
+//! Parses a load. The table of a file becomes the command line of a scenario, so that both have the same settings,
+//! defaults and limits.
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
@@ -9,7 +9,7 @@ use super::{LoadTable, Source};
 use crate::cli::{Arguments, Common, Scenario};
 use crate::error::Error;
 
-/// The settings of all scenarios that a load may have; the others belong to the whole run.
+/// The settings of all scenarios that a load may set; the others belong to the whole run.
 const COMMON_KEYS: [&str; 5] = ["connecting", "settle", "drain", "keep", "post-header"];
 const SCENARIO: &str = "scenario";
 
@@ -17,10 +17,10 @@ const SCENARIO: &str = "scenario";
 #[derive(Debug)]
 pub(super) struct Load {
     pub(super) arguments: Arguments,
-    /// The name of the scenario, and what it does.
+    /// The name of the scenario and its description.
     pub(super) scenario: String,
     pub(super) about: String,
-    /// The settings that the file names; the others have their defaults.
+    /// The settings in the file; the others have their defaults.
     pub(super) settings: Vec<Setting>,
     /// The seconds of its schedule, if it has one.
     pub(super) seconds: Option<u64>,
@@ -32,7 +32,7 @@ pub(super) struct Setting {
     pub(super) key: String,
     pub(super) value: String,
     pub(super) meaning: String,
-    /// Its position in the file.
+    /// The position of the setting in the file.
     at: usize,
 }
 
@@ -40,7 +40,7 @@ impl Load {
     /// Reads a load.
     ///
     /// # Errors
-    /// Its scenario or a key is unknown, or a value is not allowed.
+    /// An unknown scenario or key, or an invalid value.
     pub(super) fn of(
         source: &Source<'_>,
         table: &Spanned<LoadTable>,
@@ -85,7 +85,7 @@ impl Load {
         })
     }
 
-    /// Returns whether it loads the target of the command line; the others start their own servers.
+    /// Returns whether the load uses the target of the command line; other loads start their own servers.
     pub(super) fn uses_target(&self) -> bool {
         !matches!(
             self.arguments.scenario,
@@ -94,7 +94,7 @@ impl Load {
     }
 }
 
-/// Returns the seconds that `--seconds` and `--warmup` name, set or by default.
+/// Returns the sum of `--seconds` and `--warmup`, set or by default.
 fn scheduled_seconds(matches: &ArgMatches) -> Option<u64> {
     let seconds = |id| matches.try_get_one::<u64>(id).ok().flatten().copied();
     Some(seconds("seconds")? + seconds("warmup").unwrap_or_default())
@@ -134,7 +134,7 @@ fn unknown_key(key: &str, command: &Command) -> String {
     format!("{key} is not a setting of {}; it has {}", command.get_name(), allowed.join(", "))
 }
 
-/// Returns a value as the command line has it.
+/// Returns a value as a text of the command line.
 pub(super) fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -146,7 +146,7 @@ pub(super) fn text_of(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the word of the command line for a setting, or none for a flag that is not set.
+/// Returns the argument of the command line for a setting, or `None` for a flag that is false.
 fn word_of(argument: &Arg, key: &str, value: &Value, text: &str) -> Result<Option<String>, String> {
     match (argument.get_action().takes_values(), value) {
         (false, Value::Boolean(is_set)) => Ok(is_set.then(|| format!("--{key}"))),
@@ -155,7 +155,7 @@ fn word_of(argument: &Arg, key: &str, value: &Value, text: &str) -> Result<Optio
     }
 }
 
-/// Returns the key that an error is about.
+/// Returns the key that an error refers to.
 fn key_of(error: &clap::Error) -> Option<String> {
     let argument = match error.get(ContextKind::InvalidArg)? {
         ContextValue::String(argument) => argument,
@@ -165,14 +165,14 @@ fn key_of(error: &clap::Error) -> Option<String> {
     Some(argument.trim_start_matches("--").split([' ', '=']).next()?.to_owned())
 }
 
-/// Returns why a command line was rejected, as one line.
+/// Returns the reason why a command line was rejected, as one line.
 fn reason_of(error: &clap::Error) -> String {
     let text = error.to_string();
     let lines: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
     lines.join(" ").trim_start_matches("error: ").to_owned()
 }
 
-/// Returns the settings of the command line with those that the load sets.
+/// Returns the settings of the command line, overridden by those that the load sets.
 fn merged(common: &Common, of_load: Common, settings: &[Setting]) -> Common {
     let is_set = |key: &str| settings.iter().any(|setting| setting.key == key);
     let mut merged = common.clone();

@@ -1,10 +1,11 @@
-//! Scenario files (TOML): groups of devices, dashboards and servers, and phases one after the other in which things happen to
-//! them; or scenarios of the command line at the same time. Each phase has thresholds for its figures.
+//! Scenario files (TOML). A file describes groups of devices, dashboards and servers, and phases one after the other
+//! with rates and faults; or it runs scenarios of the command line at the same time. Each phase has thresholds for its
+//! figures.
 //!
-//! Reading order: this file (what a file contains), [`tables`] (devices and what they do), [`load`] (scenarios of the command
-//! line), [`threshold`] and [`figure`] (what is judged), [`check`] (a file in plain words), [`run`] (the phases), [`sample`]
-//! (each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (the result for others), [`compare`] (two
-//! results).
+//! Reading order: this file (the parts of a file), [`tables`] (devices and their rates), [`load`] (scenarios of the
+//! command line), [`threshold`] and [`figure`] (the verdict), [`check`] (the explanation of a file), [`run`] (the
+//! phases), [`sample`] (the measurements of each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`]
+//! (other forms of the result), [`compare`] (the comparison of two results).
 
 mod chart;
 mod check;
@@ -54,11 +55,11 @@ pub(crate) struct ScenarioFile {
     phases: Vec<Phase>,
 }
 
-/// A phase: it ends when its time is over and all its loads have ended.
+/// A phase. It ends when its time is over and all its loads have ended.
 #[derive(Debug)]
 struct Phase {
     name: String,
-    /// How long groups do what they do in it; zero if there are none.
+    /// The time for which the groups keep their rates; zero without groups.
     lasts: Duration,
     thresholds: Vec<Threshold>,
     loads: Vec<Load>,
@@ -115,7 +116,7 @@ struct PhaseTable {
 
 type LoadTable = BTreeMap<Spanned<String>, Spanned<Value>>;
 
-/// The text of a file, which names the places of errors.
+/// The text of a file, for errors with line numbers.
 #[derive(Debug)]
 struct Source<'a> {
     file: &'a Path,
@@ -135,11 +136,11 @@ impl Source<'_> {
 }
 
 impl ScenarioFile {
-    /// Reads a file. `common` are the settings of the command line, which apply to each load; `settings` replace values of
-    /// the file.
+    /// Reads a file. `common` are the settings of the command line, which apply to each load; `settings` replace values
+    /// of the file.
     ///
     /// # Errors
-    /// The file cannot be read, or something in it is not understood; the error names file, line, key and value.
+    /// The file cannot be read or is invalid; the error names file, line, key and value.
     pub(crate) fn read(file: &Path, settings: &[String], common: &Common) -> Result<Self, Error> {
         let unreadable = |error| Error::Refused(format!("{} cannot be read: {error}", file.display()));
         let mut text = fs::read_to_string(file).map_err(unreadable)?;
@@ -149,17 +150,14 @@ impl ScenarioFile {
         Self::parse(file, &text, common)
     }
 
-    /// Returns how many clients are connected at the same time in the largest phase.
+    /// Returns the number of clients that are connected at the same time in the largest phase.
     pub(crate) fn clients(&self) -> usize {
         let of_phase = |phase: &Phase| phase.loads.iter().map(|load| load.arguments.scenario.clients()).sum();
         let of_loads: usize = self.phases.iter().map(of_phase).max().unwrap_or_default();
         of_loads + self.plan.as_ref().map_or(0, Plan::clients)
     }
 
-    /// Reads the devices, dashboards and servers from the text of a file, if it describes any.
-    ///
-    /// # Errors
-    /// Fails like [`Self::read`].
+    /// Returns the devices, dashboards and servers, if the file describes any.
     pub(crate) fn parse_plan(file: &Path, text: &str, common: &Common) -> Result<Option<Plan>, Error> {
         Ok(Self::parse(file, text, common)?.plan)
     }
@@ -185,7 +183,7 @@ impl ScenarioFile {
     }
 }
 
-/// Returns the devices, dashboards and servers of a file, if it has any, with their rates.
+/// Returns the devices, dashboards and servers of a file with their rates, if it describes any.
 fn population(source: &Source<'_>, table: FileTable) -> Result<(Option<Plan>, Rates), Error> {
     let mut plan = Plan {
         seed: table.seed,

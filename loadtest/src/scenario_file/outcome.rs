@@ -8,31 +8,31 @@ use super::threshold::{Judged, Threshold};
 use crate::error::Error;
 use crate::report::{Report, clean_or_not};
 
-/// The result of a file. Its JSON form has the name [`SCHEMA`] and this [`VERSION`], which grows when a member changes
-/// its meaning or disappears.
+/// The result of a file. Its JSON form has the name [`SCHEMA`] and this [`VERSION`], which increases when a member
+/// changes its meaning or disappears.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Outcome {
     pub(super) schema: &'static str,
     pub(super) version: u32,
     pub(super) name: String,
     pub(super) target: String,
-    /// The version of the generator, and the cores of its machine.
+    /// The version of the generator and the number of cores of its machine.
     pub(super) generator: String,
     pub(super) cores: usize,
-    /// When it began.
+    /// The time at which the run started.
     pub(super) began: String,
-    /// What its random choices followed from.
+    /// The seed of the random choices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) seed: Option<u64>,
     /// Whether all phases were clean.
     pub(super) clean: bool,
-    /// Why it ended early, if it did.
+    /// The reason why the run ended early, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ended_early: Option<String>,
     pub(super) phases: Vec<PhaseOutcome>,
-    /// What was done to servers and clients.
+    /// The faults that were caused at servers and clients.
     pub(super) happened: Vec<Mark>,
-    /// What is left of devices and users, which could not be removed.
+    /// The number of devices and users that could not be removed.
     pub(super) left: usize,
 }
 
@@ -41,10 +41,10 @@ pub(super) const SCHEMA: &str = "platform-loadtest-run";
 /// The version of the JSON form.
 pub(super) const VERSION: u32 = 2;
 
-/// Something that happened at a time.
+/// A fault with its time.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Mark {
-    /// From the start of the file, in seconds.
+    /// The seconds since the start of the run.
     pub(super) at: f64,
     pub(super) what: String,
 }
@@ -53,14 +53,14 @@ pub(super) struct Mark {
 #[derive(Debug, Default, Serialize)]
 pub(super) struct PhaseOutcome {
     pub(super) name: String,
-    /// From the start of the file, in seconds.
+    /// The seconds since the start of the run.
     pub(super) started: f64,
     pub(super) ended: f64,
     /// Whether each load was clean and each threshold holds.
     pub(super) clean: bool,
     pub(super) thresholds: Vec<Judged>,
     pub(super) loads: Vec<LoadOutcome>,
-    /// Servers, PostgreSQL, clients and the generator, once a second.
+    /// The state of servers, PostgreSQL, clients and the generator, once a second.
     pub(super) samples: Vec<Sample>,
 }
 
@@ -69,18 +69,19 @@ pub(super) struct PhaseOutcome {
 pub(super) struct LoadOutcome {
     pub(super) scenario: String,
     pub(super) clean: bool,
-    /// Why it could not be measured.
+    /// The reason why the load could not be measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
     /// The report of the scenario; `null` if it could not be measured.
     pub(super) report: Value,
-    /// The report as a table for people: one figure in each line.
+    /// The report as a table for people, with one figure per line.
     #[serde(skip)]
     pub(super) table: String,
 }
 
 impl Outcome {
-    /// Returns the result for people: the phases with their figures, the verdict last, where a terminal shows it.
+    /// Returns the result for people: the phases with their figures, and the verdict at the end, where a terminal shows
+    /// it.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for phase in &self.phases {
@@ -115,7 +116,7 @@ impl Outcome {
 }
 
 impl LoadOutcome {
-    /// Returns the result of a load from its report, or from why there is none.
+    /// Returns the result of a load from its report or from its error.
     pub(super) fn of(scenario: String, report: Result<Report, Error>) -> Self {
         match report {
             Ok(report) => Self {
@@ -137,7 +138,7 @@ impl LoadOutcome {
 }
 
 impl PhaseOutcome {
-    /// Judges the thresholds, when all reports are there.
+    /// Judges the thresholds when all reports exist.
     pub(super) fn judge(&mut self, thresholds: &[Threshold]) {
         let reports: Vec<Value> = self.loads.iter().map(|load| load.report.clone()).collect();
         self.thresholds =

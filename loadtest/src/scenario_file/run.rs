@@ -21,13 +21,13 @@ use crate::report;
 use crate::scenario;
 use crate::target::Target;
 
-/// Runs a file, prints the result and writes it to the files that are asked for. Returns whether it was clean, and not worse
-/// than its baseline. Ctrl-C or a server that is gone ends it: the result is what is known until then, and the devices that
-/// were created are removed.
+/// Runs a file, prints the result and writes it to the requested files. Returns whether the run was clean and not worse
+/// than its baseline. Ctrl-C or a lost server ends the run early: the result then contains the figures until that time,
+/// and the created devices are removed.
 ///
 /// # Errors
-/// The target does not respond to the user, a load could not be measured, a file cannot be read or written, or Ctrl-C was
-/// pressed.
+/// The target does not respond to the user, a load could not be measured, a file cannot be read or written, or Ctrl-C
+/// was pressed.
 pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common) -> Result<bool, Error> {
     let (target, server) = common.target_and_server()?;
     let baseline = settings.baseline.as_deref().map(Baseline::read).transpose()?;
@@ -91,7 +91,7 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
     finish(&outcome, settings, common, baseline).await
 }
 
-/// Prints and writes the result; returns whether it was clean, and not worse than the baseline.
+/// Prints and writes the result. Returns whether the run was clean and not worse than the baseline.
 async fn finish(
     outcome: &Outcome,
     settings: &RunFile,
@@ -120,7 +120,7 @@ async fn finish(
 }
 
 impl ScenarioFile {
-    /// Returns whether it loads the target of the command line, and does not only start its own servers.
+    /// Returns whether the file uses the target of the command line; otherwise it only starts its own servers.
     fn uses_target(&self) -> bool {
         let by_loads = || self.phases.iter().flat_map(|phase| &phase.loads).any(Load::uses_target);
         self.plan.as_ref().map_or_else(by_loads, |plan| plan.servers.is_none())
@@ -145,7 +145,7 @@ fn write(file: Option<&Path>, text: impl FnOnce() -> Result<String, Error>) -> R
     fs::write(file, text()?).map_err(unwritable)
 }
 
-/// Lives through the phases. What is known of a phase is noted when it begins, so that an interrupted one has a result.
+/// Runs the phases. The outcome of a phase is created when the phase starts, so that an interrupted phase has a result.
 async fn play(
     file: &ScenarioFile,
     mut population: Option<&mut Population>,
@@ -170,7 +170,7 @@ async fn play(
         };
         let (mut loads, failure) = tokio::join!(run_loads(phase), groups);
         loads.extend(failure.map(|error| LoadOutcome::of("faults".to_owned(), Err(error))));
-        let last = phases.last_mut().expect("it was noted before");
+        let last = phases.last_mut().expect("it was pushed before");
         (last.ended, last.loads) = (since(), loads);
         if last.loads.iter().any(|load| load.scenario == "faults") {
             return;

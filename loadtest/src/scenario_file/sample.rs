@@ -1,4 +1,4 @@
-//! What servers, PostgreSQL, clients and the generator do in each second.
+//! Samples servers, PostgreSQL, clients and the generator once a second.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,17 +13,18 @@ use crate::population::series::quantile;
 use crate::server_process::Process;
 
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Every so many samples what costs more is read, too: memory of all processes of PostgreSQL, files, the database.
+/// Expensive values are read only once in this many samples: the memory of all processes of PostgreSQL, files, the size
+/// of the database.
 const SELDOM: u64 = 10;
-/// More points than these are too many for all pairs of them.
+/// The largest number of points of which all pairs are compared.
 const MOST_POINTS: usize = 600;
 
-/// One second.
+/// The state in one second.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Sample {
-    /// From the start of the file, in seconds.
+    /// The seconds since the start of the run.
     pub(super) at: f64,
-    /// The values that are known: memory and sizes in bytes, CPU in percent of a core, counts of the second, latencies in
+    /// The known values: memory and sizes in bytes, CPU in percent of a core, counts of the second, latencies in
     /// milliseconds.
     #[serde(flatten)]
     pub(super) values: BTreeMap<String, f64>,
@@ -48,7 +49,7 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Starts to look at a server and at a population, as far as there are such.
+    /// Starts sampling the server and the population, if present.
     pub(super) fn start(started: Instant, server: Option<Process>, observer: Option<Observer>) -> Self {
         let samples = Arc::new(Mutex::new(Vec::new()));
         let taken = Arc::clone(&samples);
@@ -65,20 +66,20 @@ impl Sampler {
         Self { samples, task }
     }
 
-    /// Ends it and returns all samples.
+    /// Stops sampling and returns all samples.
     pub(super) fn stop(self) -> Vec<Sample> {
         self.task.abort();
         std::mem::take(&mut *self.samples.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// What is looked at.
+/// The state of the sampler task.
 struct Look {
     server: Option<Process>,
     observer: Option<Observer>,
     database: Option<Client>,
     postgres: Vec<Process>,
-    /// The CPU seconds of each process at the last look.
+    /// The CPU seconds of each process at the last sample.
     cpu: HashMap<Process, f64>,
     looked: Instant,
     count: u64,
@@ -188,7 +189,7 @@ pub(super) fn slope(samples: &[Sample], name: &str) -> Option<f64> {
     median(&mut slopes)
 }
 
-/// Returns the value in the middle.
+/// Returns the median.
 pub(super) fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()

@@ -1,4 +1,4 @@
-//! Tests of scenario files: what is understood, where errors are, and how figures are judged and shown.
+//! Tests of scenario files: parsing, positions of errors, and how figures are judged and shown.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ fn load_is_the_command_line_of_its_scenario() {
 }
 
 #[test]
-fn errors_name_file_line_key_and_what_is_allowed() {
+fn errors_name_file_line_key_and_allowed_values() {
     assert_eq!(
         error_of("scenario = \"fleet\"\ndevices = 0"),
         "x.toml:6: invalid value '0' for '--devices <DEVICES>': 0 is not in 1..=100000"
@@ -159,7 +159,7 @@ fn every_figure_is_explained() {
 }
 
 #[test]
-fn check_says_what_a_file_does() {
+fn check_explains_a_file() {
     let text = explanation(&parse(FIRST).unwrap());
     for line in [
         "First scenario: 2 phases, one after the other.\nIt loads the server at --url.\n",
@@ -177,7 +177,7 @@ fn check_says_what_a_file_does() {
 }
 
 #[test]
-fn files_of_the_repository_and_of_the_readme_are_understood() {
+fn files_of_the_repository_and_of_the_readme_are_valid() {
     let clients = |text: &str| parse(text).unwrap().clients();
     assert_eq!([FIRST, CHAOS, SOAK, DAY].map(clients), [104, 66, 84, 4010]);
     let in_readme: Vec<&str> =
@@ -209,7 +209,7 @@ fn group_has_its_rates_in_each_phase_unless_the_phase_has_others() {
 }
 
 #[test]
-fn errors_of_groups_and_faults_name_the_place_and_what_is_allowed() {
+fn errors_of_groups_and_faults_name_the_line_and_the_allowed_values() {
     for (lines, error) in [
         ("[phase.rates.h]\nevents = 1", "x.toml:8: rates of \"h\": there is no such group"),
         ("[phase.rates.g]\nmails = 1", "x.toml:9: \"mails\" is not one of alarms, events, measurements,"),
@@ -289,7 +289,7 @@ fn outcome() -> Outcome {
 }
 
 #[test]
-fn page_escapes_what_comes_from_outside_and_needs_no_other_file() {
+fn page_escapes_foreign_text_and_needs_no_other_file() {
     let page = html::page(&outcome());
     assert!(page.contains("<h1>&lt;x&gt;: <span class=\"missed\">NOT CLEAN</span></h1>"), "{page}");
     assert!(page.contains("a &quot;&lt;script&gt;&quot; &amp; more"), "{page}");

@@ -1,15 +1,15 @@
-//! Values of a file that the command line replaces, such as `--set group.trackers.count=500`.
+//! Replaces values of a file with those of the command line, such as `--set group.trackers.count=500`.
 
 use toml::de::{DeTable, DeValue};
 
 use super::Source;
 use crate::error::Error;
 
-/// Returns the text of a file in which a value is replaced, so that the lines stay where they are. The words of a path are
-/// keys, or the name or the number of one of several tables.
+/// Returns the text of a file with a replaced value; all lines keep their numbers. The words of a path are keys, or the
+/// name or the number of one of several tables.
 ///
 /// # Errors
-/// The file has no such value, or the new one is not TOML.
+/// The file does not contain the value, or the new value is not TOML.
 pub(super) fn replaced(source: &Source<'_>, setting: &str) -> Result<String, Error> {
     let refused = |reason: String| Error::Refused(format!("--set {setting}: {reason}"));
     let (path, value) = setting.split_once('=').ok_or_else(|| refused("write KEY=VALUE".to_owned()))?;
@@ -34,12 +34,12 @@ pub(super) fn replaced(source: &Source<'_>, setting: &str) -> Result<String, Err
     let is_toml = |text: &str| {
         toml::from_str::<toml::Table>(&format!("x = {text}")).is_ok_and(|table| table.len() == 1)
     };
-    // A text may be written without quotes.
+    // Quotes around a text are optional.
     let value = if is_toml(value) { value.to_owned() } else { format!("{value:?}") };
     Ok(format!("{}{value}{}", &source.text[..range.start], &source.text[range.end..]))
 }
 
-/// Returns the value of a key of a table, or the table with a name or number among several.
+/// Returns the value of a key of a table, or the table with this name or number among several.
 fn step<'a>(value: &DeValue<'a>, word: &str) -> Option<(std::ops::Range<usize>, DeValue<'a>)> {
     let found = match value {
         DeValue::Table(table) => table.iter().find(|(key, _)| key.get_ref() == word).map(|(_, value)| value),
@@ -70,14 +70,14 @@ mod tests {
     }
 
     #[test]
-    fn values_are_replaced_where_they_are() {
+    fn values_are_replaced_in_place() {
         assert!(set("group.a.count=500").unwrap().contains("name = \"a\"\ncount = 500 # many\n"));
         assert!(set("group.2.count = 9").unwrap().ends_with("count = 9\n"));
         assert!(set("name=other words").unwrap().starts_with("name = \"other words\"\n"));
     }
 
     #[test]
-    fn what_is_not_in_the_file_is_refused() {
+    fn setting_that_is_not_in_the_file_is_rejected() {
         for (setting, reason) in [
             ("group.a.size=1", "x.toml has no \"size\""),
             ("group.z.count=1", "x.toml has no \"z\""),

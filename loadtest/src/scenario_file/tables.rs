@@ -1,4 +1,4 @@
-//! The tables of a file that describe devices, dashboards, servers and what happens to them, and their meaning.
+//! The tables of a file that describe devices, dashboards, servers and faults, and their validation.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::population::plan::{
 };
 use crate::quantity::{Unit, parse};
 
-/// How often something is done at least between two times, if `every` is not set: never again.
+/// The largest number of devices in a group.
 const MOST_DEVICES: u32 = 100_000;
 
 /// One word, or several of them.
@@ -66,10 +66,10 @@ fn directory() -> PathBuf {
 }
 
 impl ServersTable {
-    /// Returns what it means.
+    /// Validates the table and returns the plan.
     ///
     /// # Errors
-    /// There are too many servers, or there is no room for their ports.
+    /// Too many servers, or port numbers above the largest one.
     pub(super) fn plan(self) -> Result<ServersPlan, String> {
         let Self { command, count, port, database_url, directory, round_robin } = self;
         match ((1..=16).contains(&count), (1024..=65_000).contains(&port)) {
@@ -110,7 +110,7 @@ pub(super) struct GroupTable {
     reconnects: Option<Spanned<Value>>,
 }
 
-/// Clients that see all devices.
+/// The clients that receive the notifications of all devices.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct DashboardTable {
@@ -144,14 +144,14 @@ pub(super) struct FaultTable {
 /// The rates of a group, in a phase or in all of them.
 pub(super) type RatesTable = BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Spanned<Value>>>;
 
-/// The rates of all groups that are in force if a phase says nothing else.
+/// The rates of all groups that apply if a phase does not override them.
 pub(super) type Rates = Vec<[Option<Curve>; ACTS.len()]>;
 
 impl GroupTable {
-    /// Returns what it means, with its rates.
+    /// Validates the table and returns the plan of the group with its rates.
     ///
     /// # Errors
-    /// A value is not allowed; the error names line and key.
+    /// An invalid value; the error names line and key.
     pub(super) fn plan(
         self,
         source: &Source<'_>,
@@ -194,7 +194,7 @@ impl GroupTable {
     }
 }
 
-/// Checks that devices can do what they have a rate for.
+/// Checks that the devices of a group can do everything that they have a rate for.
 fn check_acts(group: &Group, rates: &[Option<Curve>; ACTS.len()]) -> Result<(), String> {
     let has = |act: Act| ACTS.iter().zip(rates).any(|((_, of), rate)| *of == act && rate.is_some());
     let is_agent = group.listens == Listens::Operations && !group.transports.contains(&Transport::Rest);
@@ -243,10 +243,10 @@ fn object(word: &str) -> Result<ObjectKind, String> {
 }
 
 impl DashboardTable {
-    /// Returns what it means.
+    /// Validates the table and returns the plan.
     ///
     /// # Errors
-    /// A value is not allowed.
+    /// An invalid value.
     pub(super) fn plan(self, tenants: &[String]) -> Result<Dashboards, String> {
         let transports = self.transport.map_or(vec![Transport::WebSocket], OneOrMany::into_vec);
         if transports.iter().any(|transport| matches!(transport, Transport::Rest | Transport::CsvPoll)) {
@@ -265,10 +265,10 @@ impl DashboardTable {
 }
 
 impl FaultTable {
-    /// Returns what it means.
+    /// Validates the table and returns the plan.
     ///
     /// # Errors
-    /// A value is not allowed, or one is missing.
+    /// An invalid or missing value.
     fn plan(self, lasts: Duration, has_servers: bool, names: &[&str]) -> Result<Fault, String> {
         let name = self.what.words().0;
         let of = match (self.what.is_of_clients(), self.of) {
@@ -308,10 +308,10 @@ impl FaultTable {
     }
 }
 
-/// Returns what happens to groups in a phase.
+/// Returns the plan of a phase: the rates of the groups and the faults.
 ///
 /// # Errors
-/// A value is not allowed; the error names line and key.
+/// An invalid value; the error names line and key.
 pub(super) fn phase(
     source: &Source<'_>,
     lasts: Duration,
@@ -360,12 +360,12 @@ fn curve(source: &Source<'_>, value: &Spanned<Value>) -> Result<Curve, Error> {
 /// Reads a time such as `10s`.
 ///
 /// # Errors
-/// It is not one.
+/// The text is not a time.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     parse(text, Unit::Time).map(|milliseconds| Duration::from_micros((milliseconds * 1000.0) as u64))
 }
 
-/// Returns the faults with what clients may see.
+/// Returns the faults with their expected effects on clients.
 pub(super) fn fault_catalogue() -> impl Iterator<Item = (&'static str, &'static str)> {
     FAULTS.iter().map(|(_, name, meaning)| (*name, *meaning))
 }

@@ -1,4 +1,4 @@
-//! Thresholds as sentences: `p99 of notified <= 50ms`, `lost = 0`, `server memory ≤ 200MB`.
+//! Parses thresholds that are written as sentences: `p99 of notified <= 50ms`, `lost = 0`, `server memory ≤ 200MB`.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::figure::{self, Figure};
 use super::sample::Sample;
 use crate::quantity::parse;
 
-/// The comparisons, the longer signs first.
+/// The comparison signs, with the longer ones first.
 const COMPARISONS: [(&str, Comparison); 7] = [
     ("<=", Comparison::AtMost),
     (">=", Comparison::AtLeast),
@@ -36,7 +36,7 @@ pub(super) struct Threshold {
     /// The member of a report for figures with percentiles.
     quantile: &'static str,
     comparison: Comparison,
-    /// In milliseconds, bytes, percent, or a number.
+    /// The limit in milliseconds, bytes, percent, or as a number.
     limit: f64,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Threshold {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Judged {
     pub(super) threshold: String,
-    /// In milliseconds, bytes, percent, or a number; absent if no load of the phase measured it.
+    /// The value in milliseconds, bytes, percent, or as a number; absent if no load of the phase measured it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) value: Option<f64>,
     /// The figure with its unit, or `not measured`.
@@ -56,7 +56,7 @@ impl Threshold {
     /// Reads a sentence.
     ///
     /// # Errors
-    /// What is not understood, and what is allowed.
+    /// A text that names the invalid part and the allowed values.
     pub(super) fn parse(sentence: &str) -> Result<Self, String> {
         let refused = |reason: String| format!("threshold {sentence:?}: {reason}");
         let split = COMPARISONS.iter().find_map(|(sign, comparison)| {
@@ -83,7 +83,7 @@ impl Threshold {
         Ok(Self { sentence: sentence.to_owned(), figure, quantile: member, comparison, limit })
     }
 
-    /// Judges a phase. A figure that nobody measured does not hold.
+    /// Judges a phase. A threshold does not hold if its figure was not measured.
     pub(super) fn judge(&self, reports: &[Value], samples: &[Sample]) -> Judged {
         let value = self.figure.value(self.quantile, reports, samples);
         Judged {

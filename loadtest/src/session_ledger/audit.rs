@@ -9,28 +9,29 @@ use super::{Client, Row, Session, SessionLedger, TOPICS};
 use crate::latency::{Delay, Latency};
 use crate::run::latency_histogram;
 
-/// The number of servers that the description of a fault names, with the times since when they were used.
+/// The number of servers that the description of a fault contains, with the start of the use of each.
 const PLACES: usize = 4;
-/// An alarm that was posted so long after the response to another one is told after it, whatever their devices.
+/// An alarm that was posted this long after the response to another one is delivered after it, also for different
+/// devices.
 const CERTAINLY_LATER: u64 = 1_000_000;
-/// How long after a disturbance sessions may end for it: a client may notice it late.
+/// The time after a disturbance in which sessions may still end because of it, because a client may notice it late.
 const LATEST_END: u64 = 30_000_000;
 /// The number of faults that are described in words.
 const EXAMPLES: usize = 20;
 
-/// Something that was done to the servers.
+/// A fault that was caused at the servers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Disturbed {
-    /// The server, unless it was done to all.
+    /// The affected server; `None` if all servers were affected.
     pub(crate) server: Option<usize>,
-    /// When it began.
+    /// The start of the disturbance.
     pub(crate) from: u64,
-    /// When it was over, so that clients could notice it.
+    /// The end of the disturbance, from which clients could notice it.
     pub(crate) until: u64,
 }
 
 impl Disturbed {
-    /// Returns whether a session ended because of it.
+    /// Returns whether a session may have ended because of this disturbance.
     fn explains(&self, session: &Session, ended: u64) -> bool {
         let is_in_time = self.from <= ended && ended <= self.until + LATEST_END;
         is_in_time && self.server.is_none_or(|server| session.was_at(server, self.from))
@@ -42,15 +43,16 @@ impl Disturbed {
 pub(crate) struct SessionAudit {
     /// The posts that the server accepted.
     pub(crate) acknowledged: u64,
-    /// Those of them that should be stored and were not found.
+    /// The number of accepted posts that should be stored and were not found.
     pub(crate) not_stored: u64,
     /// The acknowledged alarms, each as often as there are clients that watch it.
     pub(crate) expected: u64,
-    /// Those that their client received.
+    /// The number of expected notifications that clients received.
     pub(crate) received: u64,
-    /// Those that their client was told to have missed: its session ended, or it had none.
+    /// The number of expected notifications that a client knows it may have missed, because its session ended or it had
+    /// none.
     pub(crate) told: u64,
-    /// Those that a session neither received nor was ended for.
+    /// The number of expected notifications that a session missed although it did not end.
     pub(crate) lost: u64,
     /// The deliveries of an alarm that the same session had already.
     pub(crate) doubled: u64,
@@ -58,23 +60,23 @@ pub(crate) struct SessionAudit {
     pub(crate) reordered: u64,
     /// The deliveries of alarms that were not posted, or that the client does not watch.
     pub(crate) unexpected: u64,
-    /// The deliveries of an alarm whose response came before its session was asked for; they are no fault.
+    /// The deliveries of an alarm whose response came before its session was requested; they do not count as faults.
     pub(crate) old: u64,
     /// The longest time from such a response to the request for the session, in milliseconds.
     pub(crate) oldest_ms: u64,
-    /// The alarms without a 201 response that are stored all the same.
+    /// The alarms without a 201 response that are stored nevertheless.
     pub(crate) stored_unacknowledged: u64,
-    /// Those of them that a session did not receive that was in force all the time.
+    /// The number of these alarms that were missed by a session which existed all the time.
     pub(crate) lost_unacknowledged: u64,
     /// The sessions that were opened.
     pub(crate) sessions: u64,
-    /// How often a client continued its session at another server.
+    /// The number of times that a client continued its session at another server.
     pub(crate) moves: u64,
     /// The sessions that ended, except those that their clients ended.
     pub(crate) ended: u64,
-    /// The sessions that their clients ended, to begin new ones.
+    /// The sessions that their clients ended in order to open new ones.
     pub(crate) left: u64,
-    /// The sessions that ended although nothing was done to their server.
+    /// The sessions that ended without a fault of their server.
     pub(crate) ended_elsewhere: u64,
     /// The clients without a session at the end.
     pub(crate) away: usize,
@@ -90,7 +92,8 @@ pub(crate) struct SessionAudit {
     returns: Histogram<u64>,
 }
 
-/// Whether a client received an alarm, was told by the end of its session that it may have missed some, or lost it.
+/// Whether a client received an alarm, knows from the end of its session that it may have missed it, or lost it
+/// silently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Received,
@@ -98,18 +101,19 @@ enum Fate {
     Lost,
 }
 
-/// What a session has received, for questions about a single alarm.
+/// The notifications that a session has received, to judge single alarms.
 struct Heard {
     rows: HashSet<usize>,
-    /// When the latest posted of them was posted.
+    /// The time at which the latest of these alarms was posted.
     newest: u64,
-    /// Per device the highest acknowledged sequence.
+    /// The highest acknowledged sequence of each device.
     highest: HashMap<u32, u32>,
 }
 
 impl SessionLedger {
-    /// Returns the verdict on each phase, given their starts. Posts belong to the phase in which they were due. `is_stored`
-    /// tells whether an object, by lane and sequence, was found in the database, if that is known.
+    /// Returns the verdict on each phase, given their starts. A post belongs to the phase in which it was due.
+    /// `is_stored` returns whether an object, by lane and sequence, was found in the database, or `None` if that is
+    /// unknown.
     pub(crate) fn audit(
         &self,
         phases: &[u64],
@@ -141,7 +145,7 @@ impl SessionLedger {
         audits.all
     }
 
-    /// Checks what a session received.
+    /// Checks the notifications that a session received.
     fn audit_session(&self, audits: &mut Audits<'_>, id: usize, client: &Client, session: &Session) -> Heard {
         let mut heard = Heard { rows: HashSet::new(), newest: 0, highest: HashMap::new() };
         for delivery in &session.received {
@@ -213,8 +217,8 @@ impl SessionLedger {
 }
 
 impl Heard {
-    /// Returns whether an alarm that was posted while the session was in force, and that it has not received, was
-    /// skipped silently: the session was not ended, or received something later before it was.
+    /// Returns whether an alarm that was posted while the session existed, and that it has not received, was missed
+    /// silently: the session has not ended, or it received a later alarm before it ended.
     fn has_skipped(&self, session: &Session, row: &Row) -> bool {
         if session.ended.is_none() {
             return true;
@@ -232,13 +236,13 @@ struct Audits<'a> {
 }
 
 impl Audits<'_> {
-    /// Returns the verdict on the phase of a time.
+    /// Returns the verdict on the phase that contains this time.
     fn at(&mut self, time: u64) -> &mut SessionAudit {
         let phase = self.starts.partition_point(|start| *start <= time).saturating_sub(1);
         &mut self.all[phase]
     }
 
-    /// Notes when the sessions of a client ended, and when it had one again.
+    /// Records when the sessions of a client ended, and when it had a session again.
     fn note_ends(&mut self, client: &Client, disturbances: &[Disturbed]) {
         for (number, session) in client.sessions.iter().enumerate() {
             self.at(session.asked).sessions += 1;
@@ -291,21 +295,21 @@ impl SessionAudit {
         }
     }
 
-    /// Returns whether no gap was silent, and nothing was doubled, reordered or unexpected.
+    /// Returns whether no notification was lost, doubled, reordered or unexpected.
     pub(crate) fn is_clean(&self) -> bool {
         let faults = [self.lost, self.lost_unacknowledged, self.doubled, self.reordered, self.unexpected];
         faults == [0; 5] && self.not_stored == 0
     }
 
-    /// Returns how long all notifications took from the due time of the post to their delivery.
+    /// Returns the times of all notifications from the due time of the post to their delivery.
     pub(crate) fn latency(&self) -> Histogram<u64> {
         let mut latency = self.same_server.clone();
         latency.add(&self.other_server).expect("all latency histograms have the same bounds");
         latency
     }
 
-    /// Returns how long notifications took from the due time of the post to their delivery, if several servers were used,
-    /// and how long clients were without a session after a disturbance.
+    /// Returns the times of notifications from the due time of the post to their delivery, if several servers were
+    /// used, and the times that clients were without a session after a disturbance.
     pub(crate) fn delays(&self) -> Vec<Delay> {
         let delay = |kind, times| Delay { kind, latency: Latency::of(times) };
         let of_servers = [
@@ -317,7 +321,7 @@ impl SessionAudit {
         all.filter(|delay| !delay.latency.is_empty()).collect()
     }
 
-    /// Returns by how many milliseconds a quantile is longer at another server than at the same one.
+    /// Returns the milliseconds by which a quantile is longer at another server than at the server of the post.
     pub(crate) fn added_ms(&self, quantile: f64) -> Option<f64> {
         let at = |times: &Histogram<u64>| {
             (!times.is_empty()).then(|| times.value_at_quantile(quantile) as f64 / 1000.0)
@@ -354,7 +358,7 @@ impl SessionAudit {
             (
                 "notifications",
                 format!(
-                    "expected {}  received {}  told to be missed {}  lost silently {}  doubled {}  reordered {}  unexpected {}  old {} (at most {} ms)",
+                    "expected {}  received {}  known to be missed {}  lost silently {}  doubled {}  reordered {}  unexpected {}  old {} (at most {} ms)",
                     self.expected,
                     self.received,
                     self.told,

@@ -1,4 +1,4 @@
-//! Complete requests to a server, with the credentials of its user.
+//! Builds complete requests to a server, with the credentials of its user.
 
 use super::{ACCEPT, Target};
 

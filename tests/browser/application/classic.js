@@ -1,2 +1,2 @@
-// What ran on this page, for whoever drives the browser.
+// The outcome of this page, for the test that drives the browser.
 window.outcome = { classic: true };

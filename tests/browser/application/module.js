@@ -1,5 +1,5 @@
-// The application: notes what works on its page. Who opens it gives its credentials behind the `#` of the address, as a login page would
-// ask for them: a user's token, and the id of a device.
+// The application records what works on its page. The test passes credentials behind the `#` of the address, as a login
+// page would request them: a user's token, and the id of a device.
 
 import { attempt } from "./part.js";
 
@@ -9,7 +9,7 @@ outcome.module = true;
 outcome.origin = self.origin;
 outcome.storage = await attempt(() => typeof localStorage.length);
 outcome.cookies = await attempt(() => typeof document.cookie);
-// Without credentials the page learns nothing. (A browser that may add some would ask its user for them.)
+// Without credentials the page learns nothing. With `credentials: "include"` a browser would ask its user for them.
 outcome.unasked = await attempt(async () => (await fetch("/tenant/currentTenant", { credentials: "omit" })).status);
 const headers = { Authorization: `Basic ${token}`, Accept: "application/json" };
 outcome.tenant = await attempt(async () => (await (await fetch("/tenant/currentTenant", { headers })).json()).name);

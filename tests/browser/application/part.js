@@ -1,4 +1,4 @@
-/** Gives what something that may be forbidden gives, or the name of the error. */
+/** Returns the result of an action that may be forbidden, or the name of its error. */
 export async function attempt(something) {
   try {
     return await something();

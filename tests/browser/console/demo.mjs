@@ -1,11 +1,11 @@
-// `platform demo` at the server under test.
+// Runs `platform demo` at the server under test.
 
 import { spawn } from "node:child_process";
 import readline from "node:readline";
 import { basic, PASSWORD } from "../../clients/platform.mjs";
 import { until } from "../../clients/wait.mjs";
 
-/** How long the fleet may take until it lives, on a slow and busy machine. */
+/** The longest time until the fleet runs, on a slow and busy machine. */
 const START = 60_000;
 export const DEMO_USER = "demo/admin";
 export const DEMO_PASSWORD = "demo-suite-secret";
@@ -37,7 +37,7 @@ export class Demo {
     return demo;
   }
 
-  /** A request of its administrator. */
+  /** Sends a request as the administrator of the fleet's tenant. */
   async call(method, path, body) {
     const response = await fetch(`${this.#base}${path}`, {
       method,
@@ -49,13 +49,13 @@ export class Demo {
     return text ? JSON.parse(text) : undefined;
   }
 
-  /** The devices of a kind, such as `demo_Pump`, in the order of their names. */
+  /** Returns the devices of a kind, such as `demo_Pump`, in the order of their names. */
   async devices(type) {
     const query = `$filter=type eq '${type}' $orderby=name`;
     return (await this.call("GET", `/inventory/managedObjects?${new URLSearchParams({ query, pageSize: 200 })}`)).managedObjects;
   }
 
-  /** Ends it as Ctrl-C does. */
+  /** Ends the program as Ctrl-C does. */
   async stop() {
     if (this.#child.exitCode !== null) return;
     const closed = new Promise((resolve) => this.#child.once("close", resolve));

@@ -1,4 +1,4 @@
-// The data of the console's tests: groups of devices with a past, and whatever a test lets them do.
+// The data of the console's tests: groups of devices with a past, and functions that let devices act.
 
 import assert from "node:assert/strict";
 import { basic } from "../../clients/platform.mjs";
@@ -12,7 +12,7 @@ export class Fleet {
   #base;
   #tick = 0;
 
-  /** `base` gives the address of the server, whose port changes with a restart. */
+  /** `base` returns the address of the server, whose port changes with a restart. */
   constructor(base, password) {
     this.#base = base;
     this.authorization = basic("main/admin", password);
@@ -62,7 +62,7 @@ export class Fleet {
     await this.event(this.devices[0].id, "The door was opened");
   }
 
-  /** An hour of a temperature and a pressure. */
+  /** Creates the temperatures and pressures of one hour. */
   async past(source) {
     const now = Date.now();
     const measurements = Array.from({ length: 240 }, (_, index) => this.measurement(source, now - (240 - index) * (MINUTE / 4)));
@@ -85,7 +85,7 @@ export class Fleet {
     return this.call("POST", "/measurement/measurements", this.measurement(source, Date.now(), temperature));
   }
 
-  /** One measurement of each of some devices. */
+  /** Creates one measurement for each of some devices. */
   tick(number = 6) {
     this.#tick += 1;
     const measurements = Array.from({ length: number }, (_, index) => this.measurement(this.devices[(this.#tick * number + index) % this.devices.length].id));
@@ -108,7 +108,7 @@ export class Fleet {
     return this.call("PUT", `/devicecontrol/operations/${id}`, { status, failureReason });
   }
 
-  /** A user with these roles. */
+  /** Creates a user with these roles. */
   async user(userName, password, roles) {
     await this.call("POST", "/user/main/users", { userName, password });
     for (const name of roles) await this.call("POST", `/user/main/users/${userName}/roles`, { role: { name } });

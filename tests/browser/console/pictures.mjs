@@ -1,4 +1,4 @@
-// The pictures of README.md, taken from the simulated fleet: WebP, as Chromium packs it.
+// Takes the pictures of README.md from the simulated fleet, as WebP encoded by Chromium.
 
 import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import os from "node:os";
@@ -6,13 +6,13 @@ import path from "node:path";
 
 const WINDOW = { width: 1280, height: 832, scale: 1.5 };
 const QUALITY = 78;
-/** The live chart of the overview shows two minutes; pictures to keep wait until it is full. */
+/** The live chart of the overview shows two minutes; pictures for the repository wait until it is full. */
 const FILLED = 125_000;
-/** All pictures together, in bytes. */
+/** The largest size of all pictures together, in bytes. */
 export const MOST = 300_000;
 
 async function take(visitor, file) {
-  // What arrives or fades shows itself for a moment; the pulse of the connection never ends.
+  // Animations of new and fading elements must have ended; the pulse of the connection never ends.
   await visitor.page.evaluate(() => Promise.all(document.getAnimations().filter((one) => one.effect.getTiming().iterations !== Infinity).map((one) => one.finished.catch(() => {}))));
   const session = await visitor.context.newCDPSession(visitor.page);
   const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: QUALITY });
@@ -20,7 +20,7 @@ async function take(visitor, file) {
   return (await stat(file)).size;
 }
 
-/** Takes all pictures; into `directory`, or one that is removed. Gives their sizes by name. */
+/** Takes all pictures into `directory`, or into a temporary one. Returns their sizes by name. */
 export async function takePictures(stage, open, directory) {
   const out = directory ?? (await mkdtemp(path.join(os.tmpdir(), "platform-pictures-")));
   await mkdir(out, { recursive: true });

@@ -1,5 +1,5 @@
-// The console in a real browser against a real server; ../README.md tells more.
-// `--only` plays some flows, `--files` takes the console from a directory instead of the server.
+// The console in a real browser against a real server; see ../README.md. `--only` runs some flows, `--files` takes the
+// console from a directory instead of the server.
 //
 //   node run.mjs --server <program> [--browser <program>] [--only <part of a name>] [--files <directory>]
 //     [--only pictures --devices 200 --pictures ../../docs/images]
@@ -19,7 +19,7 @@ import { Stage } from "./stage.mjs";
 const USAGE = "usage: node run.mjs --server <program> [--browser <program>] [--only <part of a flow's name>] [--files <directory>]";
 const FLOWS = Object.assign({}, people, watching, management, tools, demo, connection);
 
-/** `an_alarm_appears` as a sentence. */
+/** Returns `an_alarm_appears` as a sentence. */
 const sentence = (name) => name.replaceAll("_", " ");
 
 async function play({ only, ...values }, program) {
@@ -37,7 +37,7 @@ async function play({ only, ...values }, program) {
       } catch (error) {
         failed.push(name);
         console.error(`FAILED  ${String(Date.now() - begun).padStart(6)} ms  ${sentence(name)}\n${error.stack}`);
-        // What a failed flow left open must not disturb the next one.
+        // Windows that a failed flow left open must not disturb the next one.
         for (const context of stage.browser.contexts()) await context.close();
         stage.relay.refusing = false;
       }
@@ -48,7 +48,7 @@ async function play({ only, ...values }, program) {
   if (failed.length > 0) throw new Error(`${failed.length} of ${Object.keys(FLOWS).length} flows failed: ${failed.map(sentence).join("; ")}`);
 }
 
-/** Whatever ends this process, nothing stays behind. */
+/** No process stays behind, for any reason of the exit. */
 process.on("exit", () => [...Demo.all, ...Platform.all].forEach((one) => one.kill()));
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
@@ -59,14 +59,14 @@ try {
   const begun = Date.now();
   await play(values, await located(values.browser));
   console.log(`the console works, tried for ${Math.round((Date.now() - begun) / 1000)} s`);
-  // Node 20 may turn for ever in its own tidying up if it is left to end by itself.
+  // Node 20 may loop forever in its own cleanup if it is left to end by itself.
   process.exit(0);
 } catch (error) {
   console.error(error.stack);
   process.exit(1);
 }
 
-/** Playwright takes a path, not a name. */
+/** Returns the path of a program, because Playwright does not accept a name. */
 async function located(program) {
   if (program.includes("/")) return program;
   const { access, constants } = await import("node:fs/promises");

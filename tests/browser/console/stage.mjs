@@ -1,5 +1,5 @@
-// What the flows have in common: a server with data, a relay before it, a browser, and pages that are watched for errors,
-// for requests to anybody else and for barriers to people.
+// The common parts of the flows: a server with data, a relay in front of it, a browser, and pages that are watched for
+// errors, for requests to other hosts and for barriers to accessibility.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -12,9 +12,9 @@ import { Demo } from "./demo.mjs";
 import { Fleet } from "./fleet.mjs";
 
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-/** How long something may take that happens at once, on a busy machine. */
+/** The timeout of anything that should happen at once, on a busy machine. */
 const SOON = 15_000;
-/** What a browser says of a connection that a test cut or a request that the server refused on purpose. */
+/** The messages of a browser about a connection that a test cut or a request that the server rejected on purpose. */
 const EXPECTED_WHEN_CUT = /net::ERR_|WebSocket connection|WebSocket is already in CLOSING|Failed to load resource/;
 /** A page that a test substitutes has no address, so the browser would not let it reach this machine. */
 const SUBSTITUTED = "--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets";
@@ -22,7 +22,10 @@ const SUBSTITUTED = "--disable-features=LocalNetworkAccessChecks,LocalNetworkAcc
 export class Stage {
   #demo;
 
-  /** `files` is a directory with another build of the console, to try it without building the server; `pictures` one for those of README.md. */
+  /**
+   * `files` is a directory with another build of the console, to try it without building the server; `pictures` is the
+   * directory for those of README.md.
+   */
   static async open({ server, files, pictures, devices }, program) {
     const stage = new Stage();
     Object.assign(stage, { server, files, pictures, devices });
@@ -33,7 +36,8 @@ export class Stage {
       stage.fleet = new Fleet(() => `http://127.0.0.1:${stage.platform.port}`, PASSWORD);
       await stage.fleet.create(40);
       const isRoot = process.getuid?.() === 0;
-      // Chromium's own sandbox is nothing for root, who runs tests in containers. What is opened here is the test's own.
+      // Chromium's own sandbox does not run as root, which runs the tests in containers. Only pages of the test are
+      // opened here.
       stage.browser = await chromium.launch({ executablePath: program, args: ["--disable-gpu", "--disable-dev-shm-usage", ...(isRoot ? ["--no-sandbox"] : []), ...(files ? [SUBSTITUTED] : [])] });
     } catch (error) {
       await stage.close();
@@ -42,7 +46,10 @@ export class Stage {
     return stage;
   }
 
-  /** The simulated fleet of `platform demo` at the server under test, in a tenant of its own; begun by the first who asks. */
+  /**
+   * Returns the simulated fleet of `platform demo` in a tenant of its own at the server under test. The first call
+   * starts it.
+   */
   demo() {
     this.#demo ??= Demo.start(this.server, `http://127.0.0.1:${this.platform.port}`, this.devices);
     return this.#demo;
@@ -60,12 +67,12 @@ export class Stage {
     await route.fulfill({ path: path.join(this.files, name), headers: { "Content-Security-Policy": "default-src 'self'; img-src 'self' data:" } });
   }
 
-  /** Requests that do not pass the relay, which flows cut. */
+  /** Sends a request directly to the server, because flows cut the relay. */
   fetch(path, options) {
     return fetch(`http://127.0.0.1:${this.platform.port}${path}`, options);
   }
 
-  /** A window of its own, as another person at another machine has. */
+  /** Opens a separate window, like that of another person at another machine. */
   async visitor({ width = 1280, height = 800, scale = 1, scheme = "light", zone } = {}) {
     const context = await this.browser.newContext({ viewport: { width, height }, deviceScaleFactor: scale, colorScheme: scheme, timezoneId: zone, locale: "en-GB", acceptDownloads: true });
     context.setDefaultTimeout(SOON);
@@ -74,7 +81,7 @@ export class Stage {
   }
 }
 
-/** A person before the console. */
+/** A person who uses the console. */
 export class Visitor {
   complaints = [];
   foreign = [];
@@ -123,7 +130,7 @@ export class Visitor {
     return this.page.getByRole("button", { name, exact: false });
   }
 
-  /** Asserts that axe finds no violation on the page as it is. */
+  /** Asserts that axe finds no violation on the present page. */
   async isAccessible(where) {
     // Fading colours have less contrast for a moment.
     await this.page.evaluate(() => Promise.all(document.getAnimations().filter((one) => one.effect.getTiming().iterations !== Infinity).map((one) => one.finished.catch(() => {}))));
@@ -135,13 +142,13 @@ export class Visitor {
     assert.deepEqual(violations, [], `${where} has barriers`);
   }
 
-  /** Asserts that nothing sticks out of the window to the right. */
+  /** Asserts that no element exceeds the right edge of the window. */
   async fits(where) {
     const excess = await this.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(excess <= 0, `${where} is ${excess} pixels wider than the window`);
   }
 
-  /** Closes the window, and asserts that nothing went wrong in it. */
+  /** Closes the window, and asserts that no error occurred in it. */
   async leave() {
     await this.context.close();
     assert.deepEqual(this.foreign, [], "requests left the server");
@@ -149,7 +156,7 @@ export class Visitor {
   }
 }
 
-/** Waits until an asynchronous question is answered with something true. */
+/** Waits until an asynchronous function returns a true value. */
 export async function eventually(what, ask) {
   const deadline = Date.now() + SOON;
   for (;;) {

@@ -1,4 +1,4 @@
-// Faye's client for Node, as published.
+// Faye's published client for Node.
 
 import faye from "faye";
 
@@ -6,19 +6,19 @@ import faye from "faye";
 export function openFaye({ port, transport, authorization, upgrade, credentials, ack, watch, channels }) {
   const endpoint = new URL(`http://127.0.0.1:${port}/notification/realtime`);
   const options = {
-    // Seconds before a failed message is sent again (5 by default), so that a client whose connections are cut every few
-    // seconds has some time in between.
+    // The seconds before a failed message is sent again (5 by default), so that a client whose connections are cut
+    // every few seconds has some time in between.
     retry: 1,
   };
   if (transport === "websocket" && !upgrade) {
-    // Faye handshakes by POST, also when it goes on over a WebSocket. With credentials in the URL of requests alone its
-    // socket brings none, as a browser's does.
+    // Faye handshakes by POST, also when it continues over a WebSocket. If only the URL of requests contains
+    // credentials, its socket has none, as in a browser.
     options.endpoints = { websocket: endpoint.href };
     endpoint.username = credentials.name;
     endpoint.password = credentials.password;
   }
   const client = new faye.Client(endpoint.href, options);
-  // The server answers a POST with a body only when `Accept` is sent; browsers do so, Faye on Node does not.
+  // The server sends a response body to a POST only when `Accept` is present; browsers send it, Faye on Node does not.
   client.setHeader("Accept", "application/json");
   if (transport === "long-polling") client.disable("websocket");
   if (transport === "long-polling" || upgrade) client.setHeader("Authorization", authorization);
@@ -28,7 +28,7 @@ export function openFaye({ port, transport, authorization, upgrade, credentials,
     incoming: (message, pass) => (watch.incoming(message), pass(message)),
   });
   for (const [channel, listener] of channels) {
-    // With the message instead of its data. It subscribes again by itself after each handshake.
+    // The listener receives the message instead of its data. Faye subscribes again by itself after each handshake.
     client.subscribe(channel).withChannel((concrete, data) => guarded(watch, () => listener({ channel: concrete, data })));
   }
   return { close: () => Promise.resolve(client.disconnect()) };
@@ -42,7 +42,7 @@ function guarded(watch, call) {
   }
 }
 
-/** The acknowledgement extension, which Faye does not bring; after CometD's. */
+/** The acknowledgement extension, modelled on CometD's, because Faye has none. */
 function acknowledging() {
   let [supported, batch, connect] = [false, 0, undefined];
   return {
@@ -52,7 +52,7 @@ function acknowledging() {
         message.ext = { ...message.ext, ack: true };
       } else if (message.channel === "/meta/connect" && supported) {
         message.ext = { ...message.ext, ack: batch };
-        // Faye sends the same message again when it believes that it was lost.
+        // Faye sends the same message again when it assumes that the message was lost.
         connect = message;
       }
       pass(message);

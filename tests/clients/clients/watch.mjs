@@ -1,7 +1,7 @@
-// An extension, in the sense of Bayeux client libraries, that both clients get: it counts what goes over the wire, and
-// adds to a handshake what the scenario asks for. It leaves everything else as the library made it.
+// An extension of Bayeux client libraries that both clients get. It counts the messages on the wire, and adds the
+// members that the scenario requests to a handshake. It changes nothing else.
 
-/** Where a handshake carries credentials. */
+/** The member of `ext` in which a handshake carries credentials. */
 const AUTHENTICATION = "com.platform.authn";
 
 export class Watch {
@@ -11,13 +11,13 @@ export class Watch {
   connects = 0;
   /** Replies to connect messages. */
   connectReplies = 0;
-  /** Replies that said that the session is unknown. */
+  /** Replies that reported the session as unknown. */
   unknown = 0;
   /** Subscriptions that the server confirmed. */
   subscribed = 0;
-  /** When the newest message arrived. */
+  /** The time when the newest message arrived. */
   heardAt = 0;
-  /** What went wrong in the client, in words. */
+  /** The errors in the client, in words. */
   errors = [];
   /** The clientId that the newest handshake gave. */
   clientId;
@@ -27,23 +27,31 @@ export class Watch {
   #asked;
   #connect;
 
-  /** `token` for the handshake's `ext`, and `interval`: how long the session shall outlive its connection, in milliseconds. */
+  /**
+   * `token` is the credential in the handshake's `ext`; `interval` is the lifetime of the session without a connection,
+   * in milliseconds.
+   */
   constructor({ token, interval }) {
     this.#options = { token, interval };
   }
 
-  /** Makes the client believe, by its next connect reply, that the server has forgotten the session: it handshakes anew. */
+  /**
+   * Changes the client's next connect reply so that the session appears unknown, which makes the client handshake
+   * again.
+   */
   forgetSession() {
     this.#forgetting = true;
   }
 
-  /** From the next connect on, also one that is sent again, asks for another `interval` than the handshake did. */
+  /**
+   * Makes the client request another `interval` than in the handshake from the next connect on, also in a repeated one.
+   */
   ask(interval) {
     this.#asked = interval;
     if (this.#connect) this.#connect.advice = { ...this.#connect.advice, interval };
   }
 
-  /** To be called with each message that the library is about to send. */
+  /** The library calls it with each message that it is about to send. */
   outgoing(message) {
     if (message.channel === "/meta/connect") {
       this.connects += 1;
@@ -57,7 +65,7 @@ export class Watch {
     if (interval) message.advice = { ...message.advice, interval };
   }
 
-  /** To be called with each message that arrived, before the library looks at it. */
+  /** The library calls it with each message that arrived, before it handles the message. */
   incoming(message) {
     this.heardAt = Date.now();
     const { channel, successful, error } = message;

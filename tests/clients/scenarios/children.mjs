@@ -1,5 +1,5 @@
-// Libraries hand a notification to the listeners of its channel, so what a child did must come on the very channel of its
-// parent that was subscribed to, beside a copy on its own.
+// Libraries pass a notification to the listeners of its channel. So a notification about a child must have the channel
+// of its parent that was subscribed to, besides a copy on its own channel.
 
 import { Publisher } from "../ledger.mjs";
 import { SOON, together } from "../stage.mjs";

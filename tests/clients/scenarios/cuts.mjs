@@ -1,4 +1,4 @@
-// A notification each half second for a minute, while the connections of each client are cut now and then.
+// Posts a notification each half second for a minute, while the connections of each client are cut now and then.
 
 import { Publisher } from "../ledger.mjs";
 import { CUTS } from "../relay.mjs";
@@ -7,24 +7,25 @@ import { between, sleep, until } from "../wait.mjs";
 
 const DURATION = 60_000;
 const PAUSE = 500;
-/** How long notifications may take that wait for a client to come back after the last one was posted. */
+/** The time that notifications may take after the last post until they reach a client that has to reconnect. */
 const PATIENCE = 45_000;
 /**
- * What a cut by FIN or RST may cost a client that does not acknowledge, beside what the relay saw in flight: what the
- * systems on both sides of the relay had taken and not yet passed on.
+ * The number of notifications that a cut by FIN or RST may cost a client without acknowledgements, besides those that
+ * the relay saw in flight: those that the systems on both sides of the relay had accepted and not yet passed on.
  */
 const UNSEEN = 2;
-/** How long before a cut the notification may have been due that was in flight. */
+/** The longest time before a cut in which a notification in flight may have been due. */
 const UNDER_WAY = 2_000;
 
-/** Cuts begin early enough that each client is back before the last notification. */
+/** The latest cut of each kind, early enough that each client is back before the last notification. */
 const LAST_CUT = { fin: 50_000, rst: 50_000, blackhole: 20_000 };
 
 /**
- * Black holes. A client that hears nothing believes for the advised time-out that nothing happened, so the server of this
- * stage holds a connect for 10 s instead of 90 min. CometD waits 10 s longer than that for the reply, and then perhaps once
- * more on a second connection that it kept; Faye waits a fifth longer than the time-out, and over a WebSocket another 30 s
- * for the answer to its close frame. So the session is asked to outlive its connection by two minutes instead of 10 s.
+ * Black holes. A client that receives nothing assumes for the advised time-out that nothing happened, so the server of
+ * this stage holds a connect for 10 s instead of 90 min. CometD waits 10 s longer than that for the reply, and then
+ * perhaps once more on a second connection that it kept. Faye waits a fifth longer than the time-out, and over a
+ * WebSocket another 30 s for the response to its close frame. So the client requests that the session outlives its
+ * connection by two minutes instead of 10 s.
  */
 const BLACKHOLE = { interval: 120_000 };
 
@@ -67,7 +68,7 @@ function judge(run, kind) {
   }
   if (!kind || run.way.mode === "ack") return run.expectEverythingOnce();
   run.expectNothingTwice(ledger);
-  // Each notification that is lost must have been in flight at a cut: seen so by the relay, or as far as time tells.
+  // Each lost notification must have been in flight at a cut, as the relay saw it or as the times allow.
   const seen = ({ inFlight, dropped }, sequence) => inFlight.has(sequence) || dropped.has(sequence);
   const unexplained = new Set(ledger.lost.filter((sequence) => !run.cuts.some((cut) => seen(cut, sequence))));
   for (const [index, cut] of run.cuts.entries()) {
@@ -79,7 +80,7 @@ function judge(run, kind) {
   run.expect(unexplained.size === 0, `lost while no connection was cut ${brief([...unexplained])}`);
 }
 
-/** Whether what was posted then may have been written to the connection that was cut. */
+/** Returns whether a notification that was posted then may have been written to the connection that was cut. */
 const wasInFlight = ({ at, answered }, cut) => answered > cut.at - UNDER_WAY && at < cut.backAt;
 
 export const stages = [

@@ -1,12 +1,14 @@
-// A client with nothing to do keeps its connection: what a quiet night costs batteries, logs and the server. In the end it
-// disconnects, and leaves no socket behind.
+// A client without notifications keeps its connection, because reconnects cost batteries, log lines and work of the
+// server. In the end it disconnects, and leaves no socket open.
 
 import { Publisher } from "../ledger.mjs";
 import { SOON, together } from "../stage.mjs";
 import { sleep, until } from "../wait.mjs";
 
 const IDLE = 40_000;
-/** A client opens what it needs within this time. CometD also sends a first connect that is answered at once. */
+/**
+ * The time in which a client opens its connections. CometD also sends a first connect that gets an immediate response.
+ */
 const SETTLING = 5_000;
 
 async function play(platform, runs) {
@@ -31,8 +33,8 @@ async function play(platform, runs) {
 }
 
 /**
- * CometD closes its WebSocket when its disconnect is answered, but only if its held connect was answered before; else it
- * forgets the socket and leaves it open.
+ * CometD closes its WebSocket when the reply to its disconnect arrives, but only if the reply to its held connect
+ * arrived before; otherwise it forgets the socket and leaves it open.
  */
 async function leave(run) {
   await run.leave();

@@ -1,12 +1,13 @@
-// A client handshakes anew without a disconnect and subscribes again, as each does that was told that its session is
-// unknown. The server may still hold the session of before: it must not double what the new one is told.
+// A client handshakes again without a disconnect and subscribes again, as a client does after a reply that reports its
+// session as unknown. The server may still have the former session, which must not double the notifications of the new
+// one.
 
 import { Publisher } from "../ledger.mjs";
 import { SOON, together } from "../stage.mjs";
 import { sleep, until } from "../wait.mjs";
 
 const COUNT = 5;
-/** Longer than a session outlives its last message. */
+/** A time that is longer than a session survives its last message. */
 const EXPIRY = 13_000;
 
 async function play(platform, runs) {
@@ -19,14 +20,14 @@ async function play(platform, runs) {
   await publisher.post();
   await together(runs, (run) => run.ledgers[0].settle(SOON / 4));
 
-  // The server of this scenario holds a connect for 10 s, so there is a reply soon.
+  // The server of this scenario holds a connect for 10 s, so the next reply comes soon.
   for (const run of runs) run.watch?.forgetSession();
   await together(runs, async (run) => {
     const isNew = () => run.watch.handshakes === 2 && run.isSubscribed(2);
     run.expect(await until(isNew, SOON), "not subscribed again within a minute");
   });
 
-  // At once, and when the session of before should be gone.
+  // Notifications are checked at once, and when the former session should have ended.
   for (const pause of [0, EXPIRY]) {
     await sleep(pause);
     await publisher.postMany(COUNT);

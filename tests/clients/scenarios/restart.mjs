@@ -1,10 +1,13 @@
-// The server is stopped and started. Sessions outlive it, so clients go on without a handshake.
+// The server is stopped and started. Sessions survive that, so clients continue without a handshake.
 
 import { Publisher } from "../ledger.mjs";
 import { SOON, together } from "../stage.mjs";
 
 const COUNT = 10;
-/** A stop that waits for sockets to be closed by their clients takes 20 s. The private database is stopped in this time, too. */
+/**
+ * The longest stop. It includes the stop of the private database; a stop that waits for clients to close their sockets
+ * takes 20 s.
+ */
 const LONGEST_STOP = 10_000;
 
 async function play(platform, runs) {

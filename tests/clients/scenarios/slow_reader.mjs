@@ -1,17 +1,17 @@
-// A client on a slow link comes back to a backlog that takes longer to read than a session outlives its connection. The
-// session must be there afterwards.
+// A client on a slow link returns to a backlog that takes longer to read than a session survives without a connection.
+// The session must still exist afterwards.
 
 import { Publisher } from "../ledger.mjs";
 import { SOON, together } from "../stage.mjs";
 
 const COUNT = 50;
-/** With it the backlog is 7.5 MB, a little less than the 8 MiB that a session keeps. */
+/** The padding of each event. With it the backlog is 7.5 MB, a little less than the 8 MiB that a session keeps. */
 const PADDING = "x".repeat(150_000);
-/** Bytes per second: the backlog takes 19 s. */
+/** The rate in bytes per second, at which the backlog takes 19 s. */
 const RATE = 400_000;
-/** How long the session is asked to outlive its connection while the backlog is posted, which takes some time. */
+/** The interval that the client requests while the backlog is posted, which takes some time. */
 const AWAY = 60_000;
-/** The same for the connect that fetches the backlog: what a client gets that asks for nothing. Reading takes longer. */
+/** The interval of the connect that reads the backlog, which is the default. Reading takes longer. */
 const READING = 10_500;
 
 async function play(platform, runs) {

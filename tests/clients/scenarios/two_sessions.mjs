@@ -1,4 +1,5 @@
-// Two sessions on one WebSocket. No library does so, so this speaks Bayeux by itself; the socket is that of the libraries.
+// Two sessions on one WebSocket. No library supports that, so this file implements Bayeux itself, on the socket of the
+// libraries.
 
 import { WebSocket } from "ws";
 import { Publisher } from "../ledger.mjs";
@@ -23,9 +24,9 @@ async function play(platform, runs) {
       const disconnect = await speaker.ask({ channel: "/meta/disconnect", clientId: first.clientId });
       run.expect(disconnect.successful === true, `the disconnect was answered ${JSON.stringify(disconnect)}`);
       const isAnswered = await until(() => speaker.replies.has(first.connect), SOON / 6);
-      run.expect(isAnswered, "the held connect of the session that disconnected was never answered");
+      run.expect(isAnswered, "the held connect of the disconnected session got no reply");
       await sleep(1_000);
-      run.expect(!speaker.replies.has(second.connect), "the connect of the other session was answered, too");
+      run.expect(!speaker.replies.has(second.connect), "the connect of the other session got a reply too");
       run.expect(!speaker.closed, `the socket of the other session was closed: ${speaker.closed}`);
 
       run.ledgers = [run.follow(publishers[1])];
@@ -45,7 +46,7 @@ class Speaker {
   replies = new Map();
   /** Ledgers by channel. */
   listeners = new Map();
-  /** Why the socket is closed. */
+  /** The reason why the socket is closed. */
   closed;
   #socket;
   #id = 0;
@@ -63,7 +64,7 @@ class Speaker {
     return speaker;
   }
 
-  /** A session that listens to the events of a device and has its connect held. */
+  /** Opens a session that subscribes to the events of a device and has its connect held. */
   async session(device, ledger) {
     const ext = this.#token && { "com.platform.authn": { token: this.#token } };
     const handshake = { channel: "/meta/handshake", version: "1.0", supportedConnectionTypes: ["websocket"], ext };
@@ -74,7 +75,7 @@ class Speaker {
     return { clientId, connect };
   }
 
-  /** Sends a message and gives its reply. */
+  /** Sends a message and returns its reply. */
   async ask(message) {
     const id = this.#send(message);
     if (!(await until(() => this.replies.has(id), SOON / 4))) throw new Error(`no reply to ${message.channel}`);

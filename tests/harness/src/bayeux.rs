@@ -187,7 +187,7 @@ impl Held {
 
     /// Waits for the next chunk of the body; `None` at its end.
     pub async fn piece(&mut self) -> Option<String> {
-        let piece = soon("a piece of a held answer", self.0.chunk()).await.unwrap();
+        let piece = soon("a chunk of a held response", self.0.chunk()).await.unwrap();
         piece.map(|bytes| String::from_utf8(bytes.into()).unwrap())
     }
 
@@ -197,7 +197,7 @@ impl Held {
 
 /// Returns the notifications of a connect response.
 pub fn notifications(answer: &[Value]) -> &[Value] {
-    let (last, notifications) = answer.split_last().expect("a connect is answered with a reply");
+    let (last, notifications) = answer.split_last().expect("the response to a connect contains a reply");
     assert_eq!(last["channel"], "/meta/connect", "the reply comes last: {answer:?}");
     notifications
 }

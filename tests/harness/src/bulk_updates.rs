@@ -2,7 +2,7 @@
 
 use super::TestDatabase;
 
-/// Puts alarms into a database: ids, types and times rise; a tenth is ACKNOWLEDGED, the others are ACTIVE.
+/// Inserts alarms into a database with rising ids, types and times; a tenth is ACKNOWLEDGED, the others are ACTIVE.
 pub async fn fill(database: &TestDatabase, devices: &[String], count: i64) {
     let devices: Vec<i64> = devices.iter().map(|device| device.parse().unwrap()).collect();
     let statement = "INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, \
@@ -14,7 +14,7 @@ pub async fn fill(database: &TestDatabase, devices: &[String], count: i64) {
     database.execute(statement, &[&devices, &count]).await;
 }
 
-/// The number of alarms with a status.
+/// Returns the number of alarms with a status.
 pub async fn count_of(database: &TestDatabase, status: &str) -> i64 {
     let statement = "SELECT count(*) FROM alarms WHERE status = $1";
     database.query(statement, &[&status]).await[0].get(0)

@@ -1,10 +1,10 @@
 //! The foundation of every test: a PostgreSQL of the test process, servers, and clients.
 //!
-//! Reading order: [`TestServer`] (start one), [`Caller`] (REST), [`Session`] (long polling), [`Socket`]
-//! (WebSocket), [`RawConnection`] (bytes that no client library sends), [`Program`] (the real binary). The public modules
-//! contain helpers for one noun that tests of other nouns use, too.
+//! Reading order: [`TestServer`] (start one), [`Caller`] (REST), [`Session`] (long polling), [`Socket`] (WebSocket),
+//! [`RawConnection`] (bytes that no client library sends), [`Program`] (the real binary). The public modules contain
+//! helpers for one noun that tests of other nouns use, too.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
 #![allow(missing_docs, reason = "members of data that tests fill in")]
 
@@ -44,7 +44,7 @@ pub use rest::{Caller, MEDIA, OBJECTS, Request, Response, alarm_of, event_of, me
 pub use server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer, runs_at_two_servers};
 pub use websocket::{Socket, connect, handshake, subscribe};
 
-/// The timeout of anything a test expects at once.
+/// The timeout of anything that a test expects at once.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Returns the output of a future that must not take longer than [`PATIENCE`].

@@ -16,11 +16,11 @@ use tokio_postgres::{Client, NoTls, Row};
 
 use super::{eventually, server};
 
-/// The migrated database, with the tenants and users of the first start, that tests get copies of.
+/// The migrated database with the tenants and users of the first start. Each test gets a copy of it.
 const TEMPLATE: &str = "template";
-/// The bytes in memory that suffice for the databases of a run: the log is kept to a gibibyte.
+/// The free memory in bytes that suffices for the databases of a run; the write-ahead log is limited to a gibibyte.
 const ENOUGH: u64 = 4 << 30;
-/// A script that ends PostgreSQL and removes the directory when the test process has ended, in whatever way:
+/// A script that ends PostgreSQL and removes the directory when the test process has ended, for any reason, because
 /// then the pipe that is the script's input closes.
 const SWEEPER: &str = r#"trap '' INT TERM HUP; cat >/dev/null
 pid=$(head -n 1 "$0/postgres/postmaster.pid" 2>/dev/null)
@@ -55,13 +55,13 @@ fn cluster() -> &'static Cluster {
         // The kernel ends PostgreSQL with the thread that started it, so this thread stays.
         let keep = move || keep(&data_dir, &started, &names);
         thread::Builder::new().name("postgres".into()).spawn(keep).unwrap();
-        let url = ready.recv().expect("the thread of PostgreSQL says why it ended");
+        let url = ready.recv().expect("the thread of PostgreSQL prints its error");
         Cluster { directory, url, unneeded, _sweeper: sweeper }
     })
 }
 
-/// Returns where files are created and deleted at the least cost: in memory where that has room, for a database is hundreds of
-/// files, and file systems take long to reuse what was just deleted.
+/// Returns the directory in which files are created and deleted at the lowest cost: in memory if that has room, because
+/// a database consists of hundreds of files, and file systems take long to reuse deleted space.
 fn quickest() -> PathBuf {
     let memory = Path::new("/dev/shm");
     let room = statvfs(memory).map_or(0, |found| found.f_bavail * found.f_frsize);
@@ -87,7 +87,7 @@ fn keep(directory: &Path, started: &mpsc::Sender<String>, unneeded: &mpsc::Recei
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { run(&url, &format!("CREATE DATABASE {TEMPLATE}")).await.unwrap() });
     server::first_start(&TestDatabase::at(&url_of(&url, TEMPLATE), directory));
-    // A person's password takes a tenth of a second to verify, which only tests of passwords should pay for.
+    // Verifying a strong password takes a tenth of a second, which only tests of passwords should pay for.
     let key = SecretKey::load(&directory.join("secret.key")).unwrap().unwrap();
     let quick = format!(
         "UPDATE users SET password_hash = '{}' WHERE tenant = 'main' AND name = 'admin'",
@@ -106,7 +106,7 @@ fn url_of(url: &str, database: &str) -> String {
     url.replace("dbname=platform", &format!("dbname={database}"))
 }
 
-/// Runs a statement on a separate connection, and waits for the end of that.
+/// Runs a statement on a separate connection, and waits for the end of that connection.
 async fn run(url: &str, statement: &str) -> Result<(), tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     let driver = tokio::spawn(connection);
@@ -150,8 +150,8 @@ impl TestDatabase {
         let statement = format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY");
         // Compressing the pages for the log would take most of the time.
         let url = format!("{} options='-c wal_compression=off'", cluster.url);
-        // PostgreSQL refuses this while a session is connected to the template, such as the last connection
-        // of the first start.
+        // PostgreSQL rejects this while a session is connected to the template, such as the last connection of the
+        // first start.
         eventually("a copy of the template", async || run(&url, &statement).await.ok()).await;
         let data_dir = cluster.directory.clone();
         Arc::new(Self { url: url_of(&cluster.url, &name), name: Some(name), data_dir })

@@ -1,4 +1,4 @@
-//! A PostgreSQL of one test, which stops and starts it.
+//! The PostgreSQL of a test that stops and starts it.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -46,7 +46,7 @@ impl PrivatePostgres {
                 report.send(()).unwrap();
             }
         });
-        let url = url.recv().expect("the thread of PostgreSQL says why it ended");
+        let url = url.recv().expect("the thread of PostgreSQL prints its error");
         Self { orders, done, url, directory }
     }
 

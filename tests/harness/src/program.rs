@@ -28,12 +28,13 @@ pub fn scratch() -> TempDir {
     directory
 }
 
-/// Returns a port that nobody uses at this moment.
+/// Returns a port that is free at this moment.
 pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Returns whether a test fails, as in CI, if a program that others wrote is missing. Otherwise it says so and passes.
+/// Returns whether a test fails, as in CI, if a third-party program is missing. Otherwise the test prints a message and
+/// passes.
 pub fn other_programs_are_required() -> bool {
     std::env::var("PLATFORM_CLIENT_SUITE").is_ok_and(|value| value == "required")
 }
@@ -42,7 +43,7 @@ pub fn other_programs_are_required() -> bool {
 pub struct Program {
     child: Child,
     data_dir: PathBuf,
-    /// The lines it printed up to the line `ready`, including that.
+    /// The printed lines up to the line `ready`, inclusive.
     pub printed: Vec<String>,
     log: Arc<Mutex<String>>,
 }
@@ -63,7 +64,7 @@ impl Program {
         command
     }
 
-    /// Returns the command `platform` on a database that is there already, so that it survives the process.
+    /// Returns the command `platform` on an existing database, which survives the process.
     pub fn command_on(database: &TestDatabase, data_dir: &Path) -> Command {
         let mut command = Self::command(data_dir, &[]);
         command.env("PLATFORM_DATABASE_URL", database.url());
@@ -133,7 +134,7 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         let database = database_of(&self.data_dir);
-        // It may have ended by itself.
+        // The process may have ended already.
         self.child.kill().ok();
         self.child.wait().ok();
         // The kernel ends the database after its parent; until then its directory cannot be removed.

@@ -25,7 +25,7 @@ pub struct Caller {
     forwarded: Option<String>,
 }
 
-/// Servers that are used in turn, as by a balancer that knows no sessions.
+/// Servers that are used in turn, as behind a balancer without sticky sessions.
 #[derive(Debug)]
 pub(super) struct RoundRobin {
     bases: Vec<String>,
@@ -201,7 +201,7 @@ impl Request {
 
     /// Sends the request and waits for the head of the response.
     pub async fn head(self) -> reqwest::Response {
-        super::soon("the head of an answer", self.0.send()).await.unwrap()
+        super::soon("the head of a response", self.0.send()).await.unwrap()
     }
 
     /// Sends the request and waits for the complete response; `None` when the server disconnects meanwhile.
@@ -233,7 +233,7 @@ impl Request {
 
 /// A request that was sent.
 struct Sent {
-    /// What a failed test shows of it.
+    /// The request as a failed test prints it.
     shown: String,
     method: String,
     path: String,
@@ -289,7 +289,7 @@ impl Response {
     pub async fn of(response: reqwest::Response) -> Self {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let request = response.url().to_string();
-        let body = super::soon("the end of an answer", response.bytes()).await.unwrap();
+        let body = super::soon("the end of a response", response.bytes()).await.unwrap();
         Self { request, status, headers, text: String::from_utf8(body.into()).unwrap() }
     }
 
@@ -304,15 +304,15 @@ impl Response {
         Self { request: String::new(), status, headers: headers.collect(), text: body.to_owned() }
     }
 
-    /// Returns this response if its status is this one; else the test fails and shows the request and the response.
+    /// Returns this response if it has this status; otherwise the test fails and prints the request and the response.
     #[track_caller]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}: {}", self.request, self.text);
         self
     }
 
-    /// Returns this response if its status and the member `error` of its body are these; else the test fails and shows the
-    /// request and the response.
+    /// Returns this response if it has this status and the member `error` of its body is this one; otherwise the test
+    /// fails and prints the request and the response.
     #[track_caller]
     pub fn expect_error(self, status: u16, error: &str) -> Self {
         let response = self.expect(status);
@@ -328,7 +328,7 @@ impl Response {
     /// Returns the body, which must be JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text)
-            .unwrap_or_else(|error| panic!("{} answered {:?}: {error}", self.status, self.text))
+            .unwrap_or_else(|error| panic!("{} has the body {:?}: {error}", self.status, self.text))
     }
 
     /// Returns the member `error` of an error body.

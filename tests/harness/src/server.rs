@@ -26,7 +26,7 @@ pub struct TestServer {
     servers: Arc<RoundRobin>,
     database: Arc<TestDatabase>,
     running: Arc<Running>,
-    /// The server besides, if the test runs at two servers in turn.
+    /// The second server, if the test runs at two servers in turn.
     second: Option<Arc<Running>>,
     /// The tenant of the test.
     tenant: String,
@@ -75,9 +75,9 @@ static SHARED: Mutex<Option<Shared>> = Mutex::const_new(None);
 const TESTS_PER_SERVER: usize = 100;
 
 impl TestServer {
-    /// Returns a tenant on a server with the defaults, which it shares with other tests of the same noun. Most tests
-    /// need no more. A test needs [`start`](Self::start) if it stops the server, uses the database, names the tenant, or looks
-    /// at what all tenants have in common: tenants, rate limits, logs, the disk.
+    /// Returns a tenant on a server with the defaults, which it shares with other tests of the same file. Most tests
+    /// need no more. A test needs [`start`](Self::start) if it stops the server, uses the database, names the tenant,
+    /// or checks a part that all tenants share: tenants, rate limits, logs, the disk.
     pub async fn shared() -> Self {
         let tests = Sharing::of_this_test();
         let mut shared = SHARED.lock().await;
@@ -100,7 +100,8 @@ impl TestServer {
         Self::start_on(&TestDatabase::create().await, change).await
     }
 
-    /// Starts a server with the defaults, on its own database, which has a tenant with this id and domain besides `main`.
+    /// Starts a server with the defaults, on its own database, which has a tenant with this id and domain besides
+    /// `main`.
     pub async fn start_with_tenant(id: &str, domain: &str) -> Self {
         let database = TestDatabase::create().await;
         database.insert_tenant(id, domain).await;
@@ -202,7 +203,7 @@ impl TestServer {
         (self, admin, agent)
     }
 
-    /// Returns a client with these credentials; a user without a tenant is one of the test's tenant.
+    /// Returns a client with these credentials; a user name without a tenant belongs to the tenant of the test.
     pub fn caller(&self, user: &str, password: &str) -> Caller {
         let elsewhere = self.tenant != "main" && !user.contains('/');
         let user = if elsewhere { &format!("{}/{user}", self.tenant) } else { user };
@@ -250,16 +251,16 @@ impl TestServer {
         self.running.store.set_room(Room::Enough);
     }
 
-    /// Lets the server have used all ids that it reserved, as after a pause.
+    /// Makes the server use up all ids that it reserved, as after a pause.
     pub fn exhaust_ids(&self) {
         self.assert_alone();
         self.running.store.membership().ids().close();
     }
 
-    /// Stops it in an orderly way and waits for its end.
+    /// Stops the server in an orderly way and waits for its end.
     pub async fn stop(self) {
         for running in std::iter::once(self.running).chain(self.second) {
-            let running = Arc::into_inner(running).expect("nobody stops a shared server");
+            let running = Arc::into_inner(running).expect("a shared server is not stopped");
             let Running { stop, ended, .. } = running;
             drop(stop);
             super::soon("the end of the server", ended).await.ok();
@@ -279,15 +280,15 @@ impl Shared {
     }
 }
 
-/// The interval of keep-alive spaces. A held poll gets its head with the first space, so this is how soon a
-/// test learns that its poll is held.
+/// The interval of keep-alive spaces. A held poll gets its head with the first space, so a test learns after this time
+/// that its poll is held.
 const KEEP_ALIVE: Duration = Duration::from_millis(50);
 
 /// The lifetime of sessions between two connects, sufficient on a busy machine too.
 const SESSION_INTERVAL: Duration = Duration::from_secs(120);
 
-/// The time that PostgreSQL may take for a write or for a ping, and a server for its stop, on a machine with half a core,
-/// which runs other tests too.
+/// The time that PostgreSQL may take for a write or for a ping, and a server for its stop, on a machine with half a
+/// core, which runs other tests too.
 const STARVED: Duration = Duration::from_secs(30);
 
 /// Returns the settings of tests: any free port, one thread of each kind, few connections, early spaces.
@@ -319,13 +320,13 @@ fn runs_without_lane() -> bool {
 }
 
 /// Returns whether the test runs at two servers in turn. The tests of notifications run a second time as the modules
-/// `…_at_two_servers`: each request and each connection goes to the next server, as behind a balancer that knows no
+/// `…_at_two_servers`: each request and each connection goes to the next server, as behind a balancer without sticky
 /// sessions.
 pub fn runs_at_two_servers() -> bool {
     thread::current().name().is_some_and(|test| test.contains("_at_two_servers::"))
 }
 
-/// Starts the server of a test, or two.
+/// Starts the one or two servers of a test.
 fn run_as_the_test_needs(
     settings: Settings,
     database: &Arc<TestDatabase>,
@@ -336,7 +337,7 @@ fn run_as_the_test_needs(
     Ok((running, second))
 }
 
-/// Lets a server create schema, tenants and users, and waits for its end.
+/// Runs a server that creates schema, tenants and users, and waits for its end.
 pub(super) fn first_start(database: &Arc<TestDatabase>) {
     let Running { stop, ended, .. } = run(settings(database), database).unwrap();
     drop(stop);
@@ -366,7 +367,7 @@ fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, Stri
     let body = move || {
         actix_web::rt::System::new().block_on(serve());
         drop(database);
-        // An error means that nobody waits for it.
+        // An error means that no receiver waits for it.
         let _ = end.send(());
     };
     thread::Builder::new().name("server".into()).spawn(body).unwrap();

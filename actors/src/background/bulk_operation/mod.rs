@@ -30,8 +30,8 @@ use ramp::Ramp;
 const STEP: usize = 200;
 /// The most bytes of operations in one step.
 const STEP_BYTES: usize = 8 << 20;
-/// How many steps this process runs concurrently, each on its own connection. Waiting steps run in order of arrival,
-/// so a large bulk operation delays a small one by one step at most.
+/// The number of steps that this process runs concurrently, each on its own connection. Waiting steps run in order of
+/// arrival, so a large bulk operation delays a small one by one step at most.
 const STEPS_AT_ONCE: usize = 3;
 /// The delay before a step is retried because another transaction changed the same rows.
 const CONTENTION_DELAY: Duration = Duration::from_millis(20);

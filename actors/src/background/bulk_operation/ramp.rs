@@ -93,17 +93,17 @@ mod tests {
     }
 
     #[test]
-    fn small_delays_are_caught_up_and_do_not_add_up() {
+    fn small_delays_do_not_accumulate() {
         assert_eq!(served(0.01, &[4, 14, 38, 41, 1000]), [1, 1, 2, 1, 96]);
     }
 
     #[test]
-    fn longer_gap_postpones_the_rest() {
+    fn longer_delay_postpones_the_rest() {
         assert_eq!(served(0.1, &[0, 5000, 5050, 5100, 5199, 5200]), [1, 1, 0, 1, 0, 1]);
     }
 
     #[test]
-    fn ramp_of_zero_serves_as_many_as_fit_however_late() {
+    fn ramp_of_zero_creates_full_batches_even_when_late() {
         assert_eq!(served(0.0, &[0, 0, 9000]), [MOST, MOST, MOST]);
     }
 

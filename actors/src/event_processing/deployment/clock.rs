@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clock_that_is_set_back_goes_on_slowly_until_it_is_caught_up_with() {
+    fn clock_that_is_set_back_runs_slowly_until_the_time_catches_up() {
         let start = Instant::now();
         let read = Reading { taken: start, microseconds: 10_000_000 };
 

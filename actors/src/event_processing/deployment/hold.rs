@@ -1,4 +1,4 @@
-//! The belief of this process that it runs the modules of a tenant, and the time until which it may rely on that.
+//! The lease with which this process runs the modules of a tenant, and the time until which the process may rely on it.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ const MARGIN: u32 = 10;
 #[derive(Debug)]
 pub(crate) struct Hold {
     fence: i64,
-    /// The time until which the lease is relied on; `None` when it is over for good.
+    /// The time until which the process relies on the lease; `None` when the lease is over for good.
     valid_until: Mutex<Option<Instant>>,
 }
 
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn lease_that_is_over_stays_so() {
+    fn ended_lease_cannot_be_renewed() {
         let hold = Hold::new(1, ago(0), LEASE);
         hold.end();
         hold.renewed(ago(0), LEASE);

@@ -106,7 +106,7 @@ fn start_thread() -> ArbiterHandle {
     #[cfg(target_os = "linux")]
     thread.spawn_fn(|| {
         if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
-            tracing::debug!(%error, "modules compute with the priority of everything else");
+            tracing::debug!(%error, "cannot lower the priority of module threads");
         }
     });
     thread
@@ -213,7 +213,7 @@ impl Deployments {
         Ok(())
     }
 
-    /// Starts to run the modules of a tenant. `missed` says why they may have missed something; this is recorded.
+    /// Starts to run the modules of a tenant. `missed` is the reason why they may have missed events; it is recorded.
     fn begin(self: &Arc<Self>, id: &TenantId, hold: Arc<Hold>, missed: Option<&'static str>) {
         let Some(platform) = self.platform.upgrade() else { return };
         let tenant = platform.tenant(id);

@@ -1,5 +1,5 @@
 //! Records modules and statements of a tenant that were switched off: in the row of the module, in the audit
-//! log and as an alarm. Also records, in the audit log only, modules that started anew.
+//! log and as an alarm. Also records, in the audit log only, modules that restarted.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::tenant_alarms::{PartOfTenant, TenantAlarm};
 /// The part of a tenant that is the source of alarms about modules.
 const EVENT_PROCESSING: PartOfTenant = PartOfTenant { type_: "EventProcessing", name: "Event processing" };
 
-/// A module or statements that were switched off, or a module that started anew.
+/// A module or statements that were switched off, or a module that restarted.
 #[derive(Debug, Clone)]
 pub(super) struct Off {
     pub(super) deployment: Deployment,
@@ -31,12 +31,12 @@ pub(super) enum What {
     Module(String),
     /// Some of the module's statements.
     Statements(Vec<StatementOff>),
-    /// The module started anew and may have missed events, for this reason.
+    /// The module restarted for this reason, and may have missed events.
     Restarted(&'static str),
 }
 
 impl Off {
-    /// Writes the record and raises the alarm. A module that was deployed anew meanwhile is ignored.
+    /// Writes the record and raises the alarm. A module that was redeployed meanwhile is ignored.
     ///
     /// # Errors
     /// `Contended`, `Conflict`, `Unavailable` or `Database`: then nothing was written. An alarm that cannot be raised
@@ -70,7 +70,7 @@ impl Off {
         match &self.what {
             What::Module(reason) => Some(format!("The module '{module}' was switched off: {reason}")),
             What::Statements(off) => Some(format!(
-                "The module '{module}' goes on without what was switched off: {}",
+                "The module '{module}' continues without the statements that were switched off: {}",
                 StatementOff::shown(off)
             )),
             What::Restarted(_) => None,

@@ -1,6 +1,6 @@
 //! Runs the modules of one tenant while this process holds them, with one actor per deployed module.
 //!
-//! The database says which modules are deployed; the runner reconciles the running modules with it, again and again. A
+//! The database contains the deployed modules; the runner repeatedly reconciles the running modules with it. A
 //! module whose text, deployment and dependencies on other modules are unchanged continues with its state.
 
 use crate::feed::ReadStreams;
@@ -211,8 +211,8 @@ impl TenantRunner {
         self.unwritten.push_back(Off { deployment, what: What::Module(trouble.text) });
     }
 
-    /// Marks modules whose actors died without a message, which means a panic. An actor that is found dead may have sent its
-    /// reason, which is still in the mailbox; so this is a message, too, and comes after it.
+    /// Marks modules whose actors died without a message, which means a panic. A dead actor may have sent its reason,
+    /// which is still in the mailbox, so this method sends a message too, which arrives after that one.
     fn note_dead(&self, ctx: &Context<Self>) {
         for (id, running) in self.running.iter().filter(|(_, running)| !running.address.connected()) {
             let deployment = Deployment { module: *id, number: running.deployment };
@@ -221,7 +221,7 @@ impl TenantRunner {
         }
     }
 
-    /// Writes the records of what was switched off or started anew, one after the other. A record that cannot be
+    /// Writes the records of what was switched off or restarted, one after the other. A record that cannot be
     /// written now is retried later.
     fn write_off(&mut self, ctx: &mut Context<Self>) {
         let Some(off) = self.unwritten.front().filter(|_| !self.writing).cloned() else { return };

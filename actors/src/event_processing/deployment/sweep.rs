@@ -1,5 +1,5 @@
 //! Checks the leases of modules every few seconds and whenever something changed: it renews those of this process, and
-//! acquires those that nobody holds.
+//! acquires free ones.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const AGAIN: Duration = Duration::from_millis(300);
 const STARTED: Duration = Duration::from_secs(60);
 
 impl Deployments {
-    /// Acquires the modules that nobody runs, including those of a process that was killed. Returns when those
+    /// Acquires the modules that no process runs, including those of a process that was killed. Returns when those
     /// modules run: they miss nothing that is committed through this process from then on. Links in notifications of
     /// modules start with `links`.
     ///
@@ -60,8 +60,9 @@ impl Deployments {
         }
     }
 
-    /// Checks all leases. Returns the number of tenants whose modules were acquired. `lost` says how to treat holders
-    /// whose connections have ended, when the own connection is new; otherwise they ended while this process watched.
+    /// Checks all leases. Returns the number of tenants whose modules were acquired. `lost` determines how to treat
+    /// holders whose connections have ended, when the own connection is new; otherwise they ended while this process
+    /// watched.
     async fn check_leases(self: &Arc<Self>, lost: LostConnection) -> Result<usize> {
         let mut own = self.session.lock().await;
         let (session, lost) = match own.take().filter(|session| !session.is_over()) {
@@ -148,7 +149,7 @@ impl Deployments {
         holders::give_back(session, &idle).await
     }
 
-    /// Acquires the modules that nobody runs. Returns the number of tenants.
+    /// Acquires the modules that no process runs. Returns the number of tenants.
     async fn acquire(self: &Arc<Self>, session: &ModuleSession, lost: LostConnection) -> Result<usize> {
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
         let taken = holders::take_over(session, self.process, lease, lost).await?;
@@ -156,9 +157,9 @@ impl Deployments {
             self.check_soon();
         }
         for TakenOver { hold: ModuleHold { tenant, fence }, before } in &taken {
-            // If what other servers write cannot be heard now, nothing runs, and the lease expires.
+            // If this server cannot receive the changes of other servers now, no module runs, and the lease expires.
             let _subscription = self.database.subscribe(tenant).await?;
-            // At the orderly start of a lone server nothing was written that a module could have missed.
+            // Before the orderly start of a lone server, nothing was written that a module could have missed.
             let missed = (*before == Some(FormerHolder::IsGone)).then_some("the server that ran it is gone");
             self.begin(tenant, Arc::new(Hold::new(*fence, asked, lease)), missed);
         }

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_with_null_or_no_id_is_not_there() {
+    fn finder_without_a_valid_id_finds_no_object() {
         for arguments in [vec![Value::Null], vec![text("no id")], vec![]] {
             let wanted = Wanted::of(ObjectKind::Alarm, &[Filter::Source], &arguments).expect("no fault");
             assert!(wanted.is_none(), "{arguments:?}");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_cannot_be_meant_are_faults() {
+    fn invalid_arguments_are_faults() {
         for (kind, filter, argument) in [
             (ObjectKind::Alarm, Filter::Source, Value::Boolean(true)),
             (ObjectKind::Event, Filter::TimeBetween, text("yesterday")),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wants_exactly_one_and_first_takes_the_first() {
+    fn one_requires_exactly_one_object_and_first_takes_the_first() {
         let found = |count: i64| (1..=count).map(Value::Integer).collect::<Vec<_>>();
         let shown = |take, count| taken(take, found(count)).map(|value| value.to_json());
 

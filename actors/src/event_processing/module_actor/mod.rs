@@ -1,8 +1,8 @@
 //! One actor per deployed module that this process runs. It passes events and due timers to the module, and passes on
 //! the results.
 //!
-//! Modules share few threads. So a module takes steps for some milliseconds and then yields to those of other tenants
-//! ([`turns`]). A module that looks something up, which may block, takes its steps on a blocking thread and gets its state
+//! Modules share few threads. So a module runs for some milliseconds and then yields to those of other tenants
+//! ([`turns`]). A module that reads from the database, which may block, runs on a blocking thread and gets its state
 //! back afterwards.
 //!
 //! A module that exceeds a limit is switched off: its actor ends at once and discards its state, and the

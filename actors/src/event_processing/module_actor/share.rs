@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn module_that_grows_beyond_what_all_may_retain_is_refused_and_others_are_not() {
+    fn module_that_exceeds_the_retention_of_its_tenant_is_rejected_and_others_are_not() {
         let total = Total::new(100);
         let (mut one, mut other) = (Share::new(total.clone()), Share::new(total));
         one.set(bytes(60)).unwrap();
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_module_gave_back_another_may_retain() {
+    fn memory_that_one_module_frees_can_be_retained_by_another() {
         let total = Total::new(100);
         let (mut one, mut other) = (Share::new(total.clone()), Share::new(total.clone()));
         one.set(bytes(90)).unwrap();

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hundred_faults_within_a_minute_are_borne_and_one_more_is_not() {
+    fn one_hundred_faults_within_a_minute_are_tolerated_and_one_more_is_not() {
         let (mut faults, fault) = (Faults::default(), Fault::new("no number"));
         for n in 1..=100 {
             assert_eq!(faults.count("hot", &fault, n), Ok(n as usize));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_more_than_a_minute_ago_count_no_more() {
+    fn faults_older_than_a_minute_do_not_count() {
         let (mut faults, fault) = (Faults::default(), Fault::new("no number"));
         (0..100).for_each(|_| drop(faults.count("hot", &fault, 1000)));
 

@@ -1,5 +1,5 @@
-//! The turns of the modules of a thread. Tenants have their turns one after the other, however many modules they have,
-//! and the modules of a tenant have the turns of their tenant one after the other.
+//! The turns of the modules of a thread. Tenants take turns one after the other, however many modules they have, and
+//! the modules of a tenant share the turns of their tenant one after the other.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use platform_model::id::TenantId;
 
 use super::ModuleActor;
 
-/// Tells a module that it has the turn. Sent when the turn of another module ends.
+/// Gives a module the turn. It is sent when the turn of another module ends.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct TakeTurn(pub(super) ModuleTurn);
@@ -23,7 +23,7 @@ pub(crate) struct ModuleTurns(Arc<Mutex<State>>);
 struct State {
     /// Whether a module has the turn.
     is_taken: bool,
-    /// The modules that wait, by tenant; the tenant whose turn is next at the front.
+    /// The waiting modules by tenant, with the next tenant at the front.
     waiting: VecDeque<(TenantId, VecDeque<Recipient<TakeTurn>>)>,
 }
 
@@ -31,7 +31,7 @@ struct State {
 pub(crate) struct ModuleTurn(ModuleTurns);
 
 impl ModuleTurns {
-    /// Takes the turn if nobody has it. Otherwise the module gets [`TakeTurn`] later.
+    /// Takes the turn if it is free. Otherwise the module receives [`TakeTurn`] later.
     pub(super) fn ask(&self, tenant: &TenantId, module: Recipient<TakeTurn>) -> Option<ModuleTurn> {
         let mut state = self.0.lock();
         if !state.is_taken && state.waiting.is_empty() {
@@ -46,7 +46,7 @@ impl ModuleTurns {
         None
     }
 
-    /// Returns the module whose turn is next. Its tenant is then the last one.
+    /// Returns the module whose turn is next, and moves its tenant to the end of the line.
     fn next(&self) -> Option<Recipient<TakeTurn>> {
         let mut state = self.0.lock();
         let Some((tenant, mut modules)) = state.waiting.pop_front() else {
@@ -64,7 +64,7 @@ impl ModuleTurns {
 impl Drop for ModuleTurn {
     fn drop(&mut self) {
         if let Some(next) = self.0.next() {
-            // A module that has ended drops the message, and with it the turn.
+            // A module that has ended drops the message and with it the turn, so the next module gets the turn.
             next.do_send(TakeTurn(Self(self.0.clone())));
         }
     }
@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    /// Notes its name when it has the turn.
+    /// A module that records its name when it gets the turn.
     struct Module {
         name: &'static str,
         seen: Rc<RefCell<Vec<&'static str>>>,
@@ -109,10 +109,10 @@ mod tests {
     }
 
     #[actix::test]
-    async fn tenants_have_their_turns_however_many_modules_they_have() {
+    async fn tenants_take_turns_regardless_of_their_number_of_modules() {
         let (turns, seen) = (ModuleTurns::default(), Rc::<RefCell<Vec<_>>>::default());
         let module = |name| Module { name, seen: seen.clone() }.start().recipient();
-        let first = turns.ask(&tenant("noisy"), module("noisy 0")).expect("nobody has the turn");
+        let first = turns.ask(&tenant("noisy"), module("noisy 0")).expect("the turn is free");
         for name in ["noisy 1", "noisy 2", "noisy 3"] {
             assert!(turns.ask(&tenant("noisy"), module(name)).is_none());
         }
@@ -126,7 +126,7 @@ mod tests {
         }
 
         assert_eq!(*seen.borrow(), ["noisy 1", "quiet 1", "noisy 2", "quiet 2", "noisy 3"]);
-        assert!(turns.ask(&tenant("quiet"), module("quiet 3")).is_some(), "everybody had a turn");
+        assert!(turns.ask(&tenant("quiet"), module("quiet 3")).is_some(), "every module had a turn");
     }
 
     #[actix::test]
@@ -138,7 +138,7 @@ mod tests {
             let (sender, address) = std::sync::mpsc::channel();
             arbiter.spawn_fn(move || {
                 let module = Module { name: "gone", seen: Rc::default() };
-                sender.send(module.start().recipient::<TakeTurn>()).expect("awaited");
+                sender.send(module.start().recipient::<TakeTurn>()).expect("the receiver exists");
             });
             let address = address.recv().expect("it starts");
             arbiter.stop();

@@ -7,7 +7,7 @@ use platform_model::error::Result;
 
 use super::cells::Cells;
 
-/// How a column is represented in a body.
+/// The representation of a column in a body.
 #[derive(Clone, Copy)]
 enum Member {
     Text(&'static str),

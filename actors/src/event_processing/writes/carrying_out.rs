@@ -23,7 +23,7 @@ use crate::device::{
 use crate::platform::Tenant;
 use crate::writes::{NewMeasurements, NewObject};
 
-/// How long a write is retried that cannot be made at present.
+/// The time for which a write is retried that fails at present.
 const PATIENCE: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);

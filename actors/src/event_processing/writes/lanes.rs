@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_are_under_way_at_once() {
+    fn number_of_concurrent_writes_is_bounded() {
         let mut lanes = Lanes::default();
         (1..=100).for_each(|device| lanes.push(Some(ManagedObjectId(device)), device));
 
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_along_is_what_follows_at_once() {
+    fn writes_next_in_the_lane_are_taken_along() {
         let mut lanes = Lanes::default();
         [2, 4, 6, 7, 8].into_iter().for_each(|write| lanes.push(FIRST, write));
 

@@ -138,7 +138,7 @@ fn objects_and_their_children_are_named_by_ids_in_lists_or_alone() {
 }
 
 #[test]
-fn rows_that_no_request_could_be_are_faults_that_say_why() {
+fn rows_that_match_no_request_are_faults_with_a_reason() {
     let fault = |stream: OutputStream, cells: Vec<Cell>| match ModuleWrite::of(stream, &row(cells)) {
         Err(error) => error.to_string(),
         Ok(deed) => panic!("{deed:?}"),
@@ -169,7 +169,7 @@ fn rows_that_no_request_could_be_are_faults_that_say_why() {
 }
 
 #[test]
-fn operation_that_is_created_is_pending_whatever_its_row_says() {
+fn created_operation_is_pending_regardless_of_its_row() {
     let row = row(vec![("deviceId", id(7)), ("status", text("SUCCESSFUL"))]);
     let Ok(Some(ModuleWrite::CreateOperation(operation))) = ModuleWrite::of(CreateOperation, &row) else {
         panic!("it creates an operation")
@@ -178,7 +178,7 @@ fn operation_that_is_created_is_pending_whatever_its_row_says() {
 }
 
 #[test]
-fn messages_need_what_is_mandatory_and_nothing_else() {
+fn messages_need_only_the_mandatory_columns() {
     let mail = |reply_to| {
         let cells = [("receiver", "r"), ("subject", "s"), ("text", "t")];
         let cells = cells.map(|(name, value)| (name, text(value))).into_iter().chain([("replyTo", reply_to)]);

@@ -1,4 +1,4 @@
-//! The reports of a session that its user is connected, and that it is no longer.
+//! Reports of a session that its user is connected, or no longer connected.
 
 use actix::prelude::*;
 use platform_model::origin::is_device_user;

@@ -1,4 +1,4 @@
-//! The set-up of the tests: a session that is started as a tenant starts it, without a server and connections.
+//! The set-up of the tests: a session that is started as a tenant starts it, without a server and without connections.
 
 use std::time::Duration;
 
@@ -80,7 +80,7 @@ pub(super) fn start_with(limits: Limits, new: NewSession) -> Bench {
     let environment = Arc::new(SessionEnvironment {
         id,
         hub,
-        // Nobody receives these messages, because the users of the tests are no devices.
+        // No actor receives these messages, because the users of the tests are not devices.
         presence: Context::<Presence>::new().address(),
         sessions: sessions.clone(),
         of_users: Mutex::default(),
@@ -110,7 +110,7 @@ impl Bench {
     }
 
     pub(super) async fn attach(&self, socket: &Addr<SlowSocket>) {
-        // The registration ends here, so the session finds no connection of its thread and uses the actor.
+        // The registration is dropped here, so the session finds no connection of its thread and uses the actor.
         let elsewhere = FrameWriterRegistration::new(Connection::that_takes(0)).key();
         self.attach_with(socket, elsewhere).await;
     }

@@ -43,7 +43,7 @@ async fn received_alarms(session: &Addr<SessionActor>, count: usize) -> Vec<i64>
     while alarms.len() < count {
         let (connect, answer) = new_connect();
         session.do_send(connect);
-        let answer = answer.await.expect("answered");
+        let answer = answer.await.expect("a response");
         assert_eq!(answer.error, None);
         alarms.extend(texts(&answer).into_iter().map(|text| {
             let notification: serde_json::Value = serde_json::from_str(text).expect("JSON");
@@ -205,7 +205,7 @@ async fn sessions_end_with_their_dispatcher() {
 
     SessionDispatcher::here().do_send(Fail);
 
-    assert_eq!(answer.await.expect("answered").error.as_deref(), Some(error::UNKNOWN_CLIENT));
+    assert_eq!(answer.await.expect("a response").error.as_deref(), Some(error::UNKNOWN_CLIENT));
 }
 
 impl Handler<Fail> for SessionDispatcher {

@@ -30,7 +30,7 @@ async fn notification_completes_a_parked_connect() {
 
     bench.notify("1");
 
-    assert_eq!(texts(&answer.await.expect("answered")), ["1"]);
+    assert_eq!(texts(&answer.await.expect("a response")), ["1"]);
 }
 
 #[actix::test]
@@ -40,7 +40,7 @@ async fn notifications_between_connects_wait_for_the_next() {
     bench.notify("2");
     pass(Duration::from_secs(9)).await;
 
-    let answer = bench.connect().await.expect("answered");
+    let answer = bench.connect().await.expect("a response");
 
     assert_eq!(texts(&answer), ["1", "2"]);
 }
@@ -50,7 +50,7 @@ async fn session_lives_10_seconds_after_its_last_connect_and_not_much_longer() {
     let bench = start(Limits::default());
     let answer = bench.connect();
     bench.notify("1");
-    answer.await.expect("answered");
+    answer.await.expect("a response");
 
     pass(Duration::from_secs(10)).await;
     let after_10_seconds = bench.lives();
@@ -68,7 +68,7 @@ async fn held_connect_keeps_the_session_alive_and_gets_an_empty_response_in_time
 
     pass(Duration::from_secs(2)).await;
 
-    let answer = answer.await.expect("answered");
+    let answer = answer.await.expect("a response");
     assert!(texts(&answer).is_empty() && answer.error.is_none() && answer.advice.is_none());
 }
 
@@ -80,7 +80,7 @@ async fn client_may_shorten_the_hold_time_and_lengthen_the_interval() {
     });
 
     pass(Duration::from_secs(2)).await;
-    answer.await.expect("answered");
+    answer.await.expect("a response");
     pass(Duration::from_secs(55)).await;
 
     assert!(bench.lives());
@@ -92,7 +92,7 @@ async fn advice_of_a_connect_reply_is_about_the_next_connect() {
 
     let answer = bench.connect_with(|connect| (connect.hold, connect.advised) = (Duration::ZERO, Some(HOLD)));
 
-    let advice = answer.await.expect("answered").advice.expect("asked for");
+    let advice = answer.await.expect("a response").advice.expect("the client requested it");
     assert_eq!((advice.reconnect, advice.timeout), (Reconnect::Retry, Some(HOLD)));
 }
 
@@ -104,9 +104,9 @@ async fn newer_connect_takes_over_and_the_older_gets_an_empty_response() {
 
     bench.notify("1");
 
-    let older = older.await.expect("answered");
+    let older = older.await.expect("a response");
     assert!(texts(&older).is_empty() && older.error.is_none() && older.advice.is_none());
-    assert_eq!(texts(&newer.await.expect("answered")), ["1"]);
+    assert_eq!(texts(&newer.await.expect("a response")), ["1"]);
 }
 
 impl Bench {
@@ -122,17 +122,17 @@ async fn connect_that_is_resumed_is_held_for_the_rest_of_its_time() {
     let bench = start(Limits::default());
     let answer = bench.connect();
     bench.notify("1");
-    let connect = answer.await.expect("answered").connect;
+    let connect = answer.await.expect("a response").connect;
 
     let mut again = bench.resume(connect, Duration::from_secs(60));
     pass(Duration::from_secs(59)).await;
     assert!(again.try_recv().is_err() && bench.lives(), "held longer than a session lives without");
     pass(Duration::from_secs(2)).await;
 
-    let timed_out = again.await.expect("answered");
+    let timed_out = again.await.expect("a response");
     assert!(texts(&timed_out).is_empty() && timed_out.advice.is_some());
     bench.notify("2");
-    let resumed = bench.resume(connect, Duration::from_secs(60)).await.expect("answered");
+    let resumed = bench.resume(connect, Duration::from_secs(60)).await.expect("a response");
     assert_eq!((texts(&resumed), resumed.connect), (vec!["2"], connect));
 }
 
@@ -141,14 +141,14 @@ async fn resumed_connect_does_not_replace_a_newer_one() {
     let bench = start(Limits::default());
     let older = bench.connect();
     bench.notify("1");
-    let connect = older.await.expect("answered").connect;
+    let connect = older.await.expect("a response").connect;
     let newer = bench.connect();
 
-    let older = bench.resume(connect, Duration::from_secs(60)).await.expect("answered");
+    let older = bench.resume(connect, Duration::from_secs(60)).await.expect("a response");
     bench.notify("2");
 
     assert!(texts(&older).is_empty() && older.error.is_none() && older.advice.is_none());
-    assert_eq!(texts(&newer.await.expect("answered")), ["2"]);
+    assert_eq!(texts(&newer.await.expect("a response")), ["2"]);
 }
 
 #[actix::test]
@@ -158,7 +158,7 @@ async fn dropped_connect_keeps_its_batch() {
     bench.notify("1");
     bench.notify("2");
 
-    let answer = bench.connect().await.expect("answered");
+    let answer = bench.connect().await.expect("a response");
 
     assert_eq!(texts(&answer), ["1", "2"]);
 }
@@ -168,12 +168,12 @@ async fn unwritten_batch_returns_before_newer_ones() {
     let bench = start(Limits::default());
     let answer = bench.connect();
     bench.notify("1");
-    let unwritten = answer.await.expect("answered").delivery;
+    let unwritten = answer.await.expect("a response").delivery;
     bench.notify("2");
 
     bench.session.do_send(Abandoned { unwritten: Some(unwritten) });
 
-    assert_eq!(texts(&bench.connect().await.expect("answered")), ["1", "2"]);
+    assert_eq!(texts(&bench.connect().await.expect("a response")), ["1", "2"]);
 }
 
 #[actix::test]
@@ -196,7 +196,7 @@ async fn session_lives_while_its_response_is_written_and_its_interval_after_that
     let bench = start(Limits::default());
     let answer = bench.connect();
     bench.notify("1");
-    answer.await.expect("answered");
+    answer.await.expect("a response");
 
     bench.session.do_send(Writing);
     pass(Duration::from_secs(100)).await;
@@ -225,17 +225,17 @@ async fn foreign_user_receives_unknown_client() {
 
     let answer = bench.connect_with(|connect| connect.user = "eve".into());
 
-    assert_eq!(answer.await.expect("answered").error.as_deref(), Some(error::UNKNOWN_CLIENT));
+    assert_eq!(answer.await.expect("a response").error.as_deref(), Some(error::UNKNOWN_CLIENT));
 }
 
 #[actix::test]
 async fn unacknowledged_batch_is_sent_again_at_once() {
     let bench = start_acknowledging();
     bench.notify("1");
-    let first = bench.connect_with(|connect| connect.acknowledged = Some(-1)).await.expect("answered");
+    let first = bench.connect_with(|connect| connect.acknowledged = Some(-1)).await.expect("a response");
     bench.notify("2");
 
-    let again = bench.connect_with(|connect| connect.acknowledged = Some(-1)).await.expect("answered");
+    let again = bench.connect_with(|connect| connect.acknowledged = Some(-1)).await.expect("a response");
 
     assert_eq!((texts(&first), texts(&again)), (vec!["1"], vec!["1", "2"]));
     assert!(again.delivery.batch > first.delivery.batch);
@@ -249,7 +249,7 @@ async fn stopping_server_sends_empty_responses_with_the_advice_to_come_back_late
 
     bench.session.do_send(Release { interval });
 
-    let advice = answer.await.expect("answered").advice.expect("given");
+    let advice = answer.await.expect("a response").advice.expect("given");
     assert_eq!((advice.reconnect, advice.interval), (Reconnect::Retry, Some(interval)));
 }
 
@@ -259,7 +259,7 @@ async fn publish_to(pattern: Pattern) -> ConnectResponse {
     assert_eq!(bench.session.send(subscribe).await.expect("alive"), Subscribed::Done);
     let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
     bench.hub.publish(Publish { source: ManagedObjectId(7), event, links });
-    bench.connect().await.expect("answered")
+    bench.connect().await.expect("a response")
 }
 
 #[actix::test]
@@ -270,7 +270,7 @@ async fn family_that_cannot_be_looked_up_ends_its_sessions_instead_of_leaving_a_
 }
 
 #[actix::test]
-async fn nothing_is_looked_up_while_nobody_listens_to_families() {
+async fn ancestors_are_not_read_without_subscriptions_to_families() {
     let answer = publish_to(Pattern::All(Resource::Alarms)).await;
     assert_eq!(texts(&answer).len(), 1);
 }

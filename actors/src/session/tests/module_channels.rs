@@ -28,7 +28,7 @@ async fn received(patterns: Vec<Pattern>, rows: Vec<PublishRow>) -> Vec<Value> {
     let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
     bench.hub.publish(Publish { source: ManagedObjectId(7), event, links });
     settle().await;
-    let answer = bench.connect().await.expect("answered");
+    let answer = bench.connect().await.expect("a response");
     let mut received: Vec<Value> =
         texts(&answer).into_iter().map(|text| serde_json::from_str(text).expect("JSON")).collect();
     assert_eq!(received.pop().expect("the end")["channel"], "/alarms/7");
@@ -73,7 +73,7 @@ async fn unsubscribed_session_receives_nothing_more() {
     bench.hub.publish_row(row("pumps", "hot", "{}"));
     settle().await;
     bench.notify("the end");
-    assert_eq!(texts(&bench.connect().await.expect("answered")), ["the end"]);
+    assert_eq!(texts(&bench.connect().await.expect("a response")), ["the end"]);
 }
 
 #[actix::test]

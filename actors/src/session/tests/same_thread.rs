@@ -1,4 +1,4 @@
-//! Polls of the session's thread, which the session answers by a call.
+//! Tests of polls on the thread of their session, to which the session responds with a call.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -56,7 +56,7 @@ async fn connection_is_called_with_the_response_and_with_no_second_one() {
 
     assert_eq!(connection.texts(), ["first"]);
     let next = hold(&bench, 2);
-    assert_eq!(next.texts(), ["second"], "answered within the call");
+    assert_eq!(next.texts(), ["second"], "the response came within the call");
 }
 
 #[actix::test]
@@ -91,7 +91,7 @@ async fn connect_does_not_overtake_notifications_that_another_transport_returns(
 }
 
 #[actix::test]
-async fn newer_connect_ends_the_poll_and_the_end_of_the_session_is_told() {
+async fn newer_connect_ends_the_poll_and_gets_the_end_of_the_session() {
     let bench = start(Limits::default());
     settle().await;
     let older = hold(&bench, 1);

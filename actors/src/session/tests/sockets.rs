@@ -141,12 +141,12 @@ async fn long_poll_takes_over_from_an_older_socket() {
     (0..3).for_each(|n| bench.notify(&n.to_string()));
     settle().await;
 
-    let first = bench.connect().await.expect("answered");
+    let first = bench.connect().await.expect("a response");
     let second = bench.connect();
     bench.notify("3");
 
     assert_eq!(texts(&first), ["1", "2"]);
-    assert_eq!(texts(&second.await.expect("answered")), ["3"]);
+    assert_eq!(texts(&second.await.expect("a response")), ["3"]);
 }
 
 #[actix::test]
@@ -202,27 +202,27 @@ async fn session_that_acknowledges_is_served_by_connect_replies_over_a_socket_to
 
     bench.notify("1");
 
-    let first = first.await.expect("answered");
+    let first = first.await.expect("a response");
     assert_eq!((texts(&first), first.delivery.batch), (vec!["1"], Some(1)));
     assert!(received(&socket).await.is_empty(), "no frame of its own");
 }
 
 #[actix::test]
-async fn what_was_not_acknowledged_over_a_long_poll_comes_with_the_next_connect_over_a_socket() {
+async fn unacknowledged_batch_of_a_long_poll_comes_with_the_next_connect_over_a_socket() {
     let bench = start_acknowledging();
     bench.notify("1");
-    let lost = bench.connect().await.expect("answered");
+    let lost = bench.connect().await.expect("a response");
     bench.attach(&SlowSocket::that_reads()).await;
 
     let again = bench.connect_with(|connect| {
         (connect.carries, connect.acknowledged) = (ResponseContent::Heartbeat, Some(0));
     });
 
-    assert_eq!((texts(&lost), texts(&again.await.expect("answered"))), (vec!["1"], vec!["1"]));
+    assert_eq!((texts(&lost), texts(&again.await.expect("a response"))), (vec!["1"], vec!["1"]));
 }
 
 #[actix::test]
-async fn disconnect_answers_the_connect_and_leaves_the_socket_open() {
+async fn disconnect_ends_the_connect_and_leaves_the_socket_open() {
     let bench = start(Limits::default());
     let socket = SlowSocket::that_reads();
     bench.attach(&socket).await;
@@ -230,13 +230,13 @@ async fn disconnect_answers_the_connect_and_leaves_the_socket_open() {
 
     assert!(bench.session.send(Disconnect { user: USER.into() }).await.expect("the session lives"));
 
-    let answer = heartbeat.await.expect("answered");
+    let answer = heartbeat.await.expect("a response");
     assert!(answer.error.is_none() && answer.advice.is_none());
     assert_eq!(endings(&socket).await, ["ended"]);
 }
 
 #[actix::test]
-async fn stopping_server_answers_the_connect_before_its_socket_closes() {
+async fn stopping_server_responds_to_the_connect_before_its_socket_closes() {
     let bench = start(Limits::default());
     let socket = SlowSocket::that_reads();
     bench.attach(&socket).await;
@@ -244,7 +244,7 @@ async fn stopping_server_answers_the_connect_before_its_socket_closes() {
 
     bench.session.do_send(Release { interval: Duration::from_secs(3) });
 
-    assert!(heartbeat.await.expect("answered").advice.is_some());
+    assert!(heartbeat.await.expect("a response").advice.is_some());
     assert_eq!(endings(&socket).await, ["leave"]);
 }
 
@@ -269,7 +269,7 @@ async fn session_lives_while_a_backlog_is_written_to_its_socket_and_its_interval
 }
 
 #[actix::test]
-async fn session_without_a_connect_leaves_a_socket_on_which_another_begins() {
+async fn socket_stays_open_for_the_next_session_when_its_session_ends() {
     let bench = start(Limits::default());
     let socket = SlowSocket::that_reads();
     bench.attach(&socket).await;
@@ -344,7 +344,7 @@ async fn session_that_acknowledges_uses_no_direct_writes() {
 
     bench.notify("1");
 
-    assert_eq!(texts(&answer.await.expect("answered")), ["1"]);
+    assert_eq!(texts(&answer.await.expect("a response")), ["1"]);
     assert_eq!(connection.frames(), "");
 }
 

@@ -1,4 +1,4 @@
-//! Sessions that begin on several threads at the same time.
+//! Tests of sessions that start on several threads at the same time.
 
 use std::sync::Barrier;
 use std::thread;
@@ -37,7 +37,7 @@ async fn handshakes_on_several_threads_keep_to_the_limit_of_sessions_of_a_user()
 }
 
 #[actix::test]
-async fn session_that_is_taken_on_several_threads_begins_once() {
+async fn session_that_several_threads_take_over_starts_once() {
     let bench = start(Limits::default());
     let dispatcher = SessionDispatcher::here();
     for n in 100..200 {
@@ -49,7 +49,7 @@ async fn session_that_is_taken_on_several_threads_begins_once() {
 
         let taken = on_all_threads(take);
 
-        assert!(taken.iter().all(|session| *session == taken[0]), "session {n} began twice");
+        assert!(taken.iter().all(|session| *session == taken[0]), "session {n} started twice");
     }
 }
 

@@ -1,4 +1,4 @@
 // The channels of one device.
 
-/** The notifications of one kind about a device. */
+/** Returns the channels of the notifications of one kind about a device. */
 export const of = (kind: string, id: string) => ({ channels: [`/${kind}/${id}`] });

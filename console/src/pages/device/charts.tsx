@@ -1,4 +1,4 @@
-// What a device measured: live for short spans, aggregated for long ones.
+// The measurements of a device: live for short spans, aggregated for long ones.
 
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
@@ -18,7 +18,7 @@ const SPANS: Record<string, { seconds: number; text: string; aggregation?: strin
 };
 const MOST_CHARTS = 12;
 
-/** Series of one fragment that have the same unit, and so share an axis. */
+/** The series of one fragment with the same unit, which share an axis. */
 interface Panel {
   key: string;
   fragment: string;
@@ -116,7 +116,7 @@ const last = (values: (number | null)[] | number[]) => {
   return value == null ? "–" : format(value);
 };
 
-/** Appends what was measured; false when a series is new, or when a value is older than the last one. */
+/** Appends measurements. Returns false when a series is new, or when a value is older than the last one. */
 function append(panels: Panel[], measured: Measurement[]): boolean {
   for (const one of measured) {
     const at = Date.parse(one.time) / 1000;

@@ -1,4 +1,4 @@
-// The user that a device logs in with.
+// The user with which a device logs in.
 
 import { useSignal } from "@preact/signals";
 import { call, get } from "../../api";

@@ -1,4 +1,4 @@
-// What a device is: its fragments, its links, its external ids, and the window that changes it.
+// The facts about a device: its fragments, its links, its external ids, and the dialog that changes them.
 
 import { useSignal } from "@preact/signals";
 import { call, get } from "../../api";
@@ -9,7 +9,7 @@ import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
 import { Action, Card, Dialog, Field, Form, States, tell } from "../../ui/kit";
 
-/** The fragments of the object that are facts about the device, not the server's bookkeeping. */
+/** The members of the object that are not shown as facts about the device. */
 const HIDDEN = new Set(["id", "self", "name", "type", "owner", "creationTime", "lastUpdated", "childDevices", "childAssets", "childAdditions", "deviceParents", "assetParents", "additionParents", "plat_Availability", "plat_Connection", "plat_ActiveAlarmsStatus", "plat_IsDevice"]);
 
 export function Facts({ of: device }: { of: ManagedObject }) {

@@ -1,4 +1,4 @@
-// What happened to a device: its alarms, operations and events.
+// The alarms, operations and events of a device.
 
 import { download, get, withQuery } from "../../api";
 import { apply, useLoad } from "../../load";

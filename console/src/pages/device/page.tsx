@@ -1,4 +1,4 @@
-// One device: what it is, how it is, what it measured, what went wrong, and what it is asked to do.
+// The page of one device: its facts, its state, its measurements, alarms and operations.
 
 import { useSignal } from "@preact/signals";
 import { ApiError, get } from "../../api";

@@ -1,4 +1,4 @@
-// Where a device was: the positions of its last events, without a map, because no request leaves the server.
+// The positions in the last events of a device, without a map, because the page sends no requests to other servers.
 
 import { get, withQuery } from "../../api";
 import { apply, useLoad } from "../../load";
@@ -37,7 +37,7 @@ export function Track({ id }: { id: string }) {
 
 const inWords = ({ plat_Position: at }: Place) => `${at!.lat!.toFixed(4)}, ${at!.lng!.toFixed(4)}`;
 
-/** The way in the plane: a degree of longitude is shorter the farther it is from the equator. */
+/** The track in the plane. A degree of longitude is shorter the farther it is from the equator. */
 function Way({ of: list }: { of: Place[] }) {
   const shrink = Math.cos((list[0].plat_Position!.lat! * Math.PI) / 180);
   const points = list.map(({ plat_Position: at }) => [at!.lng! * shrink, -at!.lat!]).reverse();

@@ -1,4 +1,4 @@
-// The wire: what the server tells about the device, as it is told.
+// The raw notifications about the device, as they arrive.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -8,7 +8,7 @@ import { canSee } from "../../session";
 import { timeOfDay } from "../../time";
 import { Card } from "../../ui/kit";
 
-/** The kinds of notifications, and the role that sees them. */
+/** The kinds of notifications, each with the role that may receive them. */
 const KINDS: [string, string][] = [
   ["measurements", "ROLE_MEASUREMENT_READ"],
   ["events", "ROLE_EVENT_READ"],

@@ -1,6 +1,6 @@
-//! Workers: generators in other processes or on other machines. The generator of the command line registers devices, does
-//! what is done to servers, and judges; the workers connect the clients and post. All of them follow one schedule by one
-//! clock, and what they record is judged as if it were the record of one.
+//! Workers are generators in other processes or on other machines. The generator of the command line registers devices,
+//! causes the faults of servers, and judges; the workers connect the clients and post. All of them follow one schedule
+//! by one clock, and their records are judged as if they were those of one generator.
 
 mod protocol;
 mod serve;
@@ -22,17 +22,17 @@ use super::posters::Posted;
 use super::shared::Shared;
 use crate::error::Error;
 
-/// A worker that does not respond within this time to a question has another run, or is gone.
+/// A worker that does not respond to a request within this time has another run, or is lost.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(10);
-/// How often clocks are compared; the response that came soonest counts.
+/// The number of comparisons of clocks; the fastest response counts.
 const COMPARISONS: usize = 20;
-/// A difference between clocks that is larger than this makes latencies meaningless, in microseconds.
+/// The largest difference between clocks in microseconds with which latencies are meaningful.
 const TOLERATED: u64 = 5_000;
 
-/// Which workers a run has, and what it tells them.
+/// The workers of a run and the file that they receive.
 #[derive(Debug, Clone)]
 pub(crate) struct Assignments {
-    /// Their addresses, `host:port`.
+    /// The addresses of the workers, as `host:port`.
     pub(crate) addresses: Vec<String>,
     /// The scenario file: its name and its text.
     pub(crate) file: (String, String),
@@ -51,9 +51,9 @@ pub(super) struct Workers {
 struct Worker {
     address: String,
     sender: mpsc::UnboundedSender<ToWorker>,
-    /// What it says besides what happens in each second, and why it is gone.
+    /// The messages of the worker except those of each second, and at the end the reason why it is lost.
     receiver: mpsc::UnboundedReceiver<Result<FromWorker, Error>>,
-    /// The time of its clock at the start of the run.
+    /// The time of the worker's clock at the start of the run.
     began: i64,
     _tasks: JoinSet<()>,
 }
@@ -77,8 +77,8 @@ impl Workers {
     /// Connects to all workers.
     ///
     /// # Errors
-    /// One of them does not respond, is of another version, or has another secret; or it is on another machine, and the run
-    /// has servers of its own, which listen on this one only.
+    /// A worker does not respond, has another version or another secret; or it is on another machine although the run
+    /// starts its own servers, which listen on this machine only.
     pub(super) async fn connect(
         assignments: Assignments,
         has_servers: bool,
@@ -93,17 +93,17 @@ impl Workers {
         Ok(ConnectedWorkers { all: all.await?, file })
     }
 
-    /// Lets a phase begin at a time of the run.
+    /// Starts a phase at a time of the run.
     pub(super) fn play(&self, phase: usize, start: u64) {
         self.tell(|| ToWorker::Play { phase, start });
     }
 
     fn tell(&self, message: impl Fn() -> ToWorker) {
-        // A worker that is gone is noticed by what is awaited from it.
+        // The loss of a worker is noticed when its next message is awaited.
         self.all.iter().for_each(|worker| drop(worker.sender.send(message())));
     }
 
-    /// Waits until a worker is gone, and says why.
+    /// Waits until a worker is lost, and returns the reason.
     pub(super) async fn lost(&mut self) -> Error {
         let each = self.all.iter_mut().map(|worker| Box::pin(worker.next()));
         match futures_util::future::select_all(each).await.0 {
@@ -112,11 +112,11 @@ impl Workers {
         }
     }
 
-    /// Waits until everything is posted that is due, and until nothing arrives any more. What the workers recorded is added
-    /// to what is recorded here; the posts of each phase are returned.
+    /// Waits until all due posts are sent and nothing arrives any more. Adds the records of the workers to those of
+    /// this process, and returns the posts of each phase.
     ///
     /// # Errors
-    /// A worker is gone.
+    /// A worker is lost.
     pub(super) async fn finish(
         &mut self,
         shared: &Shared,
@@ -130,7 +130,7 @@ impl Workers {
             phases.resize_with(of_worker.len().max(phases.len()), Posted::new);
             phases.iter_mut().zip(&of_worker).for_each(|(all, of_one)| all.add(of_one));
         }
-        // Nobody posts any more, so nothing is under way when nothing arrives.
+        // No generator posts any more, so no notification is pending once nothing arrives.
         self.tell(|| ToWorker::Drain { quiet, limit });
         for worker in &mut self.all {
             let FromWorker::Recorded(records) = worker.next().await? else { return Err(worker.unexpected()) };
@@ -141,10 +141,10 @@ impl Workers {
 }
 
 impl ConnectedWorkers {
-    /// Lets all workers connect their clients.
+    /// Tells all workers to connect their clients.
     ///
     /// # Errors
-    /// A worker is gone, its clock cannot be compared, or its clients have no sessions.
+    /// A worker is lost, its clock cannot be compared, or its clients have no sessions.
     pub(super) async fn begin(self, shared: &Arc<Shared>) -> Result<Workers, Error> {
         let mut all = Vec::new();
         for mut connected in self.all {
@@ -173,7 +173,7 @@ impl ConnectedWorkers {
     }
 }
 
-/// Passes orders to clients on to the workers; each knows which clients are its own.
+/// Passes orders to clients on to all workers; each worker executes those to its own clients.
 fn relay_orders(shared: &Shared, workers: &[Worker]) -> JoinSet<()> {
     let (sender, mut orders) = mpsc::unbounded_channel();
     shared.orders.relay_to(sender);
@@ -251,7 +251,7 @@ impl Connected {
                 let received = reader.receive().await;
                 if let Ok(FromWorker::Second(second, now)) = received {
                     shared.series.add(second);
-                    // The sum of all workers wraps around at most in between.
+                    // A decrease is added as a wrapping difference, so the sum of all workers is right.
                     let more = now.wrapping_sub(std::mem::replace(&mut sessions, now));
                     shared.sessions_elsewhere.fetch_add(more, Ordering::Relaxed);
                     continue;
@@ -267,10 +267,10 @@ impl Connected {
 }
 
 impl Worker {
-    /// Returns what it says next.
+    /// Returns the next message of the worker.
     ///
     /// # Errors
-    /// It is gone, or cannot go on.
+    /// The worker is lost, or cannot continue.
     async fn next(&mut self) -> Result<FromWorker, Error> {
         match self.receiver.recv().await {
             Some(Ok(FromWorker::Failed(reason))) => Err(self.refused(&reason)),

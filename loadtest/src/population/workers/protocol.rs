@@ -17,55 +17,55 @@ use super::super::series::Second;
 use crate::error::Error;
 use crate::session_ledger::ClientId;
 
-/// It grows with each change of a message.
+/// The version of the protocol, which increases with each change of a message.
 pub(super) const VERSION: u32 = 1;
-/// The variable with the secret that both sides have.
+/// The environment variable with the secret that both sides share.
 pub(super) const SECRET: &str = "LOADTEST_WORKER_SECRET";
-/// The longest message in bytes: what a worker recorded in a long run.
+/// The longest message in bytes, which is the record of a long run.
 const LONGEST: u32 = 2_000_000_000;
 
-/// What a worker is told.
+/// A message to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ToWorker {
     Hello {
         version: u32,
         secret: String,
     },
-    /// It responds with its clock.
+    /// The worker responds with its clock.
     Clock,
-    /// It connects its clients, and responds when all have sessions.
+    /// The worker connects its clients, and responds when all have sessions.
     Begin(Box<Assignment>),
-    /// A phase begins at a time of the run.
+    /// The worker starts a phase at a time of the run.
     Play {
         phase: usize,
         start: u64,
     },
     Order(ClientId, Order),
-    /// It posts what is due and nothing more, and responds with its posts when its clients have sessions.
+    /// The worker sends the posts that are still due, and responds with its posts when its clients have sessions.
     Finish,
-    /// It waits until nothing has arrived for a time, and responds with what it recorded.
+    /// The worker waits until nothing has arrived for a time, and responds with its records.
     Drain {
         quiet: Duration,
         limit: Duration,
     },
 }
 
-/// What a worker tells.
+/// A message of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum FromWorker {
     Hello,
-    /// The microseconds since an instant of the worker's choice.
+    /// The microseconds since an instant that the worker has chosen.
     Clock(u64),
     Open,
-    /// What happened in a second, and how many clients have a session.
+    /// The events of a second, and the number of clients with a session.
     Second(Second, usize),
     Posted(Vec<Posted>),
     Recorded(Box<Records>),
-    /// Why it cannot go on.
+    /// The reason why the worker cannot continue.
     Failed(String),
 }
 
-/// What a worker does in a run.
+/// The task of a worker in a run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Assignment {
     /// The scenario file: its name and its text.
@@ -73,7 +73,7 @@ pub(super) struct Assignment {
     pub(super) share: Share,
     /// The number of the run.
     pub(super) run: u32,
-    /// The time of the worker's clock at which the run began; it may be earlier than the clock.
+    /// The time of the worker's clock at the start of the run; it may be earlier than the origin of that clock.
     pub(super) began: i64,
     /// The addresses of the servers.
     pub(super) servers: Vec<String>,
@@ -100,7 +100,7 @@ impl Reader {
     /// Receives a message.
     ///
     /// # Errors
-    /// The connection ended, or this is no message.
+    /// The connection ended, or the message is invalid.
     pub(super) async fn receive<T: DeserializeOwned>(&mut self) -> Result<T, Error> {
         self.receive_up_to(LONGEST).await
     }
@@ -114,7 +114,7 @@ impl Reader {
         if length > longest {
             return Err(Error::Refused(format!("a message of {length} bytes is too long")));
         }
-        // The memory grows with what arrives, not with what is announced.
+        // The buffer grows with the bytes that arrive and not with the announced length, which may be wrong.
         let mut text = Vec::new();
         (&mut self.0).take(length.into()).read_to_end(&mut text).await?;
         serde_json::from_slice(&text)

@@ -1,4 +1,4 @@
-//! A worker: it waits for a run, does its share, and waits for the next one.
+//! Serves as a worker: waits for a run, executes a share of it, and waits for the next one.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -31,12 +31,12 @@ const LONGEST_GREETING: u32 = 4096;
 /// Serves one run after the other, until Ctrl-C.
 ///
 /// # Errors
-/// The address is not free, or others can reach it and there is no secret.
+/// The address is in use, or it is reachable from outside and the secret is missing.
 pub(crate) async fn serve(listen: SocketAddr, common: &Common, read_plan: ReadPlan) -> Result<(), Error> {
     let secret = secret();
     if !listen.ip().is_loopback() && secret.is_empty() {
         return Err(Error::Refused(format!(
-            "{listen}: whoever reaches this address could load servers from here; set {SECRET} here and where `run` is called, \
+            "{listen}: everybody who reaches this address could load servers from here; set {SECRET} here and where `run` is called, \
              or listen on a loopback address"
         )));
     }
@@ -57,11 +57,11 @@ pub(crate) async fn serve(listen: SocketAddr, common: &Common, read_plan: ReadPl
     }
 }
 
-/// Takes part in a run.
+/// Executes the share of one run.
 async fn work(stream: TcpStream, secret: &str, common: &Common, read_plan: ReadPlan) -> Result<(), Error> {
     let clock = Instant::now();
     let (mut reader, mut writer) = split(stream)?;
-    // Until it knows the secret, anybody may have connected.
+    // The other side is unknown until it has sent the secret.
     let hello = timeout(GREETING_LIMIT, reader.receive_up_to(LONGEST_GREETING)).await;
     let hello = hello.map_err(|_| Error::Refused("it did not introduce itself in time".to_owned()))??;
     let greeting = match hello {
@@ -90,7 +90,7 @@ async fn work(stream: TcpStream, secret: &str, common: &Common, read_plan: ReadP
     worked
 }
 
-/// Does what it is told until it has handed over its records.
+/// Executes the orders of the run until the records are sent.
 async fn follow(
     reader: &mut Reader,
     news: &mpsc::UnboundedSender<FromWorker>,
@@ -103,7 +103,7 @@ async fn follow(
         match reader.receive().await? {
             ToWorker::Clock => tell(FromWorker::Clock(clock.elapsed().as_micros() as u64)),
             ToWorker::Begin(assignment) => break assignment,
-            other => return Err(Error::Refused(format!("nothing has begun, and it is told {other:?}"))),
+            other => return Err(Error::Refused(format!("unexpected message before the run: {other:?}"))),
         }
     };
     eprintln!(
@@ -115,7 +115,7 @@ async fn follow(
     let mut generator = tokio::select! {
         begun = begin(*assignment, clock, common, read_plan) => begun?,
         gone = reader.receive::<ToWorker>() => {
-            return Err(gone.err().unwrap_or_else(|| Error::Refused("it is told too much at once".to_owned())));
+            return Err(gone.err().unwrap_or_else(|| Error::Refused("the run sent too many messages at once".to_owned())));
         }
     };
     let shared = Arc::clone(generator.shared());
@@ -134,7 +134,7 @@ async fn follow(
                 tell(FromWorker::Recorded(Box::new(generator.end().await)));
                 return Ok(());
             }
-            other => return Err(Error::Refused(format!("a run has begun, and it is told {other:?}"))),
+            other => return Err(Error::Refused(format!("unexpected message during the run: {other:?}"))),
         }
     }
 }
@@ -148,13 +148,13 @@ async fn begin(
 ) -> Result<Generator, Error> {
     let Assignment { file: (name, text), share, run, began, servers, world } = assignment;
     if share.number >= share.of {
-        return Err(Error::Refused(format!("there is no share {} of {}", share.number, share.of)));
+        return Err(Error::Refused(format!("invalid share {} of {}", share.number, share.of)));
     }
     let world: World = serde_json::from_str(world.get()).map_err(std::io::Error::from)?;
     let plan = read_plan(Path::new(&name), &text, common)?;
     let plan = &plan.ok_or_else(|| Error::Refused("the file describes no devices".to_owned()))?;
     target::expect_open_files(plan.clients().div_ceil(share.of))?;
-    // Workers on one machine use source addresses of their own.
+    // Workers on one machine use different source addresses.
     let target = |url: &String| {
         Target::resolve(url, common.reach(), "", "").map(|it| it.starting_at_source(share.number))
     };
@@ -162,13 +162,13 @@ async fn begin(
         servers.iter().map(target).collect::<Result<Vec<_>, _>>()?.into_iter().map(Arc::new).collect();
     let offset = Duration::from_micros(began.unsigned_abs());
     let started = if began < 0 { clock.checked_sub(offset) } else { clock.checked_add(offset) };
-    let started = started.ok_or_else(|| Error::Refused(format!("{began} is no time of this clock")))?;
+    let started = started.ok_or_else(|| Error::Refused(format!("{began} is not a time of this clock")))?;
     let run = Run::of(run, started, world.devices.len() * TOPICS as usize);
     let (shared, specs) = Shared::new(plan, run, world, targets, share);
     Generator::start(&shared, plan, share, specs, common.connecting).await
 }
 
-/// Tells once a second what has happened.
+/// Sends the events of each second once a second.
 fn report_seconds(shared: &Arc<Shared>, news: &mpsc::UnboundedSender<FromWorker>) -> JoinSet<()> {
     let (shared, news) = (Arc::clone(shared), news.clone());
     let mut reporting = JoinSet::new();

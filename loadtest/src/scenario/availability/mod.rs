@@ -26,7 +26,7 @@ use crate::vigil::Vigil;
 
 /// The type of the alarm.
 const ALARM_TYPE: &str = "plat_UnavailabilityAlarm";
-/// How much later than the interval the alarm may be raised (R-04: checked at least every 60 s).
+/// The longest time after the interval until the alarm is raised (R-04: checked at least every 60 s).
 const CHECKED_EVERY: Duration = Duration::from_secs(60);
 /// The additional time for a notification.
 const DELIVERY: Duration = Duration::from_secs(1);
@@ -104,8 +104,8 @@ pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report
 
     let micros = |duration: Duration| duration.as_micros() as u64;
     let (earliest, latest) = (micros(interval), micros(interval + CHECKED_EVERY + DELIVERY));
-    // The server hears a device before the response arrives, so a silence slightly shorter than the interval
-    // is correct.
+    // The server receives a message before its response arrives, so a silence slightly shorter than the interval is
+    // correct.
     let earliest = earliest.saturating_sub(micros(DELIVERY));
     facts.extend(notes.vigil().facts(|device| silence.holds(device), earliest, latest));
     facts.extend(listed(bench, &ids, silence, started_at).await?);
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn silent_devices_are_as_many_as_asked_for() {
+    fn number_of_silent_devices_is_the_requested_one() {
         for (devices, silent) in [(10_000, 1000), (10, 3), (7, 7), (5, 0)] {
             let silence = Silence { devices, silent };
             assert_eq!((0..devices).filter(|device| silence.holds(*device)).count(), silent);

@@ -23,7 +23,7 @@ pub(super) struct Group {
     pub(super) id: String,
     /// The managed objects of its devices; agents come first.
     pub(super) devices: Vec<String>,
-    /// How many of them are agents; the others are children of these, in turn.
+    /// The number of agents; the other devices are children of these, in turn.
     pub(super) agents: usize,
     fleet: Fleet,
 }

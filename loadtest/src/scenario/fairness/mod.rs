@@ -1,5 +1,6 @@
-//! `fairness`: one tenant loads the server as much as it can, with each kind of load in turn; another tenant sends
-//! requests at a fixed rate, alone and beside it. The 99th percentile of the other tenant must not grow beyond a factor.
+//! `fairness`: one tenant loads the server as much as it can, with each kind of load in turn. Another tenant sends
+//! requests at a fixed rate, first alone and then beside each load. The 99th percentile of the other tenant must not
+//! grow beyond a factor.
 
 mod noise;
 mod quiet;
@@ -16,7 +17,7 @@ use noise::Noise;
 use quiet::{Measured, Quiet};
 use tenants::Tenants;
 
-/// Runs the scenario. The user must be one of tenant `management` who may create and delete tenants.
+/// Runs the scenario. The user must belong to tenant `management`, and must be allowed to create and delete tenants.
 pub(super) async fn run(bench: &Bench, settings: &Fairness) -> Result<Report, Error> {
     let tenants = Tenants::create(&bench.target).await?;
     let measured = Box::pin(measure(&tenants, settings)).await;
@@ -37,12 +38,12 @@ pub(super) async fn run(bench: &Bench, settings: &Fairness) -> Result<Report, Er
     })
 }
 
-/// The quiet tenant alone and beside a kind of load.
+/// The results of the quiet tenant alone and beside a kind of load.
 struct Row {
     kind: NoiseKind,
     alone: Measured,
     beside: Measured,
-    /// What the noisy tenant did meanwhile.
+    /// The load of the noisy tenant during the measurement, in words.
     noise: String,
 }
 
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_judged_by_the_aim_and_the_most() {
+    fn growth_is_judged_by_the_aim_and_the_limit() {
         let Scenario::Fairness(settings) = Arguments::parse_from(["loadtest", "fairness"]).scenario else {
             panic!("another scenario")
         };

@@ -1,6 +1,6 @@
-//! The quiet tenant: requests on a fixed schedule. A duration counts from the time at which its request was due, so a
-//! server that stalls does not hide the requests that waited. They are sent by a thread of their own, whose priority is
-//! high: a duration must not contain what the noisy tenant's requests cost in this program.
+//! The quiet tenant sends requests on a fixed schedule. A duration starts at the due time of its request, so a server
+//! that stalls does not hide the requests that waited. A thread of its own with a high priority sends them, so that the
+//! durations do not include the CPU time that this program spends on the noisy tenant.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::target::Target;
 /// The objects that are read and written.
 const DEVICES: usize = 20;
 
-/// The niceness of the thread that sends; only a privileged user gets it.
+/// The niceness of the sending thread; only a privileged user can set it.
 const NICENESS: i32 = -10;
 
 /// The requests of the quiet tenant.

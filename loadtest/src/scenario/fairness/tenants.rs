@@ -10,7 +10,7 @@ use crate::target::Target;
 
 const PATH: &str = "/tenant/tenants";
 const PASSWORD: &str = "loadtest-secret";
-/// How long the deletion of a tenant may take.
+/// The longest time that the deletion of a tenant may take.
 const DELETION: Duration = Duration::from_secs(300);
 
 /// The tenants, each with the credentials of its administrator.
@@ -35,7 +35,7 @@ impl Tenants {
         Ok(Self { quiet: target(&ids[0]), noisy: target(&ids[1]), ids })
     }
 
-    /// Deletes the tenants with everything they have. Returns whether that succeeded.
+    /// Deletes the tenants with all of their data. Returns whether that succeeded.
     pub(super) async fn remove(&self, management: &Target) -> bool {
         let mut removed = true;
         for id in &self.ids {

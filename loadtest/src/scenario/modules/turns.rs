@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn module_costs_what_each_event_costs_more() {
+    fn cost_of_modules_is_the_additional_cost_per_event() {
         let (without, with) = (side(1000, Some(0.1)), side(2000, Some(0.23)));
         let micros = with.micros().zip(without.micros()).map(|(with, without)| with - without).unwrap();
         assert!((micros - 15.0).abs() < 1e-9, "{micros}");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_not_within_its_bound() {
+    fn unmeasured_value_is_not_within_its_bound() {
         for (found, most, holds) in [
             (Some(9.99), Some(10.0), true),
             (Some(10.01), Some(10.0), false),

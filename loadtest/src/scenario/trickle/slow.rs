@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answer_of_the_server_ends_a_slow_connection() {
+    async fn response_of_the_server_ends_a_slow_connection() {
         let stage = stage(5, b"HTTP/1.1 408 Request Timeout\r\n\r\n").await;
         assert_eq!(stage.live(Slow::Head).await, "408");
         assert_eq!(stage.open.load(Ordering::Relaxed), 0);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn silent_connection_is_closed_without_a_word() {
+    async fn silent_connection_is_closed_without_a_response() {
         assert_eq!(stage(0, b"").await.live(Slow::Silent).await, "close");
     }
 

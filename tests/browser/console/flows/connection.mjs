@@ -1,4 +1,4 @@
-// What happens to the connection: cut, refused, ended by the server, out of sight.
+// Flows of the connection: cut, rejected, ended by the server, hidden tab.
 
 import assert from "node:assert/strict";
 import { PASSWORD } from "../../../clients/platform.mjs";
@@ -43,7 +43,7 @@ export async function a_long_cut_is_shown_and_the_lists_load_again(stage) {
   await visitor.page.locator(".connection.interrupted").waitFor();
   await visitor.sees("What you see is the last known state");
   await visitor.isAccessible("a page without connection");
-  // Beyond the ten seconds that the server keeps a session without a connection.
+  // This is longer than the ten seconds for which the server keeps a session without a connection.
   await sleep(14_000);
   stage.relay.refusing = false;
   await alarm(stage, 2, "Raised during the long cut");
@@ -55,7 +55,7 @@ export async function a_long_cut_is_shown_and_the_lists_load_again(stage) {
   await visitor.leave();
 }
 
-export async function a_request_during_a_cut_says_so_and_can_be_repeated(stage) {
+export async function a_request_during_a_cut_shows_an_error_and_can_be_repeated(stage) {
   const visitor = await at(stage, "overview");
   stage.relay.refusing = true;
   stage.relay.cut("rst");

@@ -1,4 +1,4 @@
-// The simulated fleet of `platform demo`: what a newcomer finds without a hint.
+// The simulated fleet of `platform demo`, as a newcomer finds it without a hint.
 
 import assert from "node:assert/strict";
 import { DEMO_PASSWORD, DEMO_USER } from "../demo.mjs";
@@ -13,7 +13,7 @@ async function at(stage, page, window) {
   return { demo, visitor };
 }
 
-export async function a_living_fleet_is_there_and_says_that_it_is_a_demo(stage) {
+export async function a_running_fleet_is_marked_as_a_demo(stage) {
   const { visitor } = await at(stage, "overview");
   await visitor.page.locator(".demo", { hasText: "demo data" }).waitFor();
   await visitor.page.locator(".tile .figure", { hasText: stage.devices }).waitFor();
@@ -25,7 +25,7 @@ export async function a_living_fleet_is_there_and_says_that_it_is_a_demo(stage) 
 
 export async function a_newcomer_finds_an_alarm_its_device_and_its_chart_and_acknowledges_it(stage) {
   const { visitor, demo } = await at(stage, "overview");
-  // The first pump begins with a trouble.
+  // The first pump starts with a fault.
   await eventually("an alarm is open", async () => (await demo.call("GET", "/alarm/alarms?resolved=false")).alarms.length > 0);
   await visitor.page.getByRole("link", { name: "Alarms", exact: true }).click();
   const row = visitor.page.locator(".virtual-body .virtual-row").first();
@@ -36,7 +36,7 @@ export async function a_newcomer_finds_an_alarm_its_device_and_its_chart_and_ack
   await visitor.leave();
 }
 
-export async function an_operation_is_carried_out_while_one_watches(stage) {
+export async function an_operation_is_executed_while_a_user_watches(stage) {
   const { visitor, demo } = await at(stage, "overview");
   const [store] = await demo.devices("demo_ColdStore");
   await visitor.go(`devices/${store.id}`, store.name);
@@ -49,7 +49,7 @@ export async function an_operation_is_carried_out_while_one_watches(stage) {
   await visitor.leave();
 }
 
-export async function a_truck_shows_where_it_is_and_the_wire_shows_what_it_sends(stage) {
+export async function a_truck_shows_its_position_and_the_wire_its_messages(stage) {
   const { visitor, demo } = await at(stage, "overview");
   const [truck] = await demo.devices("demo_Truck");
   await visitor.go(`devices/${truck.id}`, truck.name);

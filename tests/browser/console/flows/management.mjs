@@ -1,4 +1,4 @@
-// What people do: operations, registration, modules, users, tenants.
+// Flows of management: operations, registration, modules, users, tenants.
 
 import assert from "node:assert/strict";
 import { basic, PASSWORD } from "../../../clients/platform.mjs";
@@ -30,7 +30,7 @@ export async function an_operation_is_created_diagnosed_and_watched(stage) {
   await visitor.leave();
 }
 
-export async function an_operation_that_is_not_json_is_refused_here(stage) {
+export async function an_operation_that_is_not_json_is_rejected_by_the_page(stage) {
   const visitor = await at(stage, "operations");
   await visitor.button("New operation").click();
   await visitor.page.getByLabel("What the device is to do").fill("{ not json");
@@ -94,7 +94,7 @@ export async function a_device_registers_while_the_page_waits(stage) {
   await visitor.leave();
 }
 
-export async function a_device_that_is_registered_already_is_refused_in_the_servers_words(stage) {
+export async function a_registered_device_is_rejected_with_the_message_of_the_server(stage) {
   const visitor = await at(stage, "registration");
   visitor.expectsCuts = true;
   for (let time = 0; time < 2; time += 1) {
@@ -122,7 +122,7 @@ export async function a_file_registers_many_and_explains_each_row_that_failed(st
 
 const MODULE = "module console_test;\n\n@Name('hot') select getNumber(m, 'plat_TemperatureMeasurement.T.value') as degrees\nfrom MeasurementCreated m where getNumber(m, 'plat_TemperatureMeasurement.T.value') > 90;\n";
 
-export async function a_mistake_in_a_module_has_its_line_and_caret(stage) {
+export async function an_error_in_a_module_is_marked_with_line_and_caret(stage) {
   const visitor = await at(stage, "modules/new");
   visitor.expectsCuts = true;
   const text = visitor.page.getByLabel("Text of the module");
@@ -184,7 +184,7 @@ export async function a_device_is_deleted_after_a_question(stage) {
   await visitor.leave();
 }
 
-export async function a_device_that_does_not_exist_is_said_so(stage) {
+export async function an_unknown_device_shows_an_error(stage) {
   const visitor = await at(stage, "devices/4711");
   visitor.expectsCuts = true;
   await visitor.page.getByRole("alert").filter({ hasText: "4711" }).waitFor();
@@ -225,7 +225,7 @@ export async function the_tenant_management_creates_and_suspends_a_tenant(stage)
   await visitor.leave();
 }
 
-export async function the_audit_log_says_who_changed_what(stage) {
+export async function the_audit_log_shows_users_and_their_changes(stage) {
   const alarm = await stage.fleet.alarm(stage.fleet.devices[14].id, "MAJOR", "acme_Audited", "Audited");
   await stage.fleet.call("PUT", `/alarm/alarms/${alarm.id}`, { status: "ACKNOWLEDGED" });
   const visitor = await at(stage, "audit?type=Alarm");

@@ -1,4 +1,4 @@
-// Who is before the console: logging in, rights, windows, keyboards.
+// Flows of the user interface itself: logging in, rights, windows, keyboards.
 
 import assert from "node:assert/strict";
 import { PASSWORD } from "../../../clients/platform.mjs";
@@ -30,13 +30,13 @@ export async function the_policy_forbids_everything_foreign_and_inline(stage) {
   const file = await fetch(`${stage.base}${script}`);
   assert.match(file.headers.get("cache-control"), /immutable/);
   assert.equal(file.headers.get("content-encoding"), "gzip");
-  // A client of the API gets what it always got.
+  // A client of the API still gets a 401 instead of the console.
   assert.equal((await fetch(stage.base, { headers: { Accept: "application/json" } })).status, 401);
   const known = { Accept: "application/json", Authorization: stage.fleet.authorization };
   assert.equal((await fetch(stage.base, { headers: known })).status, 404);
 }
 
-export async function a_wrong_password_is_said_and_the_right_one_opens_the_overview(stage) {
+export async function a_wrong_password_shows_an_error_and_the_right_one_opens_the_overview(stage) {
   const visitor = await stage.visitor();
   visitor.expectsCuts = true;
   await visitor.logIn("main/admin", "wrong-password");
@@ -65,7 +65,7 @@ export async function credentials_are_forgotten_on_reload_unless_the_user_stays(
   await visitor.leave();
 }
 
-export async function a_limited_user_is_offered_only_what_it_may_do(stage) {
+export async function a_limited_user_sees_only_permitted_actions(stage) {
   await stage.fleet.user("viewer", VIEWER, ["ROLE_INVENTORY_READ", "ROLE_ALARM_READ"]);
   const visitor = await stage.visitor();
   await visitor.logIn("main/viewer", VIEWER);
@@ -93,7 +93,7 @@ export async function a_withdrawn_password_leads_back_to_the_log_in_page(stage) 
   await visitor.leave();
 }
 
-/** Every page, by its address and its heading. */
+/** Returns every page with its address and its heading. */
 const pages = (stage) => [
   ["overview", "Overview"],
   ["devices", "Devices"],

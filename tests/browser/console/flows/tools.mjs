@@ -1,4 +1,4 @@
-// What makes work quick: completions, choosing many, roll-outs, rights, old data.
+// Flows that save work: completions, multiple selection, roll-outs, rights, old data.
 
 import assert from "node:assert/strict";
 import { basic, PASSWORD } from "../../../clients/platform.mjs";
@@ -19,7 +19,7 @@ export async function a_query_is_completed_with_the_keyboard(stage) {
   await field.pressSequentially("plat_Hardware.mo");
   await page.getByRole("option", { name: /plat_Hardware\.model/ }).waitFor();
   await visitor.isAccessible("the field with completions");
-  // Until it is a query, the text is a part of a name that no device has.
+  // Until the text is a query, it is a part of a name, which no device has.
   await visitor.sees("0 devices");
   for (const key of ["ArrowDown", "Enter"]) await page.keyboard.press(key);
   assert.equal(await field.inputValue(), "plat_Hardware.model");
@@ -33,7 +33,7 @@ export async function a_query_is_completed_with_the_keyboard(stage) {
   await visitor.leave();
 }
 
-export async function a_mistake_in_a_query_has_its_caret(stage) {
+export async function an_error_in_a_query_is_marked_with_a_caret(stage) {
   const visitor = await at(stage, "devices");
   visitor.expectsCuts = true;
   await visitor.page.getByRole("combobox", { name: "Name or query" }).fill("name eq 'a' nad has(plat_Firmware)");
@@ -106,7 +106,7 @@ export async function a_device_is_locked_out_and_let_in_again(stage) {
   await visitor.leave();
 }
 
-export async function a_rule_for_old_data_says_first_what_it_would_delete(stage) {
+export async function a_retention_rule_has_a_preview_of_its_deletions(stage) {
   const visitor = await at(stage, "tenants");
   await visitor.button("New rule").click();
   const dialog = visitor.page.getByRole("dialog");
@@ -150,7 +150,7 @@ export async function a_group_gets_roles_and_a_user_gets_the_group(stage) {
   await visitor.leave();
 }
 
-export async function a_tenant_sees_its_limits_and_what_it_uses_of_them(stage) {
+export async function a_tenant_sees_its_limits_and_its_usage(stage) {
   const visitor = await at(stage, "tenants");
   const sessions = visitor.page.locator(".limits li", { hasText: /^real-time sessions/ });
   await eventually("the session of the page is counted", async () => Number((await sessions.locator("b").textContent()).replace(/\D/g, "")) >= 1);
@@ -190,7 +190,7 @@ export async function sessions_are_listed_and_one_is_ended(stage) {
   await visitor.isAccessible("the sessions of a tenant");
   await row.getByRole("button", { name: "End the session of watcher" }).click();
   await row.getByRole("button", { name: "End it?" }).click();
-  // Its page opens another session, and loads its lists again.
+  // The page of this user opens another session and loads its lists again.
   await watcher.sees("The lists were loaded again.");
   await visitor.leave();
   await watcher.leave();

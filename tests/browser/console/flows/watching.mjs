@@ -1,4 +1,4 @@
-// What people watch: devices, alarms, charts, events, channels.
+// Flows of observation: devices, alarms, charts, events, channels.
 
 import assert from "node:assert/strict";
 import { PASSWORD } from "../../../clients/platform.mjs";
@@ -104,7 +104,7 @@ export async function a_new_device_and_a_new_name_appear_by_themselves(stage) {
   await visitor.leave();
 }
 
-export async function a_device_shows_what_it_is_and_measures_live(stage) {
+export async function a_device_shows_its_facts_and_its_live_measurements(stage) {
   const [device] = stage.fleet.devices;
   const visitor = await at(stage, `devices/${device.id}`);
   for (const text of ["RX 400", "acme-os", "sn-1", "Pumps", "TemperatureMeasurement", "The door was opened"]) await visitor.sees(text);
@@ -113,7 +113,7 @@ export async function a_device_shows_what_it_is_and_measures_live(stage) {
   await visitor.page.locator(".panel .value", { hasText: "77.7 C" }).waitFor();
   await visitor.button("1 day").click();
   await eventually("aggregates are drawn", () => visitor.page.locator(".panel canvas").first().isVisible());
-  // A drag over the chart zooms, which must not end when a value arrives.
+  // A zoom by dragging over the chart must not end when a value arrives.
   await visitor.button("15 min").click();
   const over = visitor.page.locator(".panel .u-over").first();
   const box = await eventually("the chart is drawn again", () => over.boundingBox().catch(() => null));
@@ -139,7 +139,7 @@ export async function an_event_with_a_file_offers_it(stage) {
   await visitor.leave();
 }
 
-export async function one_acknowledges_and_the_other_sees_it(stage) {
+export async function an_acknowledgement_by_one_user_appears_for_another(stage) {
   const device = stage.fleet.devices[25];
   await stage.fleet.alarm(device.id, "MAJOR", "acme_Shared", "Both look at this");
   const [one, other] = [await at(stage, "alarms"), await at(stage, "alarms")];

@@ -44,7 +44,7 @@ pub(crate) fn deploy(stored: &[StoredModule], new: &NewModule, most: Option<u64>
 /// Deploys a text in place of another module, which is removed.
 ///
 /// # Errors
-/// The errors of [`deploy`]; `NotFound` when there is no such module.
+/// The errors of [`deploy`]; `NotFound` when the module does not exist.
 pub(crate) fn replace(stored: &[StoredModule], old: ModuleId, new: &NewModule) -> Decided {
     let (old, others) = split(stored, old)?;
     insert(&others, new, vec![ModuleChange::Delete(old.module)])
@@ -96,7 +96,7 @@ pub(crate) fn delete(stored: &[StoredModule], id: ModuleId, now: Timestamp) -> D
 }
 
 /// Undeploys a module that cannot continue, and those that depend on it. Returns its name, unless it was
-/// undeployed or deployed anew meanwhile: then it stays as it is.
+/// undeployed or redeployed meanwhile; then it does not change.
 ///
 /// # Errors
 /// None.
@@ -116,7 +116,7 @@ pub(crate) fn switch_off(
 }
 
 /// Records statements that were switched off, while their module continues. Returns its name, unless it was
-/// undeployed or deployed anew meanwhile.
+/// undeployed or redeployed meanwhile.
 ///
 /// # Errors
 /// None.
@@ -134,8 +134,8 @@ pub(crate) fn switch_off_statements(
     Ok((vec![ModuleChange::SwitchOff { module, off }], Some(name)))
 }
 
-/// Records that a module started anew and may have missed events. Returns its name, unless it was undeployed or
-/// deployed anew meanwhile.
+/// Records that a module restarted and may have missed events. Returns its name, unless it was undeployed or
+/// redeployed meanwhile.
 ///
 /// # Errors
 /// None.

@@ -84,14 +84,14 @@ fn text_is_deployed_under_its_name_with_what_it_reads() {
 }
 
 #[test]
-fn text_with_a_mistake_is_refused_with_its_place() {
+fn invalid_text_is_rejected_with_the_position_of_its_error() {
     let refused = deploy(&[], &new(2, "module other;\nselect from EventCreated;\n"), None).unwrap_err();
 
     assert!(matches!(&refused, Error::Invalid(shown) if shown.contains("line 2")), "{refused}");
 }
 
 #[test]
-fn name_that_is_taken_is_refused_also_of_a_module_that_does_not_run() {
+fn name_of_a_module_that_does_not_run_is_taken_too() {
     let taken = [stored(1, OTHER, ModuleStatus::NotDeployed)];
     assert!(matches!(deploy(&taken, &new(2, OTHER), None), Err(Error::Duplicate { .. })));
 
@@ -100,7 +100,7 @@ fn name_that_is_taken_is_refused_also_of_a_module_that_does_not_run() {
 }
 
 #[test]
-fn name_of_a_channel_of_the_platform_is_refused() {
+fn name_of_a_platform_channel_is_rejected() {
     let refused = deploy(&[], &new(2, "module alarms;\nselect 1 as n from EventCreated;\n"), None);
     assert!(matches!(refused, Err(Error::Invalid(_))));
 }
@@ -125,7 +125,7 @@ fn module_that_needs_another_waits_for_it_to_be_deployed() {
 }
 
 #[test]
-fn those_that_need_a_module_go_with_it_and_others_stay() {
+fn modules_that_need_a_removed_module_are_removed_and_others_stay() {
     let all = [deployed(1, SOURCE), deployed(2, DEPENDENT), deployed(3, OTHER)];
     let off = "switch off: 2 dependent NotDeployed";
 
@@ -152,7 +152,7 @@ fn replacement_that_declares_the_same_keeps_those_that_need_it() {
 }
 
 #[test]
-fn text_that_contradicts_what_is_deployed_is_refused_and_replaces_nothing() {
+fn text_that_contradicts_deployed_modules_is_rejected_and_replaces_nothing() {
     let contradicting = "module other;\ncreate schema Warm(t string);\n";
     let all = [deployed(1, SOURCE), deployed(3, OTHER)];
 
@@ -161,7 +161,7 @@ fn text_that_contradicts_what_is_deployed_is_refused_and_replaces_nothing() {
 }
 
 #[test]
-fn renamed_and_deployed_at_once_is_one_module() {
+fn module_that_is_renamed_in_its_deployment_stays_one_module() {
     let idle = [stored(1, OTHER, ModuleStatus::NotDeployed)];
     let patch = ModulePatch { name: Some("notes".into()), status: Some(ModuleStatus::Deployed) };
 
@@ -172,7 +172,7 @@ fn renamed_and_deployed_at_once_is_one_module() {
 }
 
 #[test]
-fn what_is_so_already_stays_as_it_is() {
+fn update_without_a_change_writes_nothing() {
     let all = [deployed(1, OTHER)];
     let patch = ModulePatch { name: Some("other".into()), status: Some(ModuleStatus::Deployed) };
 
@@ -182,7 +182,7 @@ fn what_is_so_already_stays_as_it_is() {
 }
 
 #[test]
-fn module_that_was_deployed_anew_meanwhile_is_not_switched_off() {
+fn redeployed_module_is_not_switched_off_for_its_former_deployment() {
     let anew = StoredModule { deployment: 2, ..deployed(1, OTHER) };
     for found in [vec![anew], vec![stored(1, OTHER, ModuleStatus::NotDeployed)], vec![]] {
         let (changes, name) = switch_off(&found, first_of(1), "too much", now()).unwrap();
@@ -193,7 +193,7 @@ fn module_that_was_deployed_anew_meanwhile_is_not_switched_off() {
 }
 
 #[test]
-fn statements_that_are_switched_off_are_noted_until_their_module_is_deployed_anew() {
+fn statements_that_are_switched_off_are_recorded_until_their_module_is_redeployed() {
     let (changes, name) =
         switch_off_statements(&[deployed(1, OTHER)], first_of(1), &[too_much("a")]).unwrap();
     assert_eq!(said(&changes), ["without statement 'a': too much: 1 other Deployed"]);
@@ -215,7 +215,7 @@ fn statements_that_are_switched_off_are_noted_until_their_module_is_deployed_ane
 }
 
 #[test]
-fn module_that_is_not_there_is_not_found() {
+fn unknown_module_is_not_found() {
     let missing = ModuleId(7);
     let all = [deployed(1, OTHER)];
     for outcome in [
@@ -234,7 +234,7 @@ const WARNING: &str =
     "nobody reads 'CreateAlarms', a stream of this module's own; is 'CreateAlarm' meant?, line 2, column 13";
 
 #[test]
-fn misspelt_output_stream_is_warned_of_while_nobody_reads_it() {
+fn misspelt_output_stream_without_a_reader_causes_a_warning() {
     let (_, module) = deploy(&[], &new(1, MISSPELT), None).unwrap();
     assert_eq!(module.warnings, [WARNING]);
     let warned = StoredModule { module, ..deployed(1, MISSPELT) };
@@ -249,7 +249,7 @@ fn misspelt_output_stream_is_warned_of_while_nobody_reads_it() {
 }
 
 #[test]
-fn module_deployed_anew_is_warned_of_as_it_is_planned_now() {
+fn redeployed_module_gets_the_warnings_of_its_new_plan() {
     let all = [stored(1, MISSPELT, ModuleStatus::NotDeployed)];
     let (_, module) = update(&all, ModuleId(1), &to(ModuleStatus::Deployed), now()).unwrap();
     assert_eq!(module.warnings, [WARNING]);

@@ -164,7 +164,7 @@ impl Steps {
             Some(Fed::Row(stream, row)) => runtime.feed_row(stream, row, now, look_ups, outcome),
             None => runtime.advance(now, look_ups, outcome),
         };
-        // Whatever state the module is in after a panic, it takes no further step.
+        // A module takes no further step after a panic, so its state does not matter.
         catch_unwind(AssertUnwindSafe(step)).map_err(|panic| panicked(&*panic))?;
         self.runtime.relieve(outcome);
         match self.runtime.retained() {

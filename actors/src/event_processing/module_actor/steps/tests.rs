@@ -86,7 +86,7 @@ impl Fixture {
 }
 
 #[test]
-fn each_event_is_a_step_and_the_module_rests_when_no_more_gathered_behind_it() {
+fn module_takes_one_step_per_event_and_rests_when_its_queue_is_empty() {
     let mut module = started(COUNTING, budget(100), 100);
     module.feed(3);
 
@@ -100,7 +100,7 @@ fn each_event_is_a_step_and_the_module_rests_when_no_more_gathered_behind_it() {
 }
 
 #[test]
-fn timers_go_off_when_the_clock_says_so_and_no_sooner() {
+fn timers_fire_at_their_time_and_not_before() {
     let mut module = started(TICKING, budget(100), 100);
     assert_eq!(module.told(), (vec![], NextAction::Rest(Some(1_001_000))));
 
@@ -112,7 +112,7 @@ fn timers_go_off_when_the_clock_says_so_and_no_sooner() {
 }
 
 #[test]
-fn module_whose_time_is_up_goes_on_after_the_others_where_it_was() {
+fn module_whose_slice_ends_continues_after_the_others() {
     let mut module = started(COUNTING, budget(100), 1000);
     module.feed(10);
 
@@ -124,7 +124,7 @@ fn module_whose_time_is_up_goes_on_after_the_others_where_it_was() {
 }
 
 #[test]
-fn a_lot_that_came_out_is_handed_on_before_more_is_made() {
+fn large_output_is_passed_on_before_the_module_continues() {
     let mut module = started(COUNTING, budget(100), 10_000);
     module.feed(3000);
 
@@ -134,20 +134,20 @@ fn a_lot_that_came_out_is_handed_on_before_more_is_made() {
 }
 
 #[test]
-fn module_that_retains_too_much_cannot_go_on() {
+fn module_that_retains_too_much_stops() {
     let mut module = started(KEEPING, budget(10), 100);
     module.feed(10);
     assert_eq!(module.run().then, NextAction::Gather(None));
     module.feed(1);
 
-    let NextAction::SwitchOff(trouble) = module.run().then else { panic!("it goes on") };
+    let NextAction::SwitchOff(trouble) = module.run().then else { panic!("the module continues") };
 
     assert_eq!(trouble.cause, Cause::Retained);
     assert!(trouble.text.starts_with("it retains 11 events of "), "{}", trouble.text);
 }
 
 #[test]
-fn statement_that_retains_too_much_is_switched_off_and_its_neighbours_go_on() {
+fn statement_that_retains_too_much_is_switched_off_and_others_continue() {
     let text = format!("{KEEPING}select count(*) as n from ResponseReceived;\n");
     let mut module = started(&text, budget(10), 100);
     module.feed(12);
@@ -164,7 +164,7 @@ fn statement_that_retains_too_much_is_switched_off_and_its_neighbours_go_on() {
 }
 
 #[test]
-fn statement_that_was_switched_off_before_stays_so() {
+fn statement_that_was_switched_off_stays_off() {
     let text = format!("{KEEPING}select count(*) as n from ResponseReceived;\n");
     let Fixture { feeds, clock, steps } = started(&text, budget(10), 100);
     let off = StatementOff { statement: "kept".into(), reason: "too much".into() };
@@ -177,7 +177,7 @@ fn statement_that_was_switched_off_before_stays_so() {
 }
 
 #[test]
-fn module_that_is_too_much_for_its_tenant_goes_on_without_what_retains_most() {
+fn module_that_exceeds_its_tenants_retention_continues_without_its_largest_statement() {
     let text = "module m;\n@Name('few') select status from ResponseReceived.win:length_batch(3);\n\
         @Name('many') select status from ResponseReceived.win:length_batch(1000);\n";
     let mut module = started_beside(text, budget(10_000), 100, 3000);
@@ -192,11 +192,11 @@ fn module_that_is_too_much_for_its_tenant_goes_on_without_what_retains_most() {
 }
 
 #[test]
-fn module_that_lost_events_cannot_go_on() {
+fn module_that_lost_events_stops() {
     let mut module = started(COUNTING, budget(10), 5);
     module.feed(6);
 
-    let NextAction::SwitchOff(trouble) = module.run().then else { panic!("it goes on") };
+    let NextAction::SwitchOff(trouble) = module.run().then else { panic!("the module continues") };
 
     assert_eq!(trouble.cause, Cause::Overload);
 }
@@ -207,7 +207,7 @@ fn panic_in_a_step_ends_the_module_and_nothing_else() {
     let mut module = started(looking_up, budget(10), 5);
     module.feed(1);
 
-    let NextAction::SwitchOff(trouble) = module.run().then else { panic!("it goes on") };
+    let NextAction::SwitchOff(trouble) = module.run().then else { panic!("the module continues") };
 
     assert_eq!(trouble.cause, Cause::Panic);
 }

@@ -1,4 +1,4 @@
-//! The noisy tenant: each kind of load is prepared, begun, and ended.
+//! The noisy tenant: prepares, starts and ends each kind of load.
 
 mod polls;
 
@@ -15,28 +15,28 @@ use crate::cli::{Fairness, NoiseKind};
 use crate::error::Error;
 use crate::target::Target;
 
-/// The measurements of a query of series, and how many are sent at once.
+/// The number of measurements that a query of series reads, and of those in one request.
 const MEASUREMENTS: usize = 100_000;
 const COLLECTION: usize = 1000;
-/// The devices of the load over many.
+/// The number of devices of the load over many devices.
 const DEVICES: usize = 500;
-/// The bytes of the file that is downloaded.
+/// The size of the downloaded file in bytes.
 const FILE: usize = 10 << 20;
-/// The modules that compute.
+/// The number of computing modules.
 const MODULES: usize = 10;
 /// The pause after a request that failed.
 const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
-/// A load that is prepared.
+/// A prepared load.
 pub(super) struct Prepared {
     target: Arc<Target>,
-    /// Each connection sends these in turn.
+    /// The requests that each connection sends in turn.
     requests: Arc<Vec<Vec<u8>>>,
-    /// The polls that are held.
+    /// The polls to hold, for the load of polls.
     polls: Option<polls::Polls>,
 }
 
-/// Creates what a kind of load needs.
+/// Creates the data that a kind of load needs.
 pub(super) async fn prepare(
     kind: NoiseKind,
     target: &Arc<Target>,
@@ -67,7 +67,7 @@ async fn device(target: &Target) -> Result<String, Error> {
     create(target, "/inventory/managedObjects", &json!({"name": "noisy", "plat_IsDevice": {}})).await
 }
 
-/// Queries of all series of a device with many measurements, by hour.
+/// Returns queries of all series of a device with many measurements, by hour.
 async fn queries(target: &Target) -> Result<Vec<Vec<u8>>, Error> {
     let id = device(target).await?;
     for first in (0..MEASUREMENTS).step_by(COLLECTION) {
@@ -92,7 +92,7 @@ async fn queries(target: &Target) -> Result<Vec<Vec<u8>>, Error> {
     Ok(vec![target.get(&path)])
 }
 
-/// Alarms of one device and one type, which count as repetitions.
+/// Returns alarms of one device and one type, which count as repetitions.
 async fn alarms(target: &Target) -> Result<Vec<Vec<u8>>, Error> {
     let alarm = json!({
         "source": {"id": device(target).await?}, "type": "noisy", "text": "noise", "severity": "MINOR",
@@ -123,20 +123,20 @@ async fn file(target: &Target) -> Result<String, Error> {
     Ok(format!("/inventory/binaries/{id}"))
 }
 
-/// A module that computes a while for each measurement.
+/// Returns a module that computes for a while for each measurement.
 fn module(number: usize) -> String {
     let sum: Vec<String> = (1..=100).map(|n| format!("getNumber(m, 'noisy.T.value') * {n}.5")).collect();
     format!("module noisy{number};\nselect {} as value from MeasurementCreated m;\n", sum.join(" + "))
 }
 
-/// A load that runs.
+/// A running load.
 pub(super) struct Noise {
     connections: JoinSet<()>,
     counted: Arc<Counted>,
     polls: Option<polls::Polls>,
 }
 
-/// What a load did.
+/// The counts of a load.
 #[derive(Default)]
 struct Counted {
     done: AtomicU64,
@@ -145,7 +145,7 @@ struct Counted {
 }
 
 impl Noise {
-    /// Begins to send one request after the other over each connection.
+    /// Starts to send one request after the other over each connection.
     pub(super) fn begin(prepared: Prepared, settings: &Fairness) -> Self {
         let Prepared { target, requests, mut polls } = prepared;
         let (mut connections, counted) = (JoinSet::new(), Arc::<Counted>::default());
@@ -160,7 +160,7 @@ impl Noise {
         Self { connections, counted, polls }
     }
 
-    /// Counts from now on.
+    /// Restarts the counts.
     pub(super) fn restart_count(&self) {
         self.counted.done.store(0, Ordering::Relaxed);
         self.counted.failed.store(0, Ordering::Relaxed);
@@ -172,7 +172,7 @@ impl Noise {
         }
     }
 
-    /// Ends the load and returns what it did, in words.
+    /// Ends the load and returns its counts in words.
     pub(super) async fn end(mut self) -> String {
         let since = self.counted.since.lock().ok().and_then(|since| *since);
         let seconds = since.map_or(1.0, |since| since.elapsed().as_secs_f64());

@@ -14,12 +14,12 @@ use crate::progress::Progress;
 use crate::target::Target;
 
 const PATH: &str = "/notification/realtime";
-/// How many sessions are opened at the same time.
+/// The number of sessions that are opened at the same time.
 const OPENING: usize = 32;
 /// The pause between two alarms.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Sessions whose polls are not held yet, and then are.
+/// Open sessions, whose polls are held after [`Polls::begin`].
 pub(super) struct Polls {
     target: Arc<Target>,
     device: String,
@@ -30,7 +30,7 @@ pub(super) struct Polls {
 }
 
 impl Polls {
-    /// Opens sessions that listen to the alarms of a device.
+    /// Opens sessions that subscribe to the alarms of a device.
     pub(super) async fn open(target: &Arc<Target>, count: u32) -> Result<Self, Error> {
         let device = device(target).await?;
         let progress = Progress::count("sessions", count as usize);
@@ -50,7 +50,7 @@ impl Polls {
         Ok(Self { target, device, sessions, running, delivered: Arc::default(), count })
     }
 
-    /// Holds the polls, and begins to post alarms.
+    /// Holds the polls, and starts to post alarms.
     pub(super) fn begin(&mut self) {
         for (connection, client) in self.sessions.drain(..) {
             let request = connect(&self.target, &client);
