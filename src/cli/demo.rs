@@ -5,7 +5,7 @@ use clap::{Args, value_parser};
 use crate::config::{Password, Settings};
 use crate::demo::{FEWEST, MOST};
 
-/// What `platform demo` is to do.
+/// The arguments of `platform demo` without the settings of its server.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Demo")]
 pub struct DemoArguments {
@@ -14,7 +14,7 @@ pub struct DemoArguments {
           value_parser = value_parser!(u32).range(FEWEST as i64..=MOST as i64))]
     pub devices: u32,
 
-    /// Number that all random things follow from: the same number gives the same fleet
+    /// Seed of all random numbers: the same seed gives the same fleet
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub seed: u64,
 
@@ -38,7 +38,7 @@ pub struct DemoArguments {
     pub remove: bool,
 }
 
-/// `platform demo` as it is given: with the settings of the server that it starts.
+/// The arguments of `platform demo` with the settings of the server that it starts.
 #[derive(Debug, Args)]
 pub(super) struct DemoCommand {
     #[command(flatten)]

@@ -1,12 +1,12 @@
-//! The commands `token` and `limits`: clients of the access-token service, and accounts of the limits query
-//! (L-02).
+//! The commands `admin token …` for clients of the access-token service, and `admin limits …` for accounts of the
+//! limits query (L-02).
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser, value_parser};
 
 use super::OnStore;
 use crate::config::{self, StoreSettings};
 
-/// A task for tokens or limits.
+/// A command for tokens or limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenTask {
     /// Create a client of the access-token service.
@@ -138,7 +138,7 @@ pub(super) enum LimitsTokenCommand {
 }
 
 impl TokenCommand {
-    /// Returns the task, and the location of the data.
+    /// Returns the command, and the location of the data.
     pub(super) fn task(self) -> (TokenTask, StoreSettings) {
         let Self::Client(command) = self;
         match command {
@@ -150,7 +150,7 @@ impl TokenCommand {
 }
 
 impl LimitsCommand {
-    /// Returns the task, and the location of the data.
+    /// Returns the command, and the location of the data.
     pub(super) fn task(self) -> (TokenTask, StoreSettings) {
         match self {
             Self::Set(given) => (TokenTask::SetLimits(given.arguments), given.store),

@@ -1,10 +1,10 @@
-//! Which devices a demo has: pumps, meters, trucks, and cold stores with rooms.
+//! The devices of a demo: pumps, meters, trucks, and cold stores with rooms.
 
 use super::trouble::Trouble;
 
-/// The fewest devices of a demo, so that it has each kind.
+/// The fewest devices of a demo, with which it has at least one of each kind.
 pub(crate) const FEWEST: usize = 8;
-/// The most devices of a demo: each has two connections.
+/// The most devices of a demo. Each device has two connections.
 pub(crate) const MOST: usize = 2000;
 
 /// A kind of device.
@@ -31,9 +31,9 @@ pub(super) struct Plan {
     pub(super) name: String,
     /// The groups that it is in, from the outermost, separated by slashes.
     pub(super) group: &'static str,
-    /// Its number in the demo, from which its randomness follows.
+    /// Its number in the demo, from which the seed of its random numbers is derived.
     pub(super) number: usize,
-    /// The number of the device that it is a child of.
+    /// The number of the parent device.
     pub(super) parent: Option<usize>,
 }
 
@@ -69,7 +69,7 @@ impl Kind {
         }
     }
 
-    /// Returns what may go wrong with it.
+    /// Returns the faults that devices of this kind may have.
     pub(super) fn troubles(self) -> &'static [Trouble] {
         match self {
             Self::Pump => &[Trouble::LowPressure, Trouble::Vibration, Trouble::HotMotor],
@@ -86,7 +86,7 @@ impl Kind {
     }
 }
 
-/// Returns the devices of a demo. The rooms of a cold store come after it.
+/// Returns the devices of a demo. Each cold store is followed by its rooms.
 pub(super) fn fleet(devices: usize) -> Vec<Plan> {
     let stores = (devices / 50).max(1);
     let rooms = (devices * 14 / 100).max(stores);
