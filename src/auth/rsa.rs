@@ -155,7 +155,7 @@ impl Rs256 {
             return false;
         }
         let block = s.modpow(&e, &n).to_bytes_be();
-        // As a number the block has lost its leading zero.
+        // As a number, the block has no leading zero.
         block == block_for(message, self.n.len())[1..]
     }
 }

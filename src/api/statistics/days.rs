@@ -16,7 +16,7 @@ use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{RequestHead, reply};
 
-/// What separates the names of applications in a cell.
+/// The separator of application names in a cell.
 const SEPARATOR: &str = ", ";
 
 /// `GET /tenant/statistics`: returns a page of the statistics of a tenant by day, newest first, or a table when the client
@@ -83,7 +83,7 @@ pub async fn list_summaries(
     Ok(reply::found(media_type, &AllSummaries(summaries), &head.links()))
 }
 
-/// Parses `dateFrom` and `dateTo`, which name the first and the last day. Of a time its day in UTC counts.
+/// Parses `dateFrom` and `dateTo`, the first and the last day. A time stands for its day in UTC.
 fn days(query: &Query) -> Result<Days> {
     let day = |name| Ok::<_, crate::http::error::ApiError>(query.time(name)?.map(Day::of));
     let days = Days { from: day("dateFrom")?, to: day("dateTo")? };

@@ -131,7 +131,7 @@ async fn server_with_a_thread_that_hangs_tells_nothing_until_it_works_again() {
     {
         systemd.told("WATCHDOG=1");
         let Some(hanging) = Hanging::of(&program, name, choose) else { return };
-        let warnings = || program.log().matches("the server does not respond to itself").count();
+        let warnings = || program.log().matches("the liveness check ").count();
         let before = warnings();
         // What was under way when the thread began to hang is over after the first warning.
         eventually("a warning", async || (warnings() > before).then_some(())).await;
