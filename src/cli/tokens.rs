@@ -96,9 +96,11 @@ pub struct LimitsSet {
     /// Figure totalInstanceUsed [default of an account: 0]
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u32))]
     pub total_instance_used: Option<u32>,
-    /// File with the rates, a JSON array of {uri, regex, limit: [{value, verb, remaining, unit, next-available}]}; - reads a pipe
+    /// File with the rates, a JSON array of {uri, regex, limit: [{value, verb, remaining, unit, next-available}]}; -
+    /// reads a pipe
     ///
-    /// If remaining is absent, it is the value; if next-available is absent, it is now. An empty array removes the rates.
+    /// If remaining is absent, it is the value; if next-available is absent, it is now. An empty array removes the
+    /// rates.
     #[arg(long, value_name = "FILE")]
     pub rate: Option<String>,
 }

@@ -152,8 +152,8 @@ pub(super) fn respond(
     }
 }
 
-/// Computes the response to Bayeux messages and records its duration in the metrics like every other route. The duration
-/// of a held poll ends when the poll is held.
+/// Computes the response to Bayeux messages and records its duration in the metrics like every other route. The
+/// duration of a held poll ends when the poll is held.
 async fn respond_to_messages(
     endpoint: Endpoint,
     known: Option<Result<Caller>>,
@@ -238,8 +238,8 @@ impl Outgoing {
         Self::new(head.bytes(Framing::Length(text.len()), config), text, b"")
     }
 
-    /// Returns a space as a chunk, which keeps proxies from closing the idle connection (B-21). The first space is preceded by
-    /// the head.
+    /// Returns a space as a chunk, which keeps proxies from closing the idle connection (B-21). The first space is
+    /// preceded by the head.
     pub(super) fn space(head: Option<&Head>, config: &ServiceConfig) -> Self {
         let mut bytes = head.map(|head| head.bytes(Framing::Parts, config)).unwrap_or_default();
         bytes.put_slice(b"1\r\n \r\n");

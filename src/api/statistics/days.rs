@@ -19,12 +19,12 @@ use crate::http::{RequestHead, reply};
 /// The separator of application names in a cell.
 const SEPARATOR: &str = ", ";
 
-/// `GET /tenant/statistics`: returns a page of the statistics of a tenant by day, newest first, or a table when the client
-/// prefers `text/csv`.
+/// `GET /tenant/statistics`: returns a page of the statistics of a tenant by day, newest first, or a table when the
+/// client prefers `text/csv`.
 ///
 /// # Errors
-/// 403 without ROLE_TENANT_STATISTICS_READ, for another tenant without ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant that
-/// is unknown or that the caller's tenant does not manage; 422 for an invalid parameter.
+/// 403 without ROLE_TENANT_STATISTICS_READ, for another tenant without ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant
+/// that is unknown or that the caller's tenant does not manage; 422 for an invalid parameter.
 pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
     let tenant = requested_tenant(&caller, &platform, &query).await?;
@@ -61,8 +61,8 @@ pub async fn get_summary(
     Ok(reply::found(media_type, &OwnSummary(summary), &head.links()))
 }
 
-/// `GET /tenant/statistics/allTenantsSummary`: returns the statistics of each tenant that the caller's tenant manages, over
-/// several days.
+/// `GET /tenant/statistics/allTenantsSummary`: returns the statistics of each tenant that the caller's tenant manages,
+/// over several days.
 ///
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_READ, 422 for an invalid parameter.

@@ -16,8 +16,8 @@ use crate::http::query::Query;
 /// caller's tenant must manage.
 ///
 /// # Errors
-/// 403 without ROLE_TENANT_STATISTICS_READ, for another tenant without ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant that
-/// is unknown or that the caller's tenant does not manage.
+/// 403 without ROLE_TENANT_STATISTICS_READ, for another tenant without ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant
+/// that is unknown or that the caller's tenant does not manage.
 async fn requested_tenant(caller: &Caller, platform: &Platform, query: &Query) -> Result<TenantId> {
     match query.get("tenant").filter(|tenant| *tenant != caller.tenant.as_str()) {
         None => caller.require(role::TENANT_STATISTICS_READ).map(|()| caller.tenant.clone()),

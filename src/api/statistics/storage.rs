@@ -17,8 +17,8 @@ use crate::http::{RequestHead, reply};
 /// `GET /tenant/statistics/storage`: returns the latest storage figures of a tenant by noun and by table.
 ///
 /// # Errors
-/// 403 without ROLE_TENANT_STATISTICS_READ, for another tenant without ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant that
-/// is unknown or that the caller's tenant does not manage.
+/// 403 without ROLE_TENANT_STATISTICS_READ, for another tenant without ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant
+/// that is unknown or that the caller's tenant does not manage.
 pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
     let tenant = requested_tenant(&caller, &platform, &query).await?;

@@ -208,7 +208,7 @@ async fn direct_writes_reach_the_peer_without_the_task_and_however_many_there_ar
     let (_upgraded, _payload, writer) = waiting(server).await;
     skip_head(&mut client).await;
 
-    // More than a task may do in one turn.
+    // More writes than tokio's budget allows a task before it must yield.
     assert!((0..1000).all(|_| writer.write(b"frame")));
 
     let mut frames = [0; 5000];

@@ -33,7 +33,8 @@ pub enum ApiError {
     AccessToken(TokenFlaw),
     /// Another error, whose body has the format of a particular interface.
     Shaped(Shape, Box<ApiError>),
-    /// Too many password guesses are waiting already, or came from one address (E-06); or a tenant exceeds a rate (Z-20).
+    /// Too many password guesses are waiting already, or came from one address (E-06); or a tenant exceeds a rate
+    /// (Z-20).
     TooManyRequests {
         /// The subject of the limit, in words.
         of: &'static str,
