@@ -80,11 +80,11 @@ impl Disk {
             (Room::Enough, Room::Scarce) => tracing::error!(
                 free_bytes = free,
                 least_free_bytes = self.least_free,
-                "the disk of the data directory is nearly full: what would be stored is answered 503 until there is room, \
+                "the disk of the data directory is nearly full: writes are rejected with 503 until there is space, \
                  reading and deleting go on"
             ),
             (Room::Scarce, Room::Enough) => {
-                tracing::info!(free_bytes = free, "there is room on the disk of the data directory again");
+                tracing::info!(free_bytes = free, "there is space on the disk of the data directory again");
             }
             _ => {}
         }

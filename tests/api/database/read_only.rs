@@ -1,4 +1,4 @@
-//! A PostgreSQL that accepts reads only, as a primary does that became a standby.
+//! A PostgreSQL that accepts reads only, such as a primary that has become a standby.
 
 use serde_json::json;
 

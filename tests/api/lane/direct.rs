@@ -1,4 +1,4 @@
-//! Responses that a session writes to the connection of its poll within the call that brings the notification.
+//! Responses that a session writes to the connection of its poll within the call with the notification.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ async fn what_is_told_to_polls_that_ended_a_moment_ago_waits_for_the_next_connec
             };
             left.push((rest, session));
         }
-        // The server may answer this request before it has polled any of the connections that ended.
+        // The server may process this request before it has polled any of the connections that ended.
         side.admin().raise_alarm(&device, "kept").await;
 
         for (_, session) in left {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::harness::{Cluster, Program, free_port, run, scratch};
 
-/// Runs a command on the data and at the address of a server, and returns its findings with its output.
+/// Runs a command with the data and the address of a server. Returns its findings and its output.
 fn findings(
     program: &Program,
     directory: &std::path::Path,

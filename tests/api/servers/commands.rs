@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::slots;
 use crate::harness::{Program, TestDatabase, TestServer, eventually, run, scratch};
 
-/// Runs a command on a database and returns whether it succeeded, and what it said.
+/// Runs a command on a database. Returns whether it succeeded, and its output.
 fn command(database: &TestDatabase, arguments: &[&str]) -> (bool, String) {
     let directory = scratch();
     let mut command = Program::command_on(database, directory.path());

@@ -1,4 +1,4 @@
-//! Sessions that administrators end.
+//! Administrators end sessions.
 
 use serde_json::json;
 

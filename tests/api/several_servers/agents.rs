@@ -1,4 +1,4 @@
-//! Agents hear of operations that are queued at another server.
+//! Agents receive operations that were created at another server.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What one server writes is notified to the sessions of every server.
+//! Sessions at every server are notified of the writes of every server.
 
 use serde_json::json;
 

@@ -276,9 +276,9 @@ async fn modules_over_their_computing_time_wait_and_lose_nothing() {
     eventually("the events that waited", async || (events().await == MEASUREMENTS).then_some(())).await;
 }
 
-/// What the measurement of usage finds of the tenant.
+/// Sets the measured bytes of the tenant.
 async fn measured(server: &TestServer, bytes: i64) {
-    // A server measures when it starts, and would overwrite this.
+    // A server measures at its start and would overwrite the value, so this waits for that measurement.
     eventually("the end of the first measurement", async || {
         (server.database().count("database_sizes").await > 0).then_some(())
     })
