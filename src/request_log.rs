@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_rights_are_told_from_other_requests() {
+    fn changes_of_rights_are_distinguished_from_other_requests() {
         for (method, path, changes) in [
             (Method::POST, "/user/main/users", true),
             (Method::DELETE, "/tenant/tenants/t7", true),

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn server_on_all_addresses_is_asked_on_the_loopback() {
+    fn server_on_all_addresses_is_requested_on_the_loopback() {
         for (listens, asked) in
             [("0.0.0.0:80", "127.0.0.1:80"), ("[::]:80", "[::1]:80"), ("10.0.0.1:80", "10.0.0.1:80")]
         {

@@ -11,7 +11,7 @@ use std::process::Command;
 use platform_test_harness::other_programs_are_required;
 
 #[test]
-fn unmodified_clients_lose_nothing_and_are_told_nothing_twice() {
+fn unmodified_clients_receive_everything_once() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
     if let Err(missing) = node::find_node().and_then(|()| node::install_packages(&suite)) {
         assert!(!other_programs_are_required(), "the client suite cannot run: {missing}");

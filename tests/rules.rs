@@ -108,7 +108,7 @@ fn help_cites_no_rule() {
 }
 
 #[test]
-fn codes_are_told_from_other_words() {
+fn codes_are_distinguished_from_other_words() {
     let text =
         "U-10a, B-22/B-24 (W-17) A-01 to A-13; UTF-8 SHA-256 X-Id 2024-03-10 A-1 A-001 A-01b2 XA-01 a-01";
     assert_eq!(codes(text).collect::<Vec<_>>(), ["U-10a", "B-22", "B-24", "W-17", "A-01", "A-13"]);

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn name_of_a_server_is_no_slot() {
+    fn name_of_a_server_is_not_a_slot() {
         for good in ["web1", "10.0.0.1:80", "rack-2_a"] {
             assert_eq!(server_name(good).unwrap(), good);
         }

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_stop_below_the_mark_and_go_on_a_little_above_it() {
+    fn writes_stop_below_the_mark_and_continue_a_little_above_it() {
         let told = |before, free| room(before, free * MIB, 80 * MIB);
 
         assert_eq!([told(Room::Enough, 80), told(Room::Enough, 79)], [Room::Enough, Room::Scarce]);

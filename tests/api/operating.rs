@@ -10,7 +10,7 @@ use crate::harness::{
 };
 
 #[tokio::test]
-async fn health_is_told_without_credentials() {
+async fn health_needs_no_credentials() {
     let server = TestServer::start().await;
 
     for path in ["/health/live", "/health/ready"] {
@@ -19,7 +19,7 @@ async fn health_is_told_without_credentials() {
 }
 
 #[tokio::test]
-async fn head_of_health_and_metrics_is_answered_as_get_without_a_body() {
+async fn head_of_health_and_metrics_equals_get_without_the_body() {
     let server = TestServer::start().await;
 
     for path in ["/health/live", "/health/ready", "/metrics"] {
@@ -149,7 +149,7 @@ async fn everything_comes_back_within_five_seconds_of_the_database() {
 }
 
 #[tokio::test]
-async fn without_a_database_everything_is_answered_at_once() {
+async fn without_a_database_every_request_fails_at_once() {
     let (postgres, server, device) = on_private_postgres().await;
     let admin = server.admin();
     let alarm = admin.raise_alarm(&device, "hot").await;

@@ -100,7 +100,7 @@ async fn what_came_with_the_request_is_the_first_of_its_payload() {
 }
 
 #[actix_web::test]
-async fn answer_that_does_not_upgrade_is_the_last_of_its_connection() {
+async fn response_that_does_not_upgrade_is_the_last_of_its_connection() {
     let (request, connection, mut client) = asked(b"");
     let service = fn_service(async |_: Request| {
         Ok::<Response<&'static str>, Response<BoxBody>>(Response::with_body(StatusCode::UNAUTHORIZED, "no"))

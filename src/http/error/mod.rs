@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_follow_the_table_of_errors() {
+    fn responses_follow_the_table_of_errors() {
         let not_found = |noun| ApiError::Platform(Error::not_found(noun, "7"));
         let conflict = Error::Conflict { noun: Noun::Alarm, message: "x".into() };
         for (error, status, name, message) in [

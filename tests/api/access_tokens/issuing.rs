@@ -12,7 +12,7 @@ fn milliseconds() -> i64 {
 }
 
 #[tokio::test]
-async fn answer_has_exactly_five_texts() {
+async fn response_has_exactly_five_texts() {
     let server = TestServer::start().await;
     let client = client(&server).await;
     let before = milliseconds();
@@ -33,7 +33,7 @@ async fn answer_has_exactly_five_texts() {
 }
 
 #[tokio::test]
-async fn validity_is_configurable_and_told_less_one() {
+async fn validity_is_configurable_and_returned_less_one() {
     let server =
         TestServer::start_with(|settings| settings.limits.access_token = Duration::from_secs(600)).await;
 

@@ -25,7 +25,7 @@ async fn post(server: &TestServer, body: &str) -> Response {
 }
 
 #[tokio::test]
-async fn body_that_is_no_json_and_a_missing_member_are_400() {
+async fn body_that_is_not_json_and_a_missing_member_are_400() {
     let server = TestServer::start().await;
     for (body, name) in [
         ("", "grantType"),
@@ -46,7 +46,7 @@ async fn body_that_is_no_json_and_a_missing_member_are_400() {
 }
 
 #[tokio::test]
-async fn member_that_is_no_text_counts_as_missing() {
+async fn member_that_is_not_a_text_counts_as_missing() {
     let server = TestServer::start().await;
     let client = client(&server).await;
     for name in ["grantType", "clientId", "clientSecret"] {
@@ -155,7 +155,7 @@ async fn method_other_than_post_is_405_for_everyone() {
 }
 
 #[tokio::test]
-async fn requests_beyond_so_many_a_minute_are_429_with_retry_after() {
+async fn requests_above_the_rate_are_429_with_retry_after() {
     let server = TestServer::start_with(|settings| {
         settings.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
     })
@@ -240,7 +240,7 @@ async fn no_refusal_repeats_the_secret() {
 }
 
 #[tokio::test]
-async fn fault_of_the_server_is_told_in_the_same_words() {
+async fn server_error_has_the_same_form() {
     let server = TestServer::start().await;
     let client = client(&server).await;
     let database = server.database();

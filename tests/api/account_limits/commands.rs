@@ -12,7 +12,7 @@ async fn ask(program: &Program, account: &str, token: &str) -> crate::harness::R
 }
 
 #[tokio::test]
-async fn token_is_told_once_and_ended_with_all_of_its_account() {
+async fn token_is_shown_once_and_deleted_with_all_of_its_account() {
     let directory = scratch();
     let program = Program::serve(directory.path());
     let hyphenated = "01234567-89AB-cdef-0123-456789abcdef";

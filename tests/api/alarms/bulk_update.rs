@@ -172,7 +172,7 @@ async fn each_changed_alarm_has_one_audit_record_and_the_others_none() {
 }
 
 #[tokio::test]
-async fn each_changed_alarm_is_told_once_and_the_others_are_not() {
+async fn each_changed_alarm_is_published_once_and_the_others_are_not() {
     let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;

@@ -178,7 +178,7 @@ async fn booleans_are_taken_in_upper_and_lower_case() {
 }
 
 #[tokio::test]
-async fn number_of_alarms_is_told_as_text() {
+async fn number_of_alarms_is_returned_as_text() {
     let (_server, admin, pump, motor) = populated().await;
 
     for (query, expected) in [

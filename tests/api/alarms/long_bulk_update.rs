@@ -13,7 +13,7 @@ use crate::harness::{TestDatabase, TestServer, alarm_of, eventually_within, soon
 const LONG: Duration = Duration::from_secs(90);
 
 #[tokio::test]
-async fn what_takes_longer_is_answered_202_and_goes_on() {
+async fn longer_update_gets_202_and_continues() {
     let server =
         TestServer::start_with(|settings| settings.limits.bulk_alarm_reply = Duration::from_millis(1)).await;
     let admin = server.admin();
@@ -97,7 +97,7 @@ async fn alarms_that_devices_send_meanwhile_are_changed_once_and_counted() {
 }
 
 #[tokio::test]
-async fn of_two_servers_exactly_one_goes_on_with_what_was_left() {
+async fn exactly_one_of_two_servers_continues_the_rest() {
     let database = TestDatabase::create().await;
     let a = TestServer::start_on(&database, |settings| {
         settings.limits.bulk_lease = Duration::from_secs(1);

@@ -157,7 +157,7 @@ async fn mapping_set_at_one_server_counts_at_the_other() {
 }
 
 #[tokio::test]
-async fn value_that_is_no_mapping_is_refused() {
+async fn value_that_is_not_a_mapping_is_refused() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
     for value in ["major|x", "FATAL|x", "Too hot", "none|", "CRITICAL,MAJOR|x"] {

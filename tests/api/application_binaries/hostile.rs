@@ -145,7 +145,7 @@ async fn bytes_before_the_first_entry_are_refused_also_when_the_list_knows_of_th
 }
 
 #[tokio::test]
-async fn directories_of_an_archive_are_no_files() {
+async fn directories_of_an_archive_are_not_files() {
     let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let directory = Entry::stored("docs/", "");

@@ -329,7 +329,7 @@ async fn key_counts_from_its_upload_to_its_removal() {
 }
 
 #[tokio::test]
-async fn option_that_is_no_usable_key_is_401() {
+async fn option_that_is_not_a_usable_key_is_401() {
     let server = TestServer::start().await;
     let body: String = RSA_2048.public.lines().filter(|line| !line.starts_with("---")).collect();
 

@@ -89,7 +89,7 @@ async fn connections_of_people_and_of_other_devices_do_not_count() {
 }
 
 #[tokio::test]
-async fn every_server_sees_a_connection_and_believes_in_it_for_a_while_only() {
+async fn every_server_sees_a_connection_and_assumes_it_for_a_while_only() {
     let a = server().await;
     let database = a.shared_database();
     let b = server_on(&database).await;

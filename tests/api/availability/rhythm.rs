@@ -45,7 +45,7 @@ async fn many_messages_make_one_write_per_pause_and_the_last_is_not_lost() {
 }
 
 #[tokio::test]
-async fn object_that_nobody_watched_is_heard_as_soon_as_it_is_watched() {
+async fn messages_count_as_soon_as_an_object_is_watched() {
     let server = super::server().await;
     let user = device_user(&server, "pump").await;
     let admin = server.admin();

@@ -17,7 +17,7 @@ async fn silent_pump() -> (TestServer, Caller, String) {
 }
 
 #[tokio::test]
-async fn silent_device_gets_an_alarm_that_is_told() {
+async fn silent_device_gets_an_alarm_that_is_published() {
     let server = server().await;
     listened_for_long(server.database()).await;
     let admin = server.admin();
@@ -58,7 +58,7 @@ async fn one_silence_has_one_alarm() {
 }
 
 #[tokio::test]
-async fn device_that_is_heard_in_time_gets_none() {
+async fn device_that_sends_in_time_gets_none() {
     let (server, _, _) = silent_pump().await;
     let admin = server.admin();
     let device = watched(&admin, 10).await;

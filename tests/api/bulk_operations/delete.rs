@@ -6,7 +6,7 @@ use super::{BULK, bulk_of, completed, fleet, group_of, later_of, plan, under_way
 use crate::harness::TestServer;
 
 #[tokio::test]
-async fn deleted_one_is_hidden_from_the_list_unless_asked_for_and_still_answers_by_id() {
+async fn deleted_one_is_hidden_from_the_list_unless_asked_for_and_still_found_by_id() {
     let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 2).await;
     let (link, other) = (plan(&admin, &later_of(&group)).await, admin.create(BULK, &later_of(&group)).await);

@@ -9,7 +9,7 @@ use super::{BULK, assert_each_has_one, bulk_of, completed, fleet, later_of, oper
 use crate::harness::{TestDatabase, TestServer, eventually};
 
 #[tokio::test]
-async fn other_server_goes_on_at_once_when_one_stops_in_an_orderly_way() {
+async fn other_server_continues_at_once_when_one_stops_in_an_orderly_way() {
     let database = TestDatabase::create().await;
     // Their leases would outlast the test.
     let change =

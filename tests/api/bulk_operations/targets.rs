@@ -38,7 +38,7 @@ async fn devices_of_a_static_group_and_of_its_subgroups_each_once_by_id() {
 }
 
 #[tokio::test]
-async fn what_belongs_to_a_device_is_no_member() {
+async fn child_of_a_device_is_not_a_group_member() {
     let (server, admin) = TestServer::start().await.with_admin();
     let (agent, asset, child) = (
         create_agent(&admin, "agent").await,
@@ -76,7 +76,7 @@ async fn dynamic_group_without_a_query_that_can_be_read_is_refused() {
 }
 
 #[tokio::test]
-async fn device_is_no_group() {
+async fn device_is_not_a_group() {
     let (_server, admin, device) = TestServer::shared().await.with_agent("pump").await;
 
     assert_eq!(admin.post(BULK, &bulk_of(&device, 0.0)).await.status, 422);

@@ -133,7 +133,7 @@ async fn deleted_one_cannot_be_changed() {
 }
 
 #[tokio::test]
-async fn for_whom_it_is_cannot_be_changed() {
+async fn target_of_a_bulk_operation_cannot_be_changed() {
     let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 2).await;
     let other = group_of(&admin, &[]).await;
@@ -167,7 +167,7 @@ async fn wrong_values_are_refused_and_nothing_changes() {
 }
 
 #[tokio::test]
-async fn many_changes_at_once_leave_one_that_goes_on() {
+async fn many_changes_at_once_leave_one_that_continues() {
     let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 40).await;
     let link = plan(&admin, &bulk_of(&group, 0.05)).await;

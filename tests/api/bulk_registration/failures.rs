@@ -114,7 +114,7 @@ async fn id_that_comes_again_fails_however_far_behind() {
 }
 
 #[tokio::test]
-async fn all_rows_may_fail_and_the_answer_is_201() {
+async fn all_rows_may_fail_and_the_response_is_201() {
     let server = TestServer::start().await;
 
     let result = register(&server.admin(), "ID;CREDENTIALS\na;b\nc\n;;;\n").await;

@@ -40,7 +40,7 @@ async fn header_names_are_known_in_any_case_behind_a_byte_order_mark() {
 }
 
 #[tokio::test]
-async fn file_that_is_no_utf_8_is_windows_1252() {
+async fn file_that_is_not_utf_8_is_windows_1252() {
     let (server, admin) = TestServer::start().await.with_admin();
 
     // Far behind the first bytes, so that nobody may decide by those.

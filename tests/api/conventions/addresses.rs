@@ -62,7 +62,7 @@ async fn character_that_no_text_can_hold_is_422_in_our_words() {
 }
 
 #[tokio::test]
-async fn host_that_is_no_address_is_400() {
+async fn host_that_is_not_an_address_is_400() {
     let server = TestServer::shared().await;
     let authorization = authorization();
 

@@ -28,7 +28,7 @@ async fn allow_origins(server: &TestServer, value: &str) {
 }
 
 #[tokio::test]
-async fn preflight_of_a_known_path_is_answered_without_credentials() {
+async fn preflight_of_a_known_path_gets_a_response_without_credentials() {
     let server = TestServer::shared().await;
 
     for (path, methods) in [

@@ -90,7 +90,7 @@ async fn device_that_was_registered_sends_with_the_credentials_it_got() {
 }
 
 #[tokio::test]
-async fn caller_that_is_no_device_and_names_none_is_422() {
+async fn caller_that_is_not_a_device_and_names_none_is_422() {
     let server = TestServer::start().await;
 
     let rows =
@@ -311,7 +311,7 @@ async fn what_can_be_no_serial_is_422() {
 }
 
 #[tokio::test]
-async fn rows_of_an_application_are_no_heartbeats() {
+async fn rows_of_an_application_are_not_heartbeats() {
     let database = TestDatabase::create().await;
     insert_application(&database, "main", "cockpit", "k-cockpit").await;
     let pause = Duration::from_millis(1);

@@ -138,7 +138,7 @@ async fn values_in_a_query_do_not_end_it() {
 }
 
 #[tokio::test]
-async fn some_paths_and_foreign_hosts_are_no_targets() {
+async fn some_paths_and_foreign_hosts_are_not_targets() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let mut rows = Vec::new();
     let mut templates = String::from("10,999,GET,/%%,,,%%\n");
@@ -216,7 +216,7 @@ async fn rows_have_the_processing_mode_of_the_request() {
 }
 
 #[tokio::test]
-async fn rows_that_only_create_are_answered_in_their_order() {
+async fn rows_that_only_create_get_responses_in_their_order() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let event = "\"{\"\"type\"\":\"\"%%\"\",\"\"text\"\":\"\"x\"\",\"\"time\"\":\"\"%%\"\",\"\"source\"\":{\"\"id\"\":\"\"%%\"\"}}\"";
     register(&admin, "pumps", &format!("10,900,POST,/event/events,{JSON},,%%,STRING NOW STRING,{event}\n10,901,GET,/event/events?pageSize=1&withTotalPages=true,,,%%\n11,200,,,type\n11,201,$.statistics,,totalPages\n")).await;

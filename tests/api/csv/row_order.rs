@@ -67,7 +67,7 @@ fn assert_in_order(numbers: &[i64], expected: Range<i64>, what: &str) {
 }
 
 #[tokio::test]
-async fn events_that_are_not_stored_are_told_in_row_order() {
+async fn events_that_are_not_stored_are_published_in_row_order() {
     let server = server().await;
     let device = device_user(&server, "sn-1").await;
     send(&device, "100").await;
@@ -80,7 +80,7 @@ async fn events_that_are_not_stored_are_told_in_row_order() {
 }
 
 #[tokio::test]
-async fn measurements_that_are_not_stored_are_told_in_row_order_when_their_source_is_new() {
+async fn measurements_that_are_not_stored_are_published_in_row_order_when_their_source_is_new() {
     let server = server().await;
     let session = server.admin().listen("/measurements/*").await;
 
@@ -93,7 +93,7 @@ async fn measurements_that_are_not_stored_are_told_in_row_order_when_their_sourc
 }
 
 #[tokio::test]
-async fn thousands_of_measurements_are_stored_and_told_in_row_order() {
+async fn thousands_of_measurements_are_stored_and_published_in_row_order() {
     let server = server().await;
     let device = device_user(&server, "sn-1").await;
     send(&device, "100").await;
@@ -118,7 +118,7 @@ async fn stored_numbers(server: &TestServer) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn rows_about_several_devices_are_stored_and_told_in_row_order() {
+async fn rows_about_several_devices_are_stored_and_published_in_row_order() {
     for mode in ["PERSISTENT", "TRANSIENT"] {
         let (server, admin) = server().await.with_admin();
         let mut devices = Vec::new();
@@ -211,7 +211,7 @@ async fn module_that_subtracts_neighbours_is_fed_in_row_order_in_every_mode() {
 }
 
 #[tokio::test]
-async fn what_is_committed_is_told_though_the_client_is_gone() {
+async fn committed_write_is_published_though_the_client_is_gone() {
     let (server, admin) = server().await.with_admin();
     let device = device_user(&server, "sn-1").await;
     send(&device, "100").await;

@@ -10,7 +10,7 @@ const TWO_LINES: &str = "10,100,POST,/inventory/managedObjects,application/json,
                          11,200,,,name\n11,201,,,name\n";
 
 #[tokio::test]
-async fn rows_are_answered_in_groups_in_the_order_of_the_request() {
+async fn responses_to_rows_are_grouped_in_the_order_of_the_request() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     register(&admin, "a", TWO_LINES).await;
     register(&admin, "b", "10,100,DELETE,/inventory/managedObjects/%%,,,%%\n11,200,,,name\n").await;

@@ -141,7 +141,7 @@ async fn required_availability_is_said_only_when_it_is_not_yet() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_told_with_their_line() {
+async fn wrong_arguments_are_reported_with_their_line() {
     let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
     let (number, arguments) = ("Wrong number of arguments", "No arguments supported");

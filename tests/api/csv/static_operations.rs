@@ -87,7 +87,7 @@ async fn pending_operations_of_the_agent_and_all_below_come_in_order_of_creation
 }
 
 #[tokio::test]
-async fn agent_without_anything_to_do_is_answered_nothing() {
+async fn agent_without_operations_gets_an_empty_response() {
     let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
 
@@ -217,7 +217,7 @@ async fn agent_reports_by_id() {
 }
 
 #[tokio::test]
-async fn transient_row_is_told_and_not_stored() {
+async fn transient_row_is_published_and_not_stored() {
     let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let operation = gateway.queue(0, json!({"plat_Restart": {}})).await;

@@ -28,7 +28,7 @@ async fn set_is_changed_at_once_by_a_put_of_its_fragment() {
 }
 
 #[tokio::test]
-async fn what_is_no_template_is_unknown_and_the_rest_is_served() {
+async fn invalid_template_is_unknown_and_the_rest_is_served() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let object = register(&admin, "pumps", "10,1,GET,/x\n").await;
     let path = format!("/inventory/managedObjects/{object}");

@@ -25,7 +25,7 @@ async fn members(server: &TestServer, group: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn request_tells_its_group() {
+async fn request_shows_its_group() {
     let server = TestServer::start().await;
     let group = create_group(&server).await;
     let number: i64 = group.parse().unwrap();
@@ -89,7 +89,7 @@ async fn group_is_remembered_beyond_the_request_and_a_restart() {
 }
 
 #[tokio::test]
-async fn subscribers_of_the_group_are_told() {
+async fn subscribers_of_the_group_are_notified() {
     let server = TestServer::start().await;
     let group = create_group(&server).await;
     let device = admit_to(&server, "sn-1", &group).await;

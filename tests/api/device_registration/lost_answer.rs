@@ -35,7 +35,7 @@ async fn is_gone(server: &TestServer, id: &str) -> bool {
 }
 
 #[tokio::test]
-async fn same_credentials_are_answered_until_the_device_comes_in() {
+async fn same_credentials_are_returned_until_the_device_uses_them() {
     let server = TestServer::start().await;
     let first = admit(&server, "sn-1").await;
 
@@ -180,7 +180,7 @@ async fn old_password_of_a_device_leaves_credentials_that_were_not_collected() {
 }
 
 #[tokio::test]
-async fn credentials_that_are_no_longer_the_users_are_answered_to_nobody() {
+async fn credentials_that_are_no_longer_valid_are_returned_to_nobody() {
     let server = TestServer::start().await;
     admit(&server, "sn-1").await;
     admit(&server, "sn-2").await;

@@ -34,7 +34,7 @@ async fn file_that_is_too_long_for_memory_is_served_too() {
 }
 
 #[tokio::test]
-async fn media_type_is_told_by_the_name_and_never_guessed_by_browsers() {
+async fn media_type_follows_from_the_name_and_is_never_guessed_by_browsers() {
     let (_server, admin) = TestServer::start().await.with_admin();
     let types = [
         ("index.html", "text/html;charset=utf-8"),

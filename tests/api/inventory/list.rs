@@ -165,7 +165,7 @@ async fn owner_filters_exactly_and_together_with_others() {
 }
 
 #[tokio::test]
-async fn parents_of_a_child_are_told_by_the_kind_of_link() {
+async fn parents_of_a_child_are_listed_by_the_kind_of_link() {
     let (server, admin) = TestServer::start().await.with_admin();
     let mut made = Vec::new();
     for name in ["gateway", "hall", "manual", "child"] {

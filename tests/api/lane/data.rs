@@ -132,7 +132,7 @@ async fn stored_data_is_found_afterwards_and_its_response_has_the_same_headers()
 }
 
 #[tokio::test]
-async fn data_is_told_to_polls_on_connections_that_also_send_data() {
+async fn polls_on_connections_that_also_send_data_are_notified() {
     for side in Pair::start().await.sides() {
         let device = side.admin().create_device("pump").await;
         for channel in ["/measurements/", "/alarms/", "/events/"] {

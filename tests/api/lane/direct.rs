@@ -46,7 +46,7 @@ async fn raise_with_text(caller: &Caller, device: &str, kind: &str, bytes: usize
 }
 
 #[tokio::test]
-async fn what_is_told_to_polls_that_ended_a_moment_ago_waits_for_the_next_connect() {
+async fn notifications_for_polls_that_have_just_ended_wait_for_the_next_connect() {
     let pair = pair().await;
 
     for side in pair.sides() {
@@ -101,7 +101,7 @@ async fn connection_takes_one_response_after_another_and_requests_behind_them() 
 }
 
 #[tokio::test]
-async fn two_notifications_at_once_are_told_once_each() {
+async fn two_notifications_at_once_are_delivered_once_each() {
     let pair = pair().await;
 
     for side in pair.sides() {

@@ -113,7 +113,7 @@ async fn server_stops_beside_clients_that_do_not_read() {
 }
 
 #[tokio::test]
-async fn request_behind_an_answer_that_is_not_read_waits_its_turn() {
+async fn request_behind_an_unread_response_waits_its_turn() {
     let pair = pair().await;
 
     for side in pair.sides() {
@@ -141,7 +141,7 @@ async fn closed_unread(conversation: Conversation) {
 }
 
 #[tokio::test]
-async fn answer_that_nobody_reads_ends_its_connection_whatever_it_answers() {
+async fn unread_response_ends_its_connection_whatever_its_request_was() {
     let pair = Pair::start_with(|settings| {
         settings.limits.keep_alive = Duration::from_secs(600);
         settings.limits.unread_answer = Duration::from_secs(1);
@@ -163,7 +163,7 @@ async fn answer_that_nobody_reads_ends_its_connection_whatever_it_answers() {
 }
 
 #[tokio::test]
-async fn answer_that_is_read_slowly_comes_whole() {
+async fn response_that_is_read_slowly_arrives_whole() {
     let pair = Pair::start_with(|settings| settings.limits.unread_answer = Duration::from_secs(2)).await;
 
     for side in pair.sides() {
@@ -201,7 +201,7 @@ fn get(id: &str) -> Sample {
 }
 
 #[tokio::test]
-async fn user_with_too_many_unread_answers_is_told_so_and_nobody_else_is() {
+async fn user_with_too_many_unread_responses_gets_an_error_and_nobody_else_does() {
     let pair = Pair::start_with(|settings| settings.limits.held_bytes_per_user = 3_000_000).await;
 
     for (side, user) in pair.sides().into_iter().zip(["mia", "max"]) {
@@ -223,7 +223,7 @@ async fn user_with_too_many_unread_answers_is_told_so_and_nobody_else_is() {
 }
 
 #[tokio::test]
-async fn tenant_with_too_many_unread_answers_is_told_so() {
+async fn tenant_with_too_many_unread_responses_gets_an_error() {
     let pair = Pair::start_with(|settings| settings.limits.held_bytes_per_tenant = 3_000_000).await;
 
     for (side, user) in pair.sides().into_iter().zip(["mia", "max"]) {

@@ -18,7 +18,7 @@ fn stores_nothing(path: &str) -> bool {
 }
 
 #[tokio::test]
-async fn every_route_that_stores_is_refused_and_every_other_one_answers_as_always() {
+async fn every_route_that_stores_is_rejected_and_every_other_one_responds_as_always() {
     let fixture = Fixture::create().await;
     let rows = rows();
     let mut arranged = Vec::new();

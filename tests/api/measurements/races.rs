@@ -99,7 +99,7 @@ async fn device_deleted_while_it_sends_leaves_no_measurement_behind() {
 }
 
 #[tokio::test]
-async fn what_is_deleted_twice_at_once_is_told_once() {
+async fn object_deleted_twice_at_once_is_published_once() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let created = super::measure(&admin, &device, TIME, 1).await;
     let session = admin.listen(&format!("/measurements/{device}")).await;

@@ -27,7 +27,7 @@ async fn audit_texts(caller: &Caller, module: &Value) -> Vec<(String, String, St
 }
 
 #[tokio::test]
-async fn module_runs_when_its_deployment_is_answered() {
+async fn module_runs_when_its_deployment_is_acknowledged() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     deploy(&admin, &marking("marks", "seen")).await;
@@ -71,7 +71,7 @@ async fn replaced_module_has_another_id_and_the_old_one_runs_no_more() {
 }
 
 #[tokio::test]
-async fn slips_are_told_in_the_answer_and_whenever_the_module_is_shown() {
+async fn warnings_are_in_the_response_and_whenever_the_module_is_shown() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let text = "module slips;\n\ninsert into CreateAlarms\n\
         select alarm.text as text from AlarmUpdated where alarm.cuont > 10;\n";

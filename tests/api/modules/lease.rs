@@ -89,7 +89,7 @@ async fn modules_whose_process_is_gone_are_taken_over() {
 }
 
 #[tokio::test]
-async fn module_whose_server_lost_its_connection_for_a_moment_goes_on_with_what_it_remembers() {
+async fn module_whose_server_lost_its_connection_for_a_moment_keeps_its_state() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     deploy(&admin, &counting("counts")).await;
     measure(&admin, &device, 20).await;
@@ -131,7 +131,7 @@ async fn modules_stay_and_see_what_another_server_writes() {
 }
 
 #[tokio::test]
-async fn what_a_module_asks_for_after_it_was_taken_over_is_not_written() {
+async fn writes_of_a_module_after_it_was_taken_over_are_rejected() {
     let database = TestDatabase::create().await;
     // It does not hear of the take-over before the test is over.
     let server = TestServer::start_on(&database, |settings| {

@@ -182,7 +182,7 @@ async fn module_stops_at_once_though_that_can_be_written_only_later() {
 }
 
 #[tokio::test]
-async fn statement_that_retains_too_much_is_switched_off_and_its_neighbours_go_on() {
+async fn statement_that_retains_too_much_is_switched_off_and_its_neighbours_continue() {
     let server = TestServer::start_with(|settings| settings.limits.module_events = 10).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;

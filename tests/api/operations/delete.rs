@@ -68,7 +68,7 @@ async fn wrong_filter_deletes_nothing() {
 }
 
 #[tokio::test]
-async fn deletion_is_told_of_each_up_to_a_thousand() {
+async fn each_deletion_is_published_up_to_a_thousand() {
     let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let fill = "INSERT INTO operations (tenant, id, device, status, created_at, fragments) \
         SELECT 'main', nextval('operation_ids'), $1, 'PENDING', now(), '{}' FROM generate_series(1, 1200)";

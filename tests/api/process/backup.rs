@@ -113,7 +113,7 @@ async fn private_database_is_backed_up_beside_its_server_and_restored_elsewhere(
 }
 
 #[tokio::test]
-async fn external_database_is_backed_up_restored_and_replaced_only_when_told() {
+async fn external_database_is_backed_up_and_restored_and_replaced_only_with_the_flag() {
     let directory = scratch();
     let database = TestDatabase::create().await;
     let backup = |name| on(&database, directory.path(), &["backup", name]);

@@ -40,7 +40,7 @@ async fn assert_no_burst(database: &TestDatabase, since: OffsetDateTime, ramp: f
 }
 
 #[tokio::test]
-async fn ramp_goes_on_without_a_burst_when_the_server_starts_again() {
+async fn ramp_continues_without_a_burst_when_the_server_starts_again() {
     let (database, directory) = (TestDatabase::create().await, scratch());
     let program = serve(&database, directory.path());
     let group = fleet(&database, 30).await;
@@ -79,7 +79,7 @@ async fn kill_9_at_many_moments_repeats_nothing_and_leaves_nothing_out() {
 }
 
 #[tokio::test]
-async fn one_that_was_answered_201_starts_although_the_server_was_killed_before_its_time() {
+async fn acknowledged_one_starts_although_the_server_was_killed_before_its_time() {
     let (database, directory) = (TestDatabase::create().await, scratch());
     let group = fleet(&database, 5).await;
     let program = serve(&database, directory.path());
@@ -96,7 +96,7 @@ async fn one_that_was_answered_201_starts_although_the_server_was_killed_before_
 }
 
 #[tokio::test]
-async fn other_server_goes_on_when_the_one_at_work_is_killed() {
+async fn other_server_continues_when_the_one_at_work_is_killed() {
     let (database, directories) = (TestDatabase::create().await, [scratch(), scratch()]);
     let killed = serve(&database, directories[0].path());
     let other = serve(&database, directories[1].path());

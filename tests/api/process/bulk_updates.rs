@@ -66,7 +66,7 @@ async fn assert_everything_is_changed_once(database: &TestDatabase) {
 }
 
 #[tokio::test]
-async fn bulk_update_goes_on_when_the_server_starts_again() {
+async fn bulk_update_continues_when_the_server_starts_again() {
     let (database, directory): (_, TempDir) = (TestDatabase::create().await, scratch());
     kill_in_the_middle(&database, serve(&database, directory.path())).await;
     assert!(count_of(&database, "CLEARED").await < ALARMS, "it was not in the middle");
@@ -77,7 +77,7 @@ async fn bulk_update_goes_on_when_the_server_starts_again() {
 }
 
 #[tokio::test]
-async fn other_server_goes_on_with_the_bulk_update_of_one_that_was_killed() {
+async fn other_server_continues_with_the_bulk_update_of_one_that_was_killed() {
     let (database, directories) = (TestDatabase::create().await, [scratch(), scratch()]);
     let killed = serve(&database, directories[0].path());
     let _other = serve(&database, directories[1].path());

@@ -65,7 +65,7 @@ async fn all_alarms(caller: &Caller) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn alarms_answered_201_before_kill_9_are_there_exactly_once_after_the_restart() {
+async fn alarms_acknowledged_before_kill_9_are_there_exactly_once_after_the_restart() {
     let directory = scratch();
     let mut program = serve(directory.path());
     let admin = Caller::new(program.base(), ADMIN);

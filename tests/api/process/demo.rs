@@ -94,7 +94,7 @@ async fn demo_is_a_server_with_a_living_fleet() {
 }
 
 #[tokio::test]
-async fn generated_password_is_printed_once_and_the_demo_goes_on_later() {
+async fn generated_password_is_printed_once_and_the_demo_continues_later() {
     let directory = scratch();
     let mut program = Program::serve_with(demo(directory.path(), &[]));
     let line = program.printed.iter().find_map(|line| line.trim().strip_prefix("demo/admin "));

@@ -45,7 +45,7 @@ async fn healthy_server_has_no_fault() {
 }
 
 #[tokio::test]
-async fn server_that_does_not_run_is_no_fault_and_is_not_started() {
+async fn stopped_server_is_not_a_fault_and_is_not_started() {
     let directory = scratch();
     let mut program = Program::serve(directory.path());
     program.signal(rustix::process::Signal::TERM);

@@ -110,7 +110,7 @@ async fn address_of_operators_has_health_and_metrics_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn life_of_a_server_with_a_certificate_is_asked_over_tls() {
+async fn life_of_a_server_with_a_certificate_is_checked_over_tls() {
     let directory = scratch();
     let certified = rcgen::generate_simple_self_signed(["things.example.com".to_owned()]).unwrap();
     let files = ["cert.pem", "key.pem"].map(|name| directory.path().join(name));

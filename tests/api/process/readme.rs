@@ -363,7 +363,7 @@ fn links_of_the_documents_lead_somewhere() {
 }
 
 #[test]
-fn blocks_of_a_document_are_told_apart() {
+fn blocks_of_a_document_are_distinguished() {
     let document =
         Document::parse("```text\nready\n```\n## One\n```sh\na\nb\n```\n```bash\nx\n```\n```text\nc\n```\n");
 

@@ -19,7 +19,7 @@ fn serve(directory: &std::path::Path) -> Program {
 }
 
 #[tokio::test]
-async fn sigterm_answers_held_polls_with_retry_advice_and_exits_0() {
+async fn sigterm_releases_held_polls_with_retry_advice_and_exits_0() {
     let directory = scratch();
     let mut program = serve(directory.path());
     let admin = Caller::new(program.base(), ADMIN);

@@ -53,7 +53,7 @@ impl Systemd {
 }
 
 #[tokio::test]
-async fn server_tells_that_it_starts_is_ready_works_and_stops() {
+async fn server_notifies_systemd_of_start_readiness_life_and_stop() {
     let directory = scratch();
     let systemd = Systemd::listen(directory.path());
     let mut program = systemd.start(directory.path(), Duration::from_secs(4));
@@ -120,7 +120,7 @@ impl Drop for Hanging {
 }
 
 #[tokio::test]
-async fn server_with_a_thread_that_hangs_tells_nothing_until_it_works_again() {
+async fn server_with_a_hanging_thread_sends_no_watchdog_notification() {
     let directory = scratch();
     let systemd = Systemd::listen(directory.path());
     let program = systemd.start(directory.path(), Duration::from_secs(4));

@@ -121,7 +121,7 @@ async fn several_lost_batches_are_sent_again_in_order() {
 }
 
 #[tokio::test]
-async fn number_that_was_never_given_is_no_server_error() {
+async fn number_that_was_never_given_is_not_a_server_error() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = acknowledging(&admin, "/alarms/*").await;
 

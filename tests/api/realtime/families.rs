@@ -92,7 +92,7 @@ async fn events_of_all_descendants_are_delivered_as_alarms_are() {
 }
 
 #[tokio::test]
-async fn only_families_above_the_source_hear_of_it() {
+async fn only_families_above_the_source_receive_it() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let [plant, line, pump, motor, _] = plant(&admin).await;
     let below = admin.listen(&format!("/alarmsWithChildren/{motor}")).await;
@@ -154,7 +154,7 @@ async fn session_that_listens_to_an_object_and_its_families_gets_a_copy_on_each_
 }
 
 #[tokio::test]
-async fn object_that_is_linked_is_heard_from_then_on_and_unlinked_no_more() {
+async fn data_of_a_child_is_received_while_it_is_linked() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let session = admin.listen(&format!("/alarmsWithChildren/{pump}")).await;
@@ -206,7 +206,7 @@ async fn unsubscribed_family_is_silent_and_the_object_itself_is_not() {
 }
 
 #[tokio::test]
-async fn owner_hears_of_what_hangs_on_an_own_device() {
+async fn owner_is_notified_about_children_of_an_own_device() {
     let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let pump = owner.create_device("pump").await;
@@ -223,7 +223,7 @@ async fn owner_hears_of_what_hangs_on_an_own_device() {
 }
 
 #[tokio::test]
-async fn family_of_another_tenant_hears_nothing() {
+async fn family_of_another_tenant_receives_nothing() {
     let server = TestServer::start_with_tenant("t2", "t2.example.com").await;
     let (main, other) = (server.admin(), server.caller("t2/admin", crate::harness::ADMIN_PASSWORD));
     let [plant, .., motor, _] = plant(&main).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::harness::{REALTIME, TestServer, eventually, runs_at_two_servers, without};
 
 #[tokio::test]
-async fn handshake_is_answered_with_client_id_and_all_advice() {
+async fn handshake_returns_client_id_and_all_advice() {
     let server = TestServer::shared().await;
 
     let reply = server.admin().handshake(json!({"minimumVersion": "1.0"})).await;
@@ -172,7 +172,7 @@ async fn sessions_of_a_user_are_capped_when_configured() {
 }
 
 #[tokio::test]
-async fn hostile_handshakes_are_answered_and_harm_nobody() {
+async fn hostile_handshakes_get_responses_and_harm_nobody() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
     for more in [

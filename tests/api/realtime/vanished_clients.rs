@@ -74,7 +74,7 @@ async fn session_of_a_vanished_client_ends_after_the_interval() {
 }
 
 #[tokio::test]
-async fn client_that_comes_back_on_a_new_connection_goes_on() {
+async fn client_that_comes_back_on_a_new_connection_continues() {
     let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     let gone = hold(&server, &admin, &session).await;

@@ -74,7 +74,7 @@ async fn next_holder_of_a_slot_generates_no_id_that_the_previous_one_may_generat
 }
 
 #[tokio::test]
-async fn server_whose_slot_was_taken_takes_another_one_and_goes_on() {
+async fn server_whose_slot_was_taken_takes_another_one_and_continues() {
     let server = TestServer::start().await;
     let (database, admin) = (server.database(), server.admin());
     let before: i64 = admin.create_device("pump").await.parse().unwrap();

@@ -97,7 +97,7 @@ async fn subscriber_calls_until_its_subscription_ends_at_every_server() {
 }
 
 #[tokio::test]
-async fn applications_of_other_types_are_no_microservices() {
+async fn applications_of_other_types_are_not_microservices() {
     let behind = Behind::start().await;
     let admin = behind.server.admin();
     let hosted = json!({"name": "cockpit7", "key": "k7", "type": "HOSTED", "contextPath": "cockpit7",

@@ -73,7 +73,7 @@ async fn other_applications_have_no_health() {
 }
 
 #[tokio::test]
-async fn good_answer_makes_it_up_bad_ones_make_it_down_and_a_good_one_up_again() {
+async fn good_response_makes_it_up_bad_ones_make_it_down_and_a_good_one_up_again() {
     let (behind, _) = probed().await;
 
     answer_probe(&behind, "200 OK").await;

@@ -108,7 +108,7 @@ async fn strangers_get_no_websocket() {
 }
 
 #[tokio::test]
-async fn refusal_of_the_service_is_its_own_answer() {
+async fn refusal_of_the_service_is_passed_on() {
     let behind = Behind::start().await;
     let (mut client, lines) = behind.client().await;
 

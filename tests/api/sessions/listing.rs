@@ -40,7 +40,7 @@ async fn session_shows_who_since_when_how_and_what_waits() {
 }
 
 #[tokio::test]
-async fn sockets_are_told_from_polls() {
+async fn sockets_are_distinguished_from_polls() {
     let (server, admin) = TestServer::start().await.with_admin();
     let (_socket, _) = Socket::listen(&admin, "/alarms/*").await;
     assert_eq!(only(&admin, "user=admin").await["transport"], "WEBSOCKET");

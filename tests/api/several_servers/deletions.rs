@@ -105,7 +105,7 @@ async fn cascade_reaches_both() {
 }
 
 #[tokio::test]
-async fn deletion_that_the_database_refuses_at_its_commit_is_told_to_nobody() {
+async fn deletion_that_the_database_rejects_at_its_commit_is_not_published() {
     let pair = Pair::listening("/events/*").await;
     let [a, b] = &pair.callers;
     let device = a.create_device("door").await;

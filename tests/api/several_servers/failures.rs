@@ -72,7 +72,7 @@ async fn session_of_a_lone_server_misses_nothing_when_the_listening_connection_i
 }
 
 #[tokio::test]
-async fn session_hears_everything_or_ends_when_listening_connections_are_cut() {
+async fn session_receives_everything_or_ends_when_listening_connections_are_cut() {
     let [a, b] = TestServer::start_two().await;
     let device = a.admin().create_device("pump").await;
     for round in 0..3 {
@@ -122,7 +122,7 @@ async fn client_that_moves_while_listening_connections_are_cut_soon_knows_whethe
 }
 
 #[tokio::test]
-async fn everything_that_a_killed_server_acknowledged_is_heard_at_the_others() {
+async fn sessions_elsewhere_receive_everything_that_a_killed_server_acknowledged() {
     let (database, directory) = (TestDatabase::create().await, scratch());
     let server = TestServer::start_on(&database, |_| {}).await;
     let device = server.admin().create_device("pump").await;

@@ -29,7 +29,7 @@ async fn listeners_become(database: &TestDatabase, expected: i64) {
 }
 
 #[tokio::test]
-async fn server_that_nobody_uses_ceases_to_take_part_and_the_other_publishes_in_memory() {
+async fn unused_server_unsubscribes_and_the_other_publishes_in_memory() {
     let [a, b] = start_two().await;
     let device = a.admin().create_device("pump").await;
     let (here, there) = (a.admin().listen("/alarms/*").await, b.admin().listen("/alarms/*").await);
@@ -54,7 +54,7 @@ async fn server_that_nobody_uses_ceases_to_take_part_and_the_other_publishes_in_
 }
 
 #[tokio::test]
-async fn server_that_runs_modules_takes_part_though_it_has_no_sessions() {
+async fn server_that_runs_modules_stays_subscribed_without_sessions() {
     let [a, b] = start_two().await;
     let device = a.admin().create_device("meter").await;
     deploy(&a.admin(), &counting("meters")).await;
@@ -85,7 +85,7 @@ async fn hear_until(session: &Session, last: &str, heard: &mut Vec<String>) {
 }
 
 #[tokio::test]
-async fn nothing_is_lost_doubled_or_out_of_order_while_servers_come_and_cease() {
+async fn nothing_is_lost_doubled_or_out_of_order_while_servers_subscribe_and_unsubscribe() {
     let [a, b] = start_two().await;
     let device = a.admin().create_device("pump").await;
     let always = a.admin().listen("/alarms/*").await;

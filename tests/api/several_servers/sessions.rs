@@ -144,7 +144,7 @@ async fn connect_on_the_connection_of_an_earlier_visit_is_held() {
 }
 
 #[tokio::test]
-async fn made_up_client_id_asks_nobody() {
+async fn made_up_client_id_causes_no_request_to_other_servers() {
     let [a, b] = TestServer::start_two().await;
     let session = a.admin().listen("/alarms/*").await;
     let mut digits = session.client.clone().into_bytes();

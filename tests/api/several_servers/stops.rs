@@ -68,7 +68,7 @@ async fn raise_during(
 }
 
 #[tokio::test]
-async fn sessions_of_a_server_that_stops_under_writes_go_on_at_the_other() {
+async fn sessions_of_a_server_that_stops_under_writes_continue_at_the_other() {
     let [a, b] = TestServer::start_two().await;
     let servers = [a.admin(), b.admin()];
     let device = servers[1].create_device("pump").await;
@@ -103,7 +103,7 @@ async fn sessions_of_a_server_that_stops_under_writes_go_on_at_the_other() {
 }
 
 #[tokio::test]
-async fn sessions_of_a_lone_server_go_on_after_its_restart() {
+async fn sessions_of_a_lone_server_continue_after_its_restart() {
     let database = TestDatabase::create().await;
     let server = TestServer::start_on(&database, |_| {}).await;
     let device = server.admin().create_device("pump").await;
@@ -149,7 +149,7 @@ async fn stored_session_ends_when_its_user_gets_a_new_password() {
 }
 
 #[tokio::test]
-async fn sessions_go_on_when_all_servers_stop_at_once() {
+async fn sessions_continue_when_all_servers_stop_at_once() {
     let [a, b] = TestServer::start_two().await;
     let (database, device) = (a.shared_database(), a.admin().create_device("pump").await);
     let sessions = [a.admin().listen("/alarms/*").await, b.admin().listen("/alarms/*").await];

@@ -266,7 +266,7 @@ async fn unknown_tenant_is_404() {
 }
 
 #[tokio::test]
-async fn deletion_goes_on_when_its_client_stops_waiting() {
+async fn deletion_continues_when_its_client_stops_waiting() {
     let server = TestServer::start().await;
     let (holder, deleting) = held_deletion(&server).await;
 

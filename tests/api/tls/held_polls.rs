@@ -27,7 +27,7 @@ async fn hold(server: &TestServer, certificates: &Certificates, session: &Sessio
 }
 
 #[tokio::test]
-async fn answer_that_comes_soon_leaves_with_its_head_as_one_record() {
+async fn early_response_leaves_with_its_head_as_one_record() {
     let certificates = Certificates::new();
     let quiet = Duration::from_secs(600);
     let server = server_with(&certificates, |settings| settings.limits.keep_alive = quiet).await;
@@ -87,7 +87,7 @@ async fn reset_client_keeps_its_batch() {
 }
 
 #[tokio::test]
-async fn request_behind_a_held_poll_is_no_farewell_and_is_answered() {
+async fn request_behind_a_held_poll_does_not_end_it_and_gets_a_response() {
     let certificates = Certificates::new();
     let server = server(&certificates).await;
     let admin = admin(&server, &certificates).await;
@@ -113,7 +113,7 @@ async fn request_behind_a_held_poll_is_no_farewell_and_is_answered() {
 }
 
 #[tokio::test]
-async fn stop_answers_held_polls_and_says_farewell() {
+async fn stop_releases_held_polls_and_closes_tls() {
     let certificates = Certificates::new();
     let server = server(&certificates).await;
     let admin = admin(&server, &certificates).await;

@@ -8,7 +8,7 @@ use super::server;
 use crate::harness::{eventually, notifications};
 
 #[tokio::test]
-async fn renewed_certificate_is_served_while_a_held_poll_goes_on() {
+async fn renewed_certificate_is_served_while_a_held_poll_continues() {
     let certificates = Certificates::new();
     let server = server(&certificates).await;
     let admin = admin(&server, &certificates).await;

@@ -52,7 +52,7 @@ async fn groups_hold_users_that_are_in_at_least_one() {
 }
 
 #[tokio::test]
-async fn owner_selects_sub_users_and_their_number_is_told_on_request() {
+async fn owner_selects_sub_users_and_their_number_is_returned_on_request() {
     let (server, admin) = with_users(&["boss"]).await.with_admin();
     for name in ["sub1", "sub2"] {
         admin.create(USERS, &json!({"userName": name, "password": "secret-1", "owner": "boss"})).await;

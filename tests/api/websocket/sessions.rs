@@ -60,7 +60,7 @@ async fn hundreds_of_notifications_come_in_order() {
 }
 
 #[tokio::test]
-async fn session_that_began_by_post_goes_on_over_a_websocket() {
+async fn session_that_began_by_post_continues_over_a_websocket() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     admin.raise_alarm(&device, "before").await;
@@ -101,7 +101,7 @@ async fn newer_socket_takes_over_from_an_open_one() {
 }
 
 #[tokio::test]
-async fn session_that_began_over_a_websocket_goes_on_by_long_polling() {
+async fn session_that_began_over_a_websocket_continues_by_long_polling() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (socket, client) = Socket::listen(&admin, "/alarms/*").await;
     drop(socket);
@@ -185,7 +185,7 @@ async fn handshakes_on_one_socket_leave_no_sessions_behind_that_live_or_double()
 }
 
 #[tokio::test]
-async fn disconnect_of_one_session_answers_its_connect_and_leaves_the_socket_to_the_other() {
+async fn disconnect_of_one_session_releases_its_connect_and_leaves_the_socket_to_the_other() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (leaving, staying) = (admin.listen("/alarms/*").await, admin.listen("/alarms/*").await);
     let mut socket = Socket::open(&admin, REALTIME).await;
@@ -296,7 +296,7 @@ async fn disconnect_over_a_websocket_ends_the_session() {
 }
 
 #[tokio::test]
-async fn connect_among_other_messages_is_answered_at_once_and_they_are_too() {
+async fn connect_among_other_messages_is_not_held() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (mut socket, client) = Socket::session(&admin).await;
 

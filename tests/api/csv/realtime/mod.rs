@@ -140,7 +140,7 @@ async fn life_of_a_session() {
 }
 
 #[tokio::test]
-async fn every_resource_is_told_by_its_object_on_exact_channels_and_wildcards() {
+async fn every_resource_is_published_by_its_object_on_exact_channels_and_wildcards() {
     let (_server, admin, device) = TestServer::shared().await.with_agent("pump").await;
     let templates = "11,201,,$.severity,$.type\n11,202,$,$.env,$.env.t.value,$.env.t.unit\n11,203,,$.acme,$.name\n\
         11,204,,$.plat_Restart,$.status,$.deviceId\n11,205,,$.text,$.text";
@@ -190,7 +190,7 @@ async fn agent_is_given_the_operation_itself() {
 }
 
 #[tokio::test]
-async fn deletion_is_told_by_the_id() {
+async fn deletion_is_published_by_the_id() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let event = admin.create_event(&device, "opened").await;
     register(&admin, "ids", "11,200,,,$.id\n11,201,,$.type,$.type").await;
@@ -221,7 +221,7 @@ async fn spaces_come_before_the_first_line() {
 }
 
 #[tokio::test]
-async fn connect_whose_time_is_over_is_answered_with_advice() {
+async fn connect_whose_time_is_over_gets_advice() {
     // A session that moves between two servers needs a part of the time.
     let hold: u64 = if runs_at_two_servers() { 4000 } else { 700 };
     let (plain, first_row, second_row) =

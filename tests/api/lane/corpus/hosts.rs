@@ -36,7 +36,7 @@ fn requests() -> [Sample; 4] {
 }
 
 #[tokio::test]
-async fn forwarded_addresses_are_believed_alike() {
+async fn forwarded_addresses_are_trusted_alike() {
     for trusted in [false, true] {
         let pair = Pair::start_with(|settings| {
             settings.trusted_proxies = if trusted { vec!["127.0.0.1".parse().unwrap()] } else { Vec::new() };

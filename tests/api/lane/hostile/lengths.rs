@@ -251,7 +251,7 @@ async fn request_within_a_body_is_a_body() {
 }
 
 #[tokio::test]
-async fn body_that_is_not_sent_whole_is_no_body() {
+async fn incomplete_body_is_rejected() {
     let pair = Pair::start().await;
     let before =
         pair.lane.message("/meta/subscribe", serde_json::json!({"subscription": "/alarms/*"})).to_string();

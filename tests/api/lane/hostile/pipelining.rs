@@ -16,7 +16,7 @@ fn numbered(n: usize) -> Sample {
 }
 
 #[tokio::test]
-async fn many_requests_at_once_are_answered_in_order() {
+async fn many_requests_at_once_get_responses_in_order() {
     let pair = Pair::start().await;
 
     for count in [2, 3, 15, 16, 17, 18, 40, 300] {
@@ -72,7 +72,7 @@ async fn handshake_and_subscription_may_be_sent_at_once() {
 }
 
 #[tokio::test]
-async fn last_request_is_answered_whatever_is_behind_it() {
+async fn last_request_gets_a_response_whatever_is_behind_it() {
     let pair = Pair::start().await;
 
     for first in [numbered(1), Sample::rows("/cep/realtime", "81,x,/a"), Sample::of("{")] {
@@ -93,7 +93,7 @@ async fn last_request_is_answered_whatever_is_behind_it() {
 }
 
 #[tokio::test]
-async fn request_of_which_a_part_comes_with_the_one_before_is_answered_when_it_is_whole() {
+async fn request_that_begins_with_the_one_before_gets_a_response_when_it_is_whole() {
     let pair = Pair::start().await;
     let (first, second) = (numbered(1).bytes(), numbered(2).bytes());
 
@@ -191,19 +191,19 @@ async fn held_before(behind: &[u8], together: bool, is_answer: impl Fn(&str) -> 
 }
 
 #[tokio::test]
-async fn request_that_comes_with_a_held_poll_is_answered_after_it() {
+async fn request_that_comes_with_a_held_poll_gets_a_response_after_it() {
     held_before(&numbered(2).bytes(), true, |body| body.contains(r#""id":2,"#)).await;
     held_before(READY.as_bytes(), true, |body| body.contains("UP")).await;
 }
 
 #[tokio::test]
-async fn request_that_comes_behind_a_held_poll_is_answered_after_it() {
+async fn request_that_comes_behind_a_held_poll_gets_a_response_after_it() {
     held_before(&numbered(2).bytes(), false, |body| body.contains(r#""id":2,"#)).await;
     held_before(READY.as_bytes(), false, |body| body.contains("UP")).await;
 }
 
 #[tokio::test]
-async fn two_held_polls_of_one_connection_are_answered_one_after_the_other() {
+async fn two_held_polls_of_one_connection_get_responses_one_after_the_other() {
     let pair = Pair::start().await;
 
     for side in pair.sides() {

@@ -40,7 +40,7 @@ async fn expectations_are_met_alike() {
 }
 
 #[tokio::test]
-async fn client_that_waits_for_the_word_to_go_on_gets_it() {
+async fn client_that_waits_for_100_continue_gets_it() {
     let pair = Pair::start().await;
 
     for side in pair.sides() {

@@ -61,7 +61,7 @@ async fn request_is_understood_wherever_it_is_cut() {
 }
 
 #[tokio::test]
-async fn life_of_a_session_goes_on_wherever_its_requests_are_cut() {
+async fn life_of_a_session_continues_wherever_its_requests_are_cut() {
     let pair = Pair::start().await;
     let handshake = Sample::of(r#"[{"channel":"/meta/handshake"}]"#).bytes();
 

@@ -171,7 +171,7 @@ async fn nothing_is_sent_in_a_dry_run() {
 }
 
 #[tokio::test]
-async fn exit_codes_tell_what_went_wrong() {
+async fn exit_codes_distinguish_failures() {
     let (server, directory) = logged_in().await;
     let here = directory.path();
     let joe =

@@ -35,7 +35,7 @@ async fn sessions_beyond_the_quota_are_403_until_one_ends() {
 }
 
 #[tokio::test]
-async fn held_poll_beyond_the_quota_is_answered_at_once_and_its_session_stays() {
+async fn poll_beyond_the_quota_is_not_held_and_its_session_stays() {
     let server = TestServer::start().await;
     let boss = create_tenant(&server, "t7").await;
     let device = boss.create_device("pump").await;
