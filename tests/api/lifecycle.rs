@@ -139,8 +139,8 @@ impl Agent {
         }
     }
 
-    /// Steps 7 and 8: the agent receives an operation for a sensor by its long poll and executes it, and the inventory shows
-    /// the result.
+    /// Steps 7 and 8: the agent receives an operation for a sensor by its long poll and executes it, and the inventory
+    /// shows the result.
     async fn update_firmware(&self, operator: &Caller, session: &Session) {
         let (sensor, held) = (&self.sensors[0], session.hold().await);
         let firmware = json!({"name": "t1", "version": "2.0", "url": "http://firmware.example.com/t1"});
@@ -223,7 +223,7 @@ async fn be_interrupted_by_the_end_of(server: TestServer, agent: &Agent) -> Valu
     let operation = notifications(&answer)[0]["data"].clone();
     assert_eq!(id_of(&operation), id_of(&queued));
     agent.change(&operation, &json!({"status": "EXECUTING"})).await;
-    // A poll that is held is answered before the server goes.
+    // A held poll gets its response before the server stops.
     let held = session.hold().await;
     server.stop().await;
     assert!(notifications(&held.answer().await).is_empty());

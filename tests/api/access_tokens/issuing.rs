@@ -28,7 +28,7 @@ async fn response_has_exactly_five_texts() {
     assert_eq!((&body["tokenType"], &body["expiresIn"]), (&json!("BearerToken"), &json!("3599")));
     assert_eq!(body["scope"], "READ WRITE");
     let issued: i64 = body["issuedAt"].as_str().unwrap().parse().unwrap();
-    // The database cuts to microseconds, the answer to milliseconds.
+    // The database stores microseconds; the response has milliseconds only.
     assert!((before - 1..=milliseconds()).contains(&issued), "{issued}");
 }
 

@@ -68,7 +68,7 @@ async fn socket_of_another_user_stays_open() {
 
     disable(&server, "joe").await;
     {
-        // A socket that is not read answers no ping and counts as gone.
+        // A socket that does not read does not respond to pings, so the server closes it.
         let mut closed = std::pin::pin!(joes.closed());
         while tokio::select! { _ = &mut closed => false, () = admins.ping() => true } {}
     }

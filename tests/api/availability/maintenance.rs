@@ -6,7 +6,7 @@ use super::{ALARMS, OBJECTS, listened_for_long, object, server, silence, status,
 use super::{unavailability_alarms, watched};
 use crate::harness::{Caller, TestServer, alarm_of, redacted};
 
-/// Sets how often a device must be heard.
+/// Sets the interval within which a device must send a message.
 async fn set_interval(caller: &Caller, device: &str, minutes: i64) {
     let body = json!({"plat_RequiredAvailability": {"responseInterval": minutes}});
     assert_eq!(caller.put(&object(device), &body).await.status, 200);

@@ -1,7 +1,7 @@
 //! Availability, maintenance, and the fragments that the server adds to managed objects (R-01 to R-06, A-09, A-12).
 //!
-//! Intervals are whole minutes, for which tests cannot wait. They move the stored times back instead, which are all that
-//! the server reads.
+//! Intervals are whole minutes, for which tests cannot wait. They move the stored times back instead, which are all
+//! that the server reads.
 
 mod connection;
 #[path = "connection.rs"]
@@ -41,7 +41,7 @@ fn quick(settings: &mut Settings) {
     settings.limits.silence_grace = Duration::ZERO;
 }
 
-/// Waits until so many servers watch over silent devices.
+/// Waits until this number of servers watch for silent devices.
 async fn listening(database: &TestDatabase, servers: i64) {
     let count = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' \
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
@@ -62,7 +62,7 @@ async fn device_user(server: &TestServer, name: &str) -> Caller {
     server.user_with(&format!("device_{name}"), &["ROLE_INVENTORY_CREATE", "ROLE_ALARM_READ"]).await
 }
 
-/// Creates a device of this caller's that must be heard within this many minutes and returns its id.
+/// Creates a device of this caller that must send a message within this many minutes, and returns its id.
 async fn watched(caller: &Caller, minutes: i64) -> String {
     let body = json!({"name": "pump", "plat_IsDevice": {}, "plat_RequiredAvailability": {"responseInterval": minutes}});
     caller.create(OBJECTS, &body).await["id"].as_str().unwrap().to_owned()
@@ -83,7 +83,7 @@ fn id(device: &str) -> i64 {
     device.parse().unwrap()
 }
 
-/// Returns when a device was last heard, as the server shows it.
+/// Returns the time of the device's last message, as the server shows it.
 async fn last_message(caller: &Caller, device: &str) -> String {
     caller.read(&object(device)).await["plat_Availability"]["lastMessage"].as_str().unwrap().to_owned()
 }

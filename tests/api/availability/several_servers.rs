@@ -30,7 +30,7 @@ async fn every_silent_device_gets_one_alarm_and_no_other_does() {
     for device in &devices[..10] {
         until_alarm_is(&b.admin(), device, "ACTIVE").await;
     }
-    // Both hear all of them at once.
+    // All devices send to both servers at the same time.
     let users = [user, b.caller("device_pump", ADMIN_PASSWORD)];
     let puts: Vec<_> = devices
         .iter()

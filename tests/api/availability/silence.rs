@@ -137,7 +137,7 @@ async fn sweep_clears_what_a_server_left_that_died_in_between() {
     let (server, user, device) = silent_pump().await;
     until_alarm_is(&user, &device, "ACTIVE").await;
 
-    // The device was heard and the time stored, but the alarm is not cleared yet.
+    // The message of the device and its time are stored, but the alarm is not cleared yet.
     server.database().execute("UPDATE availability SET last_message = now()", &[]).await;
 
     until_alarm_is(&user, &device, "CLEARED").await;

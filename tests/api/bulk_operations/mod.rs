@@ -20,7 +20,7 @@ use time::OffsetDateTime;
 use crate::harness::{Caller, TestDatabase, eventually_within};
 
 pub(crate) const BULK: &str = "/devicecontrol/bulkoperations";
-/// How long a bulk operation of a test may take on a busy machine.
+/// The time that a bulk operation of a test may take on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(90);
 
 /// Puts agents and a static group of them into a database and returns the id of the group.
@@ -98,7 +98,7 @@ pub(crate) async fn completed(caller: &Caller, link: &str) -> Value {
     .await
 }
 
-/// Waits until a bulk operation has created at least so many operations.
+/// Waits until a bulk operation has created at least `count` operations.
 pub(crate) async fn under_way(database: &TestDatabase, count: i64) {
     eventually_within(LONG, "the middle of the bulk operation", async || {
         (database.count("operations").await >= count).then_some(())

@@ -62,8 +62,8 @@ async fn step_whose_acknowledgement_was_lost_is_not_made_twice() {
     let link = plan(&admin, &bulk_of(&group, 0.3)).await;
     under_way(server.database(), 1).await;
 
-    // A commit whose response was lost: the position is further on than the process knows. The lock on the row stops the
-    // run meanwhile, and returns the position after the step that may be in progress.
+    // A commit whose response was lost: the position is further on than the process knows. The lock on the row stops
+    // the run meanwhile, and returns the position after the step that may be in progress.
     let steps = "WITH held AS ( \
             SELECT tenant, id, place FROM bulk_operations FOR UPDATE), \
         served AS ( \

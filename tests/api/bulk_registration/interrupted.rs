@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use super::{CONTENT_TYPE, REGISTRATIONS, SECRET, counts, fleet, form, register, upload};
 use crate::harness::{Caller, Program, RawConnection, TestServer, eventually, scratch};
 
-/// So many that there is a middle, and few enough for a busy machine.
+/// Enough rows to interrupt the registration in the middle, and few enough for a busy machine.
 const ROWS: usize = 5000;
 
 /// The head of an upload.

@@ -8,7 +8,7 @@ fn authorization() -> String {
     format!("Authorization: Basic {}", token("admin", ADMIN_PASSWORD))
 }
 
-/// The answer to a request of these lines, as it came.
+/// Returns the raw response to a request with these lines.
 async fn ask(server: &TestServer, lines: &[&str]) -> String {
     let mut connection = RawConnection::open(server.address()).await;
     connection.send(format!("{}\r\nConnection: close\r\n\r\n", lines.join("\r\n"))).await;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{TestServer, alarm_of};
 
-/// Everything in an answer that is a link.
+/// Returns all links in a response.
 fn links(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) if text.starts_with("http") => vec![text],

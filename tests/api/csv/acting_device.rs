@@ -41,7 +41,7 @@ pub(super) fn told(object: &Value) -> Value {
     without(&without(object, &SERVER_MEMBERS), &["plat_ActiveAlarmsStatus"])
 }
 
-/// How many measurements an object has.
+/// Returns the number of measurements of an object.
 async fn measured(server: &TestServer, object: &str) -> usize {
     let page = format!("{MEASUREMENTS}?source={object}&pageSize=2000");
     ids(&server.admin().read(&page).await, "measurements").len()

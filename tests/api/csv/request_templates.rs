@@ -1,4 +1,5 @@
-//! Request templates: rows, their arguments, and the calls they stand for (S-20 to S-28; S-05, S-07; lines 43, 45 and 50).
+//! Request templates: rows, their arguments, and the calls they stand for (S-20 to S-28; S-05, S-07; lines 43, 45 and
+//! 50).
 
 use serde_json::json;
 

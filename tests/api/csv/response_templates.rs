@@ -1,4 +1,4 @@
-//! Response templates on the answers of the platform (S-30 to S-34; S-03, S-06, S-07).
+//! Response templates, which are applied to responses of the platform (S-30 to S-34; S-03, S-06, S-07).
 
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use crate::harness::TestServer;
 
 const NO_TEMPLATE: &str = "40,\"No template for this X-ID.\"\n";
 const EXISTING: &str = "41,Cannot create templates for already existing template object\n";
-/// A row that is answered with two lines.
+/// Templates with a row whose response has two lines.
 const TWO_LINES: &str = "10,100,POST,/inventory/managedObjects,application/json,,%%,,\"{\"\"name\"\":\"\"%%\"\"}\"\n\
                          11,200,,,name\n11,201,,,name\n";
 

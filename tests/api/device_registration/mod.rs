@@ -49,7 +49,7 @@ async fn admit(server: &TestServer, id: &str) -> String {
     password(&poll(server, id).await)
 }
 
-/// The password in an answer.
+/// Returns the password in a response.
 fn password(answer: &Response) -> String {
     assert_eq!(answer.status, 201, "{}", answer.text);
     answer.json()["password"].as_str().unwrap().to_owned()

@@ -109,8 +109,8 @@ async fn first_uses_beside_polls_never_fail() {
     }
 }
 
-/// The primary key of requests is entered before the index that makes an id one of the whole deployment. In between an index of the
-/// test takes its time, so that the second server finds the one taken and the other not.
+/// The primary key of requests is entered before the index that makes an id one of the whole deployment. In between an
+/// index of the test takes its time, so that the second server finds the one taken and the other not.
 #[tokio::test]
 async fn id_that_the_other_server_is_just_giving_is_409() {
     let servers = two_servers().await;

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::EVENTS;
 use crate::harness::{TestServer, event_of, member_texts};
 
-/// Fills the collection with so many events of a device, every hundredth with a fragment.
+/// Creates `count` events of a device, every hundredth of them with a fragment.
 async fn fill(server: &TestServer, device: &str, count: i32) {
     let device: i64 = device.parse().unwrap();
     let statement = "INSERT INTO events (tenant, id, source, type, time, time_offset, text, created_at, fragments) \

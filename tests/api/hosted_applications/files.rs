@@ -168,7 +168,7 @@ async fn head_is_get_without_the_body() {
 
     connection.request(&["HEAD /apps/web/long.txt HTTP/1.1", "Host: x", &authorization], "").await;
     let head = connection.read_until("\r\n\r\n").await;
-    // Were there a body, it would stand before this answer.
+    // If the response had a body, it would precede the next response.
     connection.request(&["GET /apps/web/nothing HTTP/1.1", "Host: x", &authorization], "").await;
     let next = connection.read_until("\r\n\r\n").await;
 

@@ -1,4 +1,5 @@
-//! Device permissions and ownership by lineage, evaluated wherever something is read or written (U-12, I-05, I-06, B-01).
+//! Device permissions and ownership by lineage, evaluated wherever something is read or written (U-12, I-05, I-06,
+//! B-01).
 
 use serde_json::{Value, json};
 

@@ -180,14 +180,14 @@ impl RawResponse {
         self.fields.iter().find_map(|field| field.strip_prefix(name)?.strip_prefix(": "))
     }
 
-    /// Returns whether this response rejects a request, perhaps before its body was read. actix-http closes the connection
-    /// after such a response, unless it happens to have read the body already; the lane always has.
+    /// Returns whether this response rejects a request, perhaps before its body was read. actix-http closes the
+    /// connection after such a response, unless it happens to have read the body already; the lane always has.
     pub(crate) fn leaves_its_request_unread(&self) -> bool {
         self.status() >= 400 && !self.keeps_alive()
     }
 
-    /// If one list ends with such a rejection and the other continues after the same one, cuts both there. (actix-http may
-    /// nevertheless respond to the requests after it.)
+    /// If one list ends with such a rejection and the other continues after the same one, cuts both there. (actix-http
+    /// may nevertheless respond to the requests after it.)
     pub(crate) fn close_alike(these: &mut Vec<Self>, others: &mut Vec<Self>) {
         let Some(at) = these.iter().position(Self::leaves_its_request_unread) else { return };
         if others.get(at).is_some_and(Self::keeps_alive) {

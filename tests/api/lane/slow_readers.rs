@@ -36,7 +36,7 @@ async fn unread_polls(side: &Side, device: &str) -> Vec<(Conversation, Session)>
     }
     let last = admin.listen("/alarms/*").await;
     raise_large(&admin, device).await;
-    // A poll that came before the last notification would be answered without it.
+    // A poll that arrives before the last notification would return without it.
     last.receive(ALARMS).await;
     sleep(Duration::from_millis(200)).await;
     let mut polls = Vec::new();

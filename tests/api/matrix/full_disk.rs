@@ -3,8 +3,8 @@
 use super::fixture::{Fixture, Who};
 use super::{rows, send};
 
-/// Returns whether POST and PUT of a path store nothing that matters: log-ins, previews, Bayeux messages, calls of microservices, and
-/// CSV, whose rows are rejected one by one.
+/// Returns whether POST and PUT of a path store nothing that matters: log-ins, previews, Bayeux messages, calls of
+/// microservices, and CSV, whose rows are rejected one by one.
 fn stores_nothing(path: &str) -> bool {
     let begins = [
         "/notification/",

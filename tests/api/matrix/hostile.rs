@@ -144,7 +144,7 @@ const MEMBERS: [&str; 61] = [
     "requiredRoles",
     "roles",
 ];
-/// Bodies that are no JSON object.
+/// Bodies that are not JSON objects.
 const TEXTS: [&str; 9] =
     ["", "null", "[]", "\"x\"", "{", "{\"a\":1e999}", "{\"\\u0000\":1}", "{\"\\ud800\":1}", "\u{feff}{}"];
 

@@ -122,7 +122,7 @@ fn chosen(chance: &mut Chance, sent: &mut Sent) -> Value {
     body
 }
 
-/// Sends so many together and remembers them.
+/// Sends `count` measurements in one request and adds them to `sent`.
 async fn send(server: &TestServer, device: &str, chance: &mut Chance, count: usize, sent: &mut Vec<Sent>) {
     let mut fresh = vec![Sent { id: 0, time: 0, zone: 0, numbers: [None; 3] }; count];
     let bodies: Vec<Value> = fresh

@@ -1,4 +1,5 @@
-//! Subscriptions and what microservices act as (docs/rules.md#applications-and-microservices; W-10 to W-13, U-03, Z-03).
+//! Subscriptions and what microservices act as (docs/rules.md#applications-and-microservices; W-10 to W-13, U-03,
+//! Z-03).
 
 mod bootstrap_user;
 mod current_application;
@@ -101,7 +102,7 @@ async fn effective_roles(caller: &Caller) -> Vec<String> {
     roles.iter().map(|role| role["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Waits until a request of somebody is answered so.
+/// Waits until a request of the caller gets this status.
 async fn until_answered(caller: &Caller, path: &str, status: u16) {
     eventually(&format!("{status} for GET {path}"), async || {
         (caller.get(path).await.status == status).then_some(())

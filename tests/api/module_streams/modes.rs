@@ -48,7 +48,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
     expected.iter().map(|(kind, mode)| ((*kind).to_owned(), (*mode).to_owned())).collect()
 }
 
-/// A device, and a session that hears what the module sees from now on.
+/// Returns a device, and a session that receives the output of the module.
 async fn start(admin: &Caller) -> (String, Session) {
     let device = admin.create_device("pump").await;
     deploy(admin, SEES).await;

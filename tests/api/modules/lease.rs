@@ -133,7 +133,7 @@ async fn modules_stay_and_see_what_another_server_writes() {
 #[tokio::test]
 async fn writes_of_a_module_after_it_was_taken_over_are_rejected() {
     let database = TestDatabase::create().await;
-    // It does not hear of the take-over before the test is over.
+    // The lease is so long that the server does not notice the take-over during the test.
     let server = TestServer::start_on(&database, |settings| {
         settings.limits.module_lease = Duration::from_secs(600);
     })
@@ -150,7 +150,7 @@ async fn writes_of_a_module_after_it_was_taken_over_are_rejected() {
     measure(&admin, &device, 1).await;
     events_come(&admin, "told", 1).await;
 
-    // The lease is looked after whenever a module was deployed; then nothing of it is heard for long.
+    // The lease is renewed when a module is deployed, and then not again for a long time.
     let renewed = async || {
         let renewed = "SELECT leased_until::text FROM module_leases WHERE tenant = 'main'";
         database.query(renewed, &[]).await[0].get::<_, String>(0)

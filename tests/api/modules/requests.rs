@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{deploy, events_come, measure};
 use crate::harness::TestServer;
 
-/// Sends a request at each measurement, and makes an event of each answer.
+/// Returns a module that sends a request for each measurement and creates an event of each response.
 fn asking(url: &str, authorization: &str) -> String {
     format!(
         "module asks;\n\

@@ -38,7 +38,7 @@ async fn alarms(caller: &Caller) -> Vec<Value> {
     list["alarms"].as_array().unwrap().clone()
 }
 
-/// Sends so many measurements in one request.
+/// Sends `count` measurements in one request.
 async fn measure_many(caller: &Caller, device: &str, count: i64) {
     let one = |value| measurement_of(device, "2024-03-10T02:30:00.000Z", value);
     let many: Vec<Value> = (0..count).map(one).collect();

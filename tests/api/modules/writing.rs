@@ -1,4 +1,4 @@
-//! Uploads, changes and deletions by their status and their answer.
+//! Uploads, changes and deletions: status and response.
 
 use serde_json::json;
 

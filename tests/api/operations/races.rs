@@ -53,7 +53,7 @@ impl Agent {
         Asked { begun, ended: Instant::now(), pending }
     }
 
-    /// Waits until it has heard of every operation that it did not find.
+    /// Waits until the agent was notified of every operation that it did not find.
     async fn hear(&self, mut missing: HashSet<&str>) {
         eventually("operations that an agent neither found nor was told of", async || {
             if !missing.is_empty() {

@@ -12,7 +12,7 @@ use crate::harness::{Caller, Program, TestDatabase, eventually, eventually_withi
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 const ALARMS: i64 = 12_000;
-/// How long a bulk update may take on a busy machine.
+/// The time that a bulk update may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// The status of the response to a PUT; `None` if there was no response.
@@ -46,7 +46,7 @@ async fn begin_and_signal(database: &TestDatabase, program: &Program, signal: Si
 async fn kill_in_the_middle(database: &TestDatabase, mut program: Program) {
     let asked = begin_and_signal(database, &program, Signal::KILL).await;
     program.ended_within(Duration::from_secs(5)).await;
-    // Maybe it was killed before it could answer.
+    // The server may have been killed before it could respond.
     assert!([None, Some(202)].contains(&asked.await.unwrap()));
 }
 

@@ -100,7 +100,7 @@ async fn alarms_acknowledged_before_kill_9_are_there_exactly_once_after_the_rest
     let counted = told.iter().map(|told| told.shared_count).max().unwrap();
     let shared = &stored["shared"];
     assert_eq!(shared.len(), 1);
-    // Each client had at most one request on its way that was carried out and not answered.
+    // Each client had at most one request that was executed but not acknowledged.
     let most = counted + i64::try_from(CLIENTS).unwrap();
     assert!((counted..=most).contains(&shared[0].1), "{} of {counted}", shared[0].1);
 }

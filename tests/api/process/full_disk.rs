@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::harness::{Caller, OBJECTS, Program, eventually, scratch};
 
-/// A server that shall leave so many bytes free, on a data directory.
+/// Starts a server that must leave this many bytes free on the disk of a data directory.
 fn leaving_free(directory: &std::path::Path, bytes: &str) -> Program {
     let mut command = Program::command(directory, &["--least-free-bytes", bytes]);
     command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");

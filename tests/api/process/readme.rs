@@ -1,9 +1,10 @@
-//! README.md and the guides: the blocks of each document are pasted, in order, into one shell against a fresh server of its own,
-//! and print what the document shows.
+//! README.md and the guides: the blocks of each document are pasted, in order, into one shell against a fresh server of
+//! its own, and print what the document shows.
 //!
-//! A document begins with a block that says where the server is and holds its passwords: the `…` of `PASSWORD=…` stands for what
-//! the first start printed. A block of `sh` is pasted; the block of `text` after it is what it prints, where `…` stands for
-//! anything within a line. A block of `text` before all others is what the start prints. Blocks of `bash` are for people alone.
+//! A document begins with a block that says where the server is and holds its passwords: the `…` of `PASSWORD=…` stands
+//! for what the first start printed. A block of `sh` is pasted; the block of `text` after it is what it prints, where
+//! `…` stands for anything within a line. A block of `text` before all others is what the start prints. Blocks of
+//! `bash` are for people alone.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;

@@ -17,7 +17,7 @@ async fn server_with_short_interval() -> TestServer {
     TestServer::start_with(|settings| settings.limits.session_interval = short()).await
 }
 
-/// Lets this much more than `interval` pass. What is tested is time itself, so there is nothing else to wait for.
+/// Waits longer than `interval`. The test is about time itself, so there is no event to wait for.
 async fn outlast(interval: Duration) {
     tokio::time::sleep(interval * 2).await;
 }

@@ -1,4 +1,4 @@
-//! Connect: held, answered, superseded (B-07, B-10, B-11, B-13, B-15).
+//! Connects: held, returned, superseded (B-07, B-10, B-11, B-13, B-15).
 
 use std::time::{Duration, Instant};
 

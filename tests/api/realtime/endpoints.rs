@@ -1,4 +1,5 @@
-//! Paths, aliases, Accept and the compatibility switch (docs/rules.md#endpoints-channels-and-rights; B-01, B-19a, R-14, C-20).
+//! Paths, aliases, Accept and the compatibility switch (docs/rules.md#endpoints-channels-and-rights; B-01, B-19a, R-14,
+//! C-20).
 
 use serde_json::json;
 

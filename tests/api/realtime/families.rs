@@ -10,7 +10,8 @@ async fn link(caller: &Caller, parent: &str, block: &str, child: &str) {
     caller.post(&path, &json!({"managedObject": {"id": child}})).await.expect(201);
 }
 
-/// A plant with a line as an asset, on it a pump as a device, in this a motor as a device, and a sticker as an addition.
+/// A plant with a line as an asset, on it a pump as a device, in this a motor as a device, and a sticker as an
+/// addition.
 async fn plant(caller: &Caller) -> [String; 5] {
     let mut objects = Vec::new();
     for name in ["plant", "line", "pump", "motor", "sticker"] {
@@ -29,7 +30,7 @@ fn types(told: &[Value]) -> Vec<&str> {
     told.iter().map(|message| message["data"]["data"]["type"].as_str().unwrap()).collect()
 }
 
-/// Raises a last alarm that the session hears, and gives the types of all it heard before.
+/// Raises a last alarm, waits until the session receives it, and returns the types of all notifications before it.
 async fn heard_until_last(caller: &Caller, session: &Session, device: &str) -> Vec<String> {
     caller.raise_alarm(device, "last").await;
     let mut heard = Vec::new();
@@ -72,7 +73,7 @@ async fn events_of_all_descendants_are_delivered_as_alarms_are() {
     let [plant, line, pump, motor, _] = plant(&admin).await;
     let session = admin.listen(&format!("/eventsWithChildren/{plant}")).await;
 
-    // An alarm is no event.
+    // The session is not notified of alarms, because it is subscribed to events.
     admin.raise_alarm(&motor, "unheard").await;
     let mut sent = Vec::new();
     for device in [&plant, &line, &pump, &motor] {

@@ -74,7 +74,7 @@ async fn subscriber_calls_until_its_subscription_ends_at_every_server() {
     let both = [&behind.server, &second].map(|server| server.caller("plant7/admin", ADMIN_PASSWORD));
     assert_eq!(both[1].get(PATH).await.status, 404);
 
-    // Whether a call comes out at the microservice, which does not answer, or is refused.
+    // Returns whether a call reaches the microservice, which does not respond, or is rejected.
     let reaches = async |other: &Caller| {
         let asked = async { RawConnection::accepted(behind.listener.accept().await.unwrap().0) };
         tokio::select! {

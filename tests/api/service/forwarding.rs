@@ -203,7 +203,8 @@ async fn call_on_a_connection_that_the_service_closes_at_that_moment_is_made_aga
         let mut connection = behind.accept().await;
         connection.read_until("\r\n\r\n").await;
         connection.send(KEPT).await;
-        // It hears the next call and closes instead of answering, as one does whose patience ended meanwhile.
+        // The service reads the next call and closes the connection, as a service does when its keep-alive time has
+        // passed.
         connection.read_until("\r\n\r\n").await;
         drop(connection);
         let (mut connection, head) = behind.asked().await;

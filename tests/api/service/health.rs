@@ -32,7 +32,7 @@ async fn shown(behind: &Behind) -> Value {
     behind.server.admin().read(&path).await["health"].clone()
 }
 
-/// Answers the next probe.
+/// Responds to the next probe.
 async fn answer_probe(behind: &Behind, status: &str) {
     let (mut connection, head) = behind.asked().await;
     assert!(head.starts_with("GET /ready HTTP/1.1\r\n"), "{head}");
@@ -107,7 +107,7 @@ async fn call_to_a_microservice_that_is_down_does_not_reach_it() {
 
     assert_eq!(behind.server.admin().get("/service/rules/x").await.status, 503);
 
-    // The next that it hears is a probe.
+    // The next request to the service is a probe.
     answer_probe(&behind, "200 OK").await;
     becomes(&behind, "UP").await;
 }

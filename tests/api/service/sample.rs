@@ -1,6 +1,6 @@
-//! A whole microservice (docs/rules.md#applications-and-microservices): it starts with nothing but the environment of W-14, learns with its
-//! bootstrap user who subscribes to it, acts as a service user in each of these tenants, and answers what the platform passes
-//! on to it.
+//! A complete microservice (docs/rules.md#applications-and-microservices). It starts with only the environment of W-14,
+//! lists its subscribers with its bootstrap user, acts as a service user in each of these tenants, and responds to the
+//! requests that the platform forwards.
 
 use std::collections::HashMap;
 
@@ -53,8 +53,8 @@ impl Counter {
         (counter, objects)
     }
 
-    /// Answers a request that the platform authenticated: what it knows of the caller, and the name of the object it keeps in
-    /// the caller's tenant, read as its service user there.
+    /// Responds to a request that the platform has authenticated: with the caller, and with the name of its object in
+    /// the caller's tenant, which it reads as its service user there.
     async fn answer(&self, objects: &HashMap<String, String>, request: &HttpRequest, body: String) -> Value {
         let header = |name: &str| request.headers().get(name).unwrap().to_str().unwrap().to_owned();
         let tenant = header("X-Platform-Tenant");
@@ -112,7 +112,7 @@ async fn sample_microservice_serves_two_tenants() {
     owner.create("/tenant/tenants/main/applications", &reference).await;
     customer.create("/tenant/tenants/plant7/applications", &reference).await;
 
-    // Whoever starts it asks for its bootstrap user, and gives it its environment.
+    // The operator requests the bootstrap user and sets the environment.
     let bootstrap = owner.read(&format!("/application/applications/{id}/bootstrapUser")).await;
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let environment = HashMap::from([

@@ -39,7 +39,7 @@ async fn opened(behind: &Behind) -> (WebSocketStream<TcpStream>, WebSocketStream
     (client.unwrap(), service)
 }
 
-/// Both ends of a tunnel, for bytes that are no WebSocket frames.
+/// Returns both ends of a tunnel, for bytes that are not WebSocket frames.
 async fn tunnelled(behind: &Behind) -> (RawConnection, RawConnection) {
     let (mut client, lines) = behind.client().await;
     client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}{UPGRADE}")).await;
@@ -63,7 +63,7 @@ async fn frames_pass_both_ways() {
         assert_eq!(next(&mut service).await, Some(message.clone()));
         service.send(message.clone()).await.unwrap();
         let came = next(&mut client).await.unwrap();
-        // The service's library answers the ping by itself.
+        // The WebSocket library of the service responds to pings by itself.
         let came = if came.is_pong() { next(&mut client).await.unwrap() } else { came };
         assert_eq!(came, message);
     }

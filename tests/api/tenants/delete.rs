@@ -175,8 +175,8 @@ async fn interrupted_deletion_is_continued_by_the_next() {
 /// The state of the tenant that is deleted; no row when it is gone.
 const STATUS: &str = "SELECT status FROM tenants WHERE id = 't7'";
 
-/// Starts the deletion of a filled tenant. The tenant is suspended, but the deletion waits for a lock on its objects until
-/// the returned client rolls back.
+/// Starts the deletion of a filled tenant. The tenant is suspended, but the deletion waits for a lock on its objects
+/// until the returned client rolls back.
 async fn held_deletion(server: &TestServer) -> (tokio_postgres::Client, JoinHandle<u16>) {
     create_tenant(server, "t7").await;
     fill(server, "t7").await;

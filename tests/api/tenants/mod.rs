@@ -37,7 +37,7 @@ async fn tables_of_tenants(database: &TestDatabase) -> Vec<String> {
     database.query(statement, &[]).await.iter().map(|row| row.get(0)).collect()
 }
 
-/// How many rows a tenant has in a table.
+/// Returns the number of rows of a tenant in a table.
 async fn rows_of(database: &TestDatabase, table: &str, tenant: &str) -> i64 {
     let statement = format!("SELECT count(*) FROM {table} WHERE tenant = $1");
     database.query(&statement, &[&tenant]).await[0].get(0)

@@ -1,4 +1,4 @@
-//! Held polls over TLS: answered as quickly as without, and never lost (B-12, B-22).
+//! Held polls over TLS: as fast as without TLS, and never lost (B-12, B-22).
 
 use std::time::{Duration, Instant};
 

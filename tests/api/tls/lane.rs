@@ -1,4 +1,4 @@
-//! The fast lane over TLS: the same answers as without, whatever a record holds.
+//! The fast lane over TLS: the same responses as without TLS, whatever a record contains.
 
 use std::time::Duration;
 

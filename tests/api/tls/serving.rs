@@ -116,8 +116,8 @@ async fn tls_1_2_and_1_3_are_served() {
     }
 }
 
-/// A ClientHello of at most this version: 32 random bytes, no session, suites for both versions, no compression; then the
-/// extensions for signatures and groups.
+/// A ClientHello of at most this version: 32 random bytes, no session, suites for both versions, no compression; then
+/// the extensions for signatures and groups.
 fn hello(version: [u8; 2]) -> Vec<u8> {
     let mut hello = version.to_vec();
     hello.extend([7; 32]);

@@ -40,7 +40,7 @@ impl Drop for Load {
     }
 }
 
-/// Makes two changes in turn, and asks after each whether the next request is answered accordingly.
+/// Makes two changes in turn and checks after each that the next request sees it.
 async fn in_turn(
     rounds: usize,
     one: impl AsyncFn(),

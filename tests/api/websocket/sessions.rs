@@ -272,7 +272,7 @@ async fn long_poll_takes_over_from_a_socket_whose_peer_is_gone_without_a_word() 
     // Nobody reads this socket any more, and nobody closes it.
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
     socket.send(json!([connect(&client)]).to_string()).await;
-    // A socket's messages are handled one after the other: once this is answered, the connect is held.
+    // Messages of a socket are processed in order, so after this reply the connect is held.
     socket.ask(subscribe(&client, "/events/*")).await;
     let session = admin.resume(&client);
 

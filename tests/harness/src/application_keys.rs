@@ -7,7 +7,7 @@ use super::TestDatabase;
 /// The header that carries a key.
 pub const KEY: &str = "X-Platform-Application-Key";
 
-/// Adds an application of a tenant, and tells the servers.
+/// Adds an application of a tenant and notifies the servers.
 pub async fn insert_application(database: &TestDatabase, tenant: &str, name: &str, key: &str) {
     let secret = SecretKey::load(&database.data_dir().join("secret.key")).unwrap().unwrap();
     let statement = "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, \
@@ -18,7 +18,7 @@ pub async fn insert_application(database: &TestDatabase, tenant: &str, name: &st
     announce(database).await;
 }
 
-/// Tells the servers that applications changed.
+/// Notifies the servers that applications changed.
 pub async fn announce(database: &TestDatabase) {
     database.execute("SELECT pg_notify('platform_users', 'main/+applications')", &[]).await;
 }

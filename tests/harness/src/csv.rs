@@ -2,17 +2,17 @@
 
 use super::{Caller, Request, Response};
 
-/// Sends rows of the static set and returns the answer's text.
+/// Sends rows of the static set and returns the text of the response.
 pub async fn send(caller: &Caller, rows: &str) -> String {
     text_of(request(caller, rows).send().await)
 }
 
-/// A request to `/s`.
+/// Returns a request to `/s`.
 pub fn request(caller: &Caller, rows: &str) -> Request {
     caller.request("POST", "/s").header("Accept", "text/plain").body(rows)
 }
 
-/// Every answer is 200 and CSV (S-01, S-04). An empty one may be of no type.
+/// Returns the text of a response. Every response is 200 and CSV (S-01, S-04); an empty one may have no type.
 pub fn text_of(answer: Response) -> String {
     assert_eq!(answer.status, 200, "{}", answer.text);
     match answer.header("Content-Type") {

@@ -1,8 +1,8 @@
 //! The foundation of every test: a PostgreSQL of the test process, servers, and clients.
 //!
-//! Reading order: [`TestServer`] (start one), [`Caller`] (REST), [`Session`] (long polling), [`Socket`]
-//! (WebSocket), [`RawConnection`] (bytes that no client library sends), [`Program`] (the real binary). The public modules
-//! contain helpers for one noun that tests of other nouns use, too.
+//! Reading order: [`TestServer`] (start one), [`Caller`] (REST), [`Session`] (long polling), [`Socket`] (WebSocket),
+//! [`RawConnection`] (bytes that no client library sends), [`Program`] (the real binary). The public modules contain
+//! helpers for one noun that tests of other nouns use, too.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]

@@ -14,23 +14,23 @@ pub async fn deploy(caller: &Caller, text: &str) -> Value {
     answer.json()
 }
 
-/// The path of a module.
+/// Returns the path of a module.
 pub fn path_of(module: &Value) -> String {
     format!("{MODULES}/{}", module["id"].as_str().unwrap())
 }
 
-/// Its status.
+/// Returns the status of a module.
 pub async fn status(caller: &Caller, module: &Value) -> String {
     caller.read(&path_of(module)).await["status"].as_str().unwrap().to_owned()
 }
 
-/// Deploys or undeploys.
+/// Deploys or undeploys a module.
 pub async fn set_status(caller: &Caller, module: &Value, status: &str) {
     let answer = caller.put(&path_of(module), &json!({"status": status})).await;
     assert_eq!((answer.status, &answer.json()["status"]), (200, &json!(status)), "{}", answer.text);
 }
 
-/// A module that makes an event of this type of each measurement.
+/// Returns a module that creates an event of this type for each measurement.
 pub fn marking(name: &str, type_: &str) -> String {
     format!(
         "module {name};\n\
@@ -41,7 +41,7 @@ pub fn marking(name: &str, type_: &str) -> String {
     )
 }
 
-/// A module that makes an event of each measurement, whose text is how many it has seen.
+/// Returns a module that creates an event for each measurement. The text is the number of measurements so far.
 pub fn counting(name: &str) -> String {
     format!(
         "module {name};\n\
@@ -61,7 +61,7 @@ pub async fn measure(caller: &Caller, device: &str, value: i64) {
         .await;
 }
 
-/// The texts of the events of a type, the oldest first.
+/// Returns the texts of the events of a type, the oldest first.
 pub async fn events(caller: &Caller, type_: &str) -> Vec<String> {
     let list = caller.read(&format!("/event/events?type={type_}&pageSize=2000")).await;
     let mut events: Vec<(i64, String)> = list["events"]

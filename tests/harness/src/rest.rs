@@ -25,7 +25,7 @@ pub struct Caller {
     forwarded: Option<String>,
 }
 
-/// Servers that are used in turn, as by a balancer that knows no sessions.
+/// Servers that are used in turn, as by a balancer without sticky sessions.
 #[derive(Debug)]
 pub(super) struct RoundRobin {
     bases: Vec<String>,
@@ -233,7 +233,7 @@ impl Request {
 
 /// A request that was sent.
 struct Sent {
-    /// What a failed test shows of it.
+    /// The description of the request in the message of a failed test.
     shown: String,
     method: String,
     path: String,
@@ -311,8 +311,8 @@ impl Response {
         self
     }
 
-    /// Returns this response if its status and the member `error` of its body are these; else the test fails and shows the
-    /// request and the response.
+    /// Returns this response if its status and the member `error` of its body are these; else the test fails and shows
+    /// the request and the response.
     #[track_caller]
     pub fn expect_error(self, status: u16, error: &str) -> Self {
         let response = self.expect(status);

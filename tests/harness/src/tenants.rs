@@ -6,12 +6,12 @@ use super::{ADMIN_PASSWORD, Caller, TestServer};
 
 pub const TENANTS: &str = "/tenant/tenants";
 
-/// The administrator of the installation.
+/// Returns the administrator of tenant `management`.
 pub fn management(server: &TestServer) -> Caller {
     server.caller("management/admin", ADMIN_PASSWORD)
 }
 
-/// A complete body of a tenant; its administrator has the password of all administrators.
+/// Returns a complete body of a tenant, whose administrator has the password of all administrators.
 pub fn tenant_of(id: &str) -> Value {
     json!({
         "id": id,

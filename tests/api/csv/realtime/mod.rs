@@ -59,7 +59,7 @@ impl RowClient {
         rows_to(&self.caller, &self.path, self.x_id.as_deref(), &rows)
     }
 
-    /// Sends rows, and waits for the whole answer, without the spaces before it.
+    /// Sends rows and returns the whole response without its leading spaces.
     async fn send(&self, rows: &str) -> String {
         shown(self.request(rows).send().await)
     }
@@ -72,7 +72,7 @@ impl RowClient {
         self.send("83,<c>").await
     }
 
-    /// Connects and waits for the head of the answer: then the server holds the row.
+    /// Sends a connect and waits for the head of the response, which shows that the server holds the row.
     async fn hold(&self) -> HeldRow {
         HeldRow(self.request("83,<c>").head().await)
     }
@@ -90,12 +90,12 @@ impl RowClient {
 }
 
 impl HeldRow {
-    /// The whole answer, without the spaces before it.
+    /// Returns the whole response without its leading spaces.
     async fn answer(self) -> String {
         shown(Response::of(self.0).await)
     }
 
-    /// The next piece of the answer, as it is.
+    /// Returns the next chunk of the response unchanged.
     async fn piece(&mut self) -> String {
         let piece = soon("a piece of a held answer", self.0.chunk()).await.unwrap();
         String::from_utf8(piece.expect("it is held").into()).unwrap()
@@ -113,7 +113,7 @@ async fn register(caller: &Caller, x_id: &str, templates: &str) -> String {
     object.trim_end().to_owned()
 }
 
-/// An answer with the type of whatever has one.
+/// A response template that selects the type of any object that has one.
 const TYPES: &str = "11,200,,$.type,$.type";
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Held polls: the same answer, whether it comes in one piece or in chunks.
+//! Held polls: their responses are the same in one piece and in chunks.
 
 use std::time::Duration;
 

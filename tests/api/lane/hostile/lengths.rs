@@ -3,7 +3,7 @@
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;
 
-/// A request that must never be answered: it stands in the body of another one.
+/// A request in the body of another one, which must never get a response.
 const SMUGGLED: &str = "GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
 /// `Content-Length` in these words, before a body of two bytes.

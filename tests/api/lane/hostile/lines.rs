@@ -1,4 +1,4 @@
-//! Lines and their ends: bare line feeds, folded headers, bytes that are no text.
+//! Lines and their ends: bare line feeds, folded headers, bytes that are not text.
 
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;

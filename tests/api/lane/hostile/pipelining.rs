@@ -137,7 +137,7 @@ async fn request_behind_the_last_one_is_not_carried_out() {
             let before = names_of(&admin).await;
             let mut conversation = Conversation::open(side.address).await;
             let answer = conversation.ask(&bytes[..]).await;
-            // The client goes on listening and hears of the end.
+            // The client keeps the connection open and reads until its end.
             let rest = conversation.everything().await;
             let created = names_of(&admin).await.split_off(before.len());
 
@@ -164,7 +164,8 @@ async fn names_of(admin: &Caller) -> Vec<String> {
     member_texts(&objects, "managedObjects", "name")
 }
 
-/// Whether two requests are answered in order when the first one is held. `together`: whether they come as one.
+/// Checks that two requests get their responses in order when the first one is held. `together`: both are sent in one
+/// write.
 async fn held_before(behind: &[u8], together: bool, is_answer: impl Fn(&str) -> bool) {
     for keep_alive in [std::time::Duration::from_millis(20), std::time::Duration::from_secs(600)] {
         let pair = Pair::start_with(|settings| settings.limits.keep_alive = keep_alive).await;
