@@ -102,7 +102,7 @@ async fn bulk_operation_waits_for_room_and_then_continues_to_its_end() {
 
     server.fill_disk();
     assert_refused(&admin.post(BULK, &bulk_of(&group, 0.0)).await);
-    // With free space it would be completed by then.
+    // With free space, the bulk operation would be complete after this time.
     tokio::time::sleep(Duration::from_secs(5)).await;
     let meanwhile = server.database().count("operations").await;
     server.free_disk();
@@ -129,7 +129,7 @@ async fn full_disk_of_an_external_postgresql_has_the_same_error() {
     assert_eq!(admin.get("/event/events").await.status, 200);
 }
 
-/// Has PostgreSQL refuse new rows of a table as it does when it cannot make its file longer.
+/// Makes PostgreSQL reject new rows of a table with the error for a full disk.
 async fn fail_inserts(database: &TestDatabase, table: &str) {
     let script = format!(
         "CREATE FUNCTION fail_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \

@@ -148,7 +148,7 @@ async fn method_other_than_post_is_405_for_everyone() {
             assert_eq!(answer.header("Allow"), Some("POST"));
         }
     }
-    // Also where it is emulated.
+    // An emulated method gets the same response.
     let emulated = server.stranger().request("POST", TOKENS).header("X-HTTP-METHOD", "DELETE");
     assert_refused(&emulated.send().await, 405, "invalid_request", "Method not allowed");
     assert_eq!(server.stranger().request("HEAD", TOKENS).send().await.status, 405);

@@ -164,7 +164,7 @@ async fn upload_of_an_application_that_is_deleted_meanwhile_is_404_and_leaves_no
     connection.send(head(&admin, &id, body.len())).await;
     connection.send(&body[..body.len() / 2]).await;
 
-    // Whether the first half was looked at before or not.
+    // The application is deleted while half of the upload has arrived; the server may or may not have read that half.
     server.database().execute("DELETE FROM applications WHERE name = 'web'", &[]).await;
     connection.send(&body[body.len() / 2..]).await;
 

@@ -76,7 +76,7 @@ fn plant7(server: &TestServer) -> Caller {
     server.caller("plant7/admin", ADMIN_PASSWORD)
 }
 
-/// Lets a tenant subscribe.
+/// Subscribes a tenant to an application.
 async fn subscribe(database: &TestDatabase, tenant: &str, application: &str) {
     let statement = "INSERT INTO subscriptions (tenant, application, created_at) VALUES ($1, $2, now())";
     database.execute(statement, &[&tenant, &id_of(application)]).await;

@@ -11,7 +11,7 @@ use crate::harness::{
 
 const PING: Duration = Duration::from_millis(200);
 
-/// Its sockets are pinged, and their callers checked, often.
+/// Starts a server that pings its sockets, and checks their callers, frequently.
 async fn quick_server() -> TestServer {
     TestServer::start_with(|settings| settings.limits.socket_ping = PING).await
 }

@@ -228,7 +228,8 @@ async fn many_requests_with_one_wrong_header_are_one_guess() {
     let shared = guess(&server, "management/admin", HERE, "all-the-same");
     let fleet: Vec<_> = (0..20).map(|_| aside(shared.clone())).collect();
 
-    // Only two of them could wait one by one; with this one the lane is full, so the twenty are one.
+    // Only two guesses may wait at a time. This one fills the queue, so the twenty requests together must count as one
+    // guess.
     let another = aside(guess(&server, "management/admin", HERE, "another"));
     refused(&server, "management/admin", HERE).await;
 
@@ -351,7 +352,7 @@ async fn right_secret_that_the_server_made_waits_for_nobodys_guesses() {
         VALUES ('main', 'device_n1', $1, true, '{ROLE_INVENTORY_READ}', now())";
     server.database().execute(user, &[&key.unwrap().unwrap().hash(secret)]).await;
     let siege = besiege(&server, "device_n1").await;
-    // Where the device is, somebody guesses too.
+    // Another client at the address of the device guesses passwords.
     guess_wrong(&server, "device_n1", HERE, 2).await;
     guess_wrong(&server, "admin", HERE, 1).await;
     let beside = aside(guess(&server, "device_n1", HERE, "wrong"));

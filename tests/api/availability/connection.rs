@@ -1,4 +1,4 @@
-//! Whether a device has a real-time connection.
+//! The real-time connection of a device.
 
 use serde_json::{Value, json};
 

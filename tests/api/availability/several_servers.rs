@@ -102,7 +102,7 @@ async fn sweeper_that_loses_its_connection_is_replaced_within_seconds() {
     assert_eq!((alarms.len(), &alarms[0]["count"]), (1, &json!(1)));
     let after = a.database().query(sweepers, &[]).await;
     assert!(after.iter().all(|row| row.get::<_, i32>(0) != killed));
-    // The other one listened all the time, so nobody gets a grace.
+    // The other server was watching all the time, so no device gets additional time.
     let since = "SELECT value = '0' FROM deployment WHERE name = 'availability watched since'";
     assert!(a.database().query(since, &[]).await[0].get::<_, bool>(0));
 }

@@ -133,7 +133,7 @@ pub(crate) async fn devices(database: &TestDatabase) -> Vec<String> {
     operations(database).await.into_iter().map(|operation| operation.device).collect()
 }
 
-/// Each device of a [`fleet`] has exactly one operation, and the order is that of the ids.
+/// Asserts that each device of a [`fleet`] has exactly one operation, in the order of the ids.
 pub(crate) async fn assert_each_has_one(database: &TestDatabase, devices: i64) {
     let told = self::devices(database).await;
     let expected: Vec<String> = (1..=devices).map(|n| (1000 + n).to_string()).collect();

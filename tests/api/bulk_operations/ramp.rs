@@ -73,7 +73,8 @@ async fn start_in_the_future_waits_for_its_time() {
     let server = TestServer::start_with(|settings| settings.limits.bulk_lease = Duration::from_secs(1)).await;
     let admin = server.admin();
     let group = fleet(server.database(), 3).await;
-    // Beyond the lease, so that nobody holds it until then; and within.
+    // The first start is after the end of the lease, so that no server holds the operation until then; the second is
+    // within it.
     for seconds in [3, 0] {
         let start =
             OffsetDateTime::now_utc() + time::Duration::seconds(seconds) + time::Duration::milliseconds(500);

@@ -65,7 +65,7 @@ async fn one_that_waits_in_this_process_can_be_put_off() {
 async fn one_under_way_becomes_deleted_and_a_new_one_targets_all_devices_again() {
     let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 30).await;
-    // So slow that it is far from its end when it is changed.
+    // The ramp is so slow that the operation is far from its end when it is changed.
     let old = admin.create(BULK, &bulk_of(&group, 1.0)).await;
     under_way(server.database(), 2).await;
 

@@ -92,7 +92,7 @@ async fn second_registration_is_refused_and_changes_nothing() {
     let object = register(&admin, "pumps", GET).await;
     let before = admin.read(&format!("{OBJECTS}/{object}")).await;
 
-    // Its flaws do not matter.
+    // Flaws in the new set do not matter.
     for body in [GET, "11,200,,,name\n", "10,x\nnonsense\n"] {
         assert_eq!(send_to(&admin, "pumps", body).await, EXISTING, "{body}");
     }

@@ -117,7 +117,7 @@ async fn values_in_a_path_name_what_they_name() {
         let answer = send_to(&admin, "ids", &format!("900,\"{value}\"\n901,\"{value}\"\n")).await;
         assert_eq!(answer, format!("200,1,{value}\n200,2,{value}\n"), "{value}");
     }
-    // Without dots a slash is one, so that a value may be a path.
+    // In a value without dot segments a slash is not escaped, so that the value may be a path.
     assert_eq!(send_to(&admin, "ids", "901,a/b").await, "50,1,404\n");
 }
 
@@ -225,7 +225,7 @@ async fn rows_that_only_create_get_responses_in_their_order() {
     let mut rows = String::new();
     let mut expected = String::new();
     for n in 1..=300 {
-        // Every hundredth is refused, and one in the middle waits for all before it.
+        // Every hundredth row is rejected, and one in the middle waits for all rows before it.
         let source = if n % 100 == 0 { "4711" } else { &device };
         rows += &if n == 150 { "901\n".to_owned() } else { format!("900,t{n},{source}\n") };
         expected += &match n {

@@ -60,7 +60,7 @@ fn rows(numbers: Range<i64>, row: impl Fn(i64) -> String) -> String {
     numbers.map(|number| row(number) + "\n").collect()
 }
 
-/// Whether the numbers are all of these, in order; tells where they are not.
+/// Asserts that the numbers are exactly these, in order; otherwise shows the first difference.
 fn assert_in_order(numbers: &[i64], expected: Range<i64>, what: &str) {
     let wrong = numbers.iter().zip(expected.clone()).find(|(number, expected)| *number != expected);
     assert_eq!((wrong, numbers.len()), (None, expected.count()), "{what}: {numbers:?}");

@@ -62,7 +62,7 @@ async fn rows_replace_the_fragment_they_are_about() {
         ("125", json!({})),
         ("107,a,b", json!({})),
     ] {
-        // Each row by a device of its own, which has told something before.
+        // Each row is sent for its own device, which has other values before.
         let serial = format!("sn-{at}");
         at += 1;
         let answer = send_for(&admin, &serial, &format!("110,old\n112,9\n114,old\n{row}")).await;

@@ -17,7 +17,7 @@ async fn device() -> (TestServer, Caller) {
     (server, device)
 }
 
-/// All events of the device, newest first, without what names the server.
+/// Returns all events of the device, newest first, without members that contain the server's address.
 async fn events(server: &TestServer) -> Vec<Value> {
     let source = find(server, "sn-1").await.unwrap();
     let page = server.admin().read(&format!("/event/events?source={source}&pageSize=2000")).await;

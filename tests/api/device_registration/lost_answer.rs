@@ -22,7 +22,7 @@ async fn dump(server: &TestServer) -> String {
     dump
 }
 
-/// Whether poll, read and list agree that there is no request.
+/// Returns whether polling, reading and listing all find no request.
 async fn is_gone(server: &TestServer, id: &str) -> bool {
     let polled = poll(server, id).await;
     let read = server.admin().get(&request_of(id)).await;
@@ -92,7 +92,7 @@ async fn sealed_password_opens_for_its_device_only() {
     let server = TestServer::start().await;
     let one = admit(&server, "sn-1").await;
     admit(&server, "sn-2").await;
-    // Manipulations by somebody who can write to the database.
+    // The statements of an attacker who can write to the database.
     let moved = "UPDATE new_device_requests SET sealed_password = (SELECT sealed_password FROM new_device_requests \
         WHERE id = 'sn-1') WHERE id = 'sn-2'";
     server.database().execute(moved, &[]).await;

@@ -1,4 +1,4 @@
-//! An upload in chunks goes on after the server was started again, in an orderly way or by force.
+//! An upload in chunks can be continued after the server was stopped or killed and started again.
 
 use rustix::process::Signal;
 

@@ -33,7 +33,7 @@ async fn server_that_kept_nothing_of_a_version_that_has_gone_serves_the_new_one(
     let other = TestServer::start_on(&server.shared_database(), |_| {}).await;
     let there = other.admin();
     let id = host(&server.admin(), "web", &[("a.txt", "old"), ("b.txt", "old")]).await;
-    // It knows where the application is, and nothing of this file.
+    // The other server caches the application, but not this file.
     assert_eq!(there.get("/apps/web/nothing").await.status, 404);
 
     upload(

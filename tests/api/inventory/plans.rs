@@ -40,7 +40,7 @@ const MARKER: &str = "SELECT 'the last of the plans'";
 /// A large database.
 const FILL: &str = include_str!("plans/fill.sql");
 
-/// Every list.
+/// All lists of the API, with typical filters.
 const LISTS: [&str; 130] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?pageSize=2000",
@@ -242,7 +242,7 @@ async fn no_list_reads_a_large_table_from_end_to_end() {
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
 }
 
-/// Has the plan of every statement of new connections logged.
+/// Makes PostgreSQL log the plan of every statement on new connections.
 async fn explain_everything(database: &TestDatabase) {
     let name: String = database.query("SELECT current_database()::text", &[]).await[0].get(0);
     for setting in [

@@ -264,7 +264,7 @@ fn fits(operator: &str, ordering: Ordering) -> bool {
     }
 }
 
-/// Whether a text fits a pattern, by trying every place for every wildcard.
+/// Returns whether a text matches a pattern. It tries every position for each wildcard.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,

@@ -173,7 +173,7 @@ async fn changes_at_once_leave_no_ring_no_orphan_and_no_server_error() {
     symmetric(&admin).await;
 }
 
-/// Every child knows its parent, and the other way round.
+/// Asserts that references of parents and of children agree.
 async fn symmetric(admin: &Caller) {
     let page = admin.read(&format!("{OBJECTS}?pageSize=2000&withParents=true")).await;
     let objects = page["managedObjects"].as_array().unwrap();

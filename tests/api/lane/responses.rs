@@ -18,7 +18,7 @@ pub(crate) struct Conversation {
 pub(crate) struct RawResponse {
     pub(crate) line: String,
     pub(crate) fields: Vec<String>,
-    /// Without the marks of its chunks.
+    /// The body without chunk sizes.
     pub(crate) body: String,
 }
 

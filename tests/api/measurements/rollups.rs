@@ -168,10 +168,10 @@ async fn compare(server: &TestServer, device: &str, chance: &mut Chance, sent: &
 #[tokio::test]
 async fn series_say_the_same_with_rollups_as_without() {
     let server = eager().await;
-    // It never rolls up, and reads what the other one has.
+    // This server does not roll up, and reads the rollups of the other one.
     let other = TestServer::start_on(&server.shared_database(), |_| {}).await;
     same(&server, &other, &mut Chance(4711), async |device| {
-        // All of them, for only that source has any.
+        // Only this source has measurements, so there are no rollups at all.
         assert_eq!(mark(server.database(), device).await, None);
         assert_eq!(server.database().count("measurement_rollups").await, 0);
     })
@@ -234,7 +234,7 @@ async fn same(server: &TestServer, other: &TestServer, chance: &mut Chance, dele
     }
 }
 
-/// Two measurements of one hour and one of the next, which nobody has rolled up.
+/// Creates two measurements in one hour and one in the next, without a rollup. Returns the device and the measurements.
 async fn three(server: &TestServer) -> (String, Vec<Value>) {
     let admin = server.admin();
     let device = admin.create_device("pump").await;
@@ -248,7 +248,7 @@ async fn three(server: &TestServer) -> (String, Vec<Value>) {
 const THREE: &str =
     r#"{"2024-03-10T00:00:00.000Z":[{"min":3,"max":8}],"2024-03-10T01:00:00.000Z":[{"min":5,"max":5}]}"#;
 
-/// Has rolling up wait in the middle, until what is given back is dropped.
+/// Makes the rollup wait in its middle until the returned client is dropped.
 async fn hold(database: &TestDatabase) -> tokio_postgres::Client {
     for statement in [
         "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \

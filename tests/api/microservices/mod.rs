@@ -95,7 +95,7 @@ async fn serve(server: &TestServer, name: &str, more: Value, tenants: &[&str]) -
     (id, bootstrap)
 }
 
-/// The names of roles somebody has, as `currentUser` tells.
+/// Returns the names of the caller's effective roles, as `currentUser` shows them.
 async fn effective_roles(caller: &Caller) -> Vec<String> {
     let user = caller.read("/user/currentUser").await;
     let roles = user["effectiveRoles"].as_array().unwrap();

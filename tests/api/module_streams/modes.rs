@@ -22,7 +22,7 @@ const SEES: &str = "module sees;
     select _type as type, _mode as mode, _origin as origin from AlarmCreated;
     select _type as type, _mode as mode, _origin as origin from AlarmUpdated;";
 
-/// Sends in a mode and returns what came back.
+/// Sends a request in a processing mode and returns the body of the response.
 async fn send(caller: &Caller, mode: &str, method: &str, path: &str, body: Option<&Value>) -> Value {
     let request = caller.request(method, path).accepting_json().header("X-Platform-Processing-Mode", mode);
     let request = match body {

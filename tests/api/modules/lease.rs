@@ -49,7 +49,7 @@ async fn other_server_takes_over_at_once_when_one_stops_in_an_orderly_way() {
     let device = stopping.admin().create_device("pump").await;
     deploy(&stopping.admin(), &marking("marks", "seen")).await;
     let (process, fence) = holder(&database).await;
-    // It starts when the module has its holder: before that, either server might hold it.
+    // The second server starts after the first one holds the modules; otherwise either could hold them.
     let other = TestServer::start_on(&database, change).await;
 
     stopping.stop().await;

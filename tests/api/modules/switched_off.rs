@@ -148,7 +148,7 @@ async fn module_whose_text_is_not_accepted_any_more_is_switched_off() {
 
 #[tokio::test]
 async fn module_stops_at_once_though_that_can_be_written_only_later() {
-    // Enough for a statement and a few entries of its window.
+    // The limit suffices for a statement and a few entries of its window.
     let server = TestServer::start_with(|settings| settings.limits.module_bytes = 800).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;

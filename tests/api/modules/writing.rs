@@ -247,7 +247,7 @@ async fn deleted_module_is_gone() {
     assert_eq!((answer.status, &*answer.text), (204, ""));
     assert_eq!(admin.get(&path_of(&module)).await.status, 404);
     assert_eq!(admin.delete(&path_of(&module)).await.status, 404);
-    // Its name is free again.
+    // The name can be used again.
     deploy(&admin, &marking("marks", "one")).await;
 }
 

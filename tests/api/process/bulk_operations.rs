@@ -1,5 +1,5 @@
-//! `kill -9` and freezing in the middle of a bulk operation: it goes on, nothing is created twice or left out, and the
-//! ramp is not compressed (K-05, K-11).
+//! A bulk operation whose server is killed (`kill -9`) or frozen in its middle continues. No operation is created twice
+//! or left out, and the ramp is not compressed (K-05, K-11).
 
 use std::path::Path;
 use std::time::Duration;

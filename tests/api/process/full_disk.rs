@@ -28,7 +28,7 @@ async fn program_refuses_writes_on_a_full_disk_and_says_so_and_takes_them_again_
     };
     let link = format!("/inventory{link}");
 
-    // More than any disk has.
+    // This is more than any disk has.
     let mut program = leaving_free(directory.path(), "1152921504606846976");
     let admin = of(&program);
     eventually("a refusal", async || {

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::harness::{Caller, Program, Socket, alarm_of, scratch};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
-/// Sockets that nobody reads.
+/// The number of sockets whose client does not read.
 const SLOW: usize = 20;
 /// Alarms of 60 kB.
 const ALARMS: usize = 300;

@@ -59,7 +59,7 @@ async fn other_server_takes_over_though_the_lease_of_a_killed_one_lasts() {
     let mut killed = Program::serve_with(command);
     let device = Caller::new(killed.base(), ADMIN).create_device("pump").await;
     deploy(&Caller::new(killed.base(), ADMIN), &marking("marks", "seen")).await;
-    // It looks every second.
+    // With this lease, the server checks for modules without a holder every second.
     let other = TestServer::start_on(&database, |settings| {
         settings.limits.module_lease = Duration::from_secs(3);
     })

@@ -245,7 +245,7 @@ async fn right_that_was_taken_while_the_database_was_away_is_lost_afterwards() {
     server.database().execute(interruption, &[]).await;
 
     eventually("the end of the session", async || (!alarms.is_known().await).then_some(())).await;
-    // With two servers it may have missed something meanwhile, and ends too.
+    // At two servers, the session may have missed a notification meanwhile; it then ends, too.
     assert!(runs_at_two_servers() || events.is_known().await);
 }
 

@@ -231,7 +231,7 @@ async fn family_of_another_tenant_receives_nothing() {
     let own = other.create_device("pump").await;
     let session = other.session().await;
     session.subscribe(&format!("/alarmsWithChildren/{own}")).await;
-    // Nobody knows this id there.
+    // The id is unknown in that tenant.
     session.subscribe(&format!("/alarmsWithChildren/{plant}")).await;
 
     main.raise_alarm(&motor, "unheard").await;

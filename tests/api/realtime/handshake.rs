@@ -152,7 +152,7 @@ async fn sessions_of_a_user_are_capped_when_configured() {
     let joe = server.user_with("joe", &[]).await;
     let (first, _second) = (admin.session().await, admin.session().await);
     if runs_at_two_servers() {
-        // Each has one of the sessions, and knows that of the other after a second.
+        // Each server has one of the sessions, and learns of the other one within a second.
         eventually("the notes of both servers", async || {
             (server.database().count("user_sessions").await == 2).then_some(())
         })

@@ -23,7 +23,7 @@ async fn hold(server: &TestServer, caller: &Caller, session: &Session) -> RawCon
     connection
 }
 
-/// Whether nothing is lost when a client that holds a poll leaves so.
+/// Asserts that nothing is lost when a client that holds a poll leaves in this way.
 async fn loses_nothing<Rest>(leave: impl AsyncFn(RawConnection) -> Rest) {
     let server = TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2)).await;
     let admin = server.admin();

@@ -14,7 +14,7 @@ async fn with_other_tenant() -> (Behind, Caller) {
     (behind, other)
 }
 
-/// Lets a tenant use the microservice.
+/// Subscribes a tenant to the microservice.
 pub(super) async fn subscribe(behind: &Behind, tenant: &str) {
     let management = behind.server.caller("management/admin", ADMIN_PASSWORD);
     let body = json!({"application": {"id": behind.application}});

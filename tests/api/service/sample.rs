@@ -19,7 +19,7 @@ struct Counter {
 }
 
 impl Counter {
-    /// Somebody of the platform, by the credentials that are given to a microservice.
+    /// Returns a caller with the credentials that a microservice has received.
     fn caller(&self, tenant: &str, user: &str, password: &str) -> Caller {
         Caller::new(&self.environment["PLAT_BASEURL"], Some((&format!("{tenant}/{user}"), password)))
     }
@@ -102,7 +102,7 @@ async fn sample_microservice_serves_two_tenants() {
     let [owner, customer, other] =
         ["main/admin", "plant7/admin", "plant8/admin"].map(|user| server.caller(user, ADMIN_PASSWORD));
 
-    // Its owner creates it, the tenants subscribe.
+    // The owner creates the application, and the tenants subscribe to it.
     let application = json!({"name": "counter", "key": "counter-key", "type": "MICROSERVICE",
         "availability": "MARKET", "requiredRoles": ["ROLE_INVENTORY_CREATE", "ROLE_INVENTORY_READ"],
         "roles": ["ROLE_COUNTER_READ"]});

@@ -11,7 +11,7 @@ use crate::harness::{TestServer, eventually, reply, soon};
 
 const T7: &str = "/tenant/tenants/t7";
 
-/// Gives a tenant a row in every table, more than one chunk of objects among them.
+/// Creates a row of a tenant in every table, and more objects than are deleted in one step.
 async fn fill(server: &TestServer, tenant: &str) {
     for statement in [
         "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, required_roles, roles, \

@@ -22,7 +22,7 @@ async fn manager_with(server: &TestServer, name: &str, roles: &[&str]) -> Caller
     server.caller(&format!("management/{name}"), ADMIN_PASSWORD)
 }
 
-/// The ids of all tenants somebody sees.
+/// Returns the ids of all tenants that the caller sees.
 async fn ids_seen_by(caller: &Caller) -> Vec<String> {
     let tenants = caller.read("/tenant/tenants?pageSize=2000").await["tenants"].clone();
     tenants.as_array().unwrap().iter().map(|tenant| tenant["id"].as_str().unwrap().to_owned()).collect()

@@ -53,7 +53,7 @@ async fn early_response_leaves_with_its_head_as_one_record() {
     assert!(soon > 0, "no answer came soon");
 }
 
-/// Whether nothing is lost when a client that holds a poll leaves so.
+/// Asserts that nothing is lost when a client that holds a poll leaves in this way.
 async fn loses_nothing<Rest>(leave: impl AsyncFn(Encrypted) -> Rest) {
     let certificates = Certificates::new();
     let server = server_with(&certificates, |settings| {

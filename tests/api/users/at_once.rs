@@ -20,7 +20,7 @@ async fn server() -> TestServer {
     .await
 }
 
-/// Requests of somebody, one after the other, until dropped.
+/// Tasks that send requests of callers, one after the other, until this is dropped.
 struct Load(Vec<JoinHandle<()>>);
 
 impl Load {

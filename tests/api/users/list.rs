@@ -88,7 +88,7 @@ async fn following_next_sees_each_user_once_while_others_come_and_go() {
     loop {
         let page = server.admin().read(&link).await;
         seen.extend(ids(&page, "users"));
-        // One is put before the place where the page ended, and one that was shown goes.
+        // A user is added before the position of the page, and one that was already shown is deleted.
         let earlier = format!("device_0{}", seen.len());
         server.database().insert_user(&earlier, &[]).await;
         server.database().execute("DELETE FROM users WHERE name = $1", &[seen.last().unwrap()]).await;

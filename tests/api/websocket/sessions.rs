@@ -242,7 +242,7 @@ async fn acknowledging_session_is_served_by_connect_replies_over_a_socket() {
     );
     admin.raise_alarm(&device, "second").await;
 
-    // The client missed the first batch, and comes by another socket.
+    // The client has not received the first batch, and reconnects with another socket.
     let mut socket = Socket::open(&admin, REALTIME).await;
     socket.send(connect_with(0)).await;
     let frame = socket.frame().await;

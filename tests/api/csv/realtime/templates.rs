@@ -36,7 +36,7 @@ async fn further_sets_come_after_those_of_the_header_each_with_its_lines() {
     let expected = "87,1,main\n200,1,one\n87,1,last\n400,1,Too hot\n87,2,\"a,b\"\n300,1,MAJOR\n301,1,7\n\
         87,1,main\n200,1,two\n87,1,last\n400,1,Too hot\n87,2,main\n200,1,three\n200,1,four\n\
         87,2,\"a,b\"\n300,1,MAJOR\n301,1,8\n";
-    // Nothing was held, so all of it waited, unless the last of it was slower than the connect.
+    // No connect was held, so all notifications were queued, unless the last one came after the connect.
     let told = client.receive(17).await;
     assert_eq!(told, expected);
 }

@@ -186,7 +186,7 @@ async fn chunk_that_is_none_is_400_with_the_body_of_errors() {
     {
         for (path, tenant) in [("/notification/realtime", "a"), ("/inventory/managedObjects", "b")] {
             let request = Sample::to(path, chunks).unmeasured().with("Transfer-Encoding: chunked");
-            // At a host for which the password was not verified yet, so that the request takes a while.
+            // The password was not verified for this host yet, so this request takes longer.
             let new = request.clone().instead(&format!("Host: {tenant}{n}.example.org"));
             for (request, status) in
                 [(request.clone(), 400), (new, 400), (request.without("Authorization"), 401)]

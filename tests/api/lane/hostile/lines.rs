@@ -70,7 +70,7 @@ async fn odd_headers_are_judged_alike_wherever_they_stand() {
     }
 }
 
-/// With this header before all others.
+/// Returns a request that begins with this header.
 fn first(field: &str) -> Sample {
     Sample::idle().line(&format!("POST /notification/realtime HTTP/1.1\r\n{field}"))
 }

@@ -21,14 +21,14 @@ async fn cut_everywhere(side: &Side, request: &[u8]) -> Vec<RawResponse> {
     let mut answers = Vec::new();
     for (_, mut conversation) in conversations {
         let mut answer = conversation.answer().await.unwrap();
-        // Nothing is left of a request that was read to its end.
+        // If the server keeps the connection open, it has read the request to its end.
         if answer.keeps_alive() {
             conversation.send(Sample::idle().closing()).await;
         }
         let rest = conversation.rest().await;
         assert_eq!(rest.len(), usize::from(answer.keeps_alive()), "{answer:?} {rest:?}");
         if answer.status() == 401 {
-            // By chance, see `leaves_its_request_unread`.
+            // The connection may or may not be closed here, see `leaves_its_request_unread`.
             answer.close_as(&RawResponse { fields: Vec::new(), ..answer.clone() });
         }
         answers.push(answer);
