@@ -93,7 +93,7 @@ async fn routes_in_metrics_are_patterns() {
 async fn routes_and_statuses_that_nobody_caused_are_not_in_metrics() {
     let database = TestDatabase::create().await;
     let directory = scratch();
-    // The metrics of the test process are those of all its servers.
+    // The metrics of the test process contain those of all its servers, so this test runs a process of its own.
     let command = Program::command_on(&database, directory.path());
     let program = Program::serve_with(command);
     let stranger = Caller::new(program.base(), None);
@@ -130,7 +130,7 @@ async fn everything_comes_back_within_five_seconds_of_the_database() {
     assert!(refused.header("Retry-After").unwrap().parse::<u32>().is_ok());
     let ready = async || (server.stranger().get("/health/ready").await.status == 503).then_some(());
     eventually("unreadiness", ready).await;
-    // Away long enough for whatever tries again to have tried several times.
+    // The database is away long enough for several retries.
     tokio::time::sleep(Duration::from_secs(4)).await;
     postgres.start_again();
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Client, TOKENS, client};
 use crate::harness::{Response, TestServer, eventually};
 
-/// Whether this is the body of T-03.
+/// Asserts that the response has this status and the error body of T-03.
 fn assert_refused(answer: &Response, status: u16, code: &str, text: &str) {
     assert_eq!(
         (answer.status, answer.header("Content-Type")),
@@ -169,7 +169,7 @@ async fn requests_above_the_rate_are_429_with_retry_after() {
     let answers = futures_util::future::join_all((0..63).map(|_| ask("192.0.2.1"))).await;
     let refused: Vec<&Response> = answers.iter().filter(|answer| answer.status != 200).collect();
 
-    // The bucket fills by one a second, so on a slow machine one more may have been let in.
+    // The bucket gains one request a second, so on a slow machine one more may have been admitted.
     assert!((1..=3).contains(&refused.len()), "{} of 63 are refused", refused.len());
     for answer in refused {
         let wait: u64 = answer.header("Retry-After").unwrap().parse().unwrap();

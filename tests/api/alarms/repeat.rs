@@ -43,7 +43,7 @@ async fn older_time_does_not_move_time_back() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     raise_at(&admin, &device, "2024-03-10T02:30:00+01:00").await;
 
-    // Its local time is later, but its instant is earlier.
+    // The repetition has a later local time, but an earlier instant.
     let again = raise_at(&admin, &device, "2024-03-10T03:00:00+09:00").await;
 
     assert_eq!((&again["count"], &again["time"]), (&json!(2), &json!("2024-03-10T02:30:00.000+01:00")));

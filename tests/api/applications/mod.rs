@@ -18,7 +18,7 @@ use crate::harness::tenants::management;
 use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
 
 const APPLICATIONS: &str = "/application/applications";
-/// How many applications every deployment starts with; all tenants see them.
+/// The number of applications that every deployment starts with; all tenants see them.
 const STANDARD: usize = 8;
 
 /// A complete body of a web application.

@@ -75,7 +75,7 @@ async fn token_is_for_the_tenant_it_names_whatever_the_host() {
         let request = host.into_iter().fold(request, |request, host| request.header("Host", host));
         assert_eq!(request.send().await.json()["managedObjects"][0]["name"], "in t7", "{host:?}");
     }
-    // The key of t7 opens nothing elsewhere.
+    // The key of t7 is not valid for other tenants.
     assert_unauthorized(&server, &RSA_2048.token_of("admin"), "main has no such key").await;
 }
 

@@ -98,7 +98,7 @@ async fn every_server_sees_a_connection_and_assumes_it_for_a_while_only() {
     let _held = user.listen(&format!("/alarms/{device}")).await.hold().await;
     until_connection_is(&b.admin(), &device, json!("CONNECTED")).await;
 
-    // The row is as it is when its process died a while ago.
+    // The row is as after the death of its process some time ago.
     database.execute("UPDATE presence SET connected_until = now()", &[]).await;
 
     assert_eq!(connection(&b.admin(), &device).await, Value::Null);

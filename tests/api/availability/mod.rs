@@ -1,7 +1,7 @@
 //! Availability, maintenance, and the fragments that the server adds to managed objects (R-01 to R-06, A-09, A-12).
 //!
-//! Intervals are whole minutes, for which tests cannot wait. They move the stored times back instead, which are all
-//! that the server reads.
+//! Intervals are whole minutes, for which tests cannot wait. Tests move the stored times back instead, because the
+//! server reads nothing else.
 
 mod connection;
 #[path = "connection.rs"]
@@ -24,7 +24,7 @@ use crate::harness::{Caller, OBJECTS, TestDatabase, TestServer, eventually};
 
 const ALARMS: &str = "/alarm/alarms";
 
-/// A server that writes heartbeats at once and looks for silence all the time.
+/// Starts a server that writes heartbeats at once and checks for silent devices all the time.
 async fn server() -> TestServer {
     server_on(&TestDatabase::create().await).await
 }
@@ -51,7 +51,7 @@ async fn listening(database: &TestDatabase, servers: i64) {
     .await;
 }
 
-/// Pretends that servers were running all the time, so that a silence is that of the device.
+/// Makes it look as if servers had been running all the time, so that devices and not the servers were silent.
 async fn listened_for_long(database: &TestDatabase) {
     let statement = "UPDATE deployment SET value = '0' WHERE name = 'availability watched since'";
     assert_eq!(database.execute(statement, &[]).await, 1);
@@ -72,7 +72,7 @@ fn object(id: &str) -> String {
     format!("{OBJECTS}/{id}")
 }
 
-/// Pretends that a device was silent for this many more minutes.
+/// Makes a device look silent for this many more minutes.
 async fn silence(database: &TestDatabase, device: &str, minutes: i32) {
     let statement = "UPDATE availability SET last_message = last_message - make_interval(mins => $2), \
         counted_from = counted_from - make_interval(mins => $2) WHERE device = $1";
@@ -92,7 +92,7 @@ async fn status(caller: &Caller, device: &str) -> Value {
     caller.read(&object(device)).await["plat_Availability"]["status"].clone()
 }
 
-/// The alarms of a device's silences, newest first.
+/// Returns the alarms about silence of a device, newest first.
 async fn unavailability_alarms(caller: &Caller, device: &str) -> Vec<Value> {
     let page =
         caller.read(&format!("{ALARMS}?source={device}&type=plat_UnavailabilityAlarm&pageSize=100")).await;

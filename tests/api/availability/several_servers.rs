@@ -88,7 +88,7 @@ async fn message_at_one_server_clears_what_the_other_raised() {
 async fn sweeper_that_loses_its_connection_is_replaced_within_seconds() {
     let (a, b) = two_servers().await;
     let device = watched(&b.admin(), 10).await;
-    // The lock of the one that sweeps is the only one that is not shared.
+    // The server that sweeps holds the only lock that is not shared.
     let sweepers = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted \
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
     let before = a.database().query(sweepers, &[]).await;

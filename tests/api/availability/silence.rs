@@ -154,7 +154,7 @@ async fn after_a_restart_devices_get_their_interval_again() {
 
     let (_server, admin) = server_on(&database).await.with_admin();
     let nobody = async |minutes: f64| {
-        // Pretends that the start was this long ago.
+        // Sets the start of the watch to this long ago.
         let statement = "UPDATE deployment SET value = (extract(epoch FROM now()) - 60 * $1::float8)::text \
             WHERE name = 'availability watched since'";
         database.execute(statement, &[&minutes]).await;

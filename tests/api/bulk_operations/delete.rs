@@ -35,7 +35,7 @@ async fn one_under_way_creates_no_more_and_what_it_created_stays() {
     assert_eq!(admin.delete(&link).await.status, 204);
     let created = server.database().count("operations").await;
 
-    // Another one takes longer than the next turn would have been away.
+    // Another bulk operation takes longer than the time until the deleted one would have continued.
     let one = group_of(&admin, &["1050", "1049", "1048", "1047"]).await;
     completed(&admin, &plan(&admin, &bulk_of(&one, 0.3)).await).await;
     assert_eq!(server.database().count("operations").await, created + 4);

@@ -63,7 +63,7 @@ pub(crate) fn id_of(created: &Value) -> String {
     created["id"].as_str().unwrap().to_owned()
 }
 
-/// A complete body, of one that starts at once.
+/// Returns a complete body of a bulk operation that starts at once.
 pub(crate) fn bulk_of(group: &str, ramp: f64) -> Value {
     json!({
         "groupId": group,
@@ -73,7 +73,7 @@ pub(crate) fn bulk_of(group: &str, ramp: f64) -> Value {
     })
 }
 
-/// A complete body, of one that starts in a thousand years.
+/// Returns a complete body of a bulk operation that starts in a thousand years.
 pub(crate) fn later_of(group: &str) -> Value {
     let mut body = bulk_of(group, 0.0);
     body["startDate"] = json!("3024-03-10T02:30:00.000Z");

@@ -17,7 +17,7 @@ async fn ramp_continues_where_it_was_after_the_database_was_away_and_is_not_comp
     under_way(&database, 4).await;
 
     postgres.stop();
-    // This is longer than the lateness that is caught up.
+    // This is longer than the delay that the ramp catches up with.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let back = OffsetDateTime::now_utc();
     postgres.start_again();
@@ -62,8 +62,9 @@ async fn step_whose_acknowledgement_was_lost_is_not_made_twice() {
     let link = plan(&admin, &bulk_of(&group, 0.3)).await;
     under_way(server.database(), 1).await;
 
-    // A commit whose response was lost: the position is further on than the process knows. The lock on the row stops
-    // the run meanwhile, and returns the position after the step that may be in progress.
+    // The state after a commit whose response was lost: the stored position is ahead of the one that the process knows.
+    // The lock on the row stops the run in the meantime; the statement returns the position after the step that may be
+    // in progress.
     let steps = "WITH held AS ( \
             SELECT tenant, id, place FROM bulk_operations FOR UPDATE), \
         served AS ( \

@@ -31,7 +31,7 @@ async fn devices_of_a_static_group_and_of_its_subgroups_each_once_by_id() {
     let asset = id_of(&admin.create("/inventory/managedObjects", &json!({"name": "a mere thing"})).await);
     let deepest = group_of(&admin, &[&agents[0], &agents[3]]).await;
     let below = group_of(&admin, &[&deepest, &agents[1]]).await;
-    // One is in several of them, and the order is not that of the ids.
+    // One agent is in several of the groups, and the order differs from that of the ids.
     let group = group_of(&admin, &[&agents[3], &agents[2], &below, &deepest, &asset]).await;
 
     assert_eq!(told_by(&server, &group).await, agents);
@@ -58,7 +58,7 @@ async fn devices_that_the_query_of_a_dynamic_group_finds() {
     let (server, admin) = TestServer::start().await.with_admin();
     let (first, second) = (create_agent(&admin, "pump 1").await, create_agent(&admin, "pump 2").await);
     create_agent(&admin, "motor").await;
-    // No device.
+    // The group also contains an object that is not a device.
     admin.create("/inventory/managedObjects", &json!({"name": "pump 3"})).await;
     let query = json!("$filter=name eq 'pump*' $orderby=name desc");
 

@@ -52,7 +52,7 @@ async fn one_that_waits_in_this_process_can_be_put_off() {
 
     admin.put(&link, &json!({"startDate": "3024-03-10T02:30:00Z"})).await.expect(200);
 
-    // Another one shows that its time has come and gone.
+    // The completion of another bulk operation shows that the original start time has passed.
     let other = group_of(&admin, &["1001"]).await;
     soon["groupId"] = json!(other);
     soon["startDate"] = shown(in_two_seconds + time::Duration::seconds(1));

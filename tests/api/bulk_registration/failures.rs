@@ -101,7 +101,8 @@ async fn id_that_comes_again_fails_however_far_behind() {
     let (server, admin) = TestServer::start().await.with_admin();
     register(&admin, fleet(1)).await;
 
-    // Beyond what is stored together; the first of them is known from before and gets a password, not another object.
+    // There are more rows than are stored together. The first device exists already and gets a password, but no second
+    // object.
     let file =
         fleet(1201) + &format!("a0;other-{SECRET};x;y\na1;other-{SECRET};x;y\na1200;other-{SECRET};x;y\n");
     let result = register(&admin, file).await;

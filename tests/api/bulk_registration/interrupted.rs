@@ -33,7 +33,7 @@ async fn upload_that_breaks_off_has_registered_nothing() {
     connection.send(&body[..body.len() - 10]).await;
     connection.reset();
 
-    // The next upload finds nothing of this one.
+    // The next upload finds no remains of this one.
     let result = register(&admin, format!("ID;CREDENTIALS\na0;{SECRET}\n")).await;
     assert_eq!(counts(&result), [1, 1, 0, 1]);
     assert_eq!(server.database().count("managed_objects").await, 0);

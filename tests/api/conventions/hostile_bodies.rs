@@ -189,7 +189,7 @@ async fn member_sent_twice_is_not_a_server_error() {
 #[tokio::test]
 async fn oversized_texts_are_422_and_named() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    // Random enough that no index entry could be compressed into its page.
+    // The text is random enough not to be compressed below the size limit of an index entry.
     let long: String = (0..100_000_u32)
         .map(|n| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 24) as u8 % 26))
         .collect();

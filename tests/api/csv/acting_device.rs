@@ -221,7 +221,7 @@ async fn of_many_first_requests_at_once_on_two_servers_one_object_stays() {
     let servers = TestServer::start_two().await;
     device_user(&servers[0], "sn-1").await;
     let user = |server: &TestServer| server.caller("device_sn-1", crate::harness::ADMIN_PASSWORD);
-    // The credentials are known, so that the rows come at once.
+    // The credentials are cached first, so that the rows arrive at the same time.
     for server in &servers {
         user(server).read("/tenant/currentTenant").await;
     }

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 use super::{request, send, text_of};
 use crate::harness::{RawConnection, TestServer};
 
-/// Bodies that are tried.
+/// The number of random bodies.
 const BODIES: usize = 60;
 
 /// Generates rows: ids of every kind, and texts that could be mistaken for something else.

@@ -45,7 +45,7 @@ async fn rows_at_once_take_each_operation_once(server: &TestServer, gateway: &Ga
 
     let begun = at_once(callers, "501,plat_Restart", OPERATIONS + spare).await;
 
-    // Exactly as many find one as there are, and the others none.
+    // Each operation was found by exactly one row; the other rows found none.
     assert_eq!(begun, [(String::new(), OPERATIONS), ("50,1,404\n".into(), spare)].into());
     for id in &ids {
         assert_eq!(moves(server, id, "EXECUTING").await, 1);

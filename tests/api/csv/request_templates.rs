@@ -73,7 +73,7 @@ async fn values_are_inserted_as_they_are_and_never_searched_for_placeholders() {
     assert_eq!(shape, "0000-00-00T00:00:00.000+00:00");
     assert_eq!(answer, format!("200,1,%%,1.5,\"{{\"\"%%\"\":[\"\"%%\"\"]}}\"\n201,1,{at}\n"));
 
-    // Quotes, line breaks and whatever else ends a JSON text make none.
+    // No quote, line break or other end of a JSON text in a value creates new members.
     for value in ["\"a\"\"b\"", "\"a\nb\"", "a\\"] {
         assert_eq!(send_to(&admin, "pumps", &format!("100,{value},1,2")).await, "50,1,400\n", "{value}");
     }

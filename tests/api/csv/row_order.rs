@@ -14,7 +14,7 @@ const JSON: &str = "application/json";
 /// Every processing mode (M-01).
 const MODES: [&str; 4] = ["PERSISTENT", "TRANSIENT", "QUIESCENT", "CEP"];
 
-/// Several threads of each kind, as a server has them: devices differ in their writers.
+/// Starts a server with several threads of each kind, because different devices then have different writers.
 async fn server() -> TestServer {
     let server = TestServer::start_with(|settings| {
         settings.actor_threads = 3;
@@ -45,7 +45,7 @@ async fn send_in(caller: &Caller, mode: &str, x_id: Option<&str>, rows: &str) {
     assert_eq!(text_of(request.send().await), "", "{mode}");
 }
 
-/// The numbers of notifications: of a measurement its value, of an event its text.
+/// Returns the numbers in notifications: the value of a measurement, the text of an event.
 fn numbers(told: &[Value]) -> Vec<i64> {
     let number = |told: &Value| {
         let data = &told["data"]["data"];
@@ -109,7 +109,7 @@ async fn thousands_of_measurements_are_stored_and_published_in_row_order() {
     assert_in_order(&stored, 0..3000, "stored");
 }
 
-/// The numbers of what rows 900 and 901 stored, by id.
+/// Returns the numbers in everything that rows 900 and 901 stored, by id.
 async fn stored_numbers(server: &TestServer) -> Vec<i64> {
     let by_id = "SELECT n FROM (
         SELECT id, readings[1]::bigint AS n FROM measurements UNION ALL SELECT id, text::bigint FROM events

@@ -157,7 +157,7 @@ async fn row_that_finds_no_operation_is_404() {
     let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let own = gateway.queue(0, json!({"plat_Outer": {"plat_Inner": {}}})).await;
-    // Another agent's.
+    // This operation belongs to another agent.
     let foreign = crate::harness::operations::create_agent(&gateway.admin, "other").await;
     crate::harness::operations::queue(&gateway.admin, &foreign).await;
 

@@ -6,7 +6,7 @@ use super::send;
 use super::static_operations::Gateway;
 use crate::harness::TestServer;
 
-/// Fragments of an operation; its lines by default and where clients are served as they are.
+/// Fragments of an operation, with the expected lines by default and with the compatibility switch.
 fn table() -> Vec<(Value, &'static str, &'static str)> {
     let same = |fragments: Value, lines: &'static str| (fragments, lines, lines);
     let software =

@@ -82,7 +82,7 @@ async fn change_at_one_server_is_in_force_at_all() {
     let object =
         register(&admin, "pumps", "10,100,GET,/inventory/managedObjects\n11,200,,,statistics.pageSize\n")
             .await;
-    // Remembered there as it is, and an X-Id that is the id of an object (S-12).
+    // The other server caches the set in its current form, also for an X-Id that is the id of an object (S-12).
     assert_eq!(send_to(&elsewhere, "pumps", "100").await, "200,1,5\n");
     assert_eq!(send_to(&elsewhere, &object, "100").await, "200,1,5\n");
 

@@ -13,7 +13,7 @@ use crate::harness::{ADMIN_PASSWORD, TestServer, eventually};
 /// Everything that is stored of requests and users, as text.
 async fn dump(server: &TestServer) -> String {
     let mut dump = String::new();
-    // The users of microservices have sealed passwords, which are not meant here.
+    // The users of microservices are excluded, because they have sealed passwords.
     let users = "(SELECT * FROM users WHERE application IS NULL)";
     for table in ["new_device_requests", users, "device_placements", "audit_records"] {
         let rows = server.database().query(&format!("SELECT row_to_json(t)::text FROM {table} t"), &[]).await;
@@ -173,7 +173,7 @@ async fn old_password_of_a_device_leaves_credentials_that_were_not_collected() {
     register(&server, "sn-1").await;
     accept(&server, "sn-1").await;
 
-    // Remembered or looked up, it is still the device's.
+    // The old password is valid, whether or not the caller is cached.
     assert!(gets_in(&device(&server, "sn-1", &old)).await);
 
     assert_eq!(poll(&server, "sn-1").await.status, 201);

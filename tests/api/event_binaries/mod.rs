@@ -81,7 +81,7 @@ async fn download(caller: &Caller, path: &str) -> Vec<u8> {
     response.bytes().await.unwrap().to_vec()
 }
 
-/// Bytes in which every value occurs and no chunk is like another.
+/// Returns bytes that contain every value and in which no two chunks are equal.
 fn bytes(length: usize) -> Vec<u8> {
     (0..length as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
 }

@@ -62,7 +62,7 @@ async fn application_has_its_own_origin_under_the_domain_of_its_tenant_and_nowhe
         (&plant, "/apps/web/a.js", "plant7.example.com", false),
         (&plant, "/apps/web/a.js", "shared.example.com", true),
         (&visitor, "/apps/main-web/a.js", "shared.example.com", true),
-        // Another tenant's application, which credentials in a link could bring here.
+        // An application of another tenant, to which credentials in a link could lead.
         (&of_main, "/apps/main-web/a.js", "plant7.example.com", true),
     ] {
         for more in [&[][..], &[("If-None-Match", &*tag)]] {

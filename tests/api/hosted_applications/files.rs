@@ -10,7 +10,7 @@ async fn files_are_served_as_they_were_uploaded_whatever_their_length() {
     host(&admin, "web", &[("short.txt", "hello"), ("deep/er/long.txt", &long), ("empty.txt", "")]).await;
 
     for (path, content) in [("short.txt", "hello"), ("deep/er/long.txt", &long), ("empty.txt", "")] {
-        // The second time from memory.
+        // The second response comes from the cache.
         for _ in 0..2 {
             let answer = admin.get(&format!("/apps/web/{path}")).await;
             assert_eq!((answer.status, answer.text == content), (200, true), "{path}");
@@ -137,7 +137,7 @@ async fn path_leads_nowhere_else() {
     host(&admin, "other", &[("secret.txt", "secret")]).await;
     let authorization = format!("Authorization: {}", admin.authorization().unwrap());
 
-    // No client library sends these as they are.
+    // No client library sends these paths unchanged.
     for path in [
         "/apps/web/../other/secret.txt",
         "/apps/web/..%2Fother/secret.txt",

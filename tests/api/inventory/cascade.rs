@@ -84,7 +84,7 @@ async fn forced_cascade_continues_from_any_object() {
     let building = object(&admin, json!({"name": "building"})).await;
     let room = below(&admin, &building, "childAssets", json!({"name": "room"})).await;
     let sensor = below(&admin, &room, "childDevices", json!({"name": "sensor"})).await;
-    // Two ways lead to it.
+    // The object has two parents.
     admin.post(&format!("{OBJECTS}/{building}/childAssets"), &json!({"managedObject": {"id": sensor}})).await;
 
     let weak = admin.delete(&format!("{OBJECTS}/{room}?cascade=maybe")).await;

@@ -140,7 +140,7 @@ async fn link_to_itself_and_rings_are_422() {
             admin.post(&format!("{OBJECTS}/{lower}/{block}"), &child(&ids[0])).await.expect(422);
         }
     }
-    // Nothing comes down additions, so they may point anywhere.
+    // Nothing is inherited along additions, so they may form circles.
     link(&admin, &ids[2], "childAdditions", &ids[0]).await;
     link(&admin, &ids[0], "childAdditions", &ids[2]).await;
     let page = admin.read(&format!("{OBJECTS}/{}?withParents=true", ids[0])).await;

@@ -116,9 +116,9 @@ async fn text_that_is_not_a_form_is_400() {
         ),
         headers(&many),
         headers(&format!("Content-Disposition: form-data; name=\"object\"; x=\"{}\"", "x".repeat(300_000))),
-        // A header without an end.
+        // The header has no end.
         format!("--{BOUNDARY}\r\n{}", "x".repeat(1_000_000)).into_bytes(),
-        // No end.
+        // The form has no end.
         [object.clone(), file.clone()].concat(),
     ];
     for cut in (1..whole.len() - 4).step_by(7) {

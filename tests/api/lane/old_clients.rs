@@ -55,7 +55,7 @@ async fn empty_response_over_http_1_0_has_its_head() {
     let pair = Pair::start_with(|settings| settings.limits.keep_alive = Duration::from_secs(600)).await;
 
     for side in pair.sides() {
-        // A row 83 that a newer one takes over has no lines.
+        // A held row 83 that a newer one replaces returns no lines.
         let client = side.admin().session().await.client;
         let row = Sample::rows(REALTIME, format!("83,{client}c"));
         let (mut first, mut second) =

@@ -54,7 +54,7 @@ impl Conversation {
 
     /// Returns the next response, unless it is one to HEAD; `None` at the end of the connection.
     pub(crate) async fn answer(&mut self) -> Option<RawResponse> {
-        // The spaces of a poll that is held forever arrive one by one, each soon.
+        // While a poll is held, spaces arrive one by one, each soon after the other.
         soon("the end of an answer", async {
             let mut answer = self.head().await?;
             answer.body = self.body(&answer).await;

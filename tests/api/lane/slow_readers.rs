@@ -70,7 +70,7 @@ async fn clients_that_do_not_read_delay_nobody_and_get_all_when_they_do() {
                 within(Duration::from_secs(10), "a delivery beside slow readers", other.receive(1)).await;
             assert_eq!(told[0]["data"]["data"]["type"], kind.as_str());
         }
-        // Reading on takes seconds with such a small window, so only one is read.
+        // Reading through such a small window takes seconds, so only one response is read.
         for (mut conversation, _) in polls.into_iter().take(1) {
             let answer = conversation.answer().await.unwrap();
             let messages: Vec<serde_json::Value> = serde_json::from_str(&answer.body).unwrap();

@@ -234,7 +234,7 @@ async fn try_row(fixture: &Fixture, row: &Row) -> Vec<String> {
         attempts.push((format!("{path}?{}", all.join("&")), body.clone()));
     }
     if row.method == "GET" {
-        // Alone each parameter is read; two values each, so that this does not take minutes.
+        // Each parameter is sent alone; only two values each are sent, so that the test does not take minutes.
         for (n, name) in PARAMETERS.iter().enumerate() {
             let values = [VALUES[n % VALUES.len()], VALUES[(n + 5) % VALUES.len()]];
             attempts.extend(values.map(|value| (format!("{path}?{name}={value}"), None)));

@@ -17,7 +17,7 @@ use row::Row;
 
 use crate::harness::{Caller, Response};
 
-/// Rows that are tried at once.
+/// The number of rows that are tested at the same time.
 const AT_ONCE: usize = 8;
 /// Part of every name in tenant `main`, which no other tenant may ever see.
 const SECRET: &str = "zebra";

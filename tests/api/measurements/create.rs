@@ -7,7 +7,7 @@ use crate::harness::{Caller, MEDIA, RawConnection, TestServer, measurement_of, r
 
 const TIME: &str = "2024-03-10T02:30:00+01:00";
 
-/// POSTs text as it is.
+/// Sends a body as it is.
 async fn post_text(caller: &Caller, text: &str) -> crate::harness::Response {
     let request = caller.request("POST", MEASUREMENTS).accepting_json();
     request.header("Content-Type", "application/json").body(text).send().await

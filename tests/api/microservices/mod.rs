@@ -1,4 +1,4 @@
-//! Subscriptions and what microservices act as (docs/rules.md#applications-and-microservices; W-10 to W-13, U-03,
+//! Subscriptions, and the users of microservices (docs/rules.md#applications-and-microservices; W-10 to W-13, U-03,
 //! Z-03).
 
 mod bootstrap_user;
@@ -83,7 +83,8 @@ async fn service_in(server: &TestServer, bootstrap: &Caller, tenant: &str) -> Ca
     acting(server, user.unwrap_or_else(|| panic!("no user in {tenant}: {users:?}")))
 }
 
-/// A microservice of tenant `main` with these members more, and its bootstrap user; subscribed to by the tenants.
+/// Creates a microservice of tenant `main` with these additional members, subscribes the tenants, and returns its
+/// bootstrap user.
 async fn serve(server: &TestServer, name: &str, more: Value, tenants: &[&str]) -> (String, Caller) {
     let mut body = microservice(name);
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

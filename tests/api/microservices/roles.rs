@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Defines roles, one of which the platform has already.
+/// Returns a body that defines roles, one of which exists already.
 fn defining() -> Value {
     json!({"roles": ["ROLE_PUMP_READ", "ROLE_PUMP_ADMIN", "ROLE_ALARM_READ"]})
 }

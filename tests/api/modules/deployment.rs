@@ -8,12 +8,12 @@ use super::{MODULES, counting, deploy, events, events_come, marking, measure, pa
 use crate::harness::tenants::{create_tenant, management};
 use crate::harness::{Caller, TestDatabase, TestServer, eventually};
 
-/// Declares a stream and fills it.
+/// A module that declares a stream and inserts into it.
 const SOURCE: &str = "module source;\n\
     create schema Warm(time date, source string);\n\
     insert into Warm\n\
     select m.measurement.time as time, m.measurement.source.value as source from MeasurementCreated m;\n";
-/// Needs it.
+/// A module that reads that stream.
 const DEPENDENT: &str = "module dependent;\n\
     insert into CreateEvent\n\
     select 'warm' as type, 'warm' as text, w.time as time, w.source as source from Warm w;\n";

@@ -23,7 +23,7 @@ async fn of_two_servers_exactly_one_runs_a_module() {
     let admin = one.admin();
     let device = admin.create_device("pump").await;
     deploy(&admin, &marking("marks", "seen")).await;
-    // Deployed through another server: nothing is taken over.
+    // Deploying through another server does not move the lease.
     deploy(&other.admin(), &marking("notes", "noted")).await;
     eventually("the second module", async || {
         measure(&admin, &device, 20).await;
@@ -71,7 +71,7 @@ async fn modules_whose_process_is_gone_are_taken_over() {
     let device = server.admin().create_device("pump").await;
     deploy(&server.admin(), &marking("marks", "seen")).await;
     server.stop().await;
-    // The row is as a killed process leaves it.
+    // The row is as left by a killed process.
     let left = "UPDATE module_leases SET process = 0, leased_until = now() + interval '1 second'";
     database.execute(left, &[]).await;
 
@@ -165,7 +165,7 @@ async fn writes_of_a_module_after_it_was_taken_over_are_rejected() {
     database.execute("UPDATE module_leases SET fence = fence + 1", &[]).await;
     measure(&admin, &device, 2).await;
     measure(&admin, &device, 3).await;
-    // Writes about one device keep their order: when the next one is asked for, the one before has had its turn.
+    // Writes for one device keep their order: when the next one is requested, the one before has been executed.
     session.receive(3).await;
     measure(&admin, &device, 4).await;
     session.receive(1).await;

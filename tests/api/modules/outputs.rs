@@ -57,7 +57,7 @@ async fn act(caller: &Caller, device: &str, stream: &str, target: &Value) {
     caller.create("/event/events", &event).await;
 }
 
-/// The only member of a list, when it is there.
+/// Returns the only element of a list as soon as it exists.
 async fn only(caller: &Caller, path: &str, list: &str) -> Value {
     eventually(path, async || {
         let listed = caller.read(path).await;

@@ -25,7 +25,7 @@ async fn switched_off(caller: &Caller, module: &Value) -> String {
     last_record(caller, module, "Module undeployed").await
 }
 
-/// A module that keeps all measurements and makes nothing of them.
+/// Returns a module that retains all measurements and has no output.
 fn keeping(name: &str) -> String {
     format!(
         "module {name};\n@Name('kept') select measurement.type as t from MeasurementCreated.win:length_batch(100000);\n"

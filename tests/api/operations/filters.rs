@@ -112,7 +112,7 @@ async fn fragment_filters_by_a_top_level_member() {
 #[tokio::test]
 async fn dates_bound_the_creation_time_from_both_ends() {
     let fleet = Fleet::create().await;
-    // A day apart, from the second of January.
+    // The operations are one day apart, from the second of January.
     let spread = "UPDATE operations SET created_at = '2024-01-01T00:00:00Z'::timestamptz \
         + (SELECT count(*) FROM operations o WHERE o.id <= operations.id) * interval '1 day'";
     fleet.server.database().execute(spread, &[]).await;

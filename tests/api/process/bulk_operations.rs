@@ -15,7 +15,7 @@ use crate::harness::{Caller, Program, TestDatabase, eventually_within, scratch};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 
-/// A process on a database that is not its own, so that it survives the process.
+/// Starts a process on a database that survives it.
 fn serve(database: &TestDatabase, directory: &Path) -> Program {
     let mut command = Program::command_on(database, directory);
     command.env("PLATFORM_BULK_LEASE_SECONDS", "2");
@@ -62,7 +62,7 @@ async fn kill_9_at_many_moments_repeats_nothing_and_leaves_nothing_out() {
     let (database, directory) = (TestDatabase::create().await, scratch());
     let group = fleet(&database, 20_000).await;
     let mut program = serve(&database, directory.path());
-    // Steps of many operations, one after the other, so that most kills hit one.
+    // Steps with many operations follow each other, so that most kills hit one.
     let link = plan(&Caller::new(program.base(), ADMIN), &bulk_of(&group, 0.0)).await;
     let path = link.replace(program.base(), "");
 
@@ -124,7 +124,7 @@ async fn process_that_wakes_up_after_it_was_replaced_creates_nothing_more() {
     under_way(&database, 20).await;
 
     frozen.signal(Signal::STOP);
-    // A transaction that is left open delays the other server for a while, not forever.
+    // A transaction that is left open delays the other server only for a while.
     let taken = "SELECT fence > 1 FROM bulk_operations";
     eventually_within(LONG, "the other server", async || {
         database.query(taken, &[]).await[0].get::<_, bool>(0).then_some(())

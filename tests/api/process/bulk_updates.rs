@@ -18,14 +18,14 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// The status of the response to a PUT; `None` if there was no response.
 type Asked = tokio::task::JoinHandle<Option<u16>>;
 
-/// A process on a database that is not its own, so that it survives the process.
+/// Starts a process on a database that survives it.
 fn serve(database: &TestDatabase, directory: &Path) -> Program {
     let mut command = Program::command_on(database, directory);
     command.env("PLATFORM_BULK_LEASE_SECONDS", "2");
     Program::serve_with(command)
 }
 
-/// Begins to clear everything, and sends the process a signal in the middle.
+/// Starts to clear all alarms, and sends the process a signal in the middle.
 async fn begin_and_signal(database: &TestDatabase, program: &Program, signal: Signal) -> Asked {
     let admin = Caller::new(program.base(), ADMIN);
     let devices = [admin.create_device("pump").await, admin.create_device("motor").await];
@@ -42,7 +42,7 @@ async fn begin_and_signal(database: &TestDatabase, program: &Program, signal: Si
     asked
 }
 
-/// Begins to clear everything, and kills the process in the middle.
+/// Starts to clear all alarms, and kills the process in the middle.
 async fn kill_in_the_middle(database: &TestDatabase, mut program: Program) {
     let asked = begin_and_signal(database, &program, Signal::KILL).await;
     program.ended_within(Duration::from_secs(5)).await;
@@ -93,7 +93,7 @@ async fn process_that_wakes_up_after_it_was_replaced_changes_nothing_more() {
     let frozen = serve(&database, directories[0].path());
     let other = serve(&database, directories[1].path());
     let asked = begin_and_signal(&database, &frozen, Signal::STOP).await;
-    // A transaction that is left open delays the others for a while, not forever.
+    // A transaction that is left open delays the others only for a while.
     eventually_within(PATIENCE, "the end of the bulk update", async || {
         (database.count("bulk_alarm_updates").await == 0).then_some(())
     })

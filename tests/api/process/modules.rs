@@ -1,4 +1,4 @@
-//! Modules of a process: which of them run, according to its metrics, and who takes over when the process is killed.
+//! Modules of a process: which of them run, according to its metrics, and the take-over after the process was killed.
 
 use std::time::Duration;
 
@@ -95,7 +95,7 @@ async fn deployed_modules_are_planned_once_for_each_change() {
     };
     for name in ["one", "two"] {
         deploy(&admin, &counting(name)).await;
-        // Leases are renewed before modules are looked after: behind the second renewal the first look is over.
+        // Leases are renewed before modules are checked, so after the second renewal the first check is complete.
         for _ in 0..2 {
             let before = looks().await;
             eventually("a look after the modules", async || (looks().await > before).then_some(())).await;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::harness::{Program, TestDatabase, TestServer, run, scratch};
 
-/// Runs a program that must refuse and returns what it said.
+/// Runs a program that must fail and returns its error output.
 fn refusal(command: Command) -> String {
     let output = run(command, "");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::harness::{Session, TestServer, notifications, reply, runs_at_two_servers};
 
-/// Instead of the ten seconds.
+/// The session interval of these tests, instead of ten seconds.
 fn short() -> Duration {
     // A session that moves between two servers needs a part of the time.
     Duration::from_secs(if runs_at_two_servers() { 4 } else { 1 })

@@ -9,7 +9,7 @@ use crate::harness::{
     ADMIN_PASSWORD, Session, TestServer, eventually_within, notifications, reply, soon, without,
 };
 
-/// Revoked rights must show within this time (B-18).
+/// The time within which revoked rights must take effect (B-18).
 const REVOKED: Duration = Duration::from_secs(5);
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use crate::harness::{
     Caller, REALTIME, RawConnection, Session, Socket, TestServer, alarm_of, eventually, notifications, within,
 };
 
-/// Large enough that a few hundred do not fit into what the system keeps for a connection.
+/// The size of a text; a few hundred of them exceed what the operating system buffers for a connection.
 const TEXT_BYTES: usize = 60_000;
 
 async fn raise_large(caller: &Caller, device: &str, count: usize) {

@@ -79,7 +79,7 @@ async fn client_that_comes_back_on_a_new_connection_continues() {
     let session = admin.listen("/alarms/*").await;
     let gone = hold(&server, &admin, &session).await;
 
-    // The old connection is still open as far as the server can know.
+    // The server cannot know yet that the old connection is gone.
     let held = session.hold().await;
     drop(gone);
     admin.raise_alarm(&device, "hot").await;

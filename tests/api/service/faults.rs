@@ -58,7 +58,7 @@ async fn response_that_is_not_http_is_502() {
         let service = async {
             let (connection, _) = behind.asked().await;
             let mut stream = connection.into_stream();
-            // The platform may have closed before it had read it all.
+            // The platform may have closed the connection before it read everything.
             tokio::io::AsyncWriteExt::write_all(&mut stream, answer.as_bytes()).await.ok();
             stream
         };

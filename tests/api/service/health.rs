@@ -6,7 +6,7 @@ use tokio::net::TcpListener;
 use super::{Behind, OK, create_microservice, route};
 use crate::harness::{RawConnection, TestDatabase, TestServer, eventually, soon};
 
-/// A manifest with probes that ask every second.
+/// Returns a manifest with probes every second.
 fn manifest(readiness: Value) -> Value {
     json!({"apiVersion": "1", "name": "rules", "readinessProbe": readiness})
 }
@@ -18,7 +18,7 @@ async fn store(database: &TestDatabase, manifest: &Value) {
     database.execute("SELECT pg_notify('platform_users', 'main/+applications')", &[]).await;
 }
 
-/// A server whose microservice `rules` is asked at `/ready`, and the test in its place.
+/// Starts a server that probes the microservice `rules` at `/ready`. The test acts as the microservice.
 async fn probed() -> (Behind, Value) {
     let behind = Behind::start().await;
     let probe = json!({"httpGet": {"path": "/ready", "port": 1}, "periodSeconds": 1, "failureThreshold": 2});

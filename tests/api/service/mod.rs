@@ -29,7 +29,7 @@ const OK: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\
 /// A complete response of a microservice that keeps the connection open.
 const KEPT: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// A server, and the test in the place of the microservice `rules` of tenant `main`.
+/// A server, and the test acting as the microservice `rules` of tenant `main`.
 struct Behind {
     server: TestServer,
     listener: TcpListener,

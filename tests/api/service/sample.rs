@@ -124,7 +124,7 @@ async fn sample_microservice_serves_two_tenants() {
     ]);
     let (counter, objects) = Counter::start(environment).await;
 
-    // With its bootstrap user it can do nothing else; in both tenants it acted as a user of its own.
+    // The bootstrap user may do nothing else; in both tenants the microservice acted as its service user.
     assert_eq!(counter.bootstrap().get("/inventory/managedObjects").await.status, 403);
     let mut tenants: Vec<&String> = objects.keys().collect();
     tenants.sort();
@@ -135,7 +135,7 @@ async fn sample_microservice_serves_two_tenants() {
     );
     assert_eq!(customer.get(&format!("/inventory/managedObjects/{}", objects["main"])).await.status, 404);
 
-    // The operator says where it runs; from then on the platform passes calls on to it.
+    // The operator sets the address; from then on the platform forwards calls.
     assert_eq!(customer.get("/service/counter/hits").await.status, 503);
     let address = listen(counter, objects);
     route(server.database(), "counter", Some(&address)).await.unwrap();

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use super::{Behind, OK, field};
 use crate::harness::soon;
 
-/// More than all buffers between a client and a service together.
+/// More bytes than all buffers between a client and a service hold together.
 const MUCH: usize = 64 << 20;
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn service_that_does_not_read_makes_the_client_wait() {
     drop(service);
 }
 
-/// Writes until nothing is taken any more and returns how much was.
+/// Writes until no more bytes are accepted, and returns their number.
 async fn fill(stream: &mut tokio::net::TcpStream) -> usize {
     let (part, mut sent) = (vec![b'x'; 1 << 16], 0);
     while sent < MUCH / 2 {

@@ -20,7 +20,7 @@ const UPGRADE: &str = "Upgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n
 const SWITCHED: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\n\
     Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: chat\r\n\r\n";
 
-/// The client's end of a WebSocket to the microservice, or why there is none.
+/// Opens a WebSocket to the microservice and returns the client's end, or the error.
 async fn open(caller: &Caller) -> Result<WebSocketStream<TcpStream>, Error> {
     let authority = caller.base().strip_prefix("http://").unwrap();
     let mut request = format!("ws://{authority}/service/rules/chat?room=1").into_client_request().unwrap();

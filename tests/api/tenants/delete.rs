@@ -92,8 +92,8 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO modules (tenant, id, name, deployed, deployment, inputs, last_modified, text) \
             SELECT $1, n, 'm' || n, false, 0, 0, now(), 'x' FROM generate_series(1, 2500) n",
         "INSERT INTO retention_rules (tenant, id, maximum_age) SELECT $1, n, 365 FROM generate_series(1, 1000) n",
-        // Runs that are under way. A late run of which its tenant was not told would get an alarm, whose source has an
-        // external id.
+        // Retention runs in progress. A late run about which its tenant was not alarmed yet would get an alarm, whose
+        // source has an external id.
         "INSERT INTO retention_runs (tenant, due_at, leased_until, told_late) \
             SELECT $1, now() - make_interval(days => n), now() + interval '1 hour', true FROM generate_series(1, 90) n",
         "INSERT INTO tenant_limits (tenant, name, value) VALUES ($1, 'unknown', 7)",
@@ -157,7 +157,7 @@ async fn interrupted_deletion_is_continued_by_the_next() {
     let server = TestServer::start().await;
     let boss = create_tenant(&server, "t7").await;
     fill(&server, "t7").await;
-    // The rows are as a server leaves them that stops in between.
+    // The rows are as left by a server that stops in between.
     let database = server.database();
     database.execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = 't7'", &[]).await;
     database.execute("DELETE FROM alarms WHERE tenant = 't7'", &[]).await;

@@ -98,7 +98,7 @@ impl Encrypted {
         soon("room for a farewell", self.0.flush()).await.unwrap();
     }
 
-    /// Hangs up without a farewell.
+    /// Closes the connection without close_notify.
     pub(super) fn hang_up(self) {
         drop(self.0.into_inner().0);
     }

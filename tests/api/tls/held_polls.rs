@@ -42,7 +42,7 @@ async fn early_response_leaves_with_its_head_as_one_record() {
         admin.raise_alarm(&device, &format!("type {round}")).await;
         let first = connection.record().await.unwrap();
         assert!(first.starts_with("HTTP/1.1 200 OK\r\n"), "{first}");
-        // On a busy machine an alarm may come when the head has gone.
+        // On a busy machine, the alarm may come after the head was sent.
         if begun.elapsed() < Duration::from_millis(400) {
             soon += 1;
             assert!(first.contains("realtimeAction"), "round {round}: the head came alone: {first}");

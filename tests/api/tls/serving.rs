@@ -12,7 +12,7 @@ use crate::harness::{
     scratch,
 };
 
-/// Scheme and authority of links in what is asked for through a tunnel.
+/// Returns scheme and authority of links in responses through a tunnel.
 fn encrypted(caller: &Caller) -> String {
     caller.base().replace("http://", "https://")
 }
@@ -94,7 +94,7 @@ async fn whole_chain_of_the_file_is_sent() {
     let certificates = Certificates::new();
     let server = server(&certificates).await;
 
-    // The client trusts the root alone, so without the chain it would refuse.
+    // The client trusts the root only, so it would reject the certificate without the chain.
     let connection = Encrypted::open(&server, &certificates).await;
 
     assert_eq!(connection.session().peer_certificates().unwrap().len(), 2);

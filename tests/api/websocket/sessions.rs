@@ -122,7 +122,7 @@ async fn long_poll_beside_an_open_socket_gets_its_notifications() {
     let held = session.hold_with(json!({"advice": {"timeout": 1000}})).await;
     admin.raise_alarm(&device, "hot").await;
 
-    // Whichever way it takes, it takes exactly one.
+    // The notification arrives on exactly one of the two ways.
     let answer = held.answer().await;
     match notifications(&answer) {
         [one] => assert_eq!(kind(one), "hot"),
@@ -269,7 +269,7 @@ async fn batch_that_a_long_poll_lost_comes_at_once_with_the_connect_over_a_socke
 #[tokio::test]
 async fn long_poll_takes_over_from_a_socket_whose_peer_is_gone_without_a_word() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    // Nobody reads this socket any more, and nobody closes it.
+    // Neither side reads or closes this socket any more.
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
     socket.send(json!([connect(&client)]).to_string()).await;
     // Messages of a socket are processed in order, so after this reply the connect is held.

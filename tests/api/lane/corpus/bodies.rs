@@ -6,7 +6,7 @@ use super::{NOBODY, every_path};
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;
 
-/// Bytes of a body that is just short enough.
+/// The size limit of a body in bytes.
 const LIMIT: usize = 1024;
 
 async fn pair() -> Pair {

@@ -118,7 +118,7 @@ async fn names_of_headers_are_read_in_any_case() {
     let (line, rest) = request.split_once("\r\n").unwrap();
 
     for text in [rest.to_ascii_lowercase(), rest.to_ascii_uppercase()] {
-        // Values keep their case, else the credentials were others.
+        // The values keep their case, because the credentials would otherwise change.
         let fields = rest.lines().zip(text.lines()).map(|(as_was, changed)| match as_was.split_once(':') {
             Some((name, value)) => format!("{}:{value}\r\n", &changed[..name.len()]),
             None => format!("{as_was}\r\n"),

@@ -117,7 +117,7 @@ async fn held_polls_of_all_kinds_get_the_same_response() {
         let json = agree_on_held(&pair, |side| all(Side::connect(&side.client, json!({})))).await;
         let rows = agree_on_held(&pair, |side| all(row(side, "/cep/realtime"))).await;
         assert_eq!(json.status(), 200, "{fields:?}");
-        // A page of another site may send text without asking.
+        // A page of another site may send text without a preflight.
         assert!(rows.status() == 200 || fields.iter().any(|field| field.starts_with("Origin")), "{fields:?}");
     }
 }

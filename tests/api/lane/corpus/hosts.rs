@@ -1,4 +1,4 @@
-//! The address that a client used, by itself or by proxies: links begin with it, and it may say which tenant is meant.
+//! The address that a client used, directly or through proxies: links begin with it, and it may determine the tenant.
 
 use crate::harness::TestDatabase;
 use crate::lane::pair::Pair;

@@ -6,7 +6,7 @@ use crate::lane::sample::Sample;
 /// A request in the body of another one, which must never get a response.
 const SMUGGLED: &str = "GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
-/// `Content-Length` in these words, before a body of two bytes.
+/// Values of `Content-Length` before a body of two bytes.
 const WORDS: [&str; 40] = [
     "2",
     "02",

@@ -10,7 +10,7 @@ use crate::lane::sample::Sample;
 const INVENTORY: &str = "/inventory/managedObjects";
 const READY: &str = "GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/// A message whose reply tells it from others.
+/// Returns a message whose number is in its reply.
 fn numbered(n: usize) -> Sample {
     Sample::of(format!(r#"[{{"id":{n},"channel":"/meta/connect","clientId":"{}"}}]"#, "f".repeat(32)))
 }
