@@ -207,7 +207,7 @@ fn watch(noun: &Noun) -> Command {
     Command::new("watch")
         .about("Print what is created, changed and deleted, as it happens")
         .arg(device)
-        .arg(text(COUNT, "COUNT", "End after so many").value_parser(value_parser!(u64).range(1..)))
+        .arg(text(COUNT, "COUNT", "End after this many").value_parser(value_parser!(u64).range(1..)))
         .arg(output("table"))
         .arg(columns(noun))
         .arg(profile_flag())

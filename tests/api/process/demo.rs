@@ -89,7 +89,7 @@ async fn demo_is_a_server_with_a_living_fleet() {
         .await;
     }
     let log = program.log();
-    assert!(!log.contains("refused") && !log.contains(PASSWORD), "{log}");
+    assert!(!log.contains("rejected") && !log.contains(PASSWORD), "{log}");
     ended_well(&mut program).await;
 }
 
