@@ -104,7 +104,7 @@ async function play(server, program) {
     await page.until("the server is back", "Live", [["MAJOR", "It smokes", "1", "ACTIVE"], leak]);
 
     assert.deepEqual(await page.hosts(), [`${SHARED}:${platform.port}`]);
-    // A request to anybody else would be told here, for the browser finds no other host.
+    // A request to another host would fail and be listed here, because the browser resolves no other names.
     assert.deepEqual(page.page.complaints.filter((text) => !text.includes(`${SHARED}:${platform.port}`)), []);
   } finally {
     await browser?.close();

@@ -1,10 +1,10 @@
-// What was sent and what arrived: the verdict of every run.
+// The events that were sent and those that arrived, which decide every run.
 
 import { sleep, until } from "./wait.mjs";
 
 /** Posts numbered events for one device and remembers when. The runs of a stage share it. */
 export class Publisher {
-  /** `sent[n]` tells when event n was posted (`at`) and when that was answered (`answered`). */
+  /** `sent[n]` has the time at which event n was posted (`at`) and the time of its response (`answered`). */
   sent = [];
   #platform;
   #device;
@@ -60,7 +60,7 @@ export class Ledger {
     return this.#publisher.sent.length - this.#first;
   }
 
-  /** When an event was posted, and when that was answered; it is notified in between or soon after. */
+  /** Returns when an event was posted and when its response came. The notification comes in between or soon after. */
   times(sequence) {
     return this.#publisher.sent[sequence];
   }

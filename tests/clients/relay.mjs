@@ -3,7 +3,7 @@
 
 import net from "node:net";
 
-/** How the relay cuts: an orderly end, a reset, or silence while both sides believe that the connection is open. */
+/** The kinds of cuts: an orderly end, a reset, or silence while the connection seems open to both sides. */
 export const CUTS = ["fin", "rst", "blackhole"];
 
 /** What the server wrote to a connection so shortly before a cut, in milliseconds, may not have reached the client. */

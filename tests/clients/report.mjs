@@ -1,4 +1,4 @@
-// What the suite prints.
+// The output of the suite.
 
 import { wayName } from "./stage.mjs";
 

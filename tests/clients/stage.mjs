@@ -30,8 +30,8 @@ export const ALL_WAYS = Object.keys(LIBRARIES).flatMap((library) =>
 export const wayName = (way) => [way.library, way.transport, way.credentials, way.mode].join(" ");
 
 /**
- * How many clients may be opening at the same time. Verifying a password is slow on purpose, and a client whose handshake
- * is answered after its time-out makes another one, which the ledgers would hold against the server.
+ * The most clients that open their sessions at the same time. Verifying a password is slow on purpose, and a client whose
+ * handshake times out sends another one, which the ledgers would count as an error of the server.
  */
 const OPENING = 4;
 let opening = 0;
@@ -85,7 +85,7 @@ export class Run {
     });
     this.channels = channels.size;
     if (!(await until(() => this.isSubscribed(1), OPEN))) throw new Error("it was not subscribed within half a minute");
-    // A client subscribes and connects at once. Its connect is held when what is posted now is to be told.
+    // A client subscribes and connects at the same time. Events are posted only after its connect is held.
     await until(() => this.watch.connects > 0, SOON);
   }
 

@@ -1,2 +1,2 @@
-// What ran on this page, for whoever drives the browser.
+// The scripts that ran on this page, which the test reads.
 window.outcome = { classic: true };

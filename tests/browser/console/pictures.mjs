@@ -12,7 +12,7 @@ const FILLED = 125_000;
 export const MOST = 300_000;
 
 async function take(visitor, file) {
-  // What arrives or fades shows itself for a moment; the pulse of the connection never ends.
+  // Waits for the end of all animations, except the pulse of the connection, which never ends.
   await visitor.page.evaluate(() => Promise.all(document.getAnimations().filter((one) => one.effect.getTiming().iterations !== Infinity).map((one) => one.finished.catch(() => {}))));
   const session = await visitor.context.newCDPSession(visitor.page);
   const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: QUALITY });

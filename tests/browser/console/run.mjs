@@ -37,7 +37,7 @@ async function play({ only, ...values }, program) {
       } catch (error) {
         failed.push(name);
         console.error(`FAILED  ${String(Date.now() - begun).padStart(6)} ms  ${sentence(name)}\n${error.stack}`);
-        // What a failed flow left open must not disturb the next one.
+        // Pages that a failed flow left open must not disturb the next one.
         for (const context of stage.browser.contexts()) await context.close();
         stage.relay.refusing = false;
       }

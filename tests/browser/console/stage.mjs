@@ -1,5 +1,5 @@
-// What the flows have in common: a server with data, a relay before it, a browser, and pages that are watched for errors,
-// for requests to anybody else and for barriers to people.
+// The parts that all flows share: a server with data, a relay before it, a browser, and pages that are checked for errors,
+// for requests to other hosts and for accessibility.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -149,7 +149,7 @@ export class Visitor {
   }
 }
 
-/** Waits until an asynchronous question is answered with something true. */
+/** Calls an asynchronous function until it returns something true. */
 export async function eventually(what, ask) {
   const deadline = Date.now() + SOON;
   for (;;) {

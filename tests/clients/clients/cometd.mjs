@@ -28,7 +28,7 @@ export function openCometd({ port, transport, authorization, upgrade, ack, watch
   cometd.configure({
     url: `http://${host}/notification/realtime`,
     logLevel: "warn",
-    // The server answers a POST with a body only when `Accept` is sent; browsers do so, the adapter does not.
+    // The response to a POST has a body only when `Accept` is sent; browsers do so, the adapter does not.
     requestHeaders: { Accept: "application/json", Authorization: authorization },
   });
   if (ack) cometd.registerExtension("ack", new AckExtension());

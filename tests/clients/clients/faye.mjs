@@ -11,14 +11,14 @@ export function openFaye({ port, transport, authorization, upgrade, credentials,
     retry: 1,
   };
   if (transport === "websocket" && !upgrade) {
-    // Faye handshakes by POST, also when it goes on over a WebSocket. With credentials in the URL of requests alone its
-    // socket brings none, as a browser's does.
+    // Faye sends its handshake by POST even if it continues over a WebSocket. The credentials are only in the URL of
+    // requests, so that its socket has none, like that of a browser.
     options.endpoints = { websocket: endpoint.href };
     endpoint.username = credentials.name;
     endpoint.password = credentials.password;
   }
   const client = new faye.Client(endpoint.href, options);
-  // The server answers a POST with a body only when `Accept` is sent; browsers do so, Faye on Node does not.
+  // The response to a POST has a body only when `Accept` is sent; browsers do so, Faye on Node does not.
   client.setHeader("Accept", "application/json");
   if (transport === "long-polling") client.disable("websocket");
   if (transport === "long-polling" || upgrade) client.setHeader("Authorization", authorization);
@@ -52,7 +52,7 @@ function acknowledging() {
         message.ext = { ...message.ext, ack: true };
       } else if (message.channel === "/meta/connect" && supported) {
         message.ext = { ...message.ext, ack: batch };
-        // Faye sends the same message again when it believes that it was lost.
+        // Faye sends the same message again when it assumes that it was lost.
         connect = message;
       }
       pass(message);

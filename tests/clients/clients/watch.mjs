@@ -32,7 +32,7 @@ export class Watch {
     this.#options = { token, interval };
   }
 
-  /** Makes the client believe, by its next connect reply, that the server has forgotten the session: it handshakes anew. */
+  /** Changes the next connect reply so that the session seems unknown to the server, and the client handshakes anew. */
   forgetSession() {
     this.#forgetting = true;
   }

@@ -7,24 +7,24 @@ import { between, sleep, until } from "../wait.mjs";
 
 const DURATION = 60_000;
 const PAUSE = 500;
-/** How long notifications may take that wait for a client to come back after the last one was posted. */
+/** The time within which queued notifications must arrive after the last event was posted and the client is back. */
 const PATIENCE = 45_000;
 /**
- * What a cut by FIN or RST may cost a client that does not acknowledge, beside what the relay saw in flight: what the
- * systems on both sides of the relay had taken and not yet passed on.
+ * The notifications that a client without acknowledgements may lose by a FIN or RST, in addition to those that the relay
+ * saw in flight: the operating systems on both sides of the relay may have buffered them.
  */
 const UNSEEN = 2;
-/** How long before a cut the notification may have been due that was in flight. */
+/** The longest time before a cut at which a notification in flight may have been due. */
 const UNDER_WAY = 2_000;
 
 /** Cuts begin early enough that each client is back before the last notification. */
 const LAST_CUT = { fin: 50_000, rst: 50_000, blackhole: 20_000 };
 
 /**
- * Black holes. A client that hears nothing believes for the advised time-out that nothing happened, so the server of this
- * stage holds a connect for 10 s instead of 90 min. CometD waits 10 s longer than that for the reply, and then perhaps once
- * more on a second connection that it kept; Faye waits a fifth longer than the time-out, and over a WebSocket another 30 s
- * for the answer to its close frame. So the session is asked to outlive its connection by two minutes instead of 10 s.
+ * Black holes. A client that receives nothing waits for the advised time-out, so the server of this stage holds a connect
+ * for 10 s instead of 90 min. CometD waits 10 s longer than that for the reply, and then perhaps once more on a second
+ * connection that it kept. Faye waits a fifth longer than the time-out, and over a WebSocket another 30 s for the response
+ * to its close frame. The handshake therefore requests a session that outlives its connection by two minutes, not 10 s.
  */
 const BLACKHOLE = { interval: 120_000 };
 

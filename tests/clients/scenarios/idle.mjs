@@ -6,7 +6,7 @@ import { SOON, together } from "../stage.mjs";
 import { sleep, until } from "../wait.mjs";
 
 const IDLE = 40_000;
-/** A client opens what it needs within this time. CometD also sends a first connect that is answered at once. */
+/** The time within which a client opens its connections. CometD also sends a first connect that returns at once. */
 const SETTLING = 5_000;
 
 async function play(platform, runs) {
@@ -31,8 +31,8 @@ async function play(platform, runs) {
 }
 
 /**
- * CometD closes its WebSocket when its disconnect is answered, but only if its held connect was answered before; else it
- * forgets the socket and leaves it open.
+ * CometD closes its WebSocket when it receives the reply to its disconnect, but only after the reply to its held connect;
+ * otherwise it forgets the socket and leaves it open.
  */
 async function leave(run) {
   await run.leave();

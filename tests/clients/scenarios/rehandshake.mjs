@@ -1,5 +1,5 @@
-// A client handshakes anew without a disconnect and subscribes again, as each does that was told that its session is
-// unknown. The server may still hold the session of before: it must not double what the new one is told.
+// A client handshakes anew without a disconnect and subscribes again, as clients do whose session is unknown to the server.
+// The server may still have the earlier session; the client must not receive notifications twice.
 
 import { Publisher } from "../ledger.mjs";
 import { SOON, together } from "../stage.mjs";

@@ -1,4 +1,4 @@
-// What happens to the connection: cut, refused, ended by the server, out of sight.
+// The states of the connection: cut, rejected, ended by the server, in a hidden tab.
 
 import assert from "node:assert/strict";
 import { PASSWORD } from "../../../clients/platform.mjs";

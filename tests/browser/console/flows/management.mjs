@@ -1,4 +1,4 @@
-// What people do: operations, registration, modules, users, tenants.
+// Changes by users: operations, registration, modules, users, tenants.
 
 import assert from "node:assert/strict";
 import { basic, PASSWORD } from "../../../clients/platform.mjs";

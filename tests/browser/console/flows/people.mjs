@@ -1,4 +1,4 @@
-// Who is before the console: logging in, rights, windows, keyboards.
+// The users of the console: logging in, rights, window sizes, keyboards.
 
 import assert from "node:assert/strict";
 import { PASSWORD } from "../../../clients/platform.mjs";

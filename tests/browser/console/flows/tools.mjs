@@ -1,4 +1,4 @@
-// What makes work quick: completions, choosing many, roll-outs, rights, old data.
+// Tools for frequent work: completions, multiple selection, roll-outs, rights, old data.
 
 import assert from "node:assert/strict";
 import { basic, PASSWORD } from "../../../clients/platform.mjs";

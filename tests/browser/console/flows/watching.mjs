@@ -1,4 +1,4 @@
-// What people watch: devices, alarms, charts, events, channels.
+// Live views: devices, alarms, charts, events, channels.
 
 import assert from "node:assert/strict";
 import { PASSWORD } from "../../../clients/platform.mjs";
