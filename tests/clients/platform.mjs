@@ -134,7 +134,7 @@ export class Platform {
     return text ? JSON.parse(text) : undefined;
   }
 
-  /** Returns the line of the server's log that explains a response with a 5xx status. */
+  /** Returns the latest warnings and errors in the server's log for a response with a 5xx status. */
   #cause({ status }) {
     const isBad = (line) => / (WARN|ERROR) /.test(line);
     return status < 500 ? "" : `\n${this.#log.filter(isBad).slice(-5).join("\n")}`;
