@@ -1,5 +1,6 @@
-//! The console: a web page that this server hosts at `/` for browsers. build/console.rs builds and embeds it; console/README.md
-//! describes it. It uses the public API and the public channels only, so it needs no rights of its own.
+//! The console: a web page that this server hosts at `/` for browsers. build/console.rs builds and embeds it;
+//! console/README.md describes it. It uses the public API and the public channels only, so it needs no rights of its
+//! own.
 
 use actix_web::guard::GuardContext;
 use actix_web::http::header::{self, HeaderName, HeaderValue};
@@ -22,7 +23,7 @@ struct File {
 const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/console_files.rs"));
 /// The page that loads all other files.
 const PAGE: &str = "index.html";
-/// What `/` serves without the console.
+/// The page at `/` of a server that was built without the console.
 const NO_CONSOLE: &str = include_str!("../docs/no-console.html");
 
 /// All content comes from this server, and no script or style is inline.
@@ -33,8 +34,7 @@ const POLICY_OF_NO_CONSOLE: &str = "default-src 'none'; style-src 'unsafe-inline
 /// A name with a hash never gets other content.
 const FOREVER: &str = "public, max-age=31536000, immutable";
 
-/// Returns whether a client wants the page at `/`: a browser names `text/html` in `Accept`, and a client of the API does
-/// not.
+/// Returns whether a client requests the page at `/`: browsers have `text/html` in `Accept`, clients of the API do not.
 pub fn wants_page(request: &GuardContext<'_>) -> bool {
     let accepted = request.head().headers().get_all(header::ACCEPT);
     accepted.filter_map(|value| value.to_str().ok()).any(|types| {
@@ -55,7 +55,7 @@ pub async fn page(request: HttpRequest) -> HttpResponse {
             .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
             .body(NO_CONSOLE),
     };
-    // Other clients of the same address get another response.
+    // Caches must distinguish browsers from other clients of the same address.
     varying(response, "accept, accept-encoding")
 }
 

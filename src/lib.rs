@@ -2,11 +2,11 @@
 //!
 //! # Reading order
 //!
-//! [`routes`] is the table of contents: method, path, handler. From there each request goes one way:
-//! [`middleware`] → [`auth`] → [`api`], [`realtime`] or [`csv`] → `platform_actors` → [`http::reply`]; calls of
-//! microservices leave by [`service`], those of event-processing modules by [`outbound_requests`]. [`server`] puts the
-//! parts together; [`program`] adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`], [`client`]: commands over REST, and
-//! `demo`: a simulated fleet.
+//! [`routes`] is the table of contents: method, path, handler. From there each request goes one way: [`middleware`] →
+//! [`auth`] → [`api`], [`realtime`] or [`csv`] → `platform_actors` → [`http::reply`]; calls of microservices leave by
+//! [`service`], those of event-processing modules by [`outbound_requests`]. [`server`] puts the parts together;
+//! [`program`] adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`], [`client`]: commands over REST,
+//! and `demo`: a simulated fleet.
 
 pub mod administration;
 pub mod api;

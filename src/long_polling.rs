@@ -89,8 +89,8 @@ pub(crate) async fn answer(
     Ok(Answered::new(head, MEDIA_TYPE, body, answered))
 }
 
-/// Counts a request. A client whose tenant exceeds its rate keeps its session: its poll is processed later, when there is
-/// room again or after some seconds.
+/// Counts a request. A client whose tenant exceeds its rate keeps its session: its poll is processed later, when there
+/// is room again or after some seconds.
 ///
 /// # Errors
 /// `TooManyRequests` for other messages.
@@ -108,8 +108,8 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 }
 
 /// Holds the poll of a known client whose request is a single connect. A fleet sends these requests all the time, and
-/// this path needs no future. `here` is the connection, which the session calls with the response if it runs on the same
-/// thread, and `last` the session of its last poll. Returns `None` for every other request.
+/// this path needs no future. `here` is the connection, which the session calls with the response if it runs on the
+/// same thread, and `last` the session of its last poll. Returns `None` for every other request.
 pub(crate) fn hold_at_once(
     caller: &Caller,
     head: &impl Head,

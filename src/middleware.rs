@@ -26,8 +26,8 @@ use crate::request_log::{RequestLog, X_REQUEST_ID};
 use crate::telemetry::RouteDurations;
 
 /// Wraps every request: emulated methods (C-06), collapsed slashes, malformed heads, error bodies with the
-/// client's address, request durations, a log line and an id, responses to HEAD, large responses, the policies of hosted
-/// applications, and CORS (C-16).
+/// client's address, request durations, a log line and an id, responses to HEAD, large responses, the policies of
+/// hosted applications, and CORS (C-16).
 ///
 /// # Errors
 /// None: an inner error has already become a response.

@@ -33,9 +33,9 @@ pub struct Prerequisites {
 
 /// The sockets on which a server listens.
 pub(crate) struct Listeners {
-    /// For clients.
+    /// The listener for clients.
     pub(crate) clients: TcpListener,
-    /// For health and metrics, if they have an address of their own, which is named here.
+    /// The listener for health and metrics, with its address, if one is configured.
     pub(crate) operators: Option<(SocketAddr, TcpListener)>,
 }
 

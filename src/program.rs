@@ -1,6 +1,6 @@
-//! The `platform` program: serves, or runs an administrator's command, and prints its result.
+//! The `platform` program: runs the server or a command and prints its result.
 //!
-//! It belongs to the library, so that its futures and those they wait for are compiled once.
+//! This code is in the library, so that its futures, and those it awaits, are compiled only once.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Prints what was found, and returns the exit code.
+/// Prints the findings of `platform status` or `platform doctor` and returns the exit code.
 fn report(report: diagnosis::Report) -> ExitCode {
     writeln!(io::stdout(), "{}", report.to_string().trim_end()).ok();
     if report.is_bad() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
@@ -141,7 +141,7 @@ fn serve(settings: &Settings, mut demo: Option<Demo>) -> Result<(), Failure> {
     served
 }
 
-/// Checks the files that settings name; the settings themselves were parsed.
+/// Checks the files that settings name. The settings themselves were checked when they were parsed.
 fn check_settings(settings: &Settings, file: Option<(PathBuf, usize)>) -> Result<(), Failure> {
     telemetry::check_filter(&settings.log)?;
     tls::check(&settings.tls).map_err(StartError::Tls)?;
@@ -216,8 +216,8 @@ impl Greeting {
         out.flush()
     }
 
-    /// Prints what to try after a first start, and that the server is ready. The last line is for scripts that wait for
-    /// it.
+    /// After a first start, prints commands to try. Then prints that the server is ready; scripts wait for this last
+    /// line.
     fn end(&self) -> io::Result<()> {
         let (base, mut out) = (&self.base, io::stdout().lock());
         if let Some(admin) = self.introduced.iter().rev().find(|user| user.name.ends_with("/admin")) {
@@ -236,7 +236,7 @@ impl Greeting {
     }
 }
 
-/// Runs an administrator's command, with or without a running server, and prints its result.
+/// Runs a command of an administrator, with or without a running server, and prints its result.
 fn administer<T: std::fmt::Display>(
     settings: &Settings,
     command: impl AsyncFnOnce(&Database, &crate::auth::password::SecretKey) -> platform_model::error::Result<T>,
@@ -248,8 +248,8 @@ fn administer<T: std::fmt::Display>(
     })
 }
 
-/// Runs a command on the database of a server, running or not, and prints its result. The command also gets the
-/// connection string.
+/// Runs a command on the database of a server that may or may not be running, and prints its result. The command also
+/// gets the connection string.
 fn on_database(
     settings: &Settings,
     command: impl AsyncFnOnce(&Database, &str) -> Result<String, Failure>,
@@ -264,7 +264,7 @@ fn on_database(
     connected(settings, &url, postgres.as_mut(), command)
 }
 
-/// Restores a backup. The database, and the private PostgreSQL, may be new.
+/// Restores a backup. The database may be new, and the private PostgreSQL is created if necessary.
 fn restore_backup(settings: &Settings, arguments: &RestoreArguments) -> Result<(), Failure> {
     let Some(file) = &arguments.file else {
         return on_database(settings, async |database, _| backup::undo(&settings.store, database).await);

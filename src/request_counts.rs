@@ -1,5 +1,5 @@
-//! The requests of tenants that statistics count (Z-07): those with valid credentials, also when they fail. A request of
-//! rows counts one for each row. Bootstrap users and the look-up of the current application count nothing.
+//! The requests that statistics count for a tenant (Z-07): all with valid credentials, even if they fail. A CSV request
+//! counts once for each of its rows. Requests of bootstrap users and of the current application are not counted.
 
 use actix_web::HttpMessage;
 use actix_web::dev::ServiceResponse;
@@ -9,13 +9,13 @@ use platform_actors::Platform;
 use crate::auth::{Identity, Requester};
 use crate::http::application_key;
 
-/// How many rows a request of the CSV protocol executed.
+/// The number of rows that a request of the CSV protocol executed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows(pub(crate) u64);
 
-/// The paths below which no request counts as one of a device.
+/// Paths below which requests are not counted as requests of devices.
 const OF_PEOPLE: [&str; 3] = ["/user", "/tenant", "/application"];
-/// The path that a microservice asks again and again.
+/// The path that microservices poll.
 const CURRENT_APPLICATION: &str = "/application/currentApplication";
 
 /// Counts a completed request.

@@ -1,6 +1,6 @@
-//! The log of requests and of what matters for security: one line each, with the id that the response carries, too.
-//! Queries, bodies and credentials are never logged. A poll that the fast lane answers with 200 gets an id
-//! only if all requests are logged, so that it costs nothing here.
+//! The log of requests and of security events, one line each, with the id that the response also contains. Queries,
+//! bodies and credentials are never logged. A successful poll of the fast lane gets an id only if all requests are
+//! logged, so that it costs nothing otherwise.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,9 +15,9 @@ use crate::http::head::Head;
 
 /// The header with the id of a request. A proxy may have set it already.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// The most characters of an id that somebody else has set.
+/// The most characters of an id that a proxy has set.
 const LONGEST: usize = 64;
-/// The paths below which a successful change is one of rights.
+/// Paths below which a successful change is a change of rights.
 const RIGHTS: [&str; 3] = ["/user/", "/tenant/", "/application/tokenClients"];
 
 /// The log of requests.
@@ -30,7 +30,7 @@ pub struct RequestLog {
 }
 
 impl RequestLog {
-    /// Creates a log that has these requests.
+    /// Creates a log for these kinds of requests.
     pub fn new(logging: RequestLogging) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let process = (now.as_micros() as u32).wrapping_mul(0x9E37_79B9) ^ std::process::id();
@@ -50,7 +50,7 @@ impl RequestLog {
         })
     }
 
-    /// Logs a completed request, and what it changed.
+    /// Logs a completed request. A successful change of rights is also a security event.
     pub(crate) fn completed(
         &self,
         head: &impl Head,
@@ -73,8 +73,8 @@ impl RequestLog {
         }
     }
 
-    /// Logs a completed poll of the fast lane, and returns the id that its response gets: none for a poll that succeeded,
-    /// unless all requests are logged.
+    /// Logs a completed poll of the fast lane and returns the id for its response. A successful poll has none, unless
+    /// all requests are logged.
     pub(crate) fn completed_poll(
         &self,
         head: &impl Head,
@@ -109,7 +109,7 @@ fn changes_rights(method: &Method, path: &str) -> bool {
         && RIGHTS.iter().any(|prefix| path.starts_with(prefix))
 }
 
-/// Returns whether an id of somebody else may be logged and returned.
+/// Returns whether the id that a proxy has set may be logged and returned.
 fn is_acceptable(id: &[u8]) -> bool {
     (1..=LONGEST).contains(&id.len())
         && id.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_rights_are_told_from_other_requests() {
+    fn changes_of_rights_are_distinguished_from_other_requests() {
         for (method, path, changes) in [
             (Method::POST, "/user/main/users", true),
             (Method::DELETE, "/tenant/tenants/t7", true),

@@ -1,5 +1,5 @@
-//! The route table: path, methods and handlers, one line each. The header `Allow` is derived from it. The realtime paths
-//! come first, because they are requested most.
+//! The route table: path, methods and handlers, one line each. The header `Allow` is derived from it. The realtime
+//! paths come first, because they are requested most.
 
 use std::rc::Rc;
 
@@ -29,12 +29,12 @@ use crate::realtime::websocket;
 use crate::service;
 use crate::telemetry::RouteDurations;
 
-/// Where the metrics are.
+/// The address that serves the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metrics {
-    /// At the address of the clients.
+    /// The address for clients.
     Here,
-    /// At an address of their own.
+    /// A separate address.
     Elsewhere,
 }
 
@@ -258,7 +258,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/apps/{contextPath}/{path:.*}").get(hosted_applications::get).announcing_head().reserved());
 
     paths.push(at("/console/{file}").get(console::file).announcing_head().reserved());
-    // What is documented is the same for everyone.
+    // The documentation is the same for everyone.
     paths.push(at("/openapi.json").get(documentation::get_reference).announcing_head());
     paths.push(at("/docs").get(documentation::get_index).announcing_head());
     paths.push(at("/docs/errors").get(error_page::get).announcing_head());

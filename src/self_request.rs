@@ -1,7 +1,7 @@
-//! A request of this program to a server on its own machine, which tells whether that one responds.
+//! A request to a server on this machine, which finds out whether that server responds.
 //!
-//! It has no credentials, and of the response only the status is read. So over TLS the certificate is not checked: it
-//! names the host that clients use, and rarely the address of the machine itself.
+//! The request contains no credentials, and only the status of the response is used. So the certificate of a TLS server
+//! is not verified: it names the host that clients use, and rarely the address of the machine.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-/// The most bytes of a response that are read; the status is in the first ones.
+/// The most bytes of a response that are read. The status is in its first line.
 const RESPONSE: u64 = 1024;
 
 /// The protocol of an address.
@@ -29,19 +29,19 @@ pub(crate) enum Protocol {
     Encrypted,
 }
 
-/// What is behind an address.
+/// The kind of server found at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// A server that speaks HTTP, with the status of its response.
+    /// An HTTP server, with the status of its response.
     Status(u16),
-    /// Something that speaks another protocol, or nothing in time.
+    /// A server with another protocol, or one that does not respond in time.
     Stranger,
 }
 
-/// Sends GET to a server on this machine. `patience` is the timeout of the connection, and of the response.
+/// Sends GET to a server on this machine. `patience` is the timeout of the connection and, separately, of the response.
 ///
 /// # Errors
-/// There is no connection.
+/// The connection cannot be opened.
 pub(crate) async fn get(
     address: SocketAddr,
     protocol: Protocol,
@@ -65,7 +65,7 @@ pub(crate) async fn get(
     Ok(status_of(&response).map_or(Answer::Stranger, Answer::Status))
 }
 
-/// Returns the address at which this machine reaches a server that listens on `address`.
+/// Returns the address by which this machine reaches a server that listens on `address`.
 fn here(address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => (Ipv4Addr::LOCALHOST, address.port()).into(),
@@ -77,7 +77,7 @@ fn here(address: SocketAddr) -> SocketAddr {
 async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str) -> io::Result<Vec<u8>> {
     stream.write_all(request.as_bytes()).await?;
     let mut response = Vec::new();
-    // What arrived before an error counts: some servers close without a word of TLS.
+    // The bytes before an error are used, because some servers close a TLS connection without close_notify.
     stream.take(RESPONSE).read_to_end(&mut response).await.ok();
     Ok(response)
 }
@@ -95,7 +95,7 @@ fn connector() -> io::Result<TlsConnector> {
     Ok(Arc::new(config.with_no_client_auth()).into())
 }
 
-/// Accepts every certificate whose key the server has.
+/// A verifier that accepts every certificate, if the server has its private key.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn server_on_all_addresses_is_asked_on_the_loopback() {
+    fn server_on_all_addresses_is_requested_on_the_loopback() {
         for (listens, asked) in
             [("0.0.0.0:80", "127.0.0.1:80"), ("[::]:80", "[::1]:80"), ("10.0.0.1:80", "10.0.0.1:80")]
         {

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn stop_is_seen_by_who_waited_for_it_and_by_who_comes_later() {
+    async fn stop_is_seen_by_earlier_and_later_waiters() {
         let stop = Stop::default();
         let waited = async {
             stop.begun().await;

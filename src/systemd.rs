@@ -1,5 +1,5 @@
-//! What systemd is told of the server: that it starts, is ready, works, and stops. Without systemd, which then names no
-//! socket in the environment, nothing is told.
+//! Notifications to systemd: the server is starting, ready, working or stopping. Without systemd, the environment names
+//! no socket, and nothing is sent.
 
 use std::convert::Infallible;
 use std::future::{Future, pending};
@@ -10,20 +10,20 @@ use tokio::time::{sleep, timeout};
 
 use crate::server::Vitals;
 
-/// The time that a start may take until it is told again that it goes on. A private PostgreSQL may recover for two
-/// minutes before this program can tell anything.
+/// The time until the next notification of a start: the recovery of a private PostgreSQL may take two minutes, during
+/// which this program cannot notify.
 const START: Duration = Duration::from_secs(180);
-/// The interval at which systemd is told that a start goes on: migrations of a large database take their time.
+/// The interval of notifications while the server starts, because migrations of a large database may take long.
 const STARTING: Duration = Duration::from_secs(10);
-/// The time that a stop may take beyond that of its settings: leases are given back, and a private PostgreSQL ends.
+/// The additional time of a stop, beyond that of its settings: leases are released, and the private PostgreSQL stops.
 const STOP: Duration = Duration::from_secs(60);
 
-/// Tells that the start goes on, so that it may take longer than `TimeoutStartSec`.
+/// Notifies that the start continues, so that it may take longer than `TimeoutStartSec`.
 pub(crate) fn starting() {
     tell(&[NotifyState::ExtendTimeoutUsec(micros(START))]);
 }
 
-/// Waits for the start of the server, and tells meanwhile that it goes on.
+/// Waits for the start of the server and notifies regularly that it continues.
 pub(crate) async fn while_starting<T>(start: impl Future<Output = T>) -> T {
     tokio::select! {
         started = start => started,
@@ -38,27 +38,27 @@ async fn keep_starting() -> Infallible {
     }
 }
 
-/// Tells that the server is ready.
+/// Notifies that the server is ready.
 pub(crate) fn ready(base: &str) {
     tell(&[NotifyState::Ready, NotifyState::Status(&format!("ready at {base}"))]);
 }
 
-/// Tells that the server stops, and that this may take as long as its settings say.
+/// Notifies that the server stops, and extends the timeout to the time that its settings allow.
 pub(crate) fn stopping(longest: Duration) {
     let timeout = NotifyState::ExtendTimeoutUsec(micros(longest + STOP));
     tell(&[NotifyState::Stopping, NotifyState::Status("stopping"), timeout]);
 }
 
-/// Tells again and again that the server works, if the unit has a `WatchdogSec`. Systemd kills and restarts a server
-/// that tells nothing for that time. So the server tells it only after it has proved it: a hung one tells nothing,
-/// though its timers run.
+/// Notifies regularly that the server works, if the unit has a `WatchdogSec`. systemd kills and restarts a server
+/// without a notification for that time. The server therefore notifies only after a successful liveness check: a server
+/// that hangs does not notify, even if its timers run.
 pub(crate) async fn keep_watch(vitals: Vitals) -> Infallible {
     let Some(limit) = sd_notify::watchdog_enabled() else { return pending().await };
     loop {
         match timeout(limit / 2, vitals.prove()).await {
             Ok(Ok(())) => tell(&[NotifyState::Watchdog]),
-            Ok(Err(error)) => tracing::warn!(%error, "the server does not respond to itself"),
-            Err(_) => tracing::warn!(waited = ?limit / 2, "the server does not respond to itself"),
+            Ok(Err(error)) => tracing::warn!(%error, "the liveness check failed"),
+            Err(_) => tracing::warn!(waited = ?limit / 2, "the liveness check timed out"),
         }
         sleep(limit / 4).await;
     }
@@ -66,7 +66,7 @@ pub(crate) async fn keep_watch(vitals: Vitals) -> Infallible {
 
 fn tell(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "systemd cannot be told what the server does");
+        tracing::warn!(%error, "systemd could not be notified");
     }
 }
 

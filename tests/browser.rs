@@ -1,6 +1,8 @@
-//! A hosted web application (W-17) and the console in the system's Chromium; tests/browser/README.md explains the tests.
+//! A hosted web application (W-17) and the console in the system's Chromium; tests/browser/README.md explains the
+//! tests.
 //!
-//! Where Node or Chromium is missing these tests say so and pass, unless `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
+//! Where Node or Chromium is missing, these tests print that and pass, unless `PLATFORM_CLIENT_SUITE=required` is set,
+//! as in CI.
 
 mod node;
 

@@ -1,6 +1,6 @@
-//! Unmodified third-party Bayeux clients against the real server; tests/clients/README.md tells more.
+//! Unmodified third-party Bayeux clients against the real server; see tests/clients/README.md.
 //!
-//! The suite itself is a program for Node. Where Node or npm is missing this test says so and passes, unless
+//! The suite is a program for Node. Where Node or npm is missing, this test prints that and passes, unless
 //! `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
 
 mod node;
@@ -11,14 +11,14 @@ use std::process::Command;
 use platform_test_harness::other_programs_are_required;
 
 #[test]
-fn unmodified_clients_lose_nothing_and_are_told_nothing_twice() {
+fn unmodified_clients_receive_everything_once() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
     if let Err(missing) = node::find_node().and_then(|()| node::install_packages(&suite)) {
         assert!(!other_programs_are_required(), "the client suite cannot run: {missing}");
         eprintln!("SKIPPED the suite of third-party clients: {missing}");
         return;
     }
-    // It prints to where this test prints, without being captured, because it runs for minutes.
+    // The suite writes to the terminal directly, because its output should be visible while it runs for minutes.
     let status = Command::new("node")
         .arg(suite.join("run.mjs"))
         .args(["--server", env!("CARGO_BIN_EXE_platform")])

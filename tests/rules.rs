@@ -11,7 +11,7 @@ const RULES: &str = "docs/rules.md";
 const PLACES: [&str; 6] = ["src", "actors", "loadtest", "sql", "tests", "docs"];
 /// Kinds of files that people read and write.
 const KINDS: [&str; 6] = ["rs", "sql", "md", "html", "mjs", "toml"];
-/// Directories that contain nothing of this project, or only generated files.
+/// Directories with foreign or generated files only.
 const FOREIGN: [&str; 2] = ["target", "node_modules"];
 
 #[test]
@@ -81,7 +81,7 @@ fn nothing_is_cited_that_is_not_in_the_project() {
     for (path, text) in texts() {
         let text = text.to_lowercase();
         let cited = absent.iter().find(|absent| text.contains(*absent));
-        // A migration that was carried out somewhere stays as it is.
+        // Migrations must never change, so old citations may remain in them.
         let may = path.starts_with(root().join("sql/migrations"));
         assert!(may || cited.is_none(), "{} cites {cited:?}", path.display());
     }
@@ -108,7 +108,7 @@ fn help_cites_no_rule() {
 }
 
 #[test]
-fn codes_are_told_from_other_words() {
+fn codes_are_distinguished_from_other_words() {
     let text =
         "U-10a, B-22/B-24 (W-17) A-01 to A-13; UTF-8 SHA-256 X-Id 2024-03-10 A-1 A-001 A-01b2 XA-01 a-01";
     assert_eq!(codes(text).collect::<Vec<_>>(), ["U-10a", "B-22", "B-24", "W-17", "A-01", "A-13"]);
@@ -138,7 +138,7 @@ fn definition(line: &str) -> Option<(&str, &str)> {
     is_code(code).then_some((code, sentences))
 }
 
-/// All files that may cite rules, with their texts.
+/// Returns all files that may cite rules, and their texts.
 fn texts() -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     for place in PLACES {
@@ -163,7 +163,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The rules themselves cite nothing for others, and this test cites what is no rule.
+/// The file of rules and this test are not read: the test contains invented codes.
 fn is_read(path: &Path) -> bool {
     let is_kind = path.extension().is_some_and(|kind| KINDS.iter().any(|known| kind == *known));
     (is_kind || path.ends_with(".env.example")) && !path.ends_with(RULES) && !path.ends_with("tests/rules.rs")
@@ -173,7 +173,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The codes of rules in a text, such as `U-10a`.
+/// Returns the codes of rules in a text, such as `U-10a`.
 fn codes(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).filter(|word| is_code(word))
 }
@@ -187,13 +187,13 @@ fn is_code(word: &str) -> bool {
     }
 }
 
-/// The link to a section, as it is made of its title.
+/// Returns the anchor of a section, which is derived from its title.
 fn anchor(title: &str) -> String {
     let letters = title.chars().filter(|c| c.is_ascii_alphanumeric() || [' ', '-'].contains(c));
     letters.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
 }
 
-/// A code as it is defined, from its link.
+/// Returns the code that belongs to an anchor.
 fn capital(anchor: &str) -> String {
     let mut letters = anchor.chars();
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()

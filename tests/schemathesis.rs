@@ -1,8 +1,8 @@
-//! Requests that schemathesis makes from the API reference, against the real server: none gets a 5xx, a status or a media
-//! type that the reference does not name, or a body that violates its schema.
+//! Requests that schemathesis generates from the API reference: no response of the real server has a 5xx status, a
+//! status or media type that the reference does not name, or a body that violates its schema.
 //!
-//! The suite is a program for Python. Where Python or its module `venv` is missing this test says so and passes, unless
-//! `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
+//! The suite is a program for Python. Where Python or its module `venv` is missing, this test prints that and passes,
+//! unless `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use std::process::Command;
 
 use platform_test_harness::{Program, other_programs_are_required, scratch};
 
-/// What the checks allow beyond their defaults.
+/// The file with exceptions from the default checks.
 const CONFIGURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis/schemathesis.toml");
 const REQUIREMENTS: &str = include_str!("schemathesis/requirements.txt");
 const PASSWORD: &str = "admin-secret";
 
-/// What a response is checked for.
+/// The checks of each response.
 const CHECKS: &str =
     "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance";
 
 /// A run over some operations.
 struct Run {
     user: &'static str,
-    /// Which operations, as arguments.
+    /// The arguments that select the operations.
     operations: &'static [&'static str],
     seconds: u32,
 }
@@ -34,7 +34,8 @@ const RUNS: [Run; 3] = [
     Run { user: "main/admin", operations: &["--exclude-operation-id", "updateCurrentUser"], seconds: 65 },
     // Only this tenant may create, change and delete tenants.
     Run { user: "management/admin", operations: &["--include-tag", "Tenants"], seconds: 15 },
-    // This comes last, because it changes the password of the user. No link leads to it, so its phases are named.
+    // This run is the last, because it changes the password of the user. No link leads to its operation, so the phases
+    // are named.
     Run { user: "main/admin", operations: &ONE_OPERATION, seconds: 5 },
 ];
 
@@ -76,7 +77,7 @@ impl Run {
             "--warnings",
             "off",
         ]);
-        // It prints to where this test prints, without being captured, because it runs for a minute.
+        // The suite writes to the terminal directly, because its output should be visible while it runs for a minute.
         let status = command.args(self.operations).current_dir(directory).status();
         let status = status.expect("it was installed a moment ago");
         assert!(
@@ -87,7 +88,7 @@ impl Run {
     }
 }
 
-/// Installs what requirements.txt names, unless that was done since it changed. Returns the program.
+/// Installs the packages in requirements.txt, unless they are installed already. Returns the program.
 fn install() -> Result<PathBuf, String> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("schemathesis");
     let (program, installed) = (directory.join("bin/schemathesis"), directory.join("requirements.txt"));

@@ -39,9 +39,9 @@ impl fmt::Display for NewUser {
     }
 }
 
-/// Creates tenant `management` with `admin` and `devicebootstrap`, the default tenant with `admin` (N-09),
-/// and the standard applications (W-16). Whatever exists does not change; tenants that are older than groups
-/// get the default groups (U-10).
+/// Creates tenant `management` with `admin` and `devicebootstrap`, the default tenant with `admin` (N-09), and the
+/// standard applications (W-16). Existing objects do not change; tenants from before groups existed get the default
+/// groups (U-10).
 ///
 /// Each new user is reported at once: only hashes are stored, so a password that is not printed before a
 /// later step fails would be lost.
@@ -156,7 +156,7 @@ pub(crate) async fn ensure_administrator(
 
 /// The rights of a new user.
 enum Rights<'a> {
-    /// Those of a member of group `admins`.
+    /// The rights of a member of group `admins`.
     Administrator,
     /// The right to collect device credentials, and no other (N-09).
     Bootstrap,

@@ -1,4 +1,4 @@
-//! The servers of a deployment, for operators.
+//! Commands for the servers of a deployment.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::cli::{Output, ServerChoice, ServerTask};
 
-/// Executes `platform server …` and returns what to print: the servers, or the one that was changed.
+/// Executes `platform server …` and returns the output: all servers, or the changed one.
 ///
 /// # Errors
-/// `Invalid` for a server that there is not, or that is not in the state for the task.
+/// `Invalid` for an unknown server, or one in a state that does not permit the command.
 pub async fn perform(database: &Database, task: &ServerTask) -> Result<String> {
     match task {
         ServerTask::List(list) => Ok(shown(&list_servers(database).await?, list.output)),
@@ -101,7 +101,7 @@ fn table(servers: &[Server]) -> String {
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns a time in the unit that a person would use.
+/// Returns a duration in seconds, minutes, hours or days, whichever is easiest to read.
 fn seconds(time: f64) -> String {
     let whole = Duration::from_secs_f64(time.max(0.0)).as_secs();
     match whole {

@@ -1,6 +1,6 @@
-//! `/openapi.json` and the pages below `/docs`: the reference of all routes and the guides, for everyone. They are made
-//! when the server is built (build/main.rs, docs/openapi) and are kept compressed in the binary, so they cost a running
-//! server nothing.
+//! `/openapi.json` and the pages below `/docs`: the reference of all routes and the guides, which need no credentials.
+//! build/main.rs makes them from docs/ at build time and embeds them in compressed form, so a running server spends
+//! nothing on them.
 
 use std::io::Read;
 
@@ -64,7 +64,7 @@ fn page(request: &HttpRequest, path: &str) -> Result<HttpResponse> {
     Ok(respond(request, html, "text/html;charset=UTF-8"))
 }
 
-/// Responds with a compressed text, as it is if the client accepts that.
+/// Returns the response with a compressed text, which is decompressed if the client does not accept gzip.
 fn respond(request: &HttpRequest, compressed: &'static [u8], content_type: &'static str) -> HttpResponse {
     let mut response = HttpResponse::Ok();
     response
@@ -80,7 +80,7 @@ fn respond(request: &HttpRequest, compressed: &'static [u8], content_type: &'sta
     }
 }
 
-/// Returns a text with the vendor names of this deployment.
+/// Decompresses a text and inserts the vendor names of this deployment.
 fn inflated(compressed: &[u8]) -> String {
     let mut text = String::new();
     GzDecoder::new(compressed).read_to_string(&mut text).expect("the build compressed a text");

@@ -38,7 +38,7 @@ pub async fn create(caller: Caller, head: RequestHead, body: UnreadBody) -> Resu
     create_of(&caller, &head, body, head.take_turn()).await
 }
 
-/// Creates what [`create`] creates, for both HTTP servers.
+/// Creates measurements as [`create`] does, for both HTTP servers.
 ///
 /// # Errors
 /// The errors of [`create`].
@@ -67,8 +67,8 @@ pub(crate) async fn create_of(
     Ok(reply::created_together(head, media_type, "measurements", &stored, &links))
 }
 
-/// Stores what [`create`] would store, for a caller that needs no response: a row of the CSV protocol, which
-/// skips routing (S-05). A row that overlaps others passes its turn.
+/// Stores measurements as [`create`] does, for a caller that needs no response: a row of the CSV protocol, which skips
+/// routing (S-05). A row that overlaps others passes its turn.
 ///
 /// # Errors
 /// The errors of [`create`].

@@ -1,4 +1,4 @@
-//! `/tenant/sessions`: the sessions of Bayeux clients of a tenant, at all servers (B-25).
+//! `/tenant/sessions`: the Bayeux sessions of a tenant's clients at all servers (B-25).
 
 use actix_web::{HttpResponse, web};
 use platform_actors::{FoundSessions, Platform, WantedSessions};
@@ -46,7 +46,8 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
 /// `GET /tenant/sessions/<id>`: returns a session.
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_READ, 404 for an unknown session, 503 when it may be at a server that does not respond.
+/// 403 without ROLE_USER_MANAGEMENT_READ, 404 for an unknown session, 503 when it may be at a server that does not
+/// respond.
 pub async fn get(
     caller: Caller,
     head: RequestHead,
@@ -59,8 +60,8 @@ pub async fn get(
     Ok(reply::found(media_type, &session, &head.links()))
 }
 
-/// `DELETE /tenant/sessions/<id>`: ends a session. The next message of its client gets 402, and its client handshakes
-/// again if it may.
+/// `DELETE /tenant/sessions/<id>`: ends a session. The next message of its client gets 402. The client may then
+/// handshake again, unless its user was disabled.
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_ADMIN, 404 for an unknown session, 503 when it may be at a server that does not
@@ -75,7 +76,7 @@ pub async fn remove(
     head.check_mode()?;
     let session = find(&caller, &platform, &path).await?;
     session_ends::record_end(platform.database(), &administration, &session.user, &session.id).await?;
-    // A session that has ended meanwhile needs no end.
+    // The session may have ended since it was looked up; that is not an error.
     platform.end_shown_session(&caller.tenant, &session.id).await?;
     Ok(HttpResponse::NoContent().finish())
 }

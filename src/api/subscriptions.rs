@@ -164,7 +164,7 @@ fn offer(caller: &Caller, tenant: &str, of_tenants: &[&str], of_own: &str) -> Re
 /// Returns the tenant of a path: the caller's own, or one that it manages.
 ///
 /// # Errors
-/// `NotFound`, for an unknown tenant and for one that it does not manage alike.
+/// `NotFound` for an unknown tenant, and for a tenant that the caller's tenant does not manage.
 async fn subscriber(caller: &Caller, platform: &Platform, tenant: &str) -> Result<TenantId> {
     let id = TenantId::known(tenant)?;
     if id != caller.tenant {

@@ -1,4 +1,4 @@
-//! `/tenant/limits` and `/tenant/tenants/<id>/limits`: what a tenant may use, and what it uses (Z-20).
+//! `/tenant/limits` and `/tenant/tenants/<id>/limits`: the limits of a tenant and its current usage (Z-20).
 
 use std::sync::Arc;
 
@@ -49,8 +49,8 @@ pub async fn get(
     Ok(reply::found(media_type, &limits, &head.links()))
 }
 
-/// `PUT /tenant/tenants/<id>/limits`: sets the limits that were sent, and removes those that are null. They are in force
-/// at this server when the response is sent, and at others within seconds.
+/// `PUT /tenant/tenants/<id>/limits`: sets the limits in the body and removes those that are null there. This server
+/// applies them before it responds, other servers within seconds.
 ///
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _UPDATE; 404 for an unknown tenant and for one that the caller's tenant

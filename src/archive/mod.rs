@@ -23,9 +23,9 @@ use zip::read::ZipArchiveMetadata;
 use disk::Disk;
 use list::Entry;
 
-/// The bytes that are allowed whatever the ratio is; small files of one repeated line are no attack.
+/// The unpacked bytes up to which the ratio is not checked, because a small file with one repeated line is harmless.
 const FREE_OF_RATIO: u64 = 1 << 20;
-/// How many times larger the contents may be than their compressed form.
+/// The greatest ratio of unpacked to compressed bytes.
 const MAX_RATIO: u64 = 100;
 /// The bytes that are unpacked at once.
 const PIECE: usize = 64 << 10;
@@ -48,19 +48,19 @@ pub trait Sink {
     /// Begins a file.
     ///
     /// # Errors
-    /// When the receiver has stopped.
+    /// The receiver has stopped.
     fn begin(&mut self, path: &str) -> Result<()>;
 
     /// Receives the next bytes of the file.
     ///
     /// # Errors
-    /// When the receiver has stopped.
+    /// The receiver has stopped.
     fn bytes(&mut self, bytes: &[u8]) -> Result<()>;
 
     /// Ends the file, which has the announced length and checksum.
     ///
     /// # Errors
-    /// When the receiver has stopped.
+    /// The receiver has stopped.
     fn end(&mut self) -> Result<()>;
 }
 

@@ -139,7 +139,7 @@ fn million_entries_are_rejected_before_they_are_read() {
     let size = list.len() as u32;
     let honest = {
         let mut bytes = list.clone();
-        // The zip64 form is needed for so many entries.
+        // This many entries require the zip64 format.
         let start = bytes.len() as u64;
         bytes.extend(b"PK\x06\x06");
         bytes.extend(44_u64.to_le_bytes());

@@ -30,7 +30,7 @@ pub fn draw() -> String {
     password::draw(TOKEN_LENGTH)
 }
 
-/// Returns the token of an `Authorization` header with an opaque one, valid or not.
+/// Returns the opaque token in an `Authorization` header, valid or not.
 pub(super) fn from_header(header: &[u8]) -> Option<&str> {
     bearer(header).filter(|token| !token.contains('.'))
 }

@@ -61,7 +61,7 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Authenticator {
-    /// Returns the caller of a password (C-01 to C-03). All failures take the same time.
+    /// Returns the caller for a user name and password (C-01 to C-03). All failures take the same time.
     pub(super) async fn verify_password(
         &self,
         credentials: Credentials,
@@ -86,7 +86,7 @@ impl Authenticator {
         let hash = found.as_ref().and_then(|(user, _)| user.password_hash.as_deref());
         let (hash_is_known, proven) = (hash.is_some(), self.proves(password, hash, &mut attempt).await?);
         let Some((user, status)) = found.filter(|(user, _)| proven && user.enabled) else {
-            // What is no user may be a password that was typed into the wrong field.
+            // An unknown user name may be a mistyped password, so it is not logged.
             let user = if hash_is_known { user.as_str() } else { "(unknown)" };
             telemetry::count_failed_login("password");
             tracing::warn!(target: "platform::security", %tenant, user, %source, "log-in failed");
@@ -126,7 +126,7 @@ impl Authenticator {
         Ok(caller)
     }
 
-    /// Deletes the stored credentials of a device that has used them: they are not returned again (N-08).
+    /// Deletes the stored credentials of a device that has used them, so that they are not returned again (N-08).
     async fn used(&self, caller: &Caller, until: OffsetDateTime) -> Result<()> {
         let Some(device) = DeviceId::of_user(&caller.user) else { return Ok(()) };
         Ok(platform_store::devices::credentials::forget(&self.database, &caller.tenant, &device, until)

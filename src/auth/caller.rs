@@ -46,7 +46,7 @@ pub struct Identity {
     pub roles: RoleSet,
     /// The device permissions of the user, held directly and by groups (U-12).
     pub permissions: DevicePermissions,
-    /// The microservice that this user belongs to, if it is one's user.
+    /// The microservice whose user this is, if any.
     pub application: Option<ApplicationUser>,
     /// The limits of the tenant (Z-20).
     pub limits: Arc<TenantLimits>,
@@ -210,8 +210,8 @@ impl Caller {
         self.application.is_some_and(|user| user.purpose == UserPurpose::Bootstrap)
     }
 
-    /// Returns whether the caller is no bootstrap user: those of devices and of microservices may only use
-    /// their own endpoints (N-09, W-10).
+    /// Returns whether the caller is a regular user: bootstrap users of devices and of microservices may only use their
+    /// own endpoints (N-09, W-10).
     pub(crate) fn goes_beyond_bootstrap(&self) -> bool {
         !self.is_bootstrap() && !self.is_service_bootstrap()
     }
@@ -317,7 +317,7 @@ async fn authenticate(head: &impl Head) -> Result<Caller> {
     };
     let (host, source) = (authority(head).unwrap_or_default(), RequestSource::of(client_address(head)));
     let caller = authenticator.identify(header, host, source).await?;
-    // Only authenticated callers get here, so strangers cannot cause look-ups of keys.
+    // Only requests of authenticated callers get here, so clients without credentials cannot cause look-ups of keys.
     let sent_by = match application_key(head) {
         Some(key) => authenticator.find_application(key).await?,
         None => None,
@@ -325,8 +325,8 @@ async fn authenticate(head: &impl Head) -> Result<Caller> {
     Caller { sent_by, ..caller }.within_scope(head.method())
 }
 
-/// Resolves some time after the client has closed its half of the connection. The client may still read
-/// (B-24), but a verification may wait for much longer, and one without a client should make room for others.
+/// Resolves some time after the client has closed its half of the connection. Such a client may still read (B-24). But
+/// a verification may wait much longer, and a request whose client is gone should make room for others.
 async fn client_left(request: &HttpRequest) {
     let Some(line) = request.conn_data::<ConnectionHandle>() else { return pending().await };
     line.peer_ends().await;
@@ -354,13 +354,13 @@ fn identified(request: &HttpRequest, counting: Counting) -> Identified {
 /// Whether the extraction of a caller counts as a request of its tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Counting {
-    /// It does, unless the request is the call of a row, which was counted with its row.
+    /// It counts, unless it is the call of a CSV row, which was counted with the row.
     Request,
     /// The handler counts (see [`Listener`]).
     ByHandler,
 }
 
-/// Notes the caller with the request, for the log, and counts the request.
+/// Stores the caller in the request, for the log, and counts the request.
 ///
 /// # Errors
 /// `TooManyRequests` when the tenant exceeds its rate (Z-20).
@@ -368,7 +368,7 @@ fn noted(request: &HttpRequest, caller: Result<Caller>, counting: Counting) -> R
     if let Ok(caller) = &caller {
         shares::charge(&caller.identity.tenant);
         request.extensions_mut().insert(Requester(caller.identity.clone()));
-        // The calls of rows have no connection of their own.
+        // Calls of CSV rows have no connection of their own.
         if counting == Counting::Request
             && caller.limits.requests().is_limited()
             && request.conn_data::<ConnectionHandle>().is_some()
@@ -421,8 +421,8 @@ impl FromRequest for Listener {
     }
 }
 
-/// An authenticated user, including bootstrap users: for endpoints that are open to every user (Z-02) or to
-/// the bootstrap user (N-09), and for those where each row is authorized on its own (S-45).
+/// An authenticated user, including bootstrap users: for endpoints that are open to every user (Z-02) or to the
+/// bootstrap user (N-09), and for those where each row is authorized on its own (S-45).
 #[derive(Debug, Clone)]
 pub struct AnyCaller(pub Caller);
 

@@ -9,8 +9,8 @@ use platform_model::id::TenantId;
 
 use super::Identity;
 
-/// The number of users whose changes are recorded individually; beyond it, the callers verified before are
-/// [`Validity::Unknown`].
+/// The number of users whose changes are recorded individually. Beyond it, the validity of callers that were verified
+/// earlier is [`Validity::Unknown`].
 const KNOWN: usize = 100_000;
 
 /// The changes of users and tenants, numbered.
@@ -20,7 +20,7 @@ pub(super) struct Changes(RwLock<Log>);
 #[derive(Default)]
 struct Log {
     count: u64,
-    /// The last change of a tenant, which may have changed domains.
+    /// The number of the last change of any tenant, because it may have changed domains.
     domains: u64,
     /// The changes up to this number are not recorded individually.
     floor: u64,

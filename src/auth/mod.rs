@@ -83,7 +83,8 @@ pub struct Authenticator {
     application_keys: ApplicationKeys,
     cache_key: hmac::Key,
     remembered: Cache<Key, CachedCaller>,
-    /// The verifications in progress. It has room for no outcome, so only requests that wait for one share it.
+    /// The verifications in progress. The cache has no capacity for results, so only requests that wait at the same
+    /// time share one.
     flights: Cache<Flight, Result<Caller>>,
     changes: Changes,
     throttle: Throttle,
@@ -180,15 +181,15 @@ impl Authenticator {
         if let Some(caller) = self.recall(&key) {
             return Ok(caller);
         }
-        // A request that is not delayed does not wait for one that is, and none waits for a verification
-        // that started before a change.
+        // A request that is not delayed does not wait for a delayed one, and no request waits for a verification that
+        // started before a change.
         let slowed = self.throttle.is_slowed(source).then_some(source);
         match self.flights.get_value_or_guard_async(&(key, slowed, self.changes.now())).await {
             Ok(outcome) => outcome,
             Err(lead) => {
                 let outcome = self.verify(&key, header, host, source).await;
-                // If this request is rejected for its source's guesses, or its client disconnects, the lead is
-                // dropped, and one of those that wait verifies.
+                // If this request is rejected for its source's guesses, or its client disconnects, the guard is
+                // dropped, and one of the waiting requests verifies.
                 if !matches!(outcome, Err(ApiError::TooManyRequests { .. })) {
                     let _ = lead.insert(outcome.clone());
                 }
@@ -242,7 +243,7 @@ impl Authenticator {
         Ok(self.admit(user, status, proof, seen).and_then(Caller::beyond_bootstrap).ok())
     }
 
-    /// Hashes a password that a person chose, if there is one, on the threads for those (U-16).
+    /// Hashes a password that a person chose, if there is one, on the threads for slow hashes (U-16).
     ///
     /// # Errors
     /// `Unavailable` when the server is stopping.
@@ -253,9 +254,9 @@ impl Authenticator {
 
     /// Hashes a device's password from a file (N-12).
     ///
-    /// A password of 16 characters or more counts as generated: it cannot be guessed, so its hash need not be
-    /// slow, and a fleet of 10 000 such devices can register, and reconnect, in seconds. A shorter one counts
-    /// as chosen by a person (U-16), and waits for the threads for those.
+    /// A password of 16 characters or more counts as generated: it cannot be guessed, so its hash need not be slow, and
+    /// a fleet of 10 000 such devices can register and reconnect within seconds. A shorter password counts as chosen by
+    /// a person (U-16), and is hashed on the threads for slow hashes.
     ///
     /// # Errors
     /// The errors of [`Authenticator::hash_chosen`].
@@ -297,13 +298,13 @@ impl Authenticator {
         });
     }
 
-    /// Tells the other servers of guesses at this one, as long as it is polled. They count them like their own, so that
-    /// guessing at several servers in turn gains nothing.
+    /// Sends guesses at this server to the other servers, until the future is dropped. They count them like their own,
+    /// so that guessing at several servers in turn gains nothing.
     pub async fn spread_guesses(&self) {
         loop {
             let guesses = self.throttle.told().await;
             if let Err(error) = tell_guesses(&self.database, guesses).await {
-                tracing::debug!(%error, "guesses are counted at this server alone");
+                tracing::debug!(%error, "failed log-ins could not be shared with other servers");
             }
             tokio::time::sleep(SPREADING).await;
         }

@@ -101,8 +101,7 @@ impl Caller {
         if grants.is_empty() { Err(ApiError::forbidden()) } else { Ok(authority) }
     }
 
-    /// Returns whether the caller owns an object or one above it by childDevices. Nobody owns an unknown
-    /// object.
+    /// Returns whether the caller owns an object or one above it by childDevices. An unknown object has no owner.
     async fn owns(&self, platform: &Platform, id: ManagedObjectId) -> Result<bool> {
         match self.reaches(platform, id, &Authority::Limited(Grants::default())).await {
             Ok(()) => Ok(true),

@@ -1,8 +1,8 @@
 //! Stored passwords (U-16): Argon2id for passwords that people chose, a keyed hash for secrets that this
 //! server generated.
 //!
-//! A generated secret has more than 100 bits of entropy, so a slow hash would gain nothing, and a fleet of 10
-//! 000 reconnecting devices must not cost minutes of CPU time.
+//! A generated secret has more than 100 bits of entropy, so a slow hash would gain nothing; and 10 000 devices that
+//! reconnect must not cost minutes of CPU time.
 
 use std::fs;
 use std::io::{self, Write};

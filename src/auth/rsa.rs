@@ -155,7 +155,7 @@ impl Rs256 {
             return false;
         }
         let block = s.modpow(&e, &n).to_bytes_be();
-        // As a number the block has lost its leading zero.
+        // As a number, the block has no leading zero.
         block == block_for(message, self.n.len())[1..]
     }
 }
@@ -272,7 +272,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_no_signature(bytes in proptest::collection::vec(0_u8.., 0..130)) {
+        fn arbitrary_bytes_are_not_a_signature(bytes in proptest::collection::vec(0_u8.., 0..130)) {
             let key = Rs256 { n: vec![0xf1; 64], e: vec![1, 0, 1] };
             assert!(key.verify(b"message", &bytes).is_err());
         }

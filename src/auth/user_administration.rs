@@ -83,8 +83,8 @@ impl Caller {
         self.tenant.as_str() == tenant && *self.user == *name
     }
 
-    /// Returns the authorization to change options of the caller's own tenant. Whoever sets the keys that
-    /// verify tokens can act as any user, so this also requires the right to administer users (T-09).
+    /// Returns the authorization to change options of the caller's own tenant. A user that sets the keys that verify
+    /// tokens can act as any user, so this also requires the right to administer users (T-09).
     ///
     /// # Errors
     /// `Forbidden` without ROLE_OPTION_MANAGEMENT_ADMIN; for `token.publicKey` without
@@ -159,7 +159,7 @@ impl Caller {
         }
         let authority = match self.roles.has(role) {
             true => UserAuthority::Everyone,
-            // User names are unique only within a tenant, so nobody owns users of another.
+            // User names are unique only within a tenant, so a user of another tenant owns nothing here.
             false if own && self.roles.has(role::USER_MANAGEMENT_CREATE) => UserAuthority::SubUsers {
                 owner: self.user.clone(),
                 roles: self.roles.clone(),

@@ -1,7 +1,7 @@
 //! Backups: database and secret key in one file, which `platform backup` writes and `platform restore` reads.
 //!
-//! The file is a ZIP archive with three entries: `manifest.json`, `secret.key`, and `database.dump`, which is what
-//! `pg_dump --format=custom` writes: a consistent snapshot, also beside a running server.
+//! The file is a ZIP archive with three entries: `manifest.json`, `secret.key` and `database.dump`. The dump is the
+//! output of `pg_dump --format=custom`, a consistent snapshot that can be taken beside a running server.
 
 mod previous_key;
 mod restore;
@@ -27,22 +27,22 @@ pub use restore::{RestorableBackup, undo};
 /// An error that ends the command and is printed for the operator.
 type Failure = Box<dyn std::error::Error>;
 
-/// The version of the format of the file.
+/// The version of the archive's format.
 const FORMAT: u32 = 1;
 const MANIFEST: &str = "manifest.json";
 const SECRET_KEY: &str = "secret.key";
 const DUMP: &str = "database.dump";
 
-/// How the names of files begin that are not complete.
+/// The prefix of the names of incomplete files.
 const UNFINISHED: &str = ".platform-unfinished-";
-/// The age up to which a file that nobody has locked may belong to a command that is creating it.
+/// The age up to which an unlocked file may belong to a command that is just creating it and has not locked it yet.
 const NEW: Duration = Duration::from_secs(60);
 
-/// What a backup says about itself.
+/// The description of a backup, which the archive contains as `manifest.json`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Manifest {
-    /// The version of the format; a reader refuses a newer one.
+    /// The version of the format. A program rejects backups with a newer one.
     format: u32,
     /// The version of the program that wrote the backup.
     program: String,
@@ -56,8 +56,8 @@ struct Manifest {
     secret_key_fingerprint: String,
 }
 
-/// Writes a backup and returns what to tell the operator. The file has mode 600 and gets its name when it is complete
-/// and on the disk.
+/// Writes a backup and returns the message for the operator. The file has mode 600 and gets its name when it is
+/// complete and synchronized to the disk.
 ///
 /// # Errors
 /// The file exists or cannot be written, no server has used the database, its secret key is missing or differs, or
@@ -102,11 +102,11 @@ pub async fn create(
     Ok(format!("{} ({size} bytes, schema {schema}, PostgreSQL {postgres})", target.display()))
 }
 
-/// Writes the entries, the output of pg_dump among them.
+/// Writes the entries of the archive. The dump is streamed from the output of pg_dump.
 fn write_entries(file: &mut File, manifest: &Manifest, key: &[u8], mut dump: Child) -> Result<(), Failure> {
     let output = dump.stdout.take();
     let written = || -> io::Result<()> {
-        // The dump is compressed already.
+        // pg_dump has compressed the dump already.
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
             .large_file(true)
@@ -124,13 +124,14 @@ fn write_entries(file: &mut File, manifest: &Manifest, key: &[u8], mut dump: Chi
         Ok(())
     };
     let written = written();
-    // If the disk is full, pg_dump has ended because nobody reads what it writes.
+    // If the disk is full, reading stops and pg_dump fails too. The error of the write is reported first, because it is
+    // the cause.
     let said = ended("pg_dump", dump);
     written.map_err(|error| format!("the backup cannot be written: {error}"))?;
     said
 }
 
-/// Returns a program of PostgreSQL that will connect to the database. Its errors are collected.
+/// Returns a command that runs a program of PostgreSQL against the database and collects its errors.
 fn client(program: &Path, url: &str) -> Result<Command, Failure> {
     let mut command = Command::new(program);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -139,22 +140,22 @@ fn client(program: &Path, url: &str) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// Waits for the end of a program.
+/// Waits for the end of a program of PostgreSQL.
 ///
 /// # Errors
-/// The program failed; the error contains what it said.
+/// The program failed; the error contains its error output.
 fn ended(name: &str, mut child: Child) -> Result<(), Failure> {
     let mut said = String::new();
     if let Some(errors) = &mut child.stderr {
-        // The exit status counts, whatever could be read.
+        // Even if the error output cannot be read, the exit status decides.
         errors.read_to_string(&mut said).ok();
     }
     let status = child.wait()?;
     if status.success() { Ok(()) } else { Err(format!("{name} failed ({status}): {}", said.trim()).into()) }
 }
 
-/// Creates a file of mode 600 in the directory of `target`, which is deleted unless it gets its name. It is locked as
-/// long as it is open.
+/// Creates a file of mode 600 in the directory of `target`. It is locked while it is open, and deleted unless it is
+/// renamed to `target`.
 fn unfinished_beside(target: &Path) -> Result<NamedTempFile, Failure> {
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let refused = |error: io::Error| format!("{} cannot be written: {error}", directory.display());
@@ -164,11 +165,12 @@ fn unfinished_beside(target: &Path) -> Result<NamedTempFile, Failure> {
     Ok(file)
 }
 
-/// Deletes the files that killed commands have left in a directory. What fails is left for the next command.
+/// Deletes the incomplete files that killed commands have left in a directory. Files that cannot be deleted are left to
+/// the next command.
 fn remove_leftovers(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let is_old = entry.metadata().is_ok_and(|found| {
-            // A new file is not locked yet.
+            // A new file may not be locked yet.
             found.is_file() && found.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > NEW))
         });
         if !is_old || !entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
@@ -177,7 +179,7 @@ fn remove_leftovers(directory: &Path) {
         if File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
             && fs::remove_file(entry.path()).is_ok()
         {
-            tracing::info!("{} was left by a command that was killed; it is deleted", entry.path().display());
+            tracing::info!("deleting {}, which a killed command has left", entry.path().display());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The secret key that a restore replaces: it is kept in a file beside it until the restore is done.
+//! The previous secret key during a restore: it is kept in a file beside the new one until the restore has succeeded.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn beside(place: &Path) -> PathBuf {
     place.with_file_name(name)
 }
 
-/// Keeps the key that is there.
+/// Copies the existing key to the file beside it.
 pub(super) fn keep(place: &Path) -> Result<(), Failure> {
     if place.try_exists()? {
         fs::copy(place, beside(place))?;
@@ -19,7 +19,7 @@ pub(super) fn keep(place: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Puts the key that was kept back in its place.
+/// Replaces the key by the kept one.
 pub(super) fn bring_back(place: &Path) -> Result<(), Failure> {
     if beside(place).try_exists()? {
         fs::rename(beside(place), place)?;
@@ -27,7 +27,7 @@ pub(super) fn bring_back(place: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Deletes the key that was kept. One that cannot be deleted is overwritten by the next restore.
+/// Deletes the kept key. If it cannot be deleted, the next restore overwrites it.
 pub(super) fn forget(place: &Path) {
     fs::remove_file(beside(place)).ok();
 }

@@ -1,4 +1,4 @@
-//! Restores: a backup is checked completely before anything changes, and a restore that fails changes nothing.
+//! Restores: a backup is checked completely before anything is changed, and a restore that fails changes nothing.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -20,10 +20,10 @@ use platform_store::{Database, libpq_environment};
 use tempfile::NamedTempFile;
 
 const BUSY: &str = "a server is starting on the database, or another restore runs; stop it first";
-/// The greatest size of an entry other than the dump, in bytes.
+/// The greatest size in bytes of an entry other than the dump.
 const SMALL: u64 = 65_536;
 
-/// A backup that can be restored.
+/// A checked backup.
 pub struct RestorableBackup {
     path: PathBuf,
     archive: ZipArchive<File>,
@@ -32,15 +32,15 @@ pub struct RestorableBackup {
 }
 
 impl RestorableBackup {
-    /// Reads all of a backup and checks it.
+    /// Opens a backup, reads all of it and checks it.
     ///
     /// # Errors
-    /// The file cannot be read, is not a backup, is damaged, or is of a newer program.
+    /// The file cannot be read, is not a backup, is damaged, or was written by a newer program.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let wrong = |cause: &dyn std::fmt::Display| format!("{} cannot be restored: {cause}", path.display());
         let file = File::open(path).map_err(|error| wrong(&error))?;
         let mut archive =
-            ZipArchive::new(file).map_err(|error| wrong(&format!("it is no backup ({error})")))?;
+            ZipArchive::new(file).map_err(|error| wrong(&format!("it is not a backup ({error})")))?;
         let manifest = small(&mut archive, MANIFEST).map_err(|error| wrong(&error))?;
         let manifest: Manifest = serde_json::from_slice(&manifest).map_err(|error| wrong(&error))?;
         if manifest.format > FORMAT || manifest.schema > newest_schema() {
@@ -53,17 +53,17 @@ impl RestorableBackup {
             .into());
         }
         let key = small(&mut archive, SECRET_KEY).map_err(|error| wrong(&error))?;
-        // Reading to the end compares the checksum.
+        // Reading an entry to its end verifies its checksum.
         let mut dump = archive.by_name(DUMP).map_err(|error| wrong(&error))?;
         io::copy(&mut dump, &mut io::sink()).map_err(|error| wrong(&format!("it is damaged ({error})")))?;
         drop(dump);
         Ok(Self { path: path.into(), archive, manifest, key })
     }
 
-    /// Checks that nothing is in the way on this machine, before a private PostgreSQL is started.
+    /// Checks the preconditions on this machine, before a private PostgreSQL is started.
     ///
     /// # Errors
-    /// A server runs on the data directory, or another secret key is in the place of the backup's.
+    /// A server uses the data directory, or the file of the secret key contains another key.
     pub fn check(&self, store: &StoreSettings, arguments: &RestoreArguments) -> Result<(), Failure> {
         if store.database_url.is_none() && running_database_url(&store.data_dir).is_some() {
             return Err(
@@ -83,10 +83,10 @@ impl RestorableBackup {
         }
     }
 
-    /// Restores the database and the secret key, and returns what to tell the operator.
+    /// Restores the database and the secret key, and returns the message for the operator.
     ///
     /// # Errors
-    /// Somebody uses the database, it is not empty, or pg_restore fails. The database is as before then.
+    /// The database is in use or not empty, or pg_restore fails. The database is then unchanged.
     pub async fn restore(
         &mut self,
         store: &StoreSettings,
@@ -127,7 +127,7 @@ impl RestorableBackup {
         Ok(format!("restored {} of {created} (schema {schema}); start the server", self.path.display()))
     }
 
-    /// Writes the key beside its place and checks it.
+    /// Writes the key to an unfinished file beside its final place and checks it.
     fn unfinished_key(&self, place: &Path) -> Result<NamedTempFile, Failure> {
         if let Some(parent) = place.parent() {
             fs::create_dir_all(parent)?;
@@ -142,7 +142,7 @@ impl RestorableBackup {
         Ok(file)
     }
 
-    /// Runs pg_restore, which restores all or nothing.
+    /// Runs pg_restore in one transaction.
     fn fill(&mut self, program: &Path, url: &str) -> Result<(), Failure> {
         let name = libpq_environment(url)?.into_iter().find(|(name, _)| *name == "PGDATABASE");
         let name = name.map(|(_, value)| value.to_string_lossy().into_owned()).unwrap_or_default();
@@ -155,25 +155,25 @@ impl RestorableBackup {
             Some(mut input) => io::copy(&mut self.archive.by_name(DUMP)?, &mut input).map(|_| ()),
             None => Ok(()),
         };
-        // If pg_restore ended early, its own words say more than the broken pipe.
+        // If pg_restore ended early, its error output is more helpful than the broken pipe.
         ended("pg_restore", child)?;
         Ok(copied?)
     }
 }
 
-/// What a database contains before a restore.
+/// The content of a database before a restore.
 enum Content {
     Nothing,
-    /// Something that may be replaced.
+    /// Data that may be replaced.
     Something,
-    /// What an interrupted restore has made; the content before it is set aside.
+    /// The unfinished result of an interrupted restore; the previous content has been set aside.
     SetAside,
 }
 
-/// Returns what the database contains.
+/// Returns the content of the database if a restore may begin.
 ///
 /// # Errors
-/// Somebody else is connected to it, or it is not empty and may not be replaced.
+/// The database has other connections, or is not empty and may not be replaced.
 async fn free_for_restore(
     restoration: &Restoration,
     arguments: &RestoreArguments,
@@ -215,10 +215,10 @@ async fn is_unused(restoration: &Restoration) -> Result<(), Failure> {
     }
 }
 
-/// Brings back what a database contained before a restore that was interrupted, and its secret key.
+/// Undoes an interrupted restore: the database gets its previous content again, and the server its previous secret key.
 ///
 /// # Errors
-/// Somebody uses the database, or no restore was interrupted.
+/// The database is in use, or no restore was interrupted.
 pub async fn undo(store: &StoreSettings, database: &Database) -> Result<String, Failure> {
     let Some(restoration) = Restoration::begin(database).await? else {
         return Err(BUSY.into());
@@ -232,7 +232,7 @@ pub async fn undo(store: &StoreSettings, database: &Database) -> Result<String, 
     Ok("the database has its previous content again; start the server".into())
 }
 
-/// Reads an entry that must be small.
+/// Reads an entry that must not exceed [`SMALL`].
 fn small(archive: &mut ZipArchive<File>, name: &str) -> Result<Vec<u8>, Failure> {
     let mut content = Vec::new();
     let entry = archive.by_name(name).map_err(|error| format!("{name}: {error}"))?;

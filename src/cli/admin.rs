@@ -1,4 +1,5 @@
-//! The commands `admin …`, which need the database of a server: tenants and users here, the others in their own files.
+//! The commands `admin …`, which use the database of a server. Tenants and users are in this file, the others have
+//! their own.
 
 use clap::{Args, Subcommand};
 
@@ -98,7 +99,7 @@ pub(super) enum UserCommand {
 }
 
 impl AdminCommand {
-    /// Returns the command with the settings of the server whose data it is about.
+    /// Returns the command with the settings of the server whose database it uses.
     pub(super) fn parsed(
         self,
         settings: impl FnOnce(StoreSettings) -> Result<Box<Settings>, clap::Error>,

@@ -1,11 +1,11 @@
-//! The command `application`: the routes of microservices (W-14).
+//! The commands `admin application …`, which set the addresses of microservices (W-14).
 
 use clap::{Args, Subcommand};
 
 use super::OnStore;
 use crate::config::StoreSettings;
 
-/// A task for applications.
+/// A command for applications.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApplicationTask {
     /// Set the address of a microservice.
@@ -27,7 +27,7 @@ pub struct ApplicationRoute {
     pub none: bool,
 }
 
-/// The arguments of `platform admin application routes`: none.
+/// The arguments of `platform admin application routes`, which has none.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(super) struct Nothing {}
 

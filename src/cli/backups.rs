@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Arguments of `platform backup`.
+/// The arguments of `platform backup`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct BackupArguments {
     /// File to write, with mode 600; must not exist
     pub file: PathBuf,
 }
 
-/// Arguments of `platform restore`.
+/// The arguments of `platform restore`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct RestoreArguments {
     /// File that `platform backup` wrote

@@ -4,7 +4,7 @@ use clap::{Args, value_parser};
 
 use crate::config::{Password, Settings};
 
-/// What `platform demo` is to do.
+/// The arguments of `platform demo` without the settings of its server.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Demo")]
 pub struct DemoArguments {
@@ -13,7 +13,7 @@ pub struct DemoArguments {
           value_parser = value_parser!(u32).range(Self::FEWEST as i64..=Self::MOST as i64))]
     pub devices: u32,
 
-    /// Number that all random things follow from: the same number gives the same fleet
+    /// Seed of all random numbers: the same seed gives the same fleet
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub seed: u64,
 

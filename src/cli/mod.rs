@@ -1,7 +1,7 @@
 //! The command line of `platform`: its commands and arguments.
 //!
-//! `serve` is the default and takes every setting of [`Settings`]. The other commands take the location of
-//! the data as flags and everything else from the environment, so that they use the settings of the server.
+//! `serve` is the default and takes every setting of [`Settings`]. The other commands take the location of the data as
+//! flags, and everything else from the environment, so that they use the same settings as the server.
 
 mod admin;
 mod applications;
@@ -31,12 +31,12 @@ pub use tokens::{
 use crate::client;
 use crate::config::{self, ConfigFile, Environment, Settings, StoreSettings};
 
-/// What `platform status` asks.
+/// The subject of `platform status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// The server, its database, and the other servers.
+    /// The server, its database, and the other servers of the deployment.
     Everything,
-    /// Only whether the server responds; if it does not, that is a fault.
+    /// Whether the server responds. If it does not, that is a fault.
     Life,
 }
 
@@ -87,16 +87,16 @@ pub enum Command {
         /// The task.
         task: ServerTask,
     },
-    /// Print what runs here.
+    /// Print the running servers and their database.
     Status {
         /// All settings.
         settings: Box<Settings>,
         /// The shape of the output.
         output: Output,
-        /// What to ask.
+        /// The subject of the command.
         scope: Scope,
     },
-    /// Print what is wrong here.
+    /// Check this machine, the database and the settings.
     Doctor {
         /// All settings.
         settings: Box<Settings>,
@@ -131,7 +131,7 @@ pub enum Command {
         /// The fleet.
         demo: DemoArguments,
     },
-    /// Speak to a server over REST.
+    /// Send requests to a server over REST.
     Client {
         /// The name of the command: a noun such as `alarm`, or `login`.
         name: String,
@@ -199,7 +199,7 @@ enum TopLevel {
     Server(servers::ServerCommand),
     /// Print what runs here: this server, its database, the other servers
     Status(Box<StatusArguments>),
-    /// Check this machine, the database and the settings, and print what mends each fault (exit code 1 for one)
+    /// Check this machine, the database and the settings, and print a remedy for each fault (exit code 1 for a fault)
     Doctor(Box<Diagnosis>),
     /// Check settings without starting a server
     #[command(subcommand)]
@@ -245,21 +245,21 @@ struct OnStore<A: Args> {
     store: StoreSettings,
 }
 
-/// Returns the whole command line: that of the server, and the commands that speak to one.
+/// Returns the whole command line: the commands of the server, and the commands that send requests to one.
 pub fn program() -> clap::Command {
-    // A demo never uses the data of a server that somebody relies on.
+    // By default, a demo does not use the data directory of a production server.
     let of_demo =
         |demo: clap::Command| demo.mut_arg("data_dir", |data_dir| data_dir.default_value("./platform-demo"));
     CommandLine::command().mut_subcommand("demo", of_demo).subcommands(client::commands())
 }
 
-/// Returns whether a command speaks to a server.
+/// Returns whether a command sends requests to a server.
 fn is_of_client(name: &OsStr) -> bool {
     client::commands().iter().any(|command| name == command.get_name())
 }
 
-/// Parses the command line and the environment of this process. On a request for help or invalid arguments it
-/// prints clap's message and exits (exit code 2 for invalid arguments).
+/// Parses the command line and the environment of this process. For help or invalid arguments it prints clap's message
+/// and exits (exit code 2 for invalid arguments).
 pub fn parse() -> Command {
     let environment =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
@@ -269,15 +269,15 @@ pub fn parse() -> Command {
 /// Parses a command line (`arguments` starts with the program's name) and an environment.
 ///
 /// # Errors
-/// clap's error: the unknown or malformed argument, and the allowed values. Help and version are such errors
-/// too.
+/// clap's error names the unknown or malformed argument and the allowed values. A request for help or the version is
+/// also such an error.
 pub fn parse_from(
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     environment: &Environment,
 ) -> Result<Command, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let described = program();
-    // The commands that speak to a server have no settings, and another meaning of `--config` is theirs to give.
+    // Commands that send requests to a server take no settings; `--config` may have another meaning there.
     if arguments.get(1).is_some_and(|name| is_of_client(name)) {
         return parse_with(&described, &arguments, &Environment::new(), None);
     }
@@ -286,7 +286,7 @@ pub fn parse_from(
         Ok(None) => parse_with(&described, &arguments, environment, None),
         Ok(Some(file)) => parse_with(&described, &arguments, &file.behind(environment), Some(&file))
             .map_err(|error| file.in_our_words(error, environment)),
-        // Help does not need the file.
+        // Help is shown even if the file of settings is invalid.
         Err(refused) => match parse_with(&described, &arguments, environment, None) {
             Err(error) if error.exit_code() == 0 => Err(error),
             _ => Err(refused),
@@ -294,7 +294,7 @@ pub fn parse_from(
     }
 }
 
-/// Parses a command line with an environment that has the settings of the file, too.
+/// Parses a command line. The settings of the file have been merged into the environment.
 fn parse_with(
     described: &clap::Command,
     arguments: &[OsString],
@@ -303,13 +303,14 @@ fn parse_with(
 ) -> Result<Command, clap::Error> {
     let mut command = config::with_environment(described.clone(), environment);
     let matches = match command.try_get_matches_from_mut(arguments) {
-        // A command that speaks to a server has no settings of this one.
+        // Commands that send requests to a server take no settings of this machine's server.
         Ok(matches) if matches.subcommand_name().is_some_and(|name| is_of_client(name.as_ref())) => {
             let (name, matches) = matches.subcommand().expect("a command of the client is one");
             return Ok(Command::Client { name: name.into(), matches: matches.clone() });
         }
         Ok(matches) => matches,
-        // Help shows the variables and the true defaults, which the parsing command has replaced.
+        // Help lists the environment variables and the true defaults; in the command that parses both have been
+        // replaced.
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
             return Err(described.clone().try_get_matches_from(arguments).err().unwrap_or(error));
         }

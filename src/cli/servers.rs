@@ -1,11 +1,11 @@
-//! The command `server`: the servers of a deployment.
+//! The commands `server …`, which list the servers of a deployment and take them out of service.
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::OnStore;
 use crate::config::StoreSettings;
 
-/// A task for servers.
+/// A command for servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerTask {
     /// List the servers.
@@ -18,7 +18,7 @@ pub enum ServerTask {
     Evict(ServerEvict),
 }
 
-/// The shape of what a command prints.
+/// The format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Output {
     /// Columns for people.

@@ -37,7 +37,7 @@ fn serve_is_the_default_with_its_flags() {
 }
 
 #[test]
-fn flag_goes_before_variable_and_variable_before_default() {
+fn flag_overrides_variable_and_variable_overrides_default() {
     let variables = [("PLATFORM_WORKERS", "3"), ("PLATFORM_DEBUG_ERRORS", "true"), ("HOME", "/")];
 
     for line in ["platform --workers 5", "platform serve --workers 5"] {
@@ -81,7 +81,7 @@ fn users_are_created_and_given_passwords() {
 }
 
 #[test]
-fn tokens_and_what_they_are_for_are_managed() {
+fn tokens_and_limits_are_managed() {
     let task = |line: &str| match parsed(line, &[]) {
         Ok(Command::Tokens { settings, task }) => (settings.store.data_dir.display().to_string(), task),
         other => panic!("{line}: {other:?}"),
@@ -200,7 +200,7 @@ fn backup_and_restore_name_their_file_and_the_data() {
     assert!(parsed("platform backup", &[]).is_err());
 }
 
-/// Writes a file of settings, and returns its path and the directory that keeps it.
+/// Writes a file of settings. Returns its path, and the directory, which is deleted when dropped.
 fn settings_file(text: &str) -> (String, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("platform.toml");
@@ -209,7 +209,7 @@ fn settings_file(text: &str) -> (String, tempfile::TempDir) {
 }
 
 #[test]
-fn file_goes_behind_flags_and_variables() {
+fn flags_and_variables_override_the_file() {
     let text = "listen = '127.0.0.1:1'\nworkers = 3\nactor-threads = 4\nregions = ['de', 'fr']\nclient-compatibility = true\n";
     let (path, _directory) = settings_file(text);
     let variables = [("PLATFORM_CONFIG", path.as_str()), ("PLATFORM_ACTOR_THREADS", "5")];
@@ -229,7 +229,7 @@ fn file_goes_behind_flags_and_variables() {
 }
 
 #[test]
-fn fault_of_a_file_is_named_with_its_place() {
+fn error_in_a_file_names_the_setting_and_the_path() {
     for (text, named) in [
         ("listen = 'x'", "listen in "),
         ("lisen = 'x'", "did you mean listen?"),

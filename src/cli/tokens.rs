@@ -1,12 +1,12 @@
-//! The commands `token` and `limits`: clients of the access-token service, and accounts of the limits query
-//! (L-02).
+//! The commands `admin token …` for clients of the access-token service, and `admin limits …` for accounts of the
+//! limits query (L-02).
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser, value_parser};
 
 use super::OnStore;
 use crate::config::{self, StoreSettings};
 
-/// A task for tokens or limits.
+/// A command for tokens or limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenTask {
     /// Create a client of the access-token service.
@@ -96,9 +96,11 @@ pub struct LimitsSet {
     /// Figure totalInstanceUsed [default of an account: 0]
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u32))]
     pub total_instance_used: Option<u32>,
-    /// File with the rates, a JSON array of {uri, regex, limit: [{value, verb, remaining, unit, next-available}]}; - reads a pipe
+    /// File with the rates, a JSON array of {uri, regex, limit: [{value, verb, remaining, unit, next-available}]}; -
+    /// reads a pipe
     ///
-    /// If remaining is absent, it is the value; if next-available is absent, it is now. An empty array removes the rates.
+    /// If remaining is absent, it is the value; if next-available is absent, it is now. An empty array removes the
+    /// rates.
     #[arg(long, value_name = "FILE")]
     pub rate: Option<String>,
 }
@@ -138,7 +140,7 @@ pub(super) enum LimitsTokenCommand {
 }
 
 impl TokenCommand {
-    /// Returns the task, and the location of the data.
+    /// Returns the command, and the location of the data.
     pub(super) fn task(self) -> (TokenTask, StoreSettings) {
         let Self::Client(command) = self;
         match command {
@@ -150,7 +152,7 @@ impl TokenCommand {
 }
 
 impl LimitsCommand {
-    /// Returns the task, and the location of the data.
+    /// Returns the command, and the location of the data.
     pub(super) fn task(self) -> (TokenTask, StoreSettings) {
         match self {
             Self::Set(given) => (TokenTask::SetLimits(given.arguments), given.store),

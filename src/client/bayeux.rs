@@ -1,4 +1,4 @@
-//! A Bayeux session over long polling with acknowledgements, so that a connection that breaks loses no notification.
+//! A Bayeux session over long polling with acknowledgements, so that no notification is lost when a connection breaks.
 
 use serde_json::{Value, json};
 
@@ -9,19 +9,19 @@ use super::http::Server;
 /// The time in milliseconds for which the server holds a connect, which is less than the timeout of a response.
 const HELD: u64 = 240_000;
 
-/// A session with one subscription.
+/// A session that is subscribed to one channel.
 pub(crate) struct Session {
     endpoint: &'static str,
     client: String,
-    /// The last batch that has arrived, which the next connect acknowledges.
+    /// The number of the last batch received, which the next connect acknowledges.
     batch: Value,
 }
 
-/// Why a connect brought nothing.
+/// The reason why a connect failed.
 pub(crate) enum Ended {
-    /// The server does not know the session any more.
+    /// The session has ended at the server.
     Session(String),
-    /// There is no response.
+    /// There was no response; the session may still exist.
     Connection(Failure),
 }
 
@@ -29,7 +29,7 @@ impl Session {
     /// Opens a session at an endpoint and subscribes to a channel.
     ///
     /// # Errors
-    /// The server cannot be reached or refuses the user or the channel.
+    /// The server cannot be reached, or it rejects the user or the channel.
     pub(crate) async fn open(
         server: &mut Server,
         endpoint: &'static str,
@@ -44,10 +44,11 @@ impl Session {
         Ok(Self { endpoint, client, batch: json!(0) })
     }
 
-    /// Waits for notifications and returns their data; none after the longest wait.
+    /// Waits for notifications and returns their data; the result is empty if none came within the time of a held
+    /// connect.
     ///
     /// # Errors
-    /// [`Ended`]: the session, or only the connection.
+    /// [`Ended`] distinguishes the end of the session from the loss of the connection.
     pub(crate) async fn connect(&mut self, server: &mut Server) -> Result<Vec<Value>, Ended> {
         let connect = json!({"channel": "/meta/connect", "clientId": self.client,
             "connectionType": "long-polling", "advice": {"timeout": HELD}, "ext": {"ack": self.batch}});
@@ -63,7 +64,7 @@ impl Session {
         Ok(messages.iter().filter_map(|message| message.get("data")).cloned().collect())
     }
 
-    /// Ends the session.
+    /// Ends the session at the server.
     pub(crate) async fn close(&self, server: &mut Server) {
         let disconnect = json!({"channel": "/meta/disconnect", "clientId": self.client});
         exchange(server, self.endpoint, disconnect).await.ok();

@@ -1,4 +1,5 @@
-//! The bodies of requests that create and change something: from `--data`, the flags of members, and `--set`.
+//! The bodies of requests that create or change something. They are made from `--data`, the flags for members, and
+//! `--set`.
 
 use std::io::{IsTerminal, Read};
 
@@ -13,11 +14,11 @@ use super::nouns::Noun;
 use super::reference::{Field, Kind, Operation};
 use super::words::Words;
 
-/// Returns the bodies of a command: one, or as many as `--data` has objects. A new object without a time, if it needs
-/// one, gets the present.
+/// Returns the bodies of a command: one, or one for each object in `--data`. A new object that requires a time and has
+/// none gets the current time.
 ///
 /// # Errors
-/// `--data` cannot be read or is not JSON, or a name of `--set` is within something that is no object.
+/// `--data` cannot be read or is not JSON, or `--set` names a member of a value that is not an object.
 pub(super) fn bodies(
     noun: &Noun,
     operation: &Operation,
@@ -57,25 +58,25 @@ pub(super) fn bodies(
         .collect()
 }
 
-/// Returns the member that names the device of a new object, if it must have one and none of the bodies has it.
+/// Returns the required member that names the device, if no body has it.
 pub(super) fn missing_device(operation: &Operation, bodies: &[Value]) -> Option<&'static str> {
     let member = operation.required.iter().find(|name| ["source", "deviceId"].contains(*name))?;
     bodies.iter().all(|body| body.get(member).is_none()).then_some(*member)
 }
 
-/// Sets the device of a body.
+/// Returns the body with its device set.
 pub(super) fn set_device(body: &Value, member: &str, device: &str) -> Value {
     let mut body = body.clone();
     body[member] = if member == "source" { serde_json::json!({"id": device}) } else { device.into() };
     body
 }
 
-/// Returns the value of a flag in the type of its member or parameter.
+/// Returns the value of a flag, converted to the type of its member or parameter.
 pub(super) fn value_of(field: &Field, matches: &ArgMatches) -> Option<Value> {
     value_of_flag(field, &format!("{FIELD}{}", field.name), matches)
 }
 
-/// Returns the value of the flag with this id in the type of a member or parameter.
+/// Returns the value of the flag with this id, converted to the type of its member or parameter.
 pub(super) fn value_of_flag(field: &Field, id: &str, matches: &ArgMatches) -> Option<Value> {
     if !field.allowed.is_empty() {
         return matches.get_one::<String>(id).map(|text| text.as_str().into());
@@ -87,10 +88,10 @@ pub(super) fn value_of_flag(field: &Field, id: &str, matches: &ArgMatches) -> Op
     }
 }
 
-/// Returns the text that `--data` stands for: itself, a file (`@FILE`), or the pipe (`-`).
+/// Returns the text of `--data`: the argument itself, the content of a file (`@FILE`), or standard input (`-`).
 ///
 /// # Errors
-/// The file or the pipe cannot be read.
+/// The file or standard input cannot be read.
 pub(super) fn read(data: &str) -> Result<String, Failure> {
     let failed = |name: &str, error: std::io::Error| Failure::new(Code::Failed, format!("{name}: {error}"));
     match data.strip_prefix('@') {
@@ -100,7 +101,7 @@ pub(super) fn read(data: &str) -> Result<String, Failure> {
     }
 }
 
-/// Reads the pipe to its end.
+/// Reads standard input to its end.
 ///
 /// # Errors
 /// Standard input is a terminal, or cannot be read.
@@ -114,10 +115,10 @@ pub(super) fn piped() -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Returns the ids that a pipe has: one in each line, or an object with an id in each line.
+/// Returns the ids on standard input. Each line has an id, or an object with an id.
 ///
 /// # Errors
-/// Nothing is piped, or a line is JSON without an id.
+/// Standard input is a terminal, or a line is JSON without an id.
 pub(super) fn piped_ids(id: &[&str]) -> Result<Vec<String>, Failure> {
     let text = piped()?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -140,7 +141,7 @@ pub(super) fn piped_ids(id: &[&str]) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// Returns the objects of a text, which may be separated by anything that JSON calls white space, or be an array.
+/// Returns the objects of a text: objects separated by white space, or one array of objects.
 fn objects(text: &str) -> Result<Vec<Map<String, Value>>, Failure> {
     let refused = |why: &str| Failure::usage(format!("--data: {why}"));
     let mut found = Vec::new();
@@ -161,7 +162,7 @@ fn objects(text: &str) -> Result<Vec<Map<String, Value>>, Failure> {
     if found.is_empty() { Err(refused("there is no object")) } else { Ok(found) }
 }
 
-/// Carries out `name.of.member=value`.
+/// Sets a member to a value: `name.of.member=value`.
 fn assign(body: &mut Map<String, Value>, assignment: &str) -> Result<(), Failure> {
     let refused = |why: String| Failure::usage(format!("--set {assignment}: {why}"));
     let (path, text) =

@@ -1,5 +1,5 @@
-//! The commands and their flags, as clap knows them. The flags of a noun are made when the noun is used, because they
-//! come from the reference, which the server itself does not read at its start.
+//! The commands and their flags as clap needs them. The flags of a noun are made only when that noun is used, because
+//! they come from the API reference, which takes time to parse.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, value_parser};
@@ -9,7 +9,7 @@ use super::output::Form;
 use super::reference::{Field, FileBody, Kind, Operation};
 use super::{many, register, upload};
 
-/// The names of flags that every noun has, or that mean the same for each.
+/// The names of flags that have the same meaning for every noun.
 pub(super) const ID: &str = "ID";
 pub(super) const DATA: &str = "data";
 pub(super) const SET: &str = "set";
@@ -21,16 +21,16 @@ pub(super) const PROFILE: &str = "profile";
 pub(super) const TENANT: &str = "tenant";
 pub(super) const COUNT: &str = "count";
 pub(super) const WORKERS: &str = "workers";
-/// The most requests of a command that are under way.
+/// The most requests of one command that are sent at the same time.
 const MOST_WORKERS: u64 = 64;
-/// The prefix of the ids of arguments that are query parameters or members of the body.
+/// The prefix of the ids of arguments that are query parameters or members of a body.
 pub(super) const FIELD: &str = "field:";
 
-/// The exit codes, in the help of every command.
+/// The exit codes, which the help of every command lists.
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 not found, 4 not allowed, 5 conflict, \
     6 server not available";
 
-/// Returns the commands that speak to a server over REST.
+/// Returns the commands that send requests to a server.
 pub(crate) fn commands() -> Vec<Command> {
     let nouns = NOUNS.iter().map(|noun| Command::new(noun.name).about(noun.about).defer(verbs_of));
     [login(), logout(), profile()].into_iter().chain(nouns).chain([api(), completion(), man()]).collect()
@@ -80,7 +80,7 @@ fn verb_of(noun: &Noun, verb: Verb, operation: &Operation) -> Command {
     command.arg(dry_run()).arg(profile_flag())
 }
 
-/// Adds the flags of a body.
+/// Adds the flags that make a body.
 fn body(command: Command, noun: &Noun, operation: &Operation) -> Command {
     let shortcuts = noun.shortcuts.iter().filter(|_| operation.method == "POST");
     let shortcuts = shortcuts
@@ -88,7 +88,7 @@ fn body(command: Command, noun: &Noun, operation: &Operation) -> Command {
     further_members(command.args(fields(FIELD, "", &operation.members)).args(shortcuts))
 }
 
-/// Adds the flags for members that have none.
+/// Adds the flags for members without a flag of their own.
 fn further_members(command: Command) -> Command {
     command
         .arg(
@@ -110,7 +110,7 @@ fn further_members(command: Command) -> Command {
         ))
 }
 
-/// Returns the flags of fields. Their ids have the prefix `id`, their names the prefix `name`.
+/// Returns the flags for fields. Their ids start with `id`, and their names with `name`.
 pub(super) fn fields(id: &str, name: &str, fields: &[Field]) -> impl Iterator<Item = Arg> {
     fields.iter().map(move |field| {
         let flag = format!("{name}{}", kebab(field.name));
@@ -136,7 +136,7 @@ pub(super) fn fields(id: &str, name: &str, fields: &[Field]) -> impl Iterator<It
     })
 }
 
-/// Returns the name of a flag: `dateFrom` becomes `date-from`.
+/// Returns the name of a flag in kebab case: `dateFrom` becomes `date-from`.
 fn kebab(name: &str) -> String {
     let mut flag = String::new();
     for character in name.chars() {
@@ -166,12 +166,12 @@ fn ids() -> Arg {
 }
 
 fn limit() -> Arg {
-    let help = "End after so many; otherwise all pages are read";
+    let help = "Print at most this many; otherwise all pages are read";
     text(LIMIT, "COUNT", help).value_parser(value_parser!(u64).range(1..))
 }
 
 fn workers() -> Arg {
-    let help = "Send so many requests at once; their responses are printed in order";
+    let help = "Send this many requests at the same time; their responses are printed in order";
     let arg = text(WORKERS, "COUNT", help).value_parser(value_parser!(u64).range(1..=MOST_WORKERS));
     arg.default_value("1")
 }
@@ -207,7 +207,7 @@ fn watch(noun: &Noun) -> Command {
     Command::new("watch")
         .about("Print what is created, changed and deleted, as it happens")
         .arg(device)
-        .arg(text(COUNT, "COUNT", "End after so many").value_parser(value_parser!(u64).range(1..)))
+        .arg(text(COUNT, "COUNT", "End after this many").value_parser(value_parser!(u64).range(1..)))
         .arg(output("table"))
         .arg(columns(noun))
         .arg(profile_flag())
@@ -277,7 +277,7 @@ fn man() -> Command {
 mod tests {
     use super::*;
 
-    /// Returns the command with all its deferred parts.
+    /// Returns the command line with all deferred parts.
     fn complete() -> Command {
         let mut command = Command::new("platform").subcommands(commands());
         command.build();
@@ -301,7 +301,7 @@ mod tests {
         }
     }
 
-    /// Splits a line at spaces that are not quoted.
+    /// Splits a line at spaces outside quotes.
     fn words_of(line: &str) -> Vec<String> {
         let (mut words, mut quote) = (vec![String::new()], None);
         for character in line.trim().chars() {

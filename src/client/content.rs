@@ -1,4 +1,4 @@
-//! The content of a request: JSON, a text, or a file, which is read while it is sent.
+//! The content of a request: JSON, a text, or a file, which is streamed.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,7 +17,7 @@ use super::failure::{Code, Failure};
 /// The body of a request, as `hyper` sends it.
 pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
 
-/// The bytes of a file that are read at once.
+/// The bytes that are read from a file at a time.
 const CHUNK: usize = 64 << 10;
 
 /// The content of a request.
@@ -28,16 +28,16 @@ pub(crate) enum Content {
     File(Upload),
 }
 
-/// A file that is sent.
+/// A file to send.
 #[derive(Debug, Clone)]
 pub(crate) struct Upload {
     path: PathBuf,
     length: u64,
     media_type: String,
-    /// What precedes and follows the file in a form.
+    /// The bytes of a form before and after the file.
     head: String,
     tail: String,
-    /// Shows how much is sent.
+    /// Shows the progress.
     pub(crate) bar: ProgressBar,
 }
 
@@ -47,7 +47,7 @@ impl Content {
         Empty::new().map_err(|never| match never {}).boxed_unsync()
     }
 
-    /// Returns the body and its length.
+    /// Returns the body and its length in bytes.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -61,7 +61,7 @@ impl Content {
         Ok((Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed_unsync(), length))
     }
 
-    /// Returns the value of `Content-Type`.
+    /// Returns the media type for `Content-Type`.
     pub(crate) fn media_type(&self) -> &str {
         match self {
             Self::Json(_) => "application/json",
@@ -70,7 +70,7 @@ impl Content {
         }
     }
 
-    /// Returns what a dry run shows of it.
+    /// Returns the text that a dry run prints for this content.
     pub(crate) fn described(&self) -> String {
         match self {
             Self::Json(value) => format!("{value:#}"),
@@ -83,10 +83,10 @@ impl Content {
 }
 
 impl Upload {
-    /// Returns a file that is the whole content.
+    /// Returns an upload with the file as the whole body.
     ///
     /// # Errors
-    /// It is not a file that can be read.
+    /// The file cannot be read, or is not a regular file.
     pub(crate) fn raw(path: &Path, media_type: &str) -> Result<Self, Failure> {
         Ok(Self {
             path: path.into(),
@@ -98,12 +98,12 @@ impl Upload {
         })
     }
 
-    /// Returns a file that is the part `file` of a form, after the part `object` if there is one.
+    /// Returns an upload with a multipart form: the file is its part `file`; the part `object` precedes it if given.
     ///
     /// # Errors
     /// As [`raw`](Self::raw).
     pub(crate) fn form(path: &Path, media_type: &str, object: Option<&Value>) -> Result<Self, Failure> {
-        // A boundary must not occur in the file. One of so many random digits does not.
+        // A boundary must not occur in the file. A random number of 32 digits does not occur by chance.
         let boundary = format!("platform-{:032x}", random()?);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.replace('\\', "%5C").replace('"', "%22").replace(['\r', '\n'], " ");
@@ -123,7 +123,7 @@ impl Upload {
         Ok(Self { head, tail, media_type, ..Self::raw(path, "")? })
     }
 
-    /// Returns the length of the file.
+    /// Returns the length of the file in bytes.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }

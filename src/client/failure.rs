@@ -1,11 +1,11 @@
-//! Why a command failed, in a line for people and an exit code for scripts.
+//! The failure of a command: a message for people, and an exit code for scripts.
 
 use std::fmt;
 use std::process::ExitCode;
 
 use serde_json::Value;
 
-/// The reason why a command failed.
+/// The failure of a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: Code,
@@ -13,12 +13,12 @@ pub(crate) struct Failure {
     hint: Option<String>,
 }
 
-/// The exit code of a command that failed.
+/// The exit code of a failed command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// The reader of the output has ended, as `head` does; nothing is wrong.
+    /// The reader of standard output has closed it, as `head` does; this is not an error.
     ReaderEnded = 0,
-    /// The server refused the request for another reason, or something on this machine failed.
+    /// The server rejected the request for another reason, or something failed on this machine.
     Failed = 1,
     /// The command line is wrong.
     Usage = 2,
@@ -43,7 +43,7 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Returns the failure that a response with an error status stands for.
+    /// Returns the failure for a response with an error status.
     pub(crate) fn of_response(status: u16, body: &[u8]) -> Self {
         let code = match status {
             401 | 403 => Code::Denied,
@@ -63,7 +63,7 @@ impl Failure {
         }
     }
 
-    /// Returns the message and the hint for a program that says itself that it is an error.
+    /// Returns the message and the hint without the leading `error: `, for programs that print a prefix of their own.
     pub(crate) fn without_prefix(&self) -> String {
         self.to_string().trim_start_matches("error: ").to_owned()
     }

@@ -1,5 +1,5 @@
-//! Requests to a server, one after the other over a connection that is kept: those of the commands, and of simulated
-//! devices.
+//! HTTP requests to a server, one after the other over a connection that is kept open. Commands and simulated devices
+//! use this client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,14 +20,14 @@ use super::profile::Profile;
 use super::words::Words;
 use crate::tls::{Roots, Security};
 
-/// The timeout of a connection.
+/// The timeout for opening a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// The timeout of a response; a long poll is answered sooner.
+/// The timeout of a response. The server holds a long poll for a shorter time.
 const RESPONSE: Duration = Duration::from_secs(300);
-/// The least bytes a second of an upload, for which the timeout is longer.
+/// The slowest upload in bytes per second that does not run into the timeout.
 const SLOWEST: u64 = 20_000;
 
-/// A server, and the connection to it.
+/// A server and the connection to it.
 pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) user: String,
@@ -41,7 +41,7 @@ pub(crate) struct Server {
     connection: Option<SendRequest<Body>>,
 }
 
-/// A complete response.
+/// A response with its whole body.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -49,10 +49,10 @@ pub(crate) struct Response {
 }
 
 impl Server {
-    /// Returns the server of a profile; it is not contacted yet.
+    /// Returns the server of a profile. No connection is opened yet.
     ///
     /// # Errors
-    /// The address, or the user, cannot be sent.
+    /// The address is invalid, or the user or password cannot be sent in a header.
     pub(crate) fn of(profile: Profile) -> Result<Self, Failure> {
         let refused = || Failure::usage(format!("{:?} is not the address of a server", profile.url));
         let uri: Uri = profile.url.parse().map_err(|_| refused())?;
@@ -79,7 +79,7 @@ impl Server {
         })
     }
 
-    /// Returns the same server and user, with another connection.
+    /// Returns the same server and user with a connection of its own.
     pub(super) fn another(&self) -> Self {
         Self {
             url: self.url.clone(),
@@ -94,7 +94,7 @@ impl Server {
         }
     }
 
-    /// Sends a request and reads the whole response, whatever its status.
+    /// Sends a request and reads the whole response, whatever its status is.
     ///
     /// # Errors
     /// There is no response. A request that may have reached the server is not repeated.
@@ -123,8 +123,8 @@ impl Server {
         self.exchange(request, RESPONSE + Duration::from_secs(length / SLOWEST)).await
     }
 
-    /// Sends a request with headers of its own, beside those that name the server and the user, and waits this long for
-    /// the whole response.
+    /// Sends a request with additional headers and waits for the whole response for this time at most. The headers for
+    /// the host and the user are added.
     ///
     /// # Errors
     /// There is no response. A request that may have reached the server is not repeated.
@@ -153,15 +153,15 @@ impl Server {
         })
     }
 
-    /// Ends the connection. The next request opens another one.
+    /// Closes the connection. The next request opens another one.
     pub(crate) fn hang_up(&mut self) {
         self.connection = None;
     }
 
-    /// Sends a request that must succeed and returns the response.
+    /// Sends a request that must succeed, and returns the response.
     ///
     /// # Errors
-    /// There is no response, or it has an error status.
+    /// There is no response, or its status is an error.
     pub(crate) async fn expect(
         &mut self,
         method: &str,
@@ -175,7 +175,7 @@ impl Server {
         }
     }
 
-    /// Returns the connection, a new one if the last one has ended.
+    /// Returns the open connection, or opens a new one if the server has closed it.
     async fn connected(&mut self) -> Result<&mut SendRequest<Body>, Unreachable> {
         let kept = match self.connection.take() {
             Some(mut sender) => sender.ready().await.is_ok().then_some(sender),
@@ -193,29 +193,30 @@ impl Server {
     async fn connect(&self) -> Result<SendRequest<Body>, Unreachable> {
         let stream = self.roots.connect(self.security, &self.host, self.port).await.map_err(Unreachable)?;
         let (sender, connection) = handshake(stream).await?;
-        // The connection ends with an error when the server closes it, which the next request notices.
+        // The task of the connection ends with an error when the server closes it; the next request finds the
+        // connection closed.
         tokio::spawn(async move { connection.await.ok() });
         Ok(sender)
     }
 }
 
 impl Response {
-    /// Returns the body as JSON.
+    /// Parses the body as JSON.
     ///
     /// # Errors
-    /// It is something else.
+    /// The body is not JSON.
     pub(crate) fn json(&self) -> Result<Value, Failure> {
         serde_json::from_slice(&self.body)
             .map_err(|error| Failure::new(Code::Failed, format!("the response is not JSON: {error}")))
     }
 }
 
-/// Why there is no response.
+/// The reason why a request has no response.
 struct Unreachable(String);
 
 impl<E: std::error::Error> From<E> for Unreachable {
     fn from(error: E) -> Self {
-        // The cause tells more than the error: "tcp connect error", "Connection refused".
+        // The message includes the cause of an error, because "tcp connect error" says less than "Connection refused".
         Self(error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}")))
     }
 }

@@ -1,4 +1,4 @@
-//! `login`, `logout` and `profile`: the stored profiles.
+//! The commands `login`, `logout` and `profile`, which store, delete and list profiles.
 
 use std::io::{BufRead, IsTerminal, Write, stdin, stdout};
 
@@ -10,10 +10,10 @@ use super::http::Server;
 use super::profile::{Profile, Profiles, checked_url};
 use super::words::Words;
 
-/// Asks for what is missing, checks it at the server, and stores it.
+/// Asks for missing arguments, checks the credentials at the server, and stores them as a profile.
 ///
 /// # Errors
-/// The server cannot be reached or refuses the user, or nothing can be stored.
+/// The server cannot be reached or rejects the user, or the profile cannot be stored.
 pub(super) async fn login(matches: &ArgMatches) -> Result<(), Failure> {
     let url = checked_url(matches.get_one::<String>("url").map_or("", String::as_str))?;
     let user = match matches.get_one::<String>("user") {
@@ -39,10 +39,10 @@ pub(super) async fn login(matches: &ArgMatches) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Deletes a profile: the named one, or the current one.
+/// Deletes a profile: the given one, or the current one.
 ///
 /// # Errors
-/// There is none, or the file cannot be written.
+/// There is no such profile, or the file cannot be written.
 pub(super) fn logout(matches: &ArgMatches) -> Result<(), Failure> {
     let mut profiles = Profiles::load()?;
     let name = matches.get_one::<String>(PROFILE).cloned().or_else(|| profiles.current.clone());
@@ -54,7 +54,7 @@ pub(super) fn logout(matches: &ArgMatches) -> Result<(), Failure> {
     Ok(writeln!(stdout(), "deleted the profile {name}")?)
 }
 
-/// Lists the profiles.
+/// Prints the profiles.
 ///
 /// # Errors
 /// The file cannot be read.

@@ -1,5 +1,5 @@
-//! `update-many` and `delete-many`: one request changes whatever matches filters. Before it is sent, the command tells how
-//! many match, and asks.
+//! `update-many` and `delete-many`: one request changes or deletes all objects that match a filter. The command first
+//! prints how many match and asks for confirmation.
 
 use std::io::{IsTerminal, Write, stderr, stdin};
 
@@ -15,10 +15,10 @@ use super::reference::Operation;
 use super::requests::{Command, Request};
 
 const YES: &str = "yes";
-/// The prefix of the ids of arguments that are the new values, whose flags begin with `new-`.
+/// The prefix of the ids of arguments for new values. The flags themselves start with `new-`.
 const NEW: &str = "new:";
 
-/// Adds the flags: the filters, and the new values.
+/// Adds the flags for the filters and for the new values.
 pub(super) fn arguments(command: clap::Command, operation: &Operation) -> clap::Command {
     let yes = Arg::new(YES).long(YES).short('y').action(ArgAction::SetTrue);
     command
@@ -28,10 +28,10 @@ pub(super) fn arguments(command: clap::Command, operation: &Operation) -> clap::
 }
 
 impl Command<'_> {
-    /// Changes or deletes everything that matches the filters of the command.
+    /// Changes or deletes all objects that match the filters of the command.
     ///
     /// # Errors
-    /// There is no filter, nobody agrees, or a request fails.
+    /// No filter is given, the confirmation is refused, or a request fails.
     pub(super) async fn change_many(&mut self, verb: Verb) -> Result<(), Failure> {
         let query = self.query().ok_or_else(|| {
             Failure::usage("no filter is given")
@@ -46,7 +46,7 @@ impl Command<'_> {
         let page = self.server.expect("GET", &counted, None).await?.json()?;
         let count = page["statistics"]["totalPages"].as_u64();
         let count =
-            count.ok_or_else(|| Failure::new(Code::Failed, "the server does not tell how many match"))?;
+            count.ok_or_else(|| Failure::new(Code::Failed, "the server does not return how many match"))?;
         let matching = self.matching(count);
         if count == 0 {
             eprintln!("{matching}");
@@ -59,11 +59,14 @@ impl Command<'_> {
             confirm(&matching, deed)?;
         }
         let response = self.server.expect(&self.operation.method, &path, content.as_ref()).await?;
-        eprintln!("{}", if response.status == 202 { "the server goes on with it" } else { "done" });
+        eprintln!(
+            "{}",
+            if response.status == 202 { "the server continues in the background" } else { "done" }
+        );
         Ok(())
     }
 
-    /// Returns the body with the new values.
+    /// Returns a body with the new values.
     fn changes(&self) -> Result<Content, Failure> {
         let mut body = Map::new();
         for field in &self.operation.members {
@@ -87,7 +90,7 @@ impl Command<'_> {
     }
 }
 
-/// Asks whether that is to be done.
+/// Asks for confirmation.
 fn confirm(matching: &str, deed: &str) -> Result<(), Failure> {
     let mut terminal = stderr();
     if !stdin().is_terminal() || !terminal.is_terminal() {

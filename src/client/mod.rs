@@ -1,9 +1,10 @@
-//! The commands that speak to any server over REST: `platform alarm list`, `platform device create`, …
+//! The commands that send requests to any server over REST: `platform alarm list`, `platform device create`, …
 //!
-//! Reading order: [`nouns`] what there is, [`reference`] what the API says about it, [`commands`] the command line made
-//! of both; then a command in use: [`profile`] at which server and in which [`words`], [`body`] and [`content`] what is
-//! sent, [`requests`], [`many`], [`upload`], [`register`] and [`watch`] how, [`bayeux`] the session, [`http`] the
-//! connection, [`output`] what is printed, [`failure`] what goes wrong.
+//! Reading order: [`nouns`] lists the nouns, [`reference`] reads their operations from the API reference, and
+//! [`commands`] makes the command line of both. A running command takes server and credentials from [`profile`] and the
+//! vendor words from [`words`], makes its content with [`body`] and [`content`], and sends it as [`requests`],
+//! [`many`], [`upload`], [`register`] or [`watch`] describe; [`bayeux`] is the session of `watch` and [`http`] the
+//! connection. [`output`] prints the result and [`failure`] the error.
 
 pub(crate) mod bayeux;
 mod body;
@@ -39,7 +40,8 @@ use failure::{Code, Failure};
 use http::Server;
 use nouns::NOUNS;
 
-/// Runs a command and returns the exit code. `program` is the whole command line, for completions and manual pages.
+/// Runs a command and returns the exit code. `program` is the whole command line, from which completions and manual
+/// pages are made.
 pub(crate) fn run(name: &str, matches: &ArgMatches, program: Command) -> ExitCode {
     let done = runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::from).and_then(
         |runtime| {
@@ -86,7 +88,7 @@ fn server(matches: &ArgMatches) -> Result<Server, Failure> {
     Server::of(profile::choose(matches.get_one::<String>(PROFILE).map(String::as_str))?)
 }
 
-/// `platform api`: sends one request and prints the response, for people indented.
+/// `platform api`: sends one request and prints the response; JSON is indented on a terminal.
 async fn api(matches: &ArgMatches) -> Result<(), Failure> {
     let method = matches.get_one::<String>("method").map_or("GET", String::as_str).to_uppercase();
     let path = matches.get_one::<String>("path").map_or("/", String::as_str);

@@ -1,28 +1,28 @@
-//! The nouns of the command line: what each is in the API, and what a list of it shows. Their flags come from the
+//! The nouns of the command line: the operations of each, and the columns of its list. Their flags come from the
 //! [reference](super::reference).
 
-/// A resource of the API, with the commands for it.
+/// A resource of the API and its commands.
 pub(super) struct Noun {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
-    /// The verbs that are one operation of the API, by its `operationId`.
+    /// The verbs of the noun and the `operationId` of each.
     pub(super) verbs: &'static [(Verb, &'static str)],
-    /// The members that together identify it in its path.
+    /// The members that identify an object in its path.
     pub(super) id: &'static [&'static str],
-    /// The members that a table and CSV show.
+    /// The members that are the columns of a table and of CSV.
     pub(super) columns: &'static [&'static str],
-    /// The query of a list that has no other filter.
+    /// The query parameter and value of a list without any filter.
     pub(super) unfiltered: Option<(&'static str, &'static str)>,
-    /// Members of a new object that need no flag: name, JSON.
+    /// Members that every new object gets, with their values in JSON.
     pub(super) fixed: &'static [(&'static str, &'static str)],
-    /// Flags for members that are objects: flag, explanation, name, JSON.
+    /// Flags that add a member with a fixed value: flag, explanation, member, JSON.
     pub(super) shortcuts: &'static [(&'static str, &'static str, &'static str, &'static str)],
-    /// The prefix of the channels that `watch` subscribes to.
+    /// The prefix of the channel that `watch` subscribes to.
     pub(super) channel: Option<&'static str>,
     pub(super) examples: &'static str,
 }
 
-/// What a command does with its noun.
+/// The action of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
     List,
@@ -58,7 +58,7 @@ impl Verb {
 
 use Verb::{Create, Delete, DeleteMany, Download, Get, List, Register, Replace, Update, UpdateMany, Upload};
 
-/// What most nouns have.
+/// The defaults that most nouns share.
 const PLAIN: Noun = Noun {
     name: "",
     about: "",
@@ -72,7 +72,7 @@ const PLAIN: Noun = Noun {
     examples: "",
 };
 
-/// Every noun, in the order of the help.
+/// All nouns, in the order in which the help lists them.
 pub(super) const NOUNS: &[Noun] = &[
     Noun {
         name: "device",
@@ -160,7 +160,7 @@ pub(super) const NOUNS: &[Noun] = &[
     },
     Noun {
         name: "operation",
-        about: "Operations: what devices are told to do",
+        about: "Operations: commands that devices carry out",
         verbs: &[
             (List, "listOperations"),
             (Get, "getOperation"),

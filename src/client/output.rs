@@ -1,4 +1,4 @@
-//! What commands print: a table for people, JSON, lines of JSON, CSV, or ids for the next command.
+//! The output of commands: a table, JSON, lines of JSON, CSV, or only ids.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::failure::Failure;
 
-/// The form of what a command prints.
+/// The format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Form {
     /// Columns for people
@@ -22,7 +22,7 @@ pub(super) enum Form {
     Id,
 }
 
-/// The colours of words that say how bad something is.
+/// The colours of words for severities and states.
 const COLOURS: [(&str, &str); 8] = [
     ("CRITICAL", "1;31"),
     ("MAJOR", "31"),
@@ -33,15 +33,15 @@ const COLOURS: [(&str, &str); 8] = [
     ("EXECUTING", "33"),
     ("SUSPENDED", "33"),
 ];
-/// The widest cell of a table in characters; CSV and JSON have the whole text.
+/// The greatest width of a table cell in characters. CSV and JSON have the whole text.
 const WIDEST: usize = 60;
 
-/// Prints objects as they come.
+/// Prints objects as they arrive.
 pub(super) struct Printer<W: Write> {
     form: Form,
     columns: Vec<String>,
     id: &'static [&'static str],
-    /// Whether there may be several objects, which JSON has as an array.
+    /// Whether the output is a list, which in JSON is an array.
     many: bool,
     coloured: bool,
     printed: usize,
@@ -59,10 +59,10 @@ impl Printer<io::StdoutLock<'static>> {
 }
 
 impl<W: Write> Printer<W> {
-    /// Prints objects. The first ones of a table determine its widths.
+    /// Prints objects. The first objects of a table determine the widths of its columns.
     ///
     /// # Errors
-    /// The output has ended, or cannot be written.
+    /// The output is closed or cannot be written.
     pub(super) fn print(&mut self, objects: &[Value]) -> Result<(), Failure> {
         match self.form {
             Form::Table => self.print_rows(objects)?,
@@ -77,7 +77,7 @@ impl<W: Write> Printer<W> {
         Ok(self.out.flush()?)
     }
 
-    /// Ends the output.
+    /// Completes the output.
     ///
     /// # Errors
     /// As [`print`](Self::print).
@@ -85,7 +85,7 @@ impl<W: Write> Printer<W> {
         match (self.form, self.printed) {
             (Form::Json, 0) if self.many => writeln!(self.out, "[]")?,
             (Form::Json, _) if self.many => writeln!(self.out, "\n]")?,
-            // The names of the columns, so that a script always finds the first line.
+            // Even an empty result has the line of names, so that scripts always find it.
             (Form::Csv, 0) => self.print_csv(&[])?,
             _ => {}
         }
@@ -155,9 +155,9 @@ pub(super) fn id_of(object: &Value, id: &[&str]) -> String {
     parts.join("/")
 }
 
-/// Returns a member of a member: `source.id`.
+/// Returns the member at a path such as `source.id`.
 fn member<'v>(object: &'v Value, path: &str) -> &'v Value {
-    // The name of a fragment may have dots itself.
+    // The name of a fragment may contain dots.
     if let Some(found) = object.get(path) {
         return found;
     }
@@ -174,7 +174,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// Returns the text of a cell. Control characters, which a terminal would obey, are replaced.
+/// Returns the text of a cell. Control characters are replaced, because a terminal would execute them.
 fn cell(object: &Value, column: &str) -> String {
     let text = plain(member(object, column));
     let safe = |character: char| if character.is_control() { char::REPLACEMENT_CHARACTER } else { character };

@@ -1,5 +1,5 @@
-//! Profiles: servers and credentials that `platform login` stores, in `platform/profiles.json` of the configuration
-//! directory of the user (XDG), which nobody else can read.
+//! Profiles: servers and credentials that `platform login` stores in `platform/profiles.json` of the user's
+//! configuration directory (XDG). Only the user can read the file.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
@@ -12,39 +12,39 @@ use serde::{Deserialize, Serialize};
 use super::failure::{Code, Failure};
 use super::words::Words;
 
-/// The variables that take precedence over profiles: for scripts, which store nothing.
+/// The environment variables that override profiles, for scripts that do not log in.
 pub(crate) const VARIABLES: [&str; 4] = [PROFILE, URL, USER, PASSWORD];
 pub(crate) const PROFILE: &str = "PLATFORM_PROFILE";
 const URL: &str = "PLATFORM_URL";
 const USER: &str = "PLATFORM_USER";
 const PASSWORD: &str = "PLATFORM_PASSWORD";
-/// The profile of a log-in that names none.
+/// The name of a profile when a log-in gives none.
 pub(crate) const DEFAULT: &str = "default";
 
-/// A server, and the user that commands act as.
+/// A server and the credentials of a user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Profile {
     pub(crate) url: String,
     /// The name of the user, or `tenant/name`.
     pub(crate) user: String,
     pub(crate) password: String,
-    /// The vendor words of the server, as it told them at the log-in.
+    /// The vendor words of the server, as its API reference had them at the log-in.
     #[serde(default)]
     pub(crate) words: Words,
 }
 
-/// The stored profiles.
+/// All stored profiles.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Profiles {
-    /// The profile of commands that name none.
+    /// The name of the profile that commands use unless they name another one.
     pub(crate) current: Option<String>,
     pub(crate) profiles: BTreeMap<String, Profile>,
 }
 
-/// Returns the profile of a command: that of the variables, the named one, or the current one.
+/// Returns the profile for a command: from the environment variables, the given one, or the current one.
 ///
 /// # Errors
-/// There is no such profile, or none at all; or the file cannot be read.
+/// There is no such profile, or no profile at all, or the file cannot be read.
 pub(crate) fn choose(named: Option<&str>) -> Result<Profile, Failure> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     if let (None, Some(url)) = (named, variable(URL)) {
@@ -68,10 +68,10 @@ pub(crate) fn choose(named: Option<&str>) -> Result<Profile, Failure> {
     })
 }
 
-/// Returns the address of a server without a slash at its end.
+/// Checks the address of a server and returns it without a trailing slash.
 ///
 /// # Errors
-/// It is not an `http://` or `https://` address of a host.
+/// It is not an `http://` or `https://` address of a host and a port.
 pub(crate) fn checked_url(url: &str) -> Result<String, Failure> {
     let refused = |why: &str| Failure::usage(format!("{url:?} is not the address of a server: {why}"));
     let parsed: hyper::Uri = url.parse().map_err(|_| refused("it must have the form http://host:port"))?;
@@ -88,10 +88,10 @@ pub(crate) fn checked_url(url: &str) -> Result<String, Failure> {
 }
 
 impl Profiles {
-    /// Reads the stored profiles; there are none before the first log-in.
+    /// Reads the stored profiles. Before the first log-in there are none.
     ///
     /// # Errors
-    /// The file cannot be read, or is not what `platform login` writes.
+    /// The file cannot be read or parsed.
     pub(crate) fn load() -> Result<Self, Failure> {
         let path = path()?;
         match fs::read(&path) {
@@ -101,7 +101,7 @@ impl Profiles {
         }
     }
 
-    /// Replaces the stored profiles. The file has mode 600 and is complete at every moment.
+    /// Replaces the stored profiles. The file has mode 600, and readers never see a half-written one.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -129,7 +129,7 @@ impl Profiles {
 fn path() -> Result<PathBuf, Failure> {
     let directory =
         |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-    // A relative XDG_CONFIG_HOME is invalid, and is ignored.
+    // XDG says that a relative XDG_CONFIG_HOME is invalid and must be ignored.
     let configured = directory("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
     let configured = configured.or_else(|| Some(directory("HOME")?.join(".config")));
     let configured =

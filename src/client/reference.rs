@@ -1,5 +1,6 @@
-//! The operations of the API as the reference describes them: `/openapi.json`, which is part of this program. Flags of
-//! commands are made from their parameters and bodies, so that a new parameter of the API needs no line here.
+//! The operations of the API as its reference describes them. The reference (`/openapi.json`) is compiled into this
+//! program. The flags of commands are made from parameters and bodies, so a new parameter of the API needs no code
+//! here.
 
 use std::sync::LazyLock;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 use crate::api::documentation;
 
-/// The reference, read when a command is first described.
+/// The reference, parsed on first use.
 static REFERENCE: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(&documentation::reference()).expect("the build has assembled the reference as JSON")
 });
@@ -23,28 +24,28 @@ pub(super) struct Operation {
     pub(super) summary: &'static str,
     /// The full description.
     pub(super) description: &'static str,
-    /// The query parameters except those of paging.
+    /// The query parameters, without those for paging.
     pub(super) filters: Vec<Field>,
-    /// The members of the body that a flag can set: those with a scalar value.
+    /// The members of the body that a flag can set: those with scalar values.
     pub(super) members: Vec<Field>,
     /// Whether the body is JSON; otherwise it is a text or a file.
     pub(super) takes_json: bool,
-    /// How a file is sent; `None` if the body is none.
+    /// The way in which a file is sent; `None` if the body is not a file.
     pub(super) file: Option<FileBody>,
-    /// The names of the members that a body must have.
+    /// The names of the required members of the body.
     pub(super) required: Vec<&'static str>,
-    /// The member of a page that has the list.
+    /// The member of a page that contains the list.
     pub(super) list: Option<&'static str>,
 }
 
-/// How a file is sent.
+/// The way in which a file is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileBody {
-    /// As the body.
+    /// The file is the body.
     Raw,
-    /// As a part of a form.
+    /// The file is a part of a form.
     Form,
-    /// As a part of a form, beside the managed object.
+    /// The file is a part of a form that also has the managed object.
     FormWithObject,
 }
 
@@ -55,7 +56,7 @@ pub(super) struct Field {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
     pub(super) kind: Kind,
-    /// The allowed values; none if there are others.
+    /// The allowed values; empty if any value is allowed.
     pub(super) allowed: Vec<&'static str>,
 }
 
@@ -67,14 +68,14 @@ pub(super) enum Kind {
     Boolean,
 }
 
-/// The parameters of paging: commands turn pages themselves.
+/// The parameters of paging, which have no flags, because commands read all pages.
 const PAGING: [&str; 3] = ["pageSize", "currentPage", "withTotalPages"];
 
 impl Operation {
     /// Returns the operation with this `operationId`.
     ///
     /// # Panics
-    /// If the reference has none; a test looks up every operation of the commands.
+    /// The reference has no such operation. A test looks up every operation of the commands.
     pub(super) fn named(id: &str) -> Self {
         let paths = REFERENCE["paths"].as_object().into_iter().flatten();
         let mut operations = paths
@@ -146,7 +147,7 @@ impl Field {
     }
 }
 
-/// Adds the members of a body. Of alternatives the first one counts, which is the single object.
+/// Collects the members of a body. Of alternative schemas the first is used, which is the single object.
 fn collect(schema: &'static Value, members: &mut Vec<Field>, required: &mut Vec<&'static str>) {
     let schema = resolved(schema);
     for part in schema["allOf"].as_array().into_iter().flatten() {
@@ -167,7 +168,7 @@ fn collect(schema: &'static Value, members: &mut Vec<Field>, required: &mut Vec<
     }
 }
 
-/// Returns what a reference within the document refers to.
+/// Resolves a reference within the document.
 fn resolved(value: &'static Value) -> &'static Value {
     match value["$ref"].as_str().and_then(|reference| REFERENCE.pointer(reference.strip_prefix('#')?)) {
         Some(referred) => resolved(referred),

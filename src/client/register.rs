@@ -1,4 +1,4 @@
-//! `platform device register`: a device gets credentials of its own.
+//! `platform device register`: registers a device, which then gets its own credentials.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use super::requests::{Command, Request};
 
 const WAIT: &str = "wait";
 const TIMEOUT: &str = "timeout";
-/// The time between two looks at the request.
+/// The time between two queries of the request's status.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Adds the arguments.
+/// Adds the arguments of the command.
 pub(super) fn arguments(command: clap::Command, operation: &Operation) -> clap::Command {
     let wait = Arg::new(WAIT).long(WAIT).action(ArgAction::SetTrue);
     let timeout = Arg::new(TIMEOUT).long(TIMEOUT).value_name("SECONDS").requires(WAIT);
@@ -34,20 +34,20 @@ pub(super) fn arguments(command: clap::Command, operation: &Operation) -> clap::
         .arg(
             timeout
                 .value_parser(value_parser!(u64).range(1..))
-                .help("End the wait after so long [default: never]"),
+                .help("End the wait after this time [default: never]"),
         )
 }
 
-/// Returns the members of the request besides the identifier.
+/// Returns the members of the request except the identifier.
 fn others(operation: &Operation) -> impl Iterator<Item = &Field> {
     operation.members.iter().filter(|field| field.name != "id")
 }
 
 impl Command<'_> {
-    /// Registers a device; with `--wait` also waits for it and accepts it.
+    /// Registers a device. With `--wait` it also waits for the device and accepts it.
     ///
     /// # Errors
-    /// A request fails, or the device does not ask in time.
+    /// A request fails, or the device does not ask for its credentials in time.
     pub(super) async fn register(&mut self) -> Result<(), Failure> {
         let id = self.matches.get_one::<String>(ID).cloned().expect("clap requires an identifier");
         let mut body = json!({"id": id});
@@ -64,7 +64,7 @@ impl Command<'_> {
         let of_device = format!("{path}/{}", super::requests::escaped(&id));
         let registered = match self.server.expect("POST", &path, Some(&content)).await {
             Ok(response) => response.json()?,
-            // An earlier wait was interrupted: this one goes on, if the request is one of this tenant.
+            // An earlier wait was interrupted. This command continues it if the request belongs to this tenant.
             Err(failure) if waits && failure.code() == Code::Conflict => {
                 let found = self.server.expect("GET", &of_device, None).await;
                 found.map_err(|_| failure)?.json()?
@@ -77,7 +77,7 @@ impl Command<'_> {
         printer.end()
     }
 
-    /// Waits until the device asks for its credentials, accepts it, and says who it was.
+    /// Waits until the device asks for its credentials, accepts it, and prints which device it was.
     async fn accept(&mut self, id: &str, of_device: &str, mut request: Value) -> Result<Value, Failure> {
         let timeout = self.matches.get_one::<u64>(TIMEOUT).map(|seconds| Duration::from_secs(*seconds));
         let begin = Instant::now();

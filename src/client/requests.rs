@@ -1,4 +1,4 @@
-//! The commands of the nouns: each is one operation of the API, for one object or for many.
+//! The commands of nouns. Each is one operation of the API, which is requested once or for many objects.
 
 use std::cell::RefCell;
 use std::io::{IsTerminal, stderr, stdout};
@@ -20,17 +20,17 @@ use super::nouns::{Noun, Verb};
 use super::output::{Form, Printer};
 use super::reference::Operation;
 
-/// The characters of an id that need no escape in a path.
+/// The characters of an id that are not escaped in a path.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// The objects of a page, when all pages are read.
+/// The page size when all pages are read.
 const PAGE: u64 = 500;
-/// The number of requests from which a bar shows how many are done.
+/// The number of requests from which a progress bar is shown.
 const MANY: usize = 20;
 
 /// Runs the command of a verb.
 ///
 /// # Errors
-/// The command line is wrong, or a request failed; the other requests are sent all the same.
+/// The command line is wrong, or a request failed. The remaining requests are sent even after a failure.
 pub(super) async fn run(
     server: &mut Server,
     noun: &Noun,
@@ -57,7 +57,7 @@ pub(super) async fn run(
     }
 }
 
-/// A command that is being run.
+/// A running command.
 pub(super) struct Command<'c> {
     pub(super) server: &'c mut Server,
     pub(super) noun: &'c Noun,
@@ -67,7 +67,7 @@ pub(super) struct Command<'c> {
     tenant: Option<String>,
 }
 
-/// A request that a command sends.
+/// A request to send.
 pub(super) struct Request {
     pub(super) path: String,
     pub(super) content: Option<Content>,
@@ -79,13 +79,13 @@ impl Command<'_> {
     }
 
     pub(super) fn printer(&self, many: bool) -> Printer<std::io::StdoutLock<'static>> {
-        // Deletions print nothing.
+        // Deletions have no output, and their flags lack the format.
         let form = self.matches.try_get_one::<Form>(OUTPUT).ok().flatten().copied().unwrap_or(Form::Jsonl);
         let columns = self.matches.try_get_many::<String>(COLUMNS).ok().flatten();
         Printer::stdout(form, columns.into_iter().flatten().cloned().collect(), self.noun.id, many)
     }
 
-    /// Prints the objects of all pages, or of as many as the limit needs.
+    /// Prints the objects of all pages, or as many as `--limit` allows.
     async fn list(&mut self) -> Result<(), Failure> {
         let limit = self.matches.get_one::<u64>(LIMIT).copied().unwrap_or(u64::MAX);
         let mut query = self.query();
@@ -118,7 +118,7 @@ impl Command<'_> {
         }
     }
 
-    /// Returns the requests that create something.
+    /// Returns the requests that create objects.
     async fn creations(&mut self) -> Result<Vec<Request>, Failure> {
         let path = self.path("").await?;
         if !self.operation.takes_json {
@@ -140,7 +140,7 @@ impl Command<'_> {
             .collect())
     }
 
-    /// Returns the requests for the given or piped ids.
+    /// Returns a request for each id that is given or piped.
     async fn of_ids(&mut self, verb: Verb) -> Result<Vec<Request>, Failure> {
         let content = if verb == Verb::Update {
             let mut bodies = bodies(self.noun, &self.operation, self.matches, &self.server.words)?;
@@ -170,7 +170,7 @@ impl Command<'_> {
         Ok(requests)
     }
 
-    /// Sends the requests and prints the responses. A request that fails does not end the others.
+    /// Sends requests and prints their responses. A failed request does not prevent the others.
     pub(super) async fn send_all(&mut self, requests: Vec<Request>) -> Result<(), Failure> {
         if self.is_dry_run() {
             return self.describe(&requests);
@@ -179,11 +179,11 @@ impl Command<'_> {
         let mut printer = self.printer(all > 1);
         let shown = all >= MANY && stderr().is_terminal() && !stdout().is_terminal();
         let bar = if shown { ProgressBar::new(all as u64) } else { ProgressBar::hidden() };
-        // Verbs that always send one request have no such flag.
+        // Verbs that always send one request do not have this flag.
         let workers =
             self.matches.try_get_one::<u64>(WORKERS).ok().flatten().map_or(1, |workers| *workers as usize);
         let workers = workers.min(all.max(1));
-        // One connection for each request that is under way.
+        // Each request in progress uses a connection of its own.
         let idle = RefCell::new((0..workers).map(|_| self.server.another()).collect::<Vec<_>>());
         let outcomes = stream::iter(requests).map(async |Request { path, content }| {
             let mut server = idle.borrow_mut().pop().expect("there are as many as requests under way");
@@ -212,7 +212,7 @@ impl Command<'_> {
         }
     }
 
-    /// Prints requests instead of sending them.
+    /// Prints the requests without sending them.
     pub(super) fn describe(&self, requests: &[Request]) -> Result<(), Failure> {
         use std::io::Write;
         let mut out = stdout().lock();
@@ -225,7 +225,7 @@ impl Command<'_> {
         Ok(())
     }
 
-    /// Returns the query of the flags; `None` if none is given.
+    /// Returns the query string of the flags; `None` if no flag is given.
     pub(super) fn query(&self) -> Option<String> {
         let mut query = Serializer::new(String::new());
         let mut any = false;
@@ -239,7 +239,7 @@ impl Command<'_> {
         any.then(|| query.finish())
     }
 
-    /// Returns the path for an id, whose parts are separated by slashes if the path has several variables.
+    /// Returns the path for an id. If the path has several variables, slashes separate the parts of the id.
     pub(super) async fn path(&mut self, id: &str) -> Result<String, Failure> {
         let variables = self.operation.variables().filter(|variable| *variable != TENANT).count();
         let mut parts = id.splitn(variables.max(1), '/');
@@ -261,7 +261,7 @@ impl Command<'_> {
         Ok(path)
     }
 
-    /// Returns the tenant of the command: that of the flag, of the user's name, or of the user.
+    /// Returns the tenant of the command: from the flag, else from the user name, else as the server reports it.
     async fn tenant(&mut self) -> Result<String, Failure> {
         if let Some(tenant) = &self.tenant {
             return Ok(tenant.clone());

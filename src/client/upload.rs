@@ -1,4 +1,4 @@
-//! `upload`, `replace` and `download`: files of events, of the inventory, and archives of applications.
+//! `upload`, `replace` and `download`: the files of events and of the inventory, and the archives of applications.
 
 use std::fs::File;
 use std::io::{IsTerminal, Write, stderr, stdout};
@@ -17,7 +17,7 @@ use super::requests::{Command, Request};
 
 const FILE: &str = "FILE";
 const MEDIA_TYPE: &str = "media-type";
-/// The length from which a bar shows how much of a file is sent.
+/// The size in bytes from which a progress bar is shown.
 const LONG: u64 = 1 << 20;
 
 /// Adds the arguments of `upload` and `replace`.
@@ -40,7 +40,7 @@ pub(super) fn arguments_of_download(command: clap::Command) -> clap::Command {
 }
 
 impl Command<'_> {
-    /// Sends a file and prints what the server stored.
+    /// Sends a file and prints the response of the server.
     ///
     /// # Errors
     /// The file cannot be read, or the request fails.
@@ -72,10 +72,10 @@ impl Command<'_> {
         sent
     }
 
-    /// Prints a file, or stores it.
+    /// Prints the content of a file, or stores it under a new name.
     ///
     /// # Errors
-    /// The request fails, or there is a file of this name.
+    /// The request fails, or a file of this name exists.
     pub(super) async fn download(&mut self) -> Result<(), Failure> {
         let path = self.path(self.matches.get_one::<String>(ID).map_or("", String::as_str)).await?;
         if self.is_dry_run() {
@@ -85,7 +85,7 @@ impl Command<'_> {
         let failed = |error: std::io::Error, file: &Path| {
             Failure::new(Code::Failed, format!("{}: {error}", file.display()))
         };
-        // A file that is there already is not replaced, and nothing is created if there is nothing to read.
+        // An existing file is not replaced. The new one is created only after the response has arrived.
         if let Some(file) = file.filter(|file| file.exists()) {
             return Err(Failure::new(Code::Conflict, format!("{} exists", file.display())));
         }
@@ -100,7 +100,7 @@ impl Command<'_> {
         }
     }
 
-    /// Returns the managed object of a file.
+    /// Returns the managed object for a file.
     fn object(&self, file: &Path, media_type: &str) -> Result<Value, Failure> {
         let mut objects = bodies(self.noun, &self.operation, self.matches, &self.server.words)?;
         let (Some(mut object), true) = (objects.pop(), objects.is_empty()) else {

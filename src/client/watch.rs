@@ -1,5 +1,5 @@
-//! `watch`: notifications as they happen, over Bayeux long polling with acknowledgements, so that a connection that
-//! breaks loses none.
+//! `watch` prints notifications as they arrive, over Bayeux long polling with acknowledgements, so that no notification
+//! is lost when a connection breaks.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use super::nouns::Noun;
 use super::output::{Form, Printer};
 
 const ENDPOINT: &str = "/notification/realtime";
-/// The column that tells what happened, before those of the noun.
+/// The column with the action (create, update, delete), which precedes the columns of the noun.
 const ACTION: &str = "action";
-/// The pause before a server that cannot be reached is tried again.
+/// The pause before the next attempt to reach the server.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Prints notifications until as many as wanted have come, or for ever.
+/// Prints notifications until the given number has arrived, or for ever.
 ///
 /// # Errors
-/// The server refuses the subscription, cannot be reached at the beginning, or the output has ended.
+/// The server rejects the subscription or cannot be reached at the beginning, or the output is closed.
 pub(super) async fn run(server: &mut Server, noun: &Noun, matches: &ArgMatches) -> Result<(), Failure> {
     let device = matches.get_one::<String>("device").map_or("*", String::as_str);
     let channel = format!("{}{device}", noun.channel.unwrap_or_default());
@@ -60,7 +60,7 @@ pub(super) async fn run(server: &mut Server, noun: &Noun, matches: &ArgMatches) 
     }
 }
 
-/// Opens a session as soon as the server can be reached.
+/// Opens a session as soon as the server can be reached again.
 async fn reopened(server: &mut Server, channel: &str) -> Result<Session, Failure> {
     loop {
         match Session::open(server, ENDPOINT, channel).await {
@@ -70,7 +70,8 @@ async fn reopened(server: &mut Server, channel: &str) -> Result<Session, Failure
     }
 }
 
-/// Returns the object of a notification with the member `action`; a deletion only names the object.
+/// Returns the object of a notification with an additional member `action`. The notification of a deletion contains the
+/// id only.
 fn told(data: &Value) -> Value {
     let mut object = match &data["data"] {
         object @ Value::Object(_) => object.clone(),

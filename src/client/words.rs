@@ -1,4 +1,4 @@
-//! The vendor words of a server (C-20), which commands use in place of the default ones.
+//! The vendor words of a server (C-20), which commands use instead of the default ones.
 
 use platform_model::naming::Naming;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::http::Server;
 
-/// The settings that scripts set for a server with other words than the default ones; they are those of the server.
+/// The environment variables for scripts that use a server with other vendor words. They have the names of the server's
+/// settings.
 const FRAGMENTS: &str = "PLATFORM_NAMING_FRAGMENT_PREFIX";
 const MODELS: &str = "PLATFORM_NAMING_MODEL_PREFIX";
 
@@ -27,7 +28,7 @@ impl Default for Words {
 }
 
 impl Words {
-    /// Returns the words that the API reference of a server tells; those of this program if it tells none.
+    /// Returns the vendor words in the API reference of a server, or this program's if the reference has none.
     pub(super) async fn of_server(server: &mut Server) -> Self {
         let told = match server.send("GET", "/openapi.json", None).await {
             Ok(response) if response.status == 200 => response.json().unwrap_or_default(),
@@ -36,14 +37,14 @@ impl Words {
         serde_json::from_value(told["info"]["x-vendor-words"].clone()).unwrap_or_default()
     }
 
-    /// Returns the words that variables set.
+    /// Returns the vendor words from the environment variables.
     pub(super) fn of_variables() -> Self {
         let Self { fragments, models } = Self::default();
         let set = |name: &str, default: String| std::env::var(name).unwrap_or(default);
         Self { fragments: set(FRAGMENTS, fragments), models: set(MODELS, models) }
     }
 
-    /// Returns a text of this program in the words of the server.
+    /// Replaces the default vendor words in a text by those of the server.
     pub(super) fn of(&self, text: &str) -> String {
         let own = Self::default();
         text.replace(&own.models, &self.models).replace(&own.fragments, &self.fragments)

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_refused() {
+    fn invalid_host_is_rejected() {
         for text in [
             "",
             " ",

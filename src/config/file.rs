@@ -1,7 +1,7 @@
-//! `platform.toml`: settings in a file, which go behind flags and variables. Its keys are the names of the flags.
+//! `platform.toml`: settings in a file. Its keys are the names of flags; flags and variables override it.
 //!
-//! The settings of the file become variables that the environment does not have, so that all settings are read in one
-//! way.
+//! Settings of the file become environment variables unless the environment has them already, so that clap reads all
+//! settings in one way.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use super::environment::{Environment, nearest, variable_of};
 const FLAG: &str = "--config";
 const VARIABLE: &str = "PLATFORM_CONFIG";
 
-/// A file with settings.
+/// A parsed file of settings.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ConfigFile {
     path: PathBuf,
@@ -26,10 +26,10 @@ pub(crate) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Reads the file that the arguments or the environment name, if one of them does. `table` has all settings.
+    /// Reads the file that the arguments or the environment name, if there is one. `table` contains all settings.
     ///
     /// # Errors
-    /// The file cannot be read, is not TOML, or has a key that is no setting, or a value that is none.
+    /// The file cannot be read or is not TOML, or a key is not a setting, or a value has a wrong type.
     pub(crate) fn of(
         arguments: &[OsString],
         environment: &Environment,
@@ -64,13 +64,14 @@ impl ConfigFile {
         Ok(Self { path: path.to_owned(), settings })
     }
 
-    /// Returns the environment with the settings of the file that it does not have itself.
+    /// Returns the environment plus the settings of the file that are not in the environment.
     pub(crate) fn behind(&self, environment: &Environment) -> Environment {
         let of_file = self.settings.iter().map(|(variable, (_, value))| (variable.clone(), value.clone()));
         of_file.chain(environment.clone()).collect()
     }
 
-    /// Returns an error about a value with the place in the file instead of a variable that nobody has set.
+    /// Changes an error about a value of the file: it names the key and the file instead of an environment variable
+    /// that does not exist.
     pub(crate) fn in_our_words(&self, mut error: Error, environment: &Environment) -> Error {
         let Some(ContextValue::String(variable)) = error.get(ContextKind::InvalidArg) else { return error };
         if let Some((key, _)) = self.settings.get(variable)
@@ -92,7 +93,7 @@ impl ConfigFile {
     }
 }
 
-/// Returns the file that the arguments name; clap, which needs its settings, comes after it.
+/// Returns the value of `--config`. clap cannot be used for this, because it already needs the settings of the file.
 fn named_by(arguments: &[OsString]) -> Option<OsString> {
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
@@ -106,7 +107,7 @@ fn named_by(arguments: &[OsString]) -> Option<OsString> {
     None
 }
 
-/// Returns a value as a variable would have it.
+/// Returns a value as an environment variable would contain it.
 fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

@@ -1,9 +1,9 @@
 //! Every setting of the server: its flag, its `PLATFORM_…` variable, its default, its unit.
 //!
 //! [`Settings`] is the single table of settings. The flag follows from the field's name (`body_bytes`, `--body-bytes`),
-//! the variable from the flag (`PLATFORM_BODY_BYTES`). A flag takes precedence over its variable, the variable over
-//! the file of `--config`, and the file over the default. Unknown and malformed settings are rejected at start. The limits have a table of their own,
-//! [`platform_model::limits::TABLE`].
+//! the variable from the flag (`PLATFORM_BODY_BYTES`). A flag takes precedence over its variable, the variable over the
+//! file of `--config`, and the file over the default. Unknown and malformed settings are rejected at start. The limits
+//! have a table of their own, [`platform_model::limits::TABLE`].
 
 mod allowed_host;
 mod environment;
@@ -120,20 +120,20 @@ pub struct Settings {
 
     /// Requests that the log has, one line each: time, id, user, path and status, neither query nor body
     ///
-    /// At most 100 lines a second; the log says how many it left out.
+    /// At most 100 lines a second; the log reports the number of lines left out.
     #[arg(long, env = "PLATFORM_REQUEST_LOG", value_name = "REQUESTS", default_value = "failed")]
     pub request_log: RequestLogging,
 
-    /// Name of this server among those of a deployment, for `platform server` [default: the name of the machine]
+    /// Name of this server in a deployment, for `platform server` [default: the name of the machine]
     #[arg(long, env = "PLATFORM_SERVER_NAME", value_name = "NAME", value_parser = values::server_name)]
     pub server_name: Option<String>,
 
-    /// How long a stop keeps serving while readiness is 503, so that a load balancer sends new clients elsewhere
+    /// Time for which a stop keeps serving with readiness 503, so that a load balancer sends new clients elsewhere
     #[arg(long = "drain-seconds", env = "PLATFORM_DRAIN_SECONDS", value_name = "SECONDS", default_value = "0s",
           value_parser = seconds(0..=600))]
     pub drain: Duration,
 
-    /// How long a stop waits for requests that are being processed
+    /// Longest time that a stop waits for requests in progress
     #[arg(long = "shutdown-seconds", env = "PLATFORM_SHUTDOWN_SECONDS", value_name = "SECONDS",
           default_value = "20s", value_parser = seconds(1..=600))]
     pub shutdown: Duration,
@@ -166,15 +166,15 @@ pub struct Settings {
     /// Content-Security-Policy of every response below /apps
     ///
     /// The default prevents the scripts of a hosted application from acting as the user who opens it, on addresses that
-    /// tenants share. A policy without `sandbox`, or with `allow-same-origin`, allows that for every hosted application.
-    /// Under the tenant's own domain `sandbox` is omitted.
+    /// tenants share. A policy without `sandbox`, or with `allow-same-origin`, allows that for every hosted
+    /// application. Under the tenant's own domain `sandbox` is omitted.
     #[arg(long, env = "PLATFORM_HOSTED_CONTENT_SECURITY_POLICY", value_name = "POLICY",
           default_value = HOSTED_CONTENT_SECURITY_POLICY, value_parser = values::header_value)]
     pub hosted_content_security_policy: String,
 
     /// Hosts that event-processing modules may send requests to: host[:port], separated by commas; none without
     ///
-    /// Without a port: 80 for http, 443 for https. Redirects are not followed.
+    /// The default port is 80 for http and 443 for https. Redirects are not followed.
     #[arg(long, env = "PLATFORM_MODULE_REQUEST_HOSTS", value_name = "HOSTS", value_delimiter = ',')]
     pub module_request_hosts: Vec<AllowedHost>,
 

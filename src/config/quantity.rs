@@ -1,4 +1,4 @@
-//! Quantities: numbers, bytes and times. Bytes and times may have a unit; without one, the name of the flag says it.
+//! Quantities: numbers, bytes and times. Bytes and times may have a unit; the default unit is in the name of the flag.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use clap::builder::TypedValueParser;
 
-/// The unit of a number without one.
+/// The meaning of a number, and its unit if none is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Items,
@@ -23,7 +23,7 @@ const TIMES: [(&str, u64); 5] =
     [("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1)];
 
 impl Unit {
-    /// Returns the unit that the name of a flag says.
+    /// Returns the unit in the name of a flag.
     pub(super) fn of(flag: &str) -> Self {
         match flag {
             _ if flag.ends_with("-ms") => Self::Milliseconds,
@@ -43,7 +43,7 @@ impl Unit {
         }
     }
 
-    /// Writes a number of items, bytes or milliseconds in the largest unit that divides it.
+    /// Formats a number of items, bytes or milliseconds in the largest unit that divides it.
     pub(super) fn write(self, value: u64) -> String {
         let units = match self {
             Self::Items => return value.to_string(),
@@ -55,8 +55,8 @@ impl Unit {
         format!("{}{name}", value / size)
     }
 
-    /// Parses a number of items, bytes or milliseconds. A time must be a whole number of the flag's unit, so that no
-    /// part of it is lost.
+    /// Parses a number of items, bytes or milliseconds. A time must be a multiple of the flag's unit, because it would
+    /// otherwise be rounded.
     fn parse(self, text: &str) -> Option<u64> {
         let size = if self == Self::Seconds { 1000 } else { 1 };
         if let Ok(number) = text.parse::<u64>() {
@@ -74,7 +74,7 @@ impl Unit {
         }
     }
 
-    /// Returns what is allowed, for an error.
+    /// Returns the description of allowed values for an error.
     fn expected(self, range: &RangeInclusive<u64>) -> String {
         let notation = match self {
             Self::Items => "",
@@ -151,10 +151,10 @@ mod tests {
             (Seconds, "90min", Some(5_400_000)),
             (Seconds, "1h 30m", Some(5_400_000)),
             (Seconds, "7d", Some(604_800_000)),
-            // No part of a time is lost.
+            // Times that would be rounded are rejected.
             (Seconds, "1500ms", None),
             (Milliseconds, "1500us", None),
-            // Every unit has its kind.
+            // A unit of another kind is rejected.
             (Bytes, "10s", None),
             (Seconds, "10KiB", None),
             (Items, "10k", None),

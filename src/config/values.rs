@@ -116,9 +116,9 @@ impl FromStr for TrustedProxy {
 /// The requests that the log has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum RequestLogging {
-    /// None.
+    /// No requests.
     Off,
-    /// Those with a status of 400 or more.
+    /// Requests with a status of 400 or more.
     Failed,
     /// All.
     All,
@@ -180,14 +180,14 @@ pub(crate) fn user_name(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses the name of a server, which is no number, because numbers are slots.
+/// Parses the name of a server, which must not be a number, because numbers are slots.
 pub(super) fn server_name(text: &str) -> Result<String, String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
     let number = text.bytes().all(|byte| byte.is_ascii_digit());
     if (1..=100).contains(&text.len()) && text.bytes().all(allowed) && !number {
         Ok(text.into())
     } else {
-        Err("the name of a server has 1 to 100 letters, digits, hyphens, underscores, dots and colons, and is no number".into())
+        Err("the name of a server has 1 to 100 letters, digits, hyphens, underscores, dots and colons, and is not a number".into())
     }
 }
 
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn name_of_a_server_is_no_slot() {
+    fn name_of_a_server_is_not_a_slot() {
         for good in ["web1", "10.0.0.1:80", "rack-2_a"] {
             assert_eq!(server_name(good).unwrap(), good);
         }

@@ -2,9 +2,9 @@
 //! only a comparison.
 //!
 //! A connection keeps its deadline itself. The clock stores a time at which it wakes the connection, and this time may
-//! be earlier than the deadline: a deadline that is postponed leaves the clock alone, and a connection that is woken too
-//! early asks the clock again. A busy connection is woken so once in the time of a deadline, and otherwise the table of
-//! the clock, whose entries are rarely in the cache of the processor, is not touched.
+//! be earlier than the deadline: a deadline that is postponed leaves the clock alone, and a connection that is woken
+//! too early asks the clock again. A busy connection is woken so once in the time of a deadline, and otherwise the
+//! table of the clock, whose entries are rarely in the cache of the processor, is not touched.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -19,7 +19,8 @@ use crate::telemetry;
 pub(crate) enum Serving<L> {
     /// The TLS handshake; resolves to the next stage.
     Entering(LocalBoxFuture<'static, io::Result<Self>>),
-    /// The fast lane. The function passes the connection to actix-http, with the bytes that were read but not processed.
+    /// The fast lane. The function passes the connection to actix-http, with the bytes that were read but not
+    /// processed.
     Lane(L, ToHttp),
     /// actix-http serves the requests.
     Http(OverHttp),

@@ -75,8 +75,8 @@ impl Stream {
     /// Writes bytes outside of the connection's task, which is not woken when the stream has space again.
     ///
     /// # Errors
-    /// `WouldBlock` when the operating system accepts none now or the stream is encrypted; other errors when the peer is
-    /// gone.
+    /// `WouldBlock` when the operating system accepts none now or the stream is encrypted; other errors when the peer
+    /// is gone.
     pub(crate) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(tcp) => tcp.try_write(bytes),
@@ -84,9 +84,9 @@ impl Stream {
         }
     }
 
-    /// Returns whether nothing has arrived that the connection's task has not read, neither bytes nor a close. The
-    /// answer is as of the last time at which the worker asked the operating system for events. An encrypted stream may
-    /// always have something to read.
+    /// Returns whether the connection's task has read everything that arrived, including a close. The result is as of
+    /// the last time that the worker polled the operating system for events. An encrypted stream may always have more
+    /// to read, so the result is `false` for it.
     pub(crate) fn has_been_read(&self) -> bool {
         match self {
             Self::Plain(tcp) => tcp.try_io(Interest::READABLE, || Ok(())).is_err(),

@@ -25,8 +25,8 @@ pub(crate) fn records(body: &[u8]) -> Records<'_> {
     Records { rest: body, line: 1 }
 }
 
-/// Returns the first value of each record, as [`records`] would; `None` for a malformed record. They tell the
-/// kind of a body without parsing all values.
+/// Returns the first value of each record, as [`records`] would; `None` for a malformed record. The values identify the
+/// kind of a body without parsing all of it.
 pub(crate) fn first_values(body: &[u8]) -> impl Iterator<Item = Option<Cow<'_, str>>> {
     let mut records = records(body);
     std::iter::from_fn(move || records.next_text()).map(|(_, text, closed)| {

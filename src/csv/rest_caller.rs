@@ -151,7 +151,7 @@ impl RestCaller {
         Self { routes, request: request.clone(), caller: caller.clone(), carried: carried() }
     }
 
-    /// Notes how many rows the request has, for statistics.
+    /// Stores the number of rows in the request, for statistics.
     pub(crate) fn note_rows(&self, count: u64) {
         self.request.extensions_mut().insert(Rows(count));
     }

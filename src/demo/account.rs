@@ -14,17 +14,17 @@ use crate::auth::password::{self, SecretKey};
 use crate::cli::{TenantCreate, UserPasswd};
 use crate::client::failure::{Code, Failure};
 
-/// The administrator for people, and the one that acts for the simulated people.
+/// The user name of the administrator for people, and of the administrator that acts for the simulated people.
 const ADMIN: &str = "admin";
 const OPERATOR: &str = "fleet";
 const COMPANY: &str = "Demo";
 const VARIABLE: &str = "PLATFORM_PASSWORD";
 
-/// An administrator of the tenant of a demo at a server that runs already.
+/// An administrator of the tenant of the demo at a server that was running before.
 pub(super) struct Account {
     pub(super) user: String,
     pub(super) password: String,
-    /// Whether the tenant is new, and the password was generated.
+    /// Whether the demo has created the tenant and generated this password.
     pub(super) is_new: bool,
     pub(super) is_generated: bool,
 }
@@ -33,12 +33,12 @@ fn domain() -> String {
     format!("{TENANT}.localhost")
 }
 
-/// Creates the tenant in the database if it does not exist, with `admin`, whose password is `new`; `chosen` replaces the
-/// password of an existing one. Returns the operator with a password that only this process knows, and whether the tenant
-/// is new.
+/// Creates the tenant of the demo with the user `admin` in the database, unless it exists. `new` is the password of a
+/// new `admin`; `chosen` replaces the password of an existing one. Returns the operator, whose password only this
+/// process knows, and whether the tenant is new.
 ///
 /// # Errors
-/// The database cannot be used, or has another tenant with the domain.
+/// The database cannot be used, or another tenant has the domain.
 pub(super) async fn prepare_in(
     database: &Database,
     key: &SecretKey,
@@ -71,7 +71,7 @@ pub(super) async fn prepare_in(
     Ok(((format!("{TENANT}/{OPERATOR}"), secret), is_new))
 }
 
-/// Deletes the tenant from the database; servers that run on it notice.
+/// Deletes the tenant of the demo from the database; running servers notice the deletion.
 ///
 /// # Errors
 /// There is no such tenant, or the database cannot be used.
@@ -82,10 +82,11 @@ pub(crate) async fn remove_from(database: &Database) -> Result<String> {
     }
 }
 
-/// Returns an administrator of the tenant at a server, which `management/admin` creates.
+/// Returns an administrator of the tenant at a running server. If `user` is `management/admin`, it creates the tenant.
 ///
 /// # Errors
-/// The server refuses the user, or the tenant exists and the user is that of another one.
+/// The server rejects the user; or `management/admin` is given, but the tenant exists; or the user belongs to another
+/// tenant.
 pub(super) async fn prepare_at(
     url: &str,
     user: &str,
@@ -122,7 +123,7 @@ pub(super) async fn prepare_at(
 /// Deletes the tenant at a server.
 ///
 /// # Errors
-/// The server refuses it, or has no such tenant.
+/// The server rejects the request, or has no such tenant.
 pub(super) async fn remove_at(url: &str, user: &str) -> std::result::Result<(), Failure> {
     let mut management = Wire::of(url, user, &asked(user)?)?;
     let path = format!("/tenant/tenants/{TENANT}");
@@ -131,7 +132,7 @@ pub(super) async fn remove_at(url: &str, user: &str) -> std::result::Result<(), 
     Ok(())
 }
 
-/// Returns the password of a user: from the variable, the terminal, or a pipe.
+/// Returns the password of a user from the environment variable, the terminal, or a pipe.
 fn asked(user: &str) -> std::result::Result<String, Failure> {
     if let Ok(password) = std::env::var(VARIABLE) {
         return Ok(password);

@@ -1,17 +1,17 @@
 //! Random numbers that are the same for the same seed (SplitMix64), so that a demo can be repeated.
 
-/// A source of random numbers.
+/// A generator of random numbers.
 #[derive(Debug, Clone)]
 pub(super) struct Chance(u64);
 
 impl Chance {
-    /// Returns the source of one device, or of another part, of a demo.
+    /// Returns the generator for one part of a demo, such as a device.
     pub(super) fn of(seed: u64, part: u64) -> Self {
         let mut chance = Self(seed);
         Self(chance.number() ^ Self(part).number())
     }
 
-    /// Returns any number.
+    /// Returns a random 64-bit number.
     pub(super) fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -19,31 +19,31 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number from 0 to 1, without 1.
+    /// Returns a number from 0 up to, but not including, 1.
     pub(super) fn fraction(&mut self) -> f64 {
         // The upper 53 bits fill the fraction of a float.
         (self.number() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Returns a number of an interval.
+    /// Returns a number between two bounds.
     pub(super) fn between(&mut self, least: f64, most: f64) -> f64 {
         least + (most - least) * self.fraction()
     }
 
-    /// Returns whether something of this probability happens.
+    /// Returns true with this probability.
     pub(super) fn happens(&mut self, probability: f64) -> bool {
         self.fraction() < probability
     }
 
-    /// Returns the time until something happens that happens once in `mean` seconds.
+    /// Returns a random time in seconds until the next of events that happen once in `mean` seconds on average.
     pub(super) fn wait(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.fraction()).ln()
     }
 
-    /// Returns one of some things.
+    /// Returns a random element.
     ///
     /// # Panics
-    /// There are none.
+    /// The slice is empty.
     pub(super) fn pick<'t, T>(&mut self, things: &'t [T]) -> &'t T {
         &things[(self.number() % things.len() as u64) as usize]
     }

@@ -1,4 +1,5 @@
-//! The life of a device: it describes itself, measures, has troubles, carries out its operations, and some fall silent.
+//! The life of a device: it describes itself, sends measurements, has faults and carries out operations. A few devices
+//! fall silent for some minutes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,45 +22,47 @@ use platform_model::naming::naming;
 /// The version of the firmware that devices are delivered with.
 pub(super) const FIRMWARE: &str = "demo-os";
 const VERSION: &str = "4.1.0";
-/// One device of so many falls silent now and then, and another one is in maintenance.
+/// Of this many devices, one falls silent now and then, and another one is in maintenance. Both are identified by the
+/// remainder of their number.
 const ONE_OF: usize = 60;
 const SILENT: usize = 2;
 const MAINTAINED: usize = 5;
-/// The seconds before such a device falls silent for the first time, of its silence, and until the next one.
+/// The seconds until such a device falls silent for the first time, the length of its silence, and the pause between
+/// two silences.
 const FIRST_SILENCE: f64 = 20.0;
 const SILENCE: f64 = 260.0;
 const SPEECH: f64 = 240.0;
-/// The minutes within which a device must send something.
+/// The minutes within which a device must send a message to be available.
 const INTERVAL: i64 = 5;
-/// The seconds between two positions of a truck.
+/// The seconds between two positions that a truck sends.
 const PLACE: f64 = 45.0;
-/// The pause before a device that was refused tries again.
+/// The seconds after which a device that the server rejected tries again.
 const PAUSE: f64 = 5.0;
 
-/// A device that lives.
+/// A running simulated device.
 pub(super) struct Device {
     pub(super) world: Arc<World>,
     pub(super) plan: Plan,
     pub(super) chance: Chance,
     pub(super) wire: Wire,
-    /// The device itself, then its rooms.
+    /// The device itself, followed by the rooms that it is the gateway of.
     pub(super) units: Vec<Unit>,
     pub(super) duty: Option<Duty>,
     pub(super) waiting: VecDeque<Order>,
-    /// Whether it is switched on: neither restarting nor silent.
+    /// Whether the device is on: neither restarting nor silent.
     pub(super) online: watch::Sender<bool>,
     orders: mpsc::Receiver<Order>,
     measures: Instant,
     places: Instant,
-    /// When it falls silent, or speaks again.
+    /// The time at which it falls silent or becomes active again.
     changes: Option<Instant>,
     is_silent: bool,
 }
 
-/// Switches a device on; it lives until its task ends.
+/// Runs a device until its task is aborted; after an error it starts again.
 pub(super) async fn live(world: Arc<World>, number: usize) {
     let mut chance = world.chance(number);
-    // Not all of them begin in the same moment.
+    // The first connections of a fleet are spread over two seconds.
     sleep(std::time::Duration::from_secs_f64(chance.between(0.0, 2.0))).await;
     loop {
         match Box::pin(Device::start(world.clone(), number, chance.clone())).await {
@@ -131,7 +134,7 @@ impl Device {
         }
     }
 
-    /// Returns when it has something to do.
+    /// Returns the time at which the device has to act next.
     fn wakes(&self) -> Instant {
         let never = after(3600.0);
         let change = self.changes.unwrap_or(never);
@@ -147,7 +150,7 @@ impl Device {
         duty.min(change).min(troubles).min(places).min(self.measures)
     }
 
-    /// Does what is due.
+    /// Does everything that is due now.
     async fn act(&mut self) -> Result<(), Failure> {
         let now = Instant::now();
         if self.changes.is_some_and(|changes| changes <= now) {
@@ -184,7 +187,7 @@ fn falls_silent(plan: &Plan) -> bool {
     plan.number % ONE_OF == SILENT && plan.kind != Kind::ColdStore
 }
 
-/// Writes into the inventory what a device is.
+/// Writes the properties of a device into its managed object.
 async fn describe(wire: &mut Wire, plan: &Plan, id: &str) -> Result<(), Failure> {
     let interval = match plan.number % ONE_OF {
         MAINTAINED => -1,
@@ -220,7 +223,7 @@ fn model(kind: Kind) -> &'static str {
     }
 }
 
-/// Returns the number and the id of each room of a cold store, which creates those that do not exist yet.
+/// Returns the number in the fleet and the id of each room of a cold store. Missing rooms are created.
 async fn rooms(
     world: &World,
     wire: &mut Wire,

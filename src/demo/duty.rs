@@ -1,4 +1,4 @@
-//! How a device carries out its operations, one after the other.
+//! Operations: a device carries them out one after the other.
 
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};
@@ -11,38 +11,39 @@ use super::report::quoted;
 use super::world::{now, timestamp};
 use crate::client::failure::{Code, Failure};
 
-/// An operation that is being carried out.
+/// An operation in progress.
 pub(super) struct Duty {
     order: Order,
     pub(super) ends: Instant,
     failure: Option<&'static str>,
 }
 
-/// The pause before a report that did not reach the server is repeated.
+/// The pause before a status report that did not reach the server is repeated.
 const AGAIN: Duration = Duration::from_secs(3);
 
 impl Device {
-    /// Takes an operation, unless it is known: it may come by notification and by query.
+    /// Adds an operation to the queue. An operation may arrive twice, by notification and by query; the second copy is
+    /// ignored.
     pub(super) fn queue(&mut self, order: Order) {
         if order.id.as_ref().is_none_or(|id| self.world.begin(id)) {
             self.waiting.push_back(order);
         }
     }
 
-    /// Begins the oldest operation that waits.
+    /// Begins the oldest queued operation.
     pub(super) async fn begin_next(&mut self) -> Result<(), Failure> {
         let Some(order) = self.waiting.pop_front() else { return Ok(()) };
         if let Err(failure) = self.report(&order, "EXECUTING", None).await {
             if failure.code() == Code::Unavailable {
                 self.waiting.push_front(order);
             } else if let Some(id) = &order.id {
-                // Somebody cancelled it.
+                // A user has cancelled it.
                 self.world.end(id);
             }
             return Err(failure);
         }
         let outcome = order.task.outcome(&mut self.chance);
-        // A device that restarts has no connection.
+        // A restarting device has no connection.
         if order.task == Task::Restart && outcome.failure.is_none() {
             self.wire.server().hang_up();
             self.online.send_replace(false);
@@ -51,7 +52,7 @@ impl Device {
         Ok(())
     }
 
-    /// Ends the operation that is being carried out.
+    /// Ends the operation in progress and reports its result.
     pub(super) async fn finish(&mut self) -> Result<(), Failure> {
         let Some(Duty { order, failure, .. }) = self.duty.take() else { return Ok(()) };
         self.online.send_replace(true);
@@ -97,7 +98,7 @@ impl Device {
         }
     }
 
-    /// Does what an operation asks for.
+    /// Applies the effects of a successful operation, such as a new firmware version.
     async fn bring_about(&mut self, order: &Order) -> Result<(), Failure> {
         let own = self.units[0].id.clone();
         let id = order.device.as_ref().unwrap_or(&own);
@@ -123,7 +124,7 @@ impl Device {
         self.wire.change(&format!("/inventory/managedObjects/{id}"), body).await
     }
 
-    /// Sends its log as the file of an event.
+    /// Sends the log of the device as the file of an event.
     async fn send_log(&mut self, id: &str) -> Result<(), Failure> {
         let event = json!({"source": {"id": id}, "type": naming().fragment("Logfile"), "text": "Log of the last minutes",
             "time": timestamp(now())});

@@ -1,4 +1,4 @@
-//! A demo from its begin to its end.
+//! A demo from its start to its end.
 
 use std::future::Future;
 use std::io;
@@ -12,19 +12,19 @@ use super::{device, past, people, plan, setup};
 use crate::client::failure::Failure;
 use crate::open_files::raise_limit;
 
-/// What a demo is made of, and where.
+/// The parameters of a demo: server, administrator, number of devices, seed.
 pub(super) struct Assignment {
     pub(super) url: String,
-    /// The name and the password of an administrator of the tenant.
+    /// The name and the password of an administrator of the tenant of the demo.
     pub(super) operator: (String, String),
     pub(super) devices: u32,
     pub(super) seed: u64,
 }
 
-/// Prepares the tenant, switches all devices on, calls `tell`, and lets them live until `stop` resolves.
+/// Prepares the tenant, starts all devices, calls `tell`, and runs until `stop` resolves.
 ///
 /// # Errors
-/// The server refuses the fleet, or the tenant is gone.
+/// The server rejects a request of the set-up, or the tenant has been deleted.
 pub(super) async fn run(
     assignment: Assignment,
     tell: impl FnOnce() -> io::Result<()>,
@@ -35,7 +35,7 @@ pub(super) async fn run(
     let living = async {
         let mut operator = Wire::of(&url, &user, &password)?;
         setup::prepare(&world, &mut operator).await?;
-        // Ends all of them when it is dropped.
+        // Dropping the set ends all devices.
         let mut lives = JoinSet::new();
         for plan in world.fleet.iter().filter(|plan| plan.parent.is_none()) {
             lives.spawn(device::live(world.clone(), plan.number));
@@ -56,10 +56,10 @@ pub(super) async fn run(
     }
 }
 
-/// Allows this process as many open files as it may have.
+/// Raises the limit of open files of this process as far as permitted.
 ///
 /// # Errors
-/// The system allows fewer than needed.
+/// The permitted limit is below `needed`.
 pub(super) fn open_files(needed: u64) -> Result<(), String> {
     match raise_limit() {
         Some(most) if most < needed => Err(format!(

@@ -1,20 +1,20 @@
-//! What a demo prints for people.
+//! The texts that a demo prints for people.
 
 use std::io::{self, Write, stdout};
 
 use super::world::TENANT;
 
-/// What is to be said about the password of a demo.
+/// The password of a demo, and what decides how it is shown.
 pub(super) struct Greeting {
     pub(super) password: String,
-    /// Whether nobody has seen the password yet.
+    /// Whether the password was generated and has not been printed yet.
     pub(super) generated: bool,
     /// Whether the server was started for the first time, so that all its users have this password.
     pub(super) has_new_server: bool,
 }
 
 impl Greeting {
-    /// Prints the password of a new server, once.
+    /// Prints the users of a new server and their password, once.
     pub(super) fn begin(&mut self) -> io::Result<()> {
         if self.has_new_server {
             return Ok(());
@@ -28,7 +28,8 @@ impl Greeting {
         out.flush()
     }
 
-    /// Prints where to look, what to try, and that the fleet lives. The last line is for scripts that wait for it.
+    /// Prints the address of the console and commands to try. Scripts can wait for the last line, which says that the
+    /// fleet runs.
     pub(super) fn end(&self, base: &str, is_new: bool) -> io::Result<()> {
         let program = std::env::args().next().unwrap_or_else(|| "platform".into());
         let mut out = stdout().lock();
@@ -61,7 +62,7 @@ impl Greeting {
         if self.generated { " (shown once)" } else { "" }
     }
 
-    /// Returns the password, or that it is the chosen one, which is never printed.
+    /// Returns the password if it was generated. A password chosen by the user is never printed.
     fn shown(&self) -> &str {
         if self.generated { &self.password } else { "(as chosen)" }
     }

@@ -1,4 +1,4 @@
-//! The held polls of an agent, over which it receives its operations as they are created.
+//! The held polls of an agent, by which it receives new operations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,31 +15,31 @@ use crate::client::bayeux::{Ended, Session};
 use crate::client::failure::Failure;
 
 const ENDPOINT: &str = "/notification/operations";
-/// The pause before a server that cannot be reached is tried again.
+/// The pause before the next attempt to reach the server.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// An agent that listens.
+/// The receiver of the operations of one agent.
 pub(super) struct Listener {
     pub(super) world: Arc<World>,
     pub(super) wire: Wire,
-    /// The id of its managed object.
+    /// The id of the agent's managed object.
     pub(super) id: String,
     pub(super) speaks_csv: bool,
     pub(super) orders: mpsc::Sender<Order>,
-    /// Whether the device is switched on.
+    /// Whether the device is on.
     pub(super) online: watch::Receiver<bool>,
 }
 
-/// Why nothing more is heard in a session.
+/// The reason why a session delivers nothing more.
 enum End {
-    /// The session is over; another one asks again for what is pending.
+    /// The session has ended. The next session queries pending operations again.
     Session,
     /// The device has ended.
     Device,
 }
 
 impl Listener {
-    /// Listens as long as the device lives; not while it is switched off.
+    /// Receives operations until the device ends. While the device is off, nothing is received.
     pub(super) async fn listen(mut self) {
         while self.online.wait_for(|online| *online).await.is_ok() {
             let mut online = self.online.clone();
@@ -69,7 +69,7 @@ impl Listener {
     async fn listen_in_json(&mut self) -> Result<End, Failure> {
         let mut session = Session::open(self.wire.server(), ENDPOINT, &format!("/{}", self.id)).await?;
         self.give_up_old().await?;
-        // An agent that subscribes first and asks afterwards misses nothing.
+        // Operations that are created between subscription and query are received by both, so none is missed.
         let pending = self.with_status("PENDING").await?;
         if self.take(pending.iter().filter_map(Order::of_json)).await.is_err() {
             return Ok(End::Device);
@@ -90,7 +90,7 @@ impl Listener {
         }
     }
 
-    /// Fails what an earlier demo left half done.
+    /// Marks operations as failed that an earlier run of the demo left in status EXECUTING.
     async fn give_up_old(&mut self) -> Result<(), Failure> {
         for operation in self.with_status("EXECUTING").await? {
             let id = operation["id"].as_str().unwrap_or_default().to_owned();
@@ -128,7 +128,7 @@ impl Listener {
         }
     }
 
-    /// Hands orders to the device.
+    /// Passes orders to the device.
     ///
     /// # Errors
     /// The device has ended.

@@ -1,9 +1,11 @@
-//! `platform demo`: a simulated fleet in a tenant of its own, at a server that it starts or that runs already.
+//! `platform demo`: a simulated fleet in a tenant of its own, either at a server that the demo starts or at a running
+//! one.
 //!
-//! Everything that it does is a request of the API over HTTP. Reading order: [`fleet`] a demo from its begin to its end;
-//! [`plan`] which devices there are, [`setup`] and [`past`] what they begin with, [`device`] the life of one with
-//! [`unit`], [`report`], [`duty`] and [`listen`]; [`people`] who look after them; [`shape`], [`trouble`] and [`order`]
-//! what things look like, [`chance`] why two demos are the same. [`account`] is the tenant, [`greeting`] what is printed.
+//! The fleet uses the API over HTTP only. Reading order: [`fleet`] runs a demo from its start to its end. [`plan`]
+//! lists the devices; [`setup`] registers them and [`past`] stores data of the last day. [`device`] runs one device,
+//! with [`unit`], [`report`], [`duty`] and [`listen`]. [`people`] simulates operators. [`shape`], [`trouble`] and
+//! [`order`] define measured values, faults and operations, and [`chance`] makes random numbers that can be repeated.
+//! [`account`] creates the tenant, and [`greeting`] prints the texts for people.
 
 mod account;
 mod chance;
@@ -46,22 +48,23 @@ use crate::stop::stop_signal;
 use fleet::Assignment;
 use greeting::Greeting;
 
-/// The filter of the log of a demo's server, unless another one is configured: what it prints for people stays legible.
+/// The log filter of a demo's own server, unless another one is configured: with fewer log lines, the texts for people
+/// stay readable.
 const LOG: &str = "warn";
 
-/// A demo with a server of its own.
+/// A demo that starts its own server.
 pub(crate) struct Demo {
     arguments: DemoArguments,
     greeting: Greeting,
 }
 
 impl Demo {
-    /// Returns the settings of the server of a demo, and the demo. All users of a new server have one password.
+    /// Returns the settings of the server of the demo, and the demo. All users of a new server get the same password.
     ///
     /// # Errors
-    /// This process may not open enough files.
+    /// The limit of open files is too low for the fleet.
     pub(crate) fn new(settings: &Settings, arguments: &DemoArguments) -> Result<(Settings, Self), String> {
-        // Both ends of two connections of each device, and what a server needs besides.
+        // Each device has two connections, and this process has both ends of each. The server needs some files more.
         fleet::open_files(u64::from(arguments.devices) * 4 + 400)?;
         let chosen = arguments.password.as_ref().or(settings.admin_password.as_ref());
         let generated = chosen.is_none().then(password::generate);
@@ -78,18 +81,19 @@ impl Demo {
         Ok((settings, Self { arguments: arguments.clone(), greeting }))
     }
 
-    /// Notes a user of a first start, and prints the password of all of them before anything can fail.
+    /// Called for each user that the first start creates; prints the password, before a later step of the start can
+    /// fail.
     ///
     /// # Errors
-    /// The output has ended.
+    /// Standard output is closed.
     pub(crate) fn introduce(&mut self, _: NewUser) -> io::Result<()> {
         self.greeting.begin()
     }
 
-    /// Runs the demo beside its server, until `stop` resolves or the tenant is gone.
+    /// Runs the fleet beside the server until `stop` resolves or the tenant has been deleted.
     ///
     /// # Errors
-    /// The tenant cannot be made, or the server refuses the fleet.
+    /// The tenant cannot be created, or the server rejects the fleet.
     pub(crate) async fn run(
         self,
         base: &str,
@@ -106,7 +110,7 @@ impl Demo {
             Assignment { url: base.into(), operator, devices: arguments.devices, seed: arguments.seed };
         let base = base.to_owned();
         let tell = move || greeting.end(&base, is_new);
-        // The fleet has a thread of its own, because this one supervises the database.
+        // The fleet runs on a thread of its own, because this thread supervises the database.
         let ((end, ended), (result, mut outcome)) = (oneshot::channel::<()>(), oneshot::channel());
         let thread = std::thread::Builder::new().name("demo".into()).spawn(move || {
             let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::from);
@@ -126,7 +130,7 @@ impl Demo {
     }
 }
 
-/// Returns why the server of a demo does not start, with what a demo can do about it.
+/// Returns the error of a server start with advice for users of the demo.
 pub(crate) fn advised(error: StartError) -> Box<dyn std::error::Error> {
     match &error {
         StartError::Listen { address, cause, .. } if cause.kind() == io::ErrorKind::AddrInUse => format!(
@@ -137,7 +141,7 @@ pub(crate) fn advised(error: StartError) -> Box<dyn std::error::Error> {
     }
 }
 
-/// Runs a demo at a server that runs already, or removes it there, and returns the exit code.
+/// Runs a demo at a running server, or removes it from there, and returns the exit code.
 pub(crate) fn at_server(url: &str, arguments: &DemoArguments) -> ExitCode {
     let done = runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::from);
     let done = done.and_then(|runtime| runtime.block_on(run_at_server(url, arguments)));

@@ -1,4 +1,4 @@
-//! Operations as a device understands them, in JSON and in CSV, and how well it carries them out.
+//! Operations as a device receives them, in JSON and in CSV, and their simulated results.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::chance::Chance;
 
-/// What a device is to do.
+/// The action that an operation demands of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Task {
     Restart,
@@ -17,30 +17,30 @@ pub(super) enum Task {
         version: String,
     },
     Logs,
-    /// Something that the device does not know.
+    /// The device does not support this operation.
     Unknown,
 }
 
 /// An operation that a device has received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Order {
-    /// The id of the operation. Rows of the CSV protocol do not name it.
+    /// The id of the operation. It is absent in rows of the CSV protocol.
     pub(super) id: Option<String>,
-    /// The id of the object that it is for, if its agent was told.
+    /// The id of the object that the operation is for, if the message contains it.
     pub(super) device: Option<String>,
     pub(super) task: Task,
 }
 
-/// How an order ends.
+/// The simulated result of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) takes: Duration,
-    /// Why it fails; `None` if it succeeds.
+    /// The reason of a failure; `None` for success.
     pub(super) failure: Option<&'static str>,
 }
 
 impl Order {
-    /// Returns the order of an operation in JSON.
+    /// Parses an operation in JSON.
     pub(super) fn of_json(operation: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let part = |name: &str| operation.get(naming().fragment(name));
@@ -59,7 +59,7 @@ impl Order {
         Some(Self { id: Some(id), device: operation["deviceId"].as_str().map(Into::into), task })
     }
 
-    /// Returns the order of a row; `None` for any other row.
+    /// Parses a row; returns `None` if the row is not an operation.
     pub(super) fn of_row(row: &str) -> Option<Self> {
         let mut values = row.splitn(3, ',');
         let (kind, _serial) = (values.next()?, values.next()?);
@@ -80,7 +80,7 @@ impl Order {
 }
 
 impl Task {
-    /// Returns the fragment by which rows report on it.
+    /// Returns the fragment with which CSV rows report on this operation.
     pub(super) fn fragment(&self) -> String {
         naming().fragment(match self {
             Self::Restart => "Restart",
@@ -91,7 +91,7 @@ impl Task {
         })
     }
 
-    /// Decides how it ends: mostly well and within seconds, sometimes late, sometimes not.
+    /// Chooses a random result: usually success within seconds, sometimes a slow success, sometimes a failure.
     pub(super) fn outcome(&self, chance: &mut Chance) -> Outcome {
         let slow = chance.happens(0.15);
         let (least, most, reasons): (f64, f64, &[&str]) = match self {

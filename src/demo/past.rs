@@ -1,4 +1,5 @@
-//! The last day of a new demo, so that its charts are not empty. Nobody is notified of its measurements and events.
+//! The data of the last day that a new demo starts with, so that its charts are not empty. It is stored without
+//! notifications.
 
 use std::sync::Arc;
 
@@ -11,18 +12,18 @@ use super::world::{World, now, timestamp};
 use crate::client::failure::Failure;
 
 const HOUR: f64 = 3600.0;
-/// The seconds between two values of the last hour, and of the day before it.
+/// The seconds between two values in the last hour, and in the day before it.
 const FINE: f64 = 60.0;
 const COARSE: f64 = 600.0;
-/// The measurements of a request.
+/// The number of measurements in one request.
 const BATCH: usize = 500;
-/// The devices that have a past. More of them would only take longer.
+/// The most devices for which past data is stored; more would delay the start and add nothing to see.
 const MOST: usize = 400;
 
-/// Stores the past of the fleet, that of the first devices first.
+/// Stores the data of the last day, beginning with the first devices of the fleet.
 ///
 /// # Errors
-/// The server refuses the measurements.
+/// The server rejects the measurements.
 pub(super) async fn tell(world: Arc<World>, mut wire: Wire) -> Result<(), Failure> {
     let until = now();
     let from = match newest(&world, &mut wire).await? {
@@ -53,7 +54,7 @@ async fn store(wire: &mut Wire, batch: &mut Vec<Value>) -> Result<(), Failure> {
     wire.store_quietly("/measurement/measurements", &body).await
 }
 
-/// Returns when the first device measured for the last time in an earlier run of this demo.
+/// Returns the time of the newest measurement of the first device, if an earlier run of this demo stored one.
 async fn newest(world: &World, wire: &mut Wire) -> Result<Option<f64>, Failure> {
     let Some(id) = world.id(0) else { return Ok(None) };
     let path = format!(
@@ -67,7 +68,7 @@ async fn newest(world: &World, wire: &mut Wire) -> Result<Option<f64>, Failure> 
     Ok(time.map(|time| time.unix_timestamp() as f64))
 }
 
-/// Returns the moments of a past, without its end: the last hour finer than the rest.
+/// Returns the times of past measurements from `from` to before `until`: more of them in the last hour.
 fn moments(from: f64, until: f64) -> Vec<f64> {
     let mut moments = Vec::new();
     let mut at = from + FINE;
@@ -78,7 +79,7 @@ fn moments(from: f64, until: f64) -> Vec<f64> {
     moments
 }
 
-/// Stores alarms that were raised and cleared in the past.
+/// Stores alarms that were raised and cleared during the last day.
 async fn tell_alarms(world: &World, wire: &mut Wire, from: f64, until: f64) -> Result<(), Failure> {
     let mut chance = world.chance(usize::MAX >> 1);
     let with_alarms: Vec<&Plan> = world.fleet.iter().filter(|plan| plan.kind != Kind::Room).collect();

@@ -1,4 +1,4 @@
-//! The people who look after the fleet: they create operations, roll firmware out and acknowledge alarms.
+//! The simulated operators of the fleet: they create operations, roll out firmware and acknowledge alarms.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use super::wire::Wire;
 use super::world::{TENANT, World, now, timestamp};
 use crate::client::failure::{Code, Failure};
 
-/// The mean seconds between two operations, and between two alarms that somebody acknowledges.
+/// The mean seconds between two operations, and between two acknowledged alarms.
 const OPERATION: f64 = 14.0;
 const ACKNOWLEDGEMENT: f64 = 30.0;
-/// The seconds before the first roll-out of firmware, and until the next one.
+/// The seconds until the first firmware roll-out, and between two of them.
 const FIRST_ROLL_OUT: f64 = 15.0;
 const ROLL_OUT: f64 = 900.0;
 /// The seconds between two devices of a roll-out.
 const RAMP: f64 = 2.0;
-/// The seconds between two checks whether the tenant still exists.
+/// The seconds between two checks that the tenant still exists.
 const CHECK: f64 = 10.0;
 
-/// Works until the tenant, or its user, is gone.
+/// Simulates the operators until the tenant or its user is gone, and returns that failure.
 pub(super) async fn work(world: Arc<World>, mut wire: Wire) -> Failure {
     let mut chance = world.chance(usize::MAX >> 2);
     let mut next = [after(5.0), after(ACKNOWLEDGEMENT), after(FIRST_ROLL_OUT), after(CHECK)];
@@ -67,7 +67,7 @@ async fn create_operation(world: &World, wire: &mut Wire, chance: &mut Chance) -
     let plan = chance.pick(&world.fleet);
     let Some(id) = world.id(plan.number) else { return Ok(()) };
     let fragment = |name| naming().fragment(name);
-    // Meters know no logs.
+    // Meters do not support the operation that sends a log.
     let (description, name, content) = match chance.number() % 10 {
         0..=3 => ("Restart", "Restart", json!({})),
         4..=6 => {
@@ -93,20 +93,20 @@ async fn create_operation(world: &World, wire: &mut Wire, chance: &mut Chance) -
 async fn acknowledge(wire: &mut Wire, chance: &mut Chance) -> Result<(), Failure> {
     let open = wire.read("/alarm/alarms?status=ACTIVE&pageSize=30").await?;
     let open = open["alarms"].as_array().cloned().unwrap_or_default();
-    // What a module raised stays as it is, because the module clears only what is active.
+    // Alarms raised by the module are not acknowledged, because the module clears active alarms only.
     let open: Vec<&Value> = open.iter().filter(|alarm| alarm["type"] != "demo_TooWarm").collect();
     if open.is_empty() {
         return Ok(());
     }
     let path = format!("/alarm/alarms/{}", chance.pick(&open)["id"].as_str().unwrap_or_default());
     match wire.change(&path, json!({"status": "ACKNOWLEDGED"})).await {
-        // Its device cleared it in this moment.
+        // The device has cleared the alarm in the meantime.
         Err(failure) if failure.code() == Code::Conflict => Ok(()),
         done => done,
     }
 }
 
-/// Gives the devices of a group new firmware, one after the other.
+/// Rolls out new firmware to the devices of a group, one after the other.
 async fn roll_out(world: &World, wire: &mut Wire, release: usize) -> Result<(), Failure> {
     let groups = groups(wire).await?;
     let wanted: Vec<_> = world

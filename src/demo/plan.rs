@@ -1,4 +1,4 @@
-//! Which devices a demo has: pumps, meters, trucks, and cold stores with rooms.
+//! The devices of a demo: pumps, meters, trucks, and cold stores with rooms.
 
 use super::trouble::Trouble;
 
@@ -26,9 +26,9 @@ pub(super) struct Plan {
     pub(super) name: String,
     /// The groups that it is in, from the outermost, separated by slashes.
     pub(super) group: &'static str,
-    /// Its number in the demo, from which its randomness follows.
+    /// Its number in the demo, from which the seed of its random numbers is derived.
     pub(super) number: usize,
-    /// The number of the device that it is a child of.
+    /// The number of the parent device.
     pub(super) parent: Option<usize>,
 }
 
@@ -64,7 +64,7 @@ impl Kind {
         }
     }
 
-    /// Returns what may go wrong with it.
+    /// Returns the faults that devices of this kind may have.
     pub(super) fn troubles(self) -> &'static [Trouble] {
         match self {
             Self::Pump => &[Trouble::LowPressure, Trouble::Vibration, Trouble::HotMotor],
@@ -81,7 +81,7 @@ impl Kind {
     }
 }
 
-/// Returns the devices of a demo. The rooms of a cold store come after it.
+/// Returns the devices of a demo. Each cold store is followed by its rooms.
 pub(super) fn fleet(devices: usize) -> Vec<Plan> {
     let stores = (devices / 50).max(1);
     let rooms = (devices * 14 / 100).max(stores);

@@ -1,4 +1,4 @@
-//! What a device sends by itself: measurements, alarms, events, positions.
+//! The messages that a device sends by itself: measurements, alarms, events, positions.
 
 use platform_model::naming::naming;
 use serde_json::json;
@@ -12,7 +12,7 @@ use super::world::{now, timestamp};
 use crate::client::failure::{Code, Failure};
 
 impl Device {
-    /// Sends what the device and its rooms measure.
+    /// Sends the current measurements of the device and its rooms.
     pub(super) async fn measure(&mut self) -> Result<(), Failure> {
         let at = now();
         if self.plan.kind.speaks_csv() {
@@ -27,7 +27,7 @@ impl Device {
         self.wire.create("/measurement/measurements", body).await.map(drop)
     }
 
-    /// Lets troubles begin and end, and repeats alarms.
+    /// Begins and ends faults, and repeats the alarms of those that last.
     pub(super) async fn pass_through_troubles(&mut self, now: Instant) -> Result<(), Failure> {
         for index in 0..self.units.len() {
             let Some(turn) = self.units[index].turn(now, &mut self.chance) else { continue };
@@ -48,14 +48,15 @@ impl Device {
                 (TroubleChange::Repeats, None) => Ok(()),
             };
             match (&told, turn) {
-                // The alarm must not stay open for ever, only because the server restarts.
+                // The end is reported later, so that an alarm does not stay open for ever after a restart of the
+                // server.
                 (Err(failure), TroubleChange::Ends) if failure.code() == Code::Unavailable => {
                     self.units[index].postpone()
                 }
                 (_, TroubleChange::Ends) => self.units[index].trouble = None,
                 _ => {}
             }
-            // People see the trouble in the chart when they see the alarm.
+            // A measurement is sent together with the alarm, so that the chart shows the fault at once.
             told?;
             if turn == TroubleChange::Begins {
                 self.measure().await?;
@@ -79,7 +80,7 @@ impl Device {
             "time": timestamp(now()), "status": "ACTIVE"});
         let raised = self.wire.create("/alarm/alarms", body).await?;
         if let Some(lasting) = &mut self.units[index].trouble {
-            // A device in maintenance raises none.
+            // A device in maintenance raises no alarm.
             lasting.alarm = raised["id"].as_str().map(Into::into);
         }
         Ok(())
@@ -92,13 +93,13 @@ impl Device {
         let alarm = self.units[index].trouble.as_ref().and_then(|lasting| lasting.alarm.clone());
         let Some(alarm) = alarm else { return Ok(()) };
         match self.wire.change(&format!("/alarm/alarms/{alarm}"), json!({"status": "CLEARED"})).await {
-            // Somebody deleted it.
+            // A user has deleted the alarm.
             Err(failure) if failure.code() == Code::NotFound => Ok(()),
             changed => changed,
         }
     }
 
-    /// Tells an event of the device or of a room.
+    /// Sends an event of the device or of a room.
     pub(super) async fn tell_event(&mut self, index: usize, kind: &str, text: &str) -> Result<(), Failure> {
         if self.plan.kind.speaks_csv() {
             return self.send_rows(format!("400,{kind},{text}")).await;
@@ -107,7 +108,7 @@ impl Device {
         self.wire.create("/event/events", body).await.map(drop)
     }
 
-    /// Tells where a truck is: an event for the way that it took, and the place in the inventory.
+    /// Sends the position of a truck: as an event, for its track, and to its managed object.
     pub(super) async fn tell_place(&mut self) -> Result<(), Failure> {
         let unit = &self.units[0];
         let trouble: Option<Trouble> = unit.trouble.as_ref().map(|lasting| lasting.trouble);
@@ -121,7 +122,7 @@ impl Device {
         self.wire.change(&path, json!({ position: place })).await
     }
 
-    /// Sends rows whose responses have no lines unless one failed.
+    /// Sends rows. Their response has a line only for a row that failed.
     pub(super) async fn send_rows(&mut self, rows: String) -> Result<(), Failure> {
         let lines = self.wire.rows("/s", rows).await?;
         match lines.lines().next() {
@@ -133,7 +134,7 @@ impl Device {
     }
 }
 
-/// Returns the row of a measurement with several series.
+/// Returns the CSV row of a measurement with several series.
 fn csv_measurement(kind: &str, readings: &[Reading]) -> String {
     let series = readings
         .iter()
@@ -141,7 +142,7 @@ fn csv_measurement(kind: &str, readings: &[Reading]) -> String {
     format!("201,{kind},{}", series.collect::<String>())
 }
 
-/// Quotes a value of a row.
+/// Quotes a value of a CSV row.
 pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }

@@ -1,4 +1,4 @@
-//! What a demo needs in its tenant: devices with users and groups, rules for old data, a module.
+//! The initial content of the tenant of a demo: devices with users and groups, retention rules, a module.
 
 use form_urlencoded::Serializer;
 use platform_model::naming::naming;
@@ -9,18 +9,18 @@ use super::wire::Wire;
 use super::world::World;
 use crate::client::failure::{Code, Failure};
 
-/// The days that the data of a demo is kept, so that one that runs for weeks does not grow.
+/// The retention of the demo's data in days, so that a demo that runs for weeks does not grow.
 const DAYS: u32 = 3;
-/// The objects of a page.
+/// The objects per page.
 const PAGE: usize = 1000;
 
-/// The module that watches the rooms of cold stores.
+/// The event-processing module that raises and clears the alarms of rooms.
 const MODULE: &str = include_str!("cold_chain.epl");
 
-/// Prepares the tenant; what is there already stays.
+/// Creates whatever is missing in the tenant; existing objects stay.
 ///
 /// # Errors
-/// The server refuses something.
+/// The server rejects a request.
 pub(super) async fn prepare(world: &World, wire: &mut Wire) -> Result<(), Failure> {
     let result = wire.register(&file(world)).await?;
     if let Some(failed) = result["failedCreationList"].as_array().and_then(|failed| failed.first()) {
@@ -35,7 +35,8 @@ pub(super) async fn prepare(world: &World, wire: &mut Wire) -> Result<(), Failur
     }
 }
 
-/// Returns the file of the devices that have users: each gets a new password, a new one also its object and groups.
+/// Returns the CSV file that registers the devices with users. Each device gets a new password; a device that is new
+/// also gets its managed object and groups.
 fn file(world: &World) -> String {
     let agent = naming().model("Agent");
     let rows = world.fleet.iter().filter(|plan| plan.parent.is_none()).map(|plan| {
@@ -45,7 +46,7 @@ fn file(world: &World) -> String {
     format!("ID;CREDENTIALS;TYPE;NAME;PATH;{agent}\n{}", rows.collect::<String>())
 }
 
-/// Finds the objects of the devices by their owners.
+/// Finds the managed objects of the devices by their owners.
 async fn find_devices(world: &World, wire: &mut Wire) -> Result<(), Failure> {
     let query = format!("$filter=has({}) $orderby=name", naming().model("Agent"));
     for page in 1.. {
@@ -79,7 +80,7 @@ async fn find_devices(world: &World, wire: &mut Wire) -> Result<(), Failure> {
     }
 }
 
-/// Has old data deleted, unless the tenant has rules already.
+/// Creates a retention rule, unless the tenant has rules already.
 async fn keep_short(wire: &mut Wire) -> Result<(), Failure> {
     let rules = wire.read("/retention/retentions").await?;
     if rules["retentionRules"].as_array().is_some_and(|rules| !rules.is_empty()) {
@@ -88,10 +89,10 @@ async fn keep_short(wire: &mut Wire) -> Result<(), Failure> {
     wire.create("/retention/retentions", json!({"dataType": "*", "maximumAge": DAYS})).await.map(drop)
 }
 
-/// Returns the ids of the innermost groups that the devices are in, with their names.
+/// Returns the ids and names of the innermost groups of the devices.
 ///
 /// # Errors
-/// The server refuses the query.
+/// The server rejects the query.
 pub(super) async fn groups(wire: &mut Wire) -> Result<Vec<(String, String)>, Failure> {
     let kind = naming().fragment("IsDeviceGroup");
     let found = wire.read(&format!("/inventory/managedObjects?fragmentType={kind}&pageSize=200")).await?;

@@ -1,5 +1,6 @@
-//! What devices measure: a day, a quicker wave that people see within minutes, noise, and troubles. Values follow from
-//! the time alone, so that the past that a demo begins with fits to what its devices measure afterwards.
+//! The values that devices measure: a daily curve, a faster wave that is visible within minutes, noise, and the effects
+//! of faults. Values depend on the time only, so that the past data of a demo continues smoothly in what its devices
+//! send.
 
 use std::f64::consts::TAU;
 
@@ -10,7 +11,7 @@ use super::plan::Kind;
 use super::trouble::Trouble;
 
 const DAY: f64 = 86_400.0;
-/// The period of the wave that is seen within minutes.
+/// The period in seconds of the wave that is visible within minutes.
 const QUICK: f64 = 900.0;
 
 /// A value of a series.
@@ -22,7 +23,7 @@ pub(super) struct Reading {
     pub(super) unit: &'static str,
 }
 
-/// The waves of a device at a moment.
+/// The curves of a device at one moment.
 struct Waves {
     /// From -1 at night to 1 in the afternoon.
     day: f64,
@@ -35,7 +36,7 @@ struct Waves {
 impl Waves {
     fn at(device: u64, seconds: f64) -> Self {
         let mut own = Chance::of(device, 0);
-        // Devices differ by half an hour of the day, and by any part of the quick wave.
+        // The daily curves of devices differ by up to half an hour, their fast waves by any phase.
         let shift = own.between(-1800.0, 1800.0);
         let day = -((seconds + shift) / DAY * TAU + 0.6).cos();
         let quick = (seconds / QUICK * TAU + own.between(0.0, TAU)).sin();
@@ -49,7 +50,8 @@ impl Waves {
     }
 }
 
-/// Returns what a device measures at a moment, in seconds since 1970. `since` is how many seconds ago its trouble began.
+/// Returns the measured values of a device at a moment, in seconds since 1970. `since` is the number of seconds since
+/// its fault began.
 pub(super) fn readings(
     kind: Kind,
     device: u64,
@@ -94,7 +96,7 @@ fn pump(waves: &mut Waves, has: impl Fn(Trouble) -> bool) -> Vec<Reading> {
 fn meter(waves: &mut Waves, seconds: f64, has: impl Fn(Trouble) -> bool) -> Vec<Reading> {
     let power = 500.0 + 900.0 * waves.level.powi(2) + 140.0 * waves.quick + waves.noise(90.0);
     let lost = if has(Trouble::LowVoltage) { 26.0 } else { 0.0 };
-    // The counter began three years ago and rises by 0.9 kW on average, more by day than at night.
+    // The counter started three years ago and rises by 0.9 kW on average, faster by day than at night.
     let counter = (seconds - 1_700_000_000.0) / 3600.0 * 0.9 + waves.day;
     vec![
         reading("demo_Power", "P", power, "W"),
@@ -129,7 +131,7 @@ fn store(waves: &mut Waves, has: impl Fn(Trouble) -> bool) -> Vec<Reading> {
 }
 
 fn room(waves: &mut Waves, open: Option<f64>) -> Vec<Reading> {
-    // Warm air comes in for as long as the door is open.
+    // Warm air comes in while the door is open.
     let warm = open.map_or(0.0, |since| 9.0 * (1.0 - (-since / 40.0).exp()));
     vec![
         reading(
@@ -142,7 +144,7 @@ fn room(waves: &mut Waves, open: Option<f64>) -> Vec<Reading> {
     ]
 }
 
-/// Returns where a truck is, in degrees: on a loop of its own around the town.
+/// Returns the position of a truck in degrees. Each truck drives a loop of its own around the town.
 pub(super) fn position(device: u64, seconds: f64, trouble: Option<Trouble>) -> (f64, f64) {
     let mut own = Chance::of(device, 1);
     let (phase, width, height) = (own.between(0.0, TAU), own.between(0.05, 0.2), own.between(0.03, 0.1));
@@ -152,7 +154,7 @@ pub(super) fn position(device: u64, seconds: f64, trouble: Option<Trouble>) -> (
     ((latitude * 1e5).round() / 1e5, (longitude * 1e5).round() / 1e5)
 }
 
-/// Returns a measurement in JSON, as it is sent.
+/// Returns the measurement in JSON.
 pub(super) fn measurement(kind: Kind, source: &str, time: &str, readings: &[Reading]) -> Value {
     let mut body = Map::new();
     body.insert("type".into(), kind.object_type().into());

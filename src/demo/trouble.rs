@@ -1,7 +1,7 @@
-//! What goes wrong with devices: each trouble changes what a device measures and raises an alarm, which the device
-//! repeats as long as the trouble lasts.
+//! The faults of devices. Each fault changes the measured values and raises an alarm, which the device repeats while
+//! the fault lasts.
 
-/// A trouble of a device.
+/// A fault of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
     LowPressure,
@@ -12,11 +12,11 @@ pub(super) enum Trouble {
     LowBattery,
     Detour,
     WeakSignal,
-    /// The room gets warm. A module raises the alarm for it.
+    /// The room gets warm. The module raises the alarm, not the device.
     OpenDoor,
 }
 
-/// An alarm of a device.
+/// The alarm that a device raises.
 pub(super) struct Signal {
     pub(super) alarm: &'static str,
     pub(super) severity: &'static str,
@@ -40,7 +40,7 @@ impl Trouble {
         Some(Signal { alarm, severity, text })
     }
 
-    /// Returns how many seconds it lasts: at least, at most.
+    /// Returns the shortest and the longest duration in seconds.
     pub(super) fn duration(self) -> (f64, f64) {
         match self {
             Self::HotMotor => (40.0, 110.0),

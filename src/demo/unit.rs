@@ -1,4 +1,4 @@
-//! A part of a device that measures and may have troubles: the device itself, or a room of a cold store.
+//! A part of a device that has measurements and may have faults: the device itself, or a room of a cold store.
 
 use tokio::time::{Duration, Instant};
 
@@ -8,41 +8,41 @@ use super::shape::{self, Reading};
 use super::trouble::Trouble;
 use super::world::World;
 
-/// The mean time between two troubles of the whole fleet, and the bounds of that of one unit, in seconds.
+/// The mean seconds between two faults of the whole fleet, and the bounds of the mean for one unit.
 const TROUBLE_EVERY: f64 = 14.0;
 const BOUNDS: (f64, f64) = (600.0, 6000.0);
-/// One unit of so many begins with a trouble, so that a new demo is not without alarms.
+/// Of this many units, one begins with a fault, so that a new demo has alarms from the start.
 const TROUBLED_AT_FIRST: usize = 19;
 /// The seconds between two repetitions of an alarm.
 const REPEAT: f64 = 25.0;
-/// The pause before an end that could not be told is repeated, in seconds.
+/// The pause in seconds before the end of a fault that could not be reported is reported again.
 const AGAIN: f64 = 5.0;
 
-/// What measures.
+/// A device or a room with its measurements.
 pub(super) struct Unit {
     pub(super) kind: Kind,
-    /// The seed of its values.
+    /// The seed of its measured values.
     pub(super) shape: u64,
     /// The id of its managed object.
     pub(super) id: String,
     pub(super) trouble: Option<Lasting>,
-    /// When the next trouble begins.
+    /// The time at which the next fault begins.
     next: Instant,
-    /// The mean time between two troubles, in seconds.
+    /// The mean seconds between two faults.
     every: f64,
 }
 
-/// A trouble that lasts.
+/// A fault that lasts.
 pub(super) struct Lasting {
     pub(super) trouble: Trouble,
     begun: Instant,
     ends: Instant,
     repeats: Instant,
-    /// The alarm that was raised for it.
+    /// The id of the alarm that was raised for it.
     pub(super) alarm: Option<String>,
 }
 
-/// What happens to a unit.
+/// A change in the fault of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TroubleChange {
     Begins,
@@ -60,12 +60,12 @@ impl Unit {
         Self { kind, shape, id, trouble: None, next: after(wait), every }
     }
 
-    /// Returns when something happens to it.
+    /// Returns the time of the next change.
     pub(super) fn due(&self) -> Instant {
         self.trouble.as_ref().map_or(self.next, |lasting| lasting.ends.min(lasting.repeats))
     }
 
-    /// Returns what happens now, if something does.
+    /// Returns the change that is due now, if any.
     pub(super) fn turn(&mut self, now: Instant, chance: &mut Chance) -> Option<TroubleChange> {
         match &mut self.trouble {
             None if self.next <= now => {
@@ -88,14 +88,14 @@ impl Unit {
         }
     }
 
-    /// Lets the end of its trouble come once more.
+    /// Postpones the end of the fault, because it could not be reported.
     pub(super) fn postpone(&mut self) {
         if let Some(lasting) = &mut self.trouble {
             lasting.ends = after(AGAIN);
         }
     }
 
-    /// Returns what it measures at a moment.
+    /// Returns the measured values at a moment.
     pub(super) fn readings(&self, seconds: f64) -> Vec<Reading> {
         let trouble = self.trouble.as_ref();
         let since = |lasting: &Lasting| (lasting.trouble, lasting.begun.elapsed().as_secs_f64());
@@ -103,7 +103,7 @@ impl Unit {
     }
 }
 
-/// Returns the moment some seconds from now.
+/// Returns the moment this many seconds from now.
 pub(super) fn after(seconds: f64) -> Instant {
     Instant::now() + Duration::from_secs_f64(seconds)
 }

@@ -1,4 +1,4 @@
-//! How a device, or an operator, speaks to the server: requests of the API, over a connection that is kept.
+//! The client of a device or an operator: requests of the API over a connection that is kept open.
 
 use std::time::Duration;
 
@@ -13,36 +13,36 @@ use crate::client::http::{Response, Server};
 use crate::client::profile::Profile;
 use crate::client::words::Words;
 
-/// The timeout of a response that is not held.
+/// The timeout of a response, except those of held polls.
 const RESPONSE: Duration = Duration::from_secs(30);
-/// Longer than any connect is held.
+/// The timeout of a held poll, longer than the server holds any.
 const HELD: Duration = Duration::from_secs(3 * 3600);
-/// What separates the parts of a form; it is in none of them.
+/// The separator of the parts of a form, which occurs in none of them.
 const BOUNDARY: &str = "platform-demo-boundary";
 
-/// A user at a server.
+/// A client that acts as one user.
 pub(super) struct Wire {
     server: Server,
 }
 
 impl Wire {
     /// # Errors
-    /// The address is none.
+    /// The address is invalid.
     pub(super) fn of(url: &str, user: &str, password: &str) -> Result<Self, Failure> {
         let (user, password, words) = (user.into(), password.into(), Words::default());
         let profile = Profile { url: url.into(), user, password, words };
         Ok(Self { server: Server::of(profile)? })
     }
 
-    /// Returns the connection below.
+    /// Returns the underlying connection.
     pub(super) fn server(&mut self) -> &mut Server {
         &mut self.server
     }
 
-    /// Returns an object or a page.
+    /// Reads an object or a page.
     ///
     /// # Errors
-    /// There is no response, or it has an error status; so for all that follow.
+    /// There is no response, or its status is an error. The same holds for the functions below.
     pub(super) async fn read(&mut self, path: &str) -> Result<Value, Failure> {
         self.server.expect("GET", path, None).await?.json()
     }
@@ -62,7 +62,7 @@ impl Wire {
         self.server.expect("POST", path, Some(&Content::Text(text.into()))).await.map(drop)
     }
 
-    /// Stores many measurements at once and notifies nobody.
+    /// Stores many measurements at once without notifications.
     pub(super) async fn store_quietly(&mut self, path: &str, body: &Value) -> Result<(), Failure> {
         let mode = naming().header("Processing-Mode");
         let headers = [(CONTENT_TYPE.as_str(), "application/json"), (&mode, "QUIESCENT")];
@@ -79,7 +79,7 @@ impl Wire {
         Ok(String::from_utf8_lossy(&response.body).into_owned())
     }
 
-    /// Sends a file of devices and returns what became of its rows.
+    /// Registers the devices of a CSV file and returns the result for its rows.
     pub(super) async fn register(&mut self, file: &str) -> Result<Value, Failure> {
         let form = format!(
             "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"devices.csv\"\r\n\

@@ -1,4 +1,4 @@
-//! What the parts of a running demo share.
+//! The state that all parts of a running demo share.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -14,17 +14,17 @@ use super::wire::Wire;
 use crate::auth::password;
 use crate::client::failure::{Code, Failure};
 
-/// The tenant of every demo.
+/// The name of the tenant of every demo.
 pub(crate) const TENANT: &str = "demo";
 
-/// A demo at a server.
+/// A running demo at a server.
 pub(super) struct World {
     pub(super) url: String,
     pub(super) seed: u64,
     pub(super) fleet: Vec<Plan>,
     /// The id of each device's managed object, once it is known.
     ids: Vec<OnceLock<String>>,
-    /// The password of each device, which each start of a demo draws anew.
+    /// The password of each device. Every start of a demo generates new ones.
     pub(super) passwords: Vec<String>,
     under_way: Mutex<HashSet<String>>,
 }
@@ -36,17 +36,17 @@ impl World {
         Self { url, seed, fleet, ids, passwords, under_way: Mutex::default() }
     }
 
-    /// Returns the source of randomness of a device.
+    /// Returns the random numbers of a device.
     pub(super) fn chance(&self, number: usize) -> Chance {
         Chance::of(self.seed, number as u64 + 1)
     }
 
-    /// Returns the seed of what a device measures.
+    /// Returns the seed of the measured values of a device.
     pub(super) fn shape(&self, number: usize) -> u64 {
         self.chance(number).number()
     }
 
-    /// Returns a connection of a device, as the user that it has.
+    /// Returns a client that acts as the user of a device.
     pub(super) fn wire(&self, number: usize) -> Result<Wire, Failure> {
         let user = format!("{TENANT}/device_{}", self.fleet[number].serial);
         Wire::of(&self.url, &user, &self.passwords[number])
@@ -57,11 +57,11 @@ impl World {
     }
 
     pub(super) fn set_id(&self, number: usize, id: &str) {
-        // A device keeps its object as long as it exists.
+        // A device keeps its managed object as long as it exists, so a second assignment has the same value.
         self.ids[number].set(id.to_owned()).ok();
     }
 
-    /// Notes that an operation is being carried out; false if it is already.
+    /// Marks an operation as being carried out; returns false if it was marked before.
     pub(super) fn begin(&self, operation: &str) -> bool {
         self.under_way.lock().insert(operation.to_owned())
     }
@@ -74,13 +74,13 @@ impl World {
         self.under_way.lock().contains(operation)
     }
 
-    /// Logs why a request of the fleet failed. The sender tries again later.
+    /// Logs a failed request of the fleet. Its sender tries again later.
     pub(super) fn note(&self, failure: &Failure) {
-        // While the server restarts, every device fails.
+        // While the server restarts, the requests of all devices fail.
         if failure.code() == Code::Unavailable {
-            tracing::debug!(%failure, "a simulated device does not reach the server");
+            tracing::debug!(%failure, "a simulated device cannot reach the server");
         } else {
-            tracing::warn!(%failure, "a request of the simulated fleet was refused");
+            tracing::warn!(%failure, "a request of the simulated fleet was rejected");
         }
     }
 }
@@ -90,7 +90,7 @@ pub(super) fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// Writes a time as the API does: in UTC, with milliseconds.
+/// Formats a time as the API does: in UTC, with milliseconds.
 pub(super) fn timestamp(seconds: f64) -> String {
     let milliseconds = (seconds * 1000.0) as i128;
     let time = OffsetDateTime::from_unix_timestamp_nanos(milliseconds * 1_000_000);

@@ -9,11 +9,11 @@ use crate::config::Settings;
 use crate::prerequisites::ADMIN_LISTEN;
 use crate::self_request::{self, Answer, Protocol};
 
-/// The timeout of a connection to the server on this machine, and of its response.
+/// The time within which the server on this machine must accept a connection and respond.
 const PATIENCE: Duration = Duration::from_secs(2);
 const START: &str = "start the server; its log says why it ended";
 
-/// Returns whether a server is ready at its addresses.
+/// Returns one finding for each address of the server: whether the server there is ready for clients.
 pub(super) async fn server(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     for place in ServerAddress::all(settings) {
@@ -22,20 +22,21 @@ pub(super) async fn server(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// Returns whether a server responds at its addresses. If none does, that is a fault.
+/// Returns one finding for each address of the server: whether it responds at all, ready or not. An address without a
+/// response is a fault.
 pub(super) async fn life(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     for place in ServerAddress::all(settings) {
         findings.push(match place.ask("/health/live").await {
             Ok(Answer::Status(200)) => Finding::good(place.server, format!("responds at {place}")),
-            Ok(_) => Finding::fault(place.server, format!("what is at {place} is no server"), START),
+            Ok(_) => Finding::fault(place.server, format!("another program responds at {place}"), START),
             Err(error) => Finding::fault(place.server, format!("none at {place}: {error}"), START),
         });
     }
     findings
 }
 
-/// Each address is free, or a server is there that responds.
+/// Checks that each address is either free or used by a server that responds.
 pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     for place in ServerAddress::all(settings) {
@@ -44,11 +45,11 @@ pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// An address of the server.
+/// An address on which the server listens.
 struct ServerAddress {
-    /// How the findings of `platform doctor` call it.
+    /// The subject of this address in the findings of `platform doctor`.
     subject: &'static str,
-    /// How the findings of `platform status` call it.
+    /// The subject of this address in the findings of `platform status`.
     server: &'static str,
     flag: &'static str,
     address: SocketAddr,
@@ -63,7 +64,7 @@ impl std::fmt::Display for ServerAddress {
 }
 
 impl ServerAddress {
-    /// Returns the address for clients, and that for operators if there is one.
+    /// Returns the address for clients, and the address for operators if one is configured.
     fn all(settings: &Settings) -> Vec<Self> {
         let encrypted = settings.tls.cert.is_some();
         let protocol = if encrypted { Protocol::Encrypted } else { Protocol::Plain };
@@ -111,7 +112,7 @@ impl ServerAddress {
         self_request::get(self.address, self.protocol, path, PATIENCE).await
     }
 
-    /// Returns what an answer, or its absence, says about the server.
+    /// Returns the finding for a response of the server, or for a missing response.
     fn told_of(&self, subject: &'static str, answer: &io::Result<Answer>) -> Finding {
         match answer {
             Ok(Answer::Status(200)) => Finding::good(subject, format!("ready at {self}")),

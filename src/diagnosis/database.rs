@@ -1,4 +1,5 @@
-//! PostgreSQL: whether it is there, keeps what it acknowledges, and is on this program's schema.
+//! The findings about PostgreSQL: whether it can be reached, keeps acknowledged writes, and has the schema of this
+//! program.
 
 use std::time::SystemTime;
 
@@ -18,18 +19,18 @@ use crate::secret_key;
 const DATABASE: &str = "database";
 const SCHEMA: &str = "schema";
 const SERVERS: &str = "servers";
-/// The difference of clocks from which times in notifications and tokens are wrong for people.
+/// The difference of the two clocks, in seconds, above which people notice wrong times in notifications and tokens.
 const CLOCKS: f64 = 2.0;
 
-/// Why there is no database to ask.
+/// The reason why the database cannot be queried.
 enum Absent {
-    /// A server has not run here, or does not run now.
+    /// No server has ever run here, or the private PostgreSQL is stopped.
     Idle(String),
-    /// It cannot be reached.
+    /// The connection string is invalid.
     Unreachable(String),
 }
 
-/// Returns what there is, for `platform status`.
+/// Returns the facts that `platform status` shows: version and size of the database, the schema, the servers.
 pub(super) async fn facts(settings: &Settings) -> Vec<Finding> {
     let database = match database_of(settings) {
         Ok(database) => database,
@@ -53,7 +54,7 @@ pub(super) async fn facts(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// Returns what is wrong, for `platform doctor`.
+/// Returns the checks that `platform doctor` makes of the database.
 pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
     let database = match database_of(settings) {
         Ok(database) => database,
@@ -142,7 +143,7 @@ fn durability(postgres: &Postgres) -> Finding {
     Finding::fault(SUBJECT, told, format!("{} SELECT pg_reload_conf();", remedy.join(" ")))
 }
 
-/// Returns the `sslmode` of the connection string.
+/// Returns the `sslmode` of the connection string, or an empty text if it has none.
 fn mode_of(settings: &Settings) -> String {
     let url = settings.store.database_url.as_ref().map(|url| libpq_environment(url.as_str()));
     let variables = url.and_then(Result::ok).unwrap_or_default();
@@ -150,7 +151,7 @@ fn mode_of(settings: &Settings) -> String {
     mode.map(|(_, mode)| mode.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The connection to another machine is encrypted, and PostgreSQL's certificate is checked.
+/// Checks that a connection to PostgreSQL on another machine is encrypted, and that its certificate is verified.
 pub(super) fn encryption(postgres: &Postgres, mode: &str) -> Option<Finding> {
     const SUBJECT: &str = "encryption";
     let remedy = "sslmode=verify-full and sslrootcert=FILE in --database-url";
@@ -162,13 +163,13 @@ pub(super) fn encryption(postgres: &Postgres, mode: &str) -> Option<Finding> {
         (true, false) => Finding::warning(
             SUBJECT,
             format!(
-                "PostgreSQL's certificate is not checked (sslmode {mode}): anybody on the way can pretend to be it"
+                "PostgreSQL's certificate is not checked (sslmode {mode}): anybody on the network path can impersonate it"
             ),
             remedy,
         ),
         (false, _) => Finding::warning(
             SUBJECT,
-            "the connection to PostgreSQL is not encrypted: passwords and data can be read on the way",
+            "the connection to PostgreSQL is not encrypted: passwords and data can be read on the network path",
             remedy,
         ),
     })
@@ -188,7 +189,7 @@ fn clock(postgres: &Postgres) -> Finding {
     }
 }
 
-/// PostgreSQL has connections for all servers that run, or for one more.
+/// Checks that PostgreSQL accepts enough connections for all running servers, or for one server if none runs.
 fn connections(postgres: &Postgres, servers: &[Server]) -> Finding {
     const SUBJECT: &str = "connections";
     let needed: i64 = servers
@@ -223,7 +224,7 @@ fn schema(version: Result<Option<i64>>) -> Finding {
     }
 }
 
-/// The secret key is the one that the database was set up with.
+/// Checks that the secret key is the one with which the database was initialized.
 async fn same_key(settings: &Settings, database: &Database) -> Option<Finding> {
     let error = secret_key::existing(&settings.store, database).await.err()?;
     Some(Finding::fault("secret key", error.to_string(), "put the file of the last backup back"))

@@ -10,10 +10,10 @@ use super::Finding;
 use crate::config::Settings;
 
 const SUBJECT: &str = "files";
-/// The settings that are secrets.
+/// The names of the settings that contain passwords.
 const SECRETS: [&str; 3] = ["database-url", "admin-password", "bootstrap-password"];
 
-/// Returns what is wrong with the owners and modes of files, or that nothing is.
+/// Returns a finding for each file with a wrong owner or mode, or a single good finding.
 pub(super) fn check(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     let data = &settings.store.data_dir;
@@ -33,8 +33,8 @@ pub(super) fn check(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// Returns the files that nobody else may read: the key of HTTPS, that for PostgreSQL, and a file of settings with
-/// secrets.
+/// Returns the files that only their owner may read: the private key for HTTPS, the private key for connections to
+/// PostgreSQL, and a settings file that contains secrets.
 fn private_files(settings: &Settings) -> Vec<PathBuf> {
     let with_secrets = settings.store.config.iter().filter(|path| {
         let text = fs::read_to_string(path).unwrap_or_default();
@@ -65,7 +65,8 @@ fn strangers_may_write(data: &Path, found: &Metadata) -> Option<Finding> {
     })
 }
 
-/// A server or a command of this user could not use the data. Root can use everything.
+/// Returns a fault if this command runs as another user than the server: neither can then use the files of the other.
+/// Root can use everything.
 fn of_another_user(data: &Path, found: &Metadata) -> Option<Finding> {
     let user = geteuid();
     (!user.is_root() && user.as_raw() != found.uid()).then(|| {
@@ -82,7 +83,8 @@ fn of_another_user(data: &Path, found: &Metadata) -> Option<Finding> {
     })
 }
 
-/// The key belongs to whoever owns the data directory, or a server of that user cannot read it.
+/// Returns a fault if the secret key and the data directory have different owners: the server, which runs as the owner
+/// of the directory, could not read the key.
 fn owners_differ(data: &Path, found: &Metadata, key: &Path) -> Option<Finding> {
     let owner = fs::metadata(key).ok()?.uid();
     (owner != found.uid()).then(|| {

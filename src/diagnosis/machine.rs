@@ -1,4 +1,4 @@
-//! The machine of the server: its files, disk, and limits.
+//! The findings about the machine of the server: open files, secret key, disk, certificate and backup programs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,9 +15,9 @@ use crate::open_files::raise_limit;
 use crate::secret_key;
 use crate::tls;
 
-/// The open files below which a fleet is turned away: each device that waits needs one.
+/// The fewest open files that suffice for a fleet: each device with a held poll needs one.
 const FILES: u64 = 8192;
-/// The time before its end at which a certificate should have been renewed.
+/// The time before its expiry at which a certificate should have been renewed.
 const RENEWAL: Duration = Duration::from_secs(14 * 24 * 3600);
 /// The oldest version of PostgreSQL that is supported.
 pub(super) const OLDEST_POSTGRES: u32 = 14;
@@ -33,7 +33,7 @@ pub(super) fn check(settings: &Settings) -> Vec<Finding> {
 
 fn open_files() -> Finding {
     const SUBJECT: &str = "open files";
-    // A server does the same.
+    // The server raises its limit at the start in the same way.
     match raise_limit() {
         Some(most) if most < FILES => Finding::warning(
             SUBJECT,
@@ -68,7 +68,7 @@ fn key(settings: &Settings) -> Finding {
     }
 }
 
-/// The disk of the private PostgreSQL; another one is on a machine that cannot be seen from here.
+/// Checks the disk of the private PostgreSQL. The disk of an external PostgreSQL cannot be examined from this machine.
 fn disk(settings: &Settings) -> Option<Finding> {
     const SUBJECT: &str = "disk";
     if settings.store.database_url.is_some() {
@@ -109,7 +109,7 @@ fn certificate(settings: &Settings) -> Option<Finding> {
     })
 }
 
-/// `platform backup` needs pg_dump of the database's version, or a newer one.
+/// Checks that there is a `pg_dump` for `platform backup`, of the version of the database or newer.
 fn backups(settings: &Settings) -> Option<Finding> {
     const SUBJECT: &str = "backup";
     let found = client_program("pg_dump", settings.store.postgres_bin_dir.as_deref(), OLDEST_POSTGRES);
@@ -117,7 +117,7 @@ fn backups(settings: &Settings) -> Option<Finding> {
     Some(Finding::warning(SUBJECT, error.to_string(), "install the client programs of PostgreSQL"))
 }
 
-/// Returns the difference of two clocks in seconds, of which one is this machine's.
+/// Returns by how many seconds the first clock is ahead of this machine's.
 pub(super) fn seconds_ahead(of: SystemTime, here: SystemTime) -> f64 {
     let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
     seconds(of) - seconds(here)

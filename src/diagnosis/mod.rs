@@ -1,7 +1,8 @@
-//! `platform status` and `platform doctor`: what runs here, and what is wrong, with the command that mends it. They read
-//! only: they start no PostgreSQL and upgrade no schema.
+//! `platform status` and `platform doctor`. The first prints which servers and database run here; the second prints
+//! problems and the command that solves each. Both only read: they start no PostgreSQL and upgrade no schema.
 //!
-//! [`address`] asks the server, [`machine`] and [`files`] look at the machine, [`database`] at PostgreSQL and the servers on it.
+//! [`address`] sends requests to the server, [`machine`] and [`files`] examine this machine, and [`database`] queries
+//! PostgreSQL and lists the servers that use it.
 
 mod address;
 mod database;
@@ -17,23 +18,23 @@ use serde_json::{Value, json};
 use crate::cli::{Output, Scope};
 use crate::config::Settings;
 
-/// What was found about one subject.
+/// The result of one check, or one fact of `platform status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     subject: &'static str,
     state: State,
     told: String,
-    /// What mends it: a command, or a sentence.
+    /// The remedy: a command or a sentence.
     remedy: Option<String>,
 }
 
-/// How good a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     Good,
-    /// It could not be checked now.
+    /// The check could not be made.
     Unknown,
-    /// It works, and will not for ever.
+    /// It works now, but needs attention before it fails.
     Warning,
     /// Something does not work, or data may be lost.
     Fault,
@@ -72,17 +73,17 @@ impl Finding {
     }
 }
 
-/// What was found, as a command prints it.
+/// The findings of a command in the form in which it prints them.
 #[derive(Debug)]
 pub struct Report {
     findings: Vec<Finding>,
     output: Output,
-    /// Whether remedies are printed, and a fault is an error.
+    /// Whether the command checks: then it prints remedies, and a fault makes its exit code 1.
     judges: bool,
 }
 
 impl Report {
-    /// Returns whether a fault was found, which `platform doctor` tells by its exit code.
+    /// Returns whether a check found a fault, so that the exit code is 1.
     pub fn is_bad(&self) -> bool {
         self.judges && self.findings.iter().any(|finding| finding.state == State::Fault)
     }
@@ -118,7 +119,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Returns what runs here.
+/// Returns the findings of `platform status`: with [`Scope::Life`] only whether the server responds.
 pub async fn status(settings: &Settings, output: Output, scope: Scope) -> Report {
     if scope == Scope::Life {
         return Report { findings: address::life(settings).await, output, judges: true };
@@ -128,7 +129,7 @@ pub async fn status(settings: &Settings, output: Output, scope: Scope) -> Report
     Report { findings, output, judges: false }
 }
 
-/// Returns everything that can be checked, whether the server runs or not.
+/// Returns the findings of `platform doctor`, which works with or without a running server.
 pub async fn doctor(settings: &Settings, output: Output) -> Report {
     let mut findings = address::check(settings).await;
     findings.extend(machine::check(settings));

@@ -1,5 +1,5 @@
-//! Tests of findings that need no database: files, addresses, certificates. Those with one are among the tests of the
-//! program.
+//! Tests of the findings that need no database: files, addresses, certificates. Findings about the database are tested
+//! in tests/api/process.
 
 use std::net::TcpListener;
 
@@ -89,7 +89,7 @@ fn certificate_is_judged_by_its_last_day() {
 }
 
 #[test]
-fn files_that_others_may_use_are_named_with_what_mends_them() {
+fn files_that_others_may_use_are_reported_with_a_remedy() {
     use std::os::unix::fs::PermissionsExt;
     let (mut settings, directory) = settings(|_| {});
     let set = |path: &std::path::Path, mode| {

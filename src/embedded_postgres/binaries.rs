@@ -97,8 +97,8 @@ impl Binaries {
     }
 }
 
-/// Returns a client program of PostgreSQL, such as pg_dump, for a server of major version `server`: of the same version,
-/// or else of the next newer one, because an older program refuses the server.
+/// Returns a client program of PostgreSQL, such as pg_dump, for a server of major version `server`: of the same
+/// version, or else of the next newer one, because an older program refuses the server.
 ///
 /// # Errors
 /// `NoProgram` when there is none.

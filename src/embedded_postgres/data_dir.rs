@@ -168,7 +168,7 @@ fn hand_over(path: &Path, account: Option<&Account>) -> Result<(), StartError> {
     lchown(path, Some(account.uid), Some(account.gid)).map_err(StartError::io("change the owner of", path))
 }
 
-/// Removes a directory with its contents. It is no error if the directory does not exist.
+/// Removes a directory with its contents. A directory that does not exist is not an error.
 fn remove_tree(directory: &Path) -> Result<(), StartError> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(StartError::io("remove", directory)(error)),

@@ -80,11 +80,11 @@ impl Disk {
             (Room::Enough, Room::Scarce) => tracing::error!(
                 free_bytes = free,
                 least_free_bytes = self.least_free,
-                "the disk of the data directory is nearly full: what would be stored is answered 503 until there is room, \
+                "the disk of the data directory is nearly full: writes are rejected with 503 until there is space, \
                  reading and deleting go on"
             ),
             (Room::Scarce, Room::Enough) => {
-                tracing::info!(free_bytes = free, "there is room on the disk of the data directory again");
+                tracing::info!(free_bytes = free, "there is space on the disk of the data directory again");
             }
             _ => {}
         }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_stop_below_the_mark_and_go_on_a_little_above_it() {
+    fn writes_stop_below_the_mark_and_continue_a_little_above_it() {
         let told = |before, free| room(before, free * MIB, 80 * MIB);
 
         assert_eq!([told(Room::Enough, 80), told(Room::Enough, 79)], [Room::Enough, Room::Scarce]);

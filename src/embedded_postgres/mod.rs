@@ -246,8 +246,8 @@ impl Drop for EmbeddedPostgres {
 }
 
 /// Returns the connection string of the private PostgreSQL that a server is currently running on this data directory,
-/// so that commands such as `platform admin user create` work at the same time. Returns `None` when none is running; the
-/// caller may then [`start`](EmbeddedPostgres::start) one.
+/// so that commands such as `platform admin user create` work at the same time. Returns `None` when none is running;
+/// the caller may then [`start`](EmbeddedPostgres::start) one.
 pub fn running_database_url(data_dir: &Path) -> Option<String> {
     let cluster = data_dir::cluster_of(&fs::canonicalize(data_dir).ok()?);
     let file = PidFile::live(&cluster).filter(|file| file.ready)?;

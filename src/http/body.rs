@@ -201,8 +201,8 @@ impl UnreadBody {
         pass_over(self.payload).await;
     }
 
-    /// Reads the object that a client sends to create or change one, after all checks that need no body. `names` are the
-    /// supported media types (C-09). The response has the first of them; its full name is returned with the object.
+    /// Reads the object that a client sends to create or change one, after all checks that need no body. `names` are
+    /// the supported media types (C-09). The response has the first of them; its full name is returned with the object.
     ///
     /// # Errors
     /// The errors of [`RequestHead::accepted`], [`RequestHead::check_content_type`] and [`UnreadBody::json`].

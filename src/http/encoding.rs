@@ -2,7 +2,7 @@
 
 use actix_web::http::header::{self, HeaderMap};
 
-/// Returns whether the client takes a text that is compressed with gzip at least as gladly as the text itself.
+/// Returns whether the client accepts gzip and prefers it to the uncompressed text, or has no preference.
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let accepted = Accepted::of(headers);
     let weight = accepted.weight_of("gzip");
@@ -29,14 +29,14 @@ impl Accepted {
         self.0.iter().find(|(known, _)| known == name).map(|(_, weight)| *weight)
     }
 
-    /// Returns the weight of a compressed form: zero, unless it is named or everything is accepted.
+    /// Returns the weight of an encoding: zero unless it is listed, or `*` is.
     pub fn weight_of(&self, name: &str) -> u16 {
         let alias = (name == "gzip").then(|| self.named("x-gzip")).flatten();
         self.named(name).or(alias).or_else(|| self.named("*")).unwrap_or(0)
     }
 
-    /// Returns the weight of the uncompressed file. Unless it is named, every accepted compressed form is
-    /// preferred to it; a client that accepts nothing gets it all the same.
+    /// Returns the weight of the uncompressed form. Unless it is listed, every accepted encoding is preferred to it. A
+    /// client that accepts nothing gets the uncompressed form.
     pub fn identity(&self) -> u16 {
         self.named("identity").unwrap_or(1)
     }

@@ -156,7 +156,7 @@ impl HeldBytes {
     /// Subtracts bytes from an entry and removes the entry when nothing is left.
     fn subtract<K: Eq + Hash>(&self, held: &mut HashMap<K, Occupied>, of: &K, bytes: usize, most: usize) {
         let Some(left) = held.get_mut(of) else { return };
-        // Nothing is never full, so that an entry that is removed is not counted as full.
+        // The limit is at least 1, so that an entry without bytes, which is removed, is never counted as full.
         self.change(left, left.bytes.saturating_sub(bytes), most.max(1));
         if left.bytes == 0 {
             held.remove(of);

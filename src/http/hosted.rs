@@ -3,9 +3,9 @@
 //!
 //! On an address that several tenants share, the policy puts the pages into a sandbox without an origin, so their
 //! scripts count as another site's. A browser adds no stored credentials to their requests, or does not let them read
-//! the responses to requests with credentials; see [`cors`](crate::auth::cors). Under its own domain, a tenant is responsible
-//! for the applications that it installs; their pages have the origin of the domain (W-17). Files are public, so every
-//! page may read them.
+//! the responses to requests with credentials; see [`cors`](crate::auth::cors). Under its own domain, a tenant is
+//! responsible for the applications that it installs; their pages have the origin of the domain (W-17). Files are
+//! public, so every page may read them.
 
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 

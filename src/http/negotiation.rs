@@ -1,5 +1,5 @@
-//! What the headers of a request say about its body, its response and its processing, for both HTTP servers (C-08, C-09,
-//! M-01).
+//! Content negotiation for both HTTP servers: the media types of bodies and responses, and the processing mode (C-08,
+//! C-09, M-01).
 
 use std::sync::OnceLock;
 

@@ -149,13 +149,14 @@ impl Connection {
         }
     }
 
-    /// Waits for the text of the held poll. Ready with `None` when a space is due.
+    /// Waits for the response to the held poll. Resolves to `None` when a space is due, which keeps proxies from
+    /// closing the connection.
     fn poll_hold(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Text>>> {
         // The lane reads first, because bytes written to a peer that is gone are lost silently (B-22). The read detects
         // a close that the operating system reported before this turn of the worker. Bytes that arrive belong to a
         // later request; they are kept.
         let is_over = loop {
-            // With so many bytes unread, a close could no longer be detected.
+            // With this many bytes unread, nothing more is read, so a close could not be detected.
             if self.unread.len() >= HEAD_BYTES {
                 break true;
             }
@@ -282,9 +283,9 @@ impl Connection {
 }
 
 impl Connection {
-    /// Continues with everything that can be done now. `poll` makes the handle by which a session calls this connection
-    /// with the response to the next poll, and `early` takes a response that the session gave while it was called with
-    /// the connect.
+    /// Continues with everything that can be done now. `poll` creates the handle by which a session calls this
+    /// connection with the response to the next poll. `early` takes the response of a session that responds while it is
+    /// called with the connect.
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,4 +1,5 @@
-//! Data that devices send on the fast lane: the handlers are those behind actix-http, without its routing.
+//! Requests of the fast lane that create data of devices. They use the same handlers as behind actix-http, but not its
+//! routing.
 
 use std::time::Instant;
 
@@ -17,8 +18,8 @@ use crate::http::head::Head;
 use crate::http::held_bytes::{HeldBytes, LARGE};
 use crate::request_log::{RequestLog, X_REQUEST_ID};
 
-/// Creates what a request contains, and returns the response. What [`middleware`](crate::middleware) does for every other
-/// request is done here, as far as a request of the lane can need it.
+/// Creates the objects in the request and returns the response. Requests of the lane do not pass through
+/// [`middleware`](crate::middleware), so this function records metrics, log, statistics and CORS headers itself.
 pub(super) async fn create(new: NewData, known: Option<Result<Caller>>, request: Request) -> LaneResponse {
     let begun = Instant::now();
     let log = request.state::<RequestLog>();
@@ -41,8 +42,8 @@ pub(super) async fn create(new: NewData, known: Option<Result<Caller>>, request:
     LaneResponse::Now(Outgoing::rendered(response, closes, for_pages, &request.lane.config), closes)
 }
 
-/// The longest body whose objects the response may repeat. With their links they may be ten times longer, and the memory
-/// of large responses is limited elsewhere.
+/// The longest body of a request whose response contains the created objects. With their links, the objects may be ten
+/// times as long as the body, and only actix-http's handlers limit the memory of large responses.
 const REPEATED: usize = LARGE / 16;
 
 /// Returns the longest body that the lane accepts from a request for data.

@@ -1,8 +1,8 @@
-//! A connection of the fast lane as its task and the sessions of its thread see it.
+//! The two owners of a connection of the fast lane: its task, and the sessions of its thread.
 //!
-//! The task polls the connection when bytes arrive or a deadline passes. Between its turns, the session of a held poll
-//! calls the connection with the response, which is written within that call. The task then takes part in a delivery
-//! only once: when the next request of the client arrives.
+//! The task polls the connection when bytes arrive or a deadline passes. In between, the session of a held poll calls
+//! the connection with the response, which is written within that call. A delivery therefore costs the task one turn
+//! only: the one that reads the next request of the client.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -27,7 +27,8 @@ pub(crate) struct Connected(Rc<Shared>);
 struct Shared {
     /// The connection; `None` after its task ended. It is borrowed while its task is polled.
     connection: RefCell<Option<Connection>>,
-    /// The number of the last poll of the connection. It tells the sessions of earlier polls that they are over.
+    /// The number of the last poll of the connection. Sessions of earlier polls have a smaller number, and their
+    /// responses are rejected.
     last_poll: Cell<u32>,
     /// The response to a poll whose session responded while it was called with the connect.
     early: Cell<Option<Box<ConnectResponse>>>,
@@ -62,7 +63,7 @@ impl Future for Connected {
 }
 
 impl Drop for Connected {
-    /// Closes the connection even if a session still refers to it. The session is told that its poll is over.
+    /// Closes the connection even if a session still refers to it. The session finds out when it responds to its poll.
     fn drop(&mut self) {
         let connection = self.0.connection.borrow_mut().take();
         drop(connection);
@@ -75,7 +76,7 @@ impl PollConnection for Shared {
             return Err(response);
         }
         let Ok(mut connection) = self.connection.try_borrow_mut() else {
-            // The task is polled, and called the session with the connect.
+            // The connection is borrowed by its task, which is calling the session with the connect.
             self.early.set(Some(Box::new(response)));
             return Ok(());
         };

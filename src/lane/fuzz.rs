@@ -1,7 +1,7 @@
 //! Compares the head parser with actix-http: actix-http would have parsed every request that the lane accepts in the
 //! same way, and it waits for more bytes whenever the lane does.
 //!
-//! A few hundred cases each, so that the suite stays fast. To search for ten minutes:
+//! Each property is tested with a few hundred cases, so that the suite stays fast. To search for ten minutes:
 //! `LANE_FUZZ_SECONDS=600 cargo test -p platform --lib lane::fuzz -- --test-threads 1 --nocapture`.
 
 use std::cell::Cell;
@@ -152,7 +152,7 @@ fn check(cases: &impl Strategy<Value = Vec<u8>>, property: impl Fn(&[u8], &Servi
     });
 }
 
-/// Asserts that actix-http parses the same request and the same rest from these bytes.
+/// Asserts that actix-http parses the same request from these bytes and leaves the same rest.
 fn agrees(outline: &Outline, bytes: &[u8], config: &ServiceConfig) -> TestCaseResult {
     let (mut codec, mut rest) = (Codec::new(config.clone()), BytesMut::from(bytes));
     let decoded = codec.decode(&mut rest);

@@ -1,12 +1,13 @@
-//! The fast lane: an HTTP server for what devices do all the time. They hold polls, and they send data.
+//! The fast lane: an HTTP server for the two most frequent requests of devices, held polls and data.
 //!
 //! The lane runs in front of actix-http, on the same port, and every connection starts here. As long as the requests of
 //! a connection are plain POSTs to a Bayeux path, or of measurements, alarms or events (`request`), the lane serves
 //! them, with the same [`Caller`](crate::auth::Caller), the same `long_polling::answer` and the same handlers (`data`)
-//! as the other transports. The first other request is passed to actix-http together with all bytes read so far, and the
-//! connection stays there. The lane rejects no request that actix-http might accept, and no connection returns to it.
+//! as the other transports. The first other request is passed to actix-http together with all bytes read so far, and
+//! the connection stays there. The lane rejects no request that actix-http might accept, and no connection returns to
+//! it.
 //!
-//! The session of a held poll writes the response within its call (`direct`); the task of the connection has its turn when
+//! The session of a held poll writes the response within its call (`direct`); the task of the connection runs only when
 //! the next request arrives.
 //!
 //! A waiting connection, whether it waits for a request or for notifications, owns no buffer. Requests are read into a
@@ -56,7 +57,7 @@ struct Path {
     durations: RouteDurations,
 }
 
-/// What requests to a path are for.
+/// The purpose of a path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Resource {
     /// Bayeux messages.
@@ -65,7 +66,7 @@ pub(crate) enum Resource {
     Data(NewData),
 }
 
-/// What requests create.
+/// The kind of data that a path creates.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum NewData {
     Measurements,

@@ -40,7 +40,7 @@ pub(super) struct Head {
     pub(super) media_type: &'static str,
     pub(super) deprecated: bool,
     pub(super) closes: bool,
-    /// The headers that few responses have: those that allow a page of another site to read it (CORS), and its id.
+    /// The headers that few responses have: CORS headers for a page of another site, and the id of the request.
     pub(super) more: Option<Box<HeaderMap>>,
 }
 
@@ -134,7 +134,7 @@ pub(super) fn with_id(headers: Option<Box<HeaderMap>>, id: Option<HeaderValue>) 
     Some(headers)
 }
 
-/// Counts a request for the statistics of its tenant (Z-07).
+/// Adds a request to the statistics of its tenant (Z-07).
 pub(super) fn count(caller: &Identity, request: &Request) {
     let statistics = request.lane.components.platform.database().statistics();
     statistics.add_request(&caller.tenant, 1, application_key(request).is_none());
@@ -145,15 +145,15 @@ pub(super) fn respond(
     known: Option<Result<Caller>>,
     request: Request,
 ) -> LocalBoxFuture<'static, LaneResponse> {
-    // Each kind has a future of its own, so that that of a poll stays small.
+    // Each kind has a future of its own, so that the future of a poll stays small.
     match request.lane.paths[request.outline.path].resource {
         Resource::Polls(endpoint) => Box::pin(respond_to_messages(endpoint, known, request)),
         Resource::Data(new) => Box::pin(data::create(new, known, request)),
     }
 }
 
-/// Computes the response to Bayeux messages and records its duration in the metrics like every other route. The duration
-/// of a held poll ends when the poll is held.
+/// Computes the response to Bayeux messages and records its duration in the metrics like every other route. The
+/// duration of a held poll ends when the poll is held.
 async fn respond_to_messages(
     endpoint: Endpoint,
     known: Option<Result<Caller>>,
@@ -238,8 +238,8 @@ impl Outgoing {
         Self::new(head.bytes(Framing::Length(text.len()), config), text, b"")
     }
 
-    /// Returns a space as a chunk, which keeps proxies from closing the idle connection (B-21). The first space is preceded by
-    /// the head.
+    /// Returns a space as a chunk, which keeps proxies from closing the idle connection (B-21). The first space is
+    /// preceded by the head.
     pub(super) fn space(head: Option<&Head>, config: &ServiceConfig) -> Self {
         let mut bytes = head.map(|head| head.bytes(Framing::Parts, config)).unwrap_or_default();
         bytes.put_slice(b"1\r\n \r\n");

@@ -48,7 +48,7 @@ pub struct Realtime {
     pub platform: Arc<Platform>,
     /// Authenticates handshakes.
     pub authenticator: web::Data<Authenticator>,
-    /// Whether first connects and requests without `Accept` are answered as existing clients expect (C-20).
+    /// Whether first connects and requests without `Accept` get the responses that existing clients expect (C-20).
     pub compatibility: ClientCompatibility,
 }
 

@@ -1,5 +1,5 @@
-//! Messages for sessions that another server has. Whatever the message is, the session moves to the server that the
-//! client uses now; nothing is forwarded.
+//! Messages for sessions of another server. No message is forwarded: the session moves to the server that its client
+//! uses now.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use super::{CONNECT, DISCONNECT, Exchange, Replies};
 use crate::auth::Caller;
 use crate::http::error::Result;
 
-/// How often a message is repeated whose session moves at this moment.
+/// The most attempts for a message whose session is moving at the moment.
 const ATTEMPTS: usize = 5;
-/// When the client of a server that stops comes back, hopefully at another one.
+/// The delay after which a client of a stopping server reconnects. A balancer will then probably choose another server.
 const COME_BACK: Duration = Duration::from_millis(500);
 
-/// Whether a session knew the caller. If not, nothing was replied.
+/// Whether the session exists for this caller. If not, no reply was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     Yes,
@@ -25,8 +25,8 @@ pub(super) enum Known {
 
 impl Exchange<'_> {
     /// Looks up the owner of the session that a message names. A browser cannot set headers on a WebSocket, so there
-    /// the clientId of a live session is the credential: nobody can guess it, and it is valid as long as its user's
-    /// permissions (B-18a).
+    /// the clientId of a live session serves as the credential: it cannot be guessed, and it is valid as long as the
+    /// permissions of its user (B-18a).
     pub(super) async fn caller_of_session(&self, message: &RequestMessage<'_>) -> Result<Option<Caller>> {
         let Some(client) = message.client_id().and_then(|client| ClientId::parse(&client)) else {
             return Ok(None);
@@ -44,8 +44,8 @@ impl Exchange<'_> {
         self.realtime.authenticator.caller_of(&tenant, &user, expires).await
     }
 
-    /// Takes the session over that a message names, if another server has it and it is the caller's. A session whose
-    /// user lost the right to one of its channels meanwhile ends.
+    /// Moves the session that a message names to this server, if another server has it and it belongs to the caller.
+    /// The session ends if its user has lost the right to one of its channels.
     ///
     /// # Errors
     /// `Unavailable` while the database is not reachable.
@@ -69,8 +69,8 @@ impl Exchange<'_> {
         Ok(self.may_still_receive(&caller, &session).await.then_some((session, client)))
     }
 
-    /// Processes a message that changes a session: a subscription, its end, or the end of the session. If the session
-    /// moves meanwhile, the message follows it.
+    /// Processes a message that changes a session: a subscription, an unsubscription, or a disconnect. If the session
+    /// moves in the meantime, the message is repeated for its new place.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -93,7 +93,7 @@ impl Exchange<'_> {
             let Some(caller) = &*self.caller else { break };
             let now = self.realtime.platform.tenant(&caller.tenant).session(client);
             if now.is_some_and(|now| now == session) {
-                // It is another user's.
+                // The session belongs to another user.
                 break;
             }
             match self.session(message).await? {
@@ -105,8 +105,8 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// Refuses a message whose session does not exist. A connect at a server that stops is accepted if the session may
-    /// be at another server.
+    /// Rejects a message whose session does not exist. A stopping server accepts a connect, because the session may be
+    /// at another server.
     pub(super) fn refuse_unknown(&self, message: &RequestMessage<'_>, channel: &str, replies: &mut Replies) {
         let platform = &self.realtime.platform;
         let text = message.client_id();

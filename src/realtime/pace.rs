@@ -1,5 +1,5 @@
-//! The limits of tenants for clients that hold connections (Z-20): their messages wait instead of being rejected, so that
-//! they keep their sessions, and their sockets are counted.
+//! Limits of a tenant for clients with open connections (Z-20). Messages above the rate wait and are not rejected, so
+//! that clients keep their sessions. The number of sockets is limited.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use tokio::time::{Instant, sleep};
 
 use crate::auth::Caller;
 
-/// How long a message of a tenant waits that exceeds its rate, at most.
+/// The longest time that a message above the rate of its tenant waits.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// Counts a message, and waits if the tenant exceeds its rate: until there is room, but not so long that the session of
-/// the client would end.
+/// Counts a message and, if the tenant exceeds its rate, waits until the rate permits it. The wait ends early enough
+/// for the session of the client not to expire.
 pub(crate) async fn count_patiently(caller: &Caller, limits: &Limits) {
     let requests = caller.limits.requests();
     let deadline = Instant::now() + LONGEST_WAIT.min(limits.session_interval / 2);
@@ -28,14 +28,14 @@ pub(crate) async fn count_patiently(caller: &Caller, limits: &Limits) {
     }
 }
 
-/// An open WebSocket, which counts for its tenant until this is dropped.
+/// An open WebSocket, which is counted for its tenant until this is dropped.
 pub(super) struct CountedSocket(Arc<TenantLimits>);
 
 impl CountedSocket {
     /// Counts a socket.
     ///
     /// # Errors
-    /// `QuotaExceeded` when the tenant has as many as it may have.
+    /// `QuotaExceeded` when the tenant has reached its limit.
     pub(super) fn of(caller: &Caller) -> Result<Self, Error> {
         let limits = caller.limits.clone();
         limits.add(Counted::WebSockets);
@@ -44,7 +44,7 @@ impl CountedSocket {
         Ok(counted)
     }
 
-    /// Returns whether it counts for the tenant of a caller.
+    /// Returns whether the socket is counted for the tenant of this caller.
     pub(super) fn is_of(&self, caller: &Caller) -> bool {
         Arc::ptr_eq(&self.0, &caller.limits)
     }

@@ -41,9 +41,9 @@ impl Exchange<'_> {
             replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None);
             return Ok(Known::Yes);
         }
-        // This server receives from now on what other servers publish.
+        // From here on, this server receives the tenant's notifications from other servers.
         let _subscription = Box::pin(self.realtime.platform.database().subscribe(&caller.tenant)).await?;
-        // The session may move at this moment, and be asked once more at its new place.
+        // The session may move at this moment; it then repeats the subscription at its new server.
         let (user, templates) = (caller.user.clone(), self.templates.clone());
         match session.send(Subscribe { user, patterns, templates }).await {
             Ok(Subscribed::Done) if self.may_still_receive(&caller, session).await => {
@@ -55,7 +55,7 @@ impl Exchange<'_> {
         Ok(Known::Yes)
     }
 
-    /// Unsubscribes. Unsubscribing from a channel without a subscription is no error (B-16).
+    /// Unsubscribes. Unsubscribing from a channel without a subscription is not an error (B-16).
     pub(super) async fn unsubscribe(
         &mut self,
         message: &RequestMessage<'_>,

@@ -61,7 +61,7 @@ impl Components {
     /// Creates the components that requests use beside the actors.
     ///
     /// # Errors
-    /// `Invalid` for a default tenant that is no id.
+    /// `Invalid` for a default tenant that is not a valid id.
     pub(super) fn assemble(
         settings: &Settings,
         platform: Arc<Platform>,

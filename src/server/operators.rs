@@ -1,4 +1,4 @@
-//! The address for operators (`--admin-listen`): health and metrics, on a thread that no client uses.
+//! The address for operators (`--admin-listen`): health and metrics, on a thread that serves no clients.
 
 use std::net::{SocketAddr, TcpListener};
 

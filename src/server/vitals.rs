@@ -1,4 +1,4 @@
-//! The proof that a server works, for systemd's watchdog.
+//! The liveness check for the watchdog of systemd.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,10 +11,10 @@ use rustix::io::Errno;
 use crate::self_request::{self, Answer, Protocol};
 use crate::stop::Stop;
 
-/// The timeout of a request of the server to itself. In a storm of connections it waits among them.
+/// The timeout of the server's request to itself, which waits in line with others when very many clients connect.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What proves that a server works.
+/// The liveness check of a server.
 pub(crate) struct Vitals {
     platform: Arc<Platform>,
     stop: Arc<Stop>,
@@ -32,14 +32,14 @@ impl Vitals {
         Self { platform, stop, address, protocol }
     }
 
-    /// Resolves when the server has proved that it works: every thread of connections and of actors has processed a
-    /// message, and a request over the network got a response. It does not need the database: while that is
-    /// unreachable the server keeps its sessions, and a restart would end them.
+    /// Resolves when every thread for connections and for actors has processed a message and a request over the network
+    /// got a response. The database is not checked: while it is unreachable, the server keeps its sessions, and a
+    /// restart would end them.
     ///
     /// # Errors
-    /// The request got no response of HTTP, or a thread has ended.
+    /// The request got no HTTP response, or a thread has ended.
     pub(crate) async fn prove(&self) -> io::Result<()> {
-        // A server that stops accepts no connections any more; its stop has a limit of its own.
+        // A stopping server accepts no connections; the stop has a time limit of its own.
         if self.stop.has_begun() {
             return Ok(());
         }
@@ -47,7 +47,7 @@ impl Vitals {
         match self_request::get(self.address, self.protocol, "/health/live", PATIENCE).await {
             Ok(Answer::Status(_)) => Ok(()),
             Ok(Answer::Stranger) => Err(io::Error::other("there is no response at its own address")),
-            // A server whose open files are used up serves those who are connected.
+            // A server that has used up its open files still serves its connected clients.
             Err(error) if is_out_of_files(&error) => Ok(()),
             Err(_) if self.stop.has_begun() => Ok(()),
             Err(error) => Err(error),

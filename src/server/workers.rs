@@ -38,7 +38,7 @@ use crate::tls::Tls;
 /// Serves HTTP/1.1 on a listener, either only with TLS or without it.
 ///
 /// # Errors
-/// When the listener cannot be used.
+/// The listener cannot be used.
 pub(super) fn listen(
     builder: ServerBuilder,
     listener: TcpListener,

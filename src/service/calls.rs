@@ -24,8 +24,8 @@ pub(super) struct Call {
 }
 
 impl Calls {
-    /// Begins a call of a tenant; returns `None` when `most` calls are running, or nearly as many and the tenant has its
-    /// share of them.
+    /// Begins a call of a tenant; returns `None` when `most` calls are running, or nearly as many and the tenant has
+    /// its share of them.
     pub(super) fn begin(&self, application: ApplicationId, tenant: &TenantId, most: usize) -> Option<Call> {
         let mut all = self.0.lock();
         let running = all.entry(application).or_default();

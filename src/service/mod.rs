@@ -1,9 +1,9 @@
 //! Microservices behind the platform: a request to `/service/<contextPath>/…` is authenticated here and forwarded to
 //! the microservice (W-14).
 //!
-//! The operator sets the address of a microservice, never its owner. Reading order: [`target`] the path, [`headers`]
-//! the headers, [`upload`] and [`answer`] the bodies both ways, [`tunnel`] WebSockets; [`health`] and [`probes`] the
-//! health of microservices.
+//! The operator sets the address of a microservice, never its owner. Reading order: [`target`] is about the path,
+//! [`headers`] about the headers, [`upload`] and [`answer`] about the bodies in both directions, [`tunnel`] about
+//! WebSockets, [`health`] and [`probes`] about the health of microservices.
 
 mod answer;
 mod calls;
@@ -43,8 +43,8 @@ use target::Target;
 use tunnel::Tunnel;
 use upload::{Moved, Upload};
 
-/// The methods that are forwarded, in the order of the `Allow` header. Preflight requests of browsers get their response
-/// here (C-16).
+/// The methods that are forwarded, in the order of the `Allow` header. Preflight requests of browsers get their
+/// response here (C-16).
 pub static METHODS: [Method; 7] =
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
 

@@ -25,7 +25,7 @@ use super::health::{ProbeHistory, combine};
 use super::services::Services;
 use super::upload::Running;
 
-/// How often to check whether applications changed, by comparing a number.
+/// The interval of checks whether applications changed. Each check compares a number.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// The most concurrent probe requests, over all microservices.
 const CONCURRENT_PROBES: usize = 64;

@@ -49,7 +49,7 @@ pub(super) enum Upload {
     },
 }
 
-/// When the service last took a part of the client's body.
+/// The time at which the service last accepted a part of the client's body.
 pub(super) type Moved = Rc<Cell<Instant>>;
 
 impl Upload {

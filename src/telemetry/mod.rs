@@ -59,7 +59,7 @@ static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
 /// Returns the filter of a log, with that of the libraries.
 ///
 /// # Errors
-/// When it is invalid; the text contains the position.
+/// The filter is invalid; the text contains the position.
 pub fn check_filter(filter: &str) -> Result<EnvFilter, String> {
     EnvFilter::try_new(format!("{LIBRARIES},{filter}")).map_err(|error| format!("--log {filter}: {error}"))
 }
@@ -67,7 +67,7 @@ pub fn check_filter(filter: &str) -> Result<EnvFilter, String> {
 /// Starts to log to standard error.
 ///
 /// # Errors
-/// When the filter is invalid; the text contains the position.
+/// The filter is invalid; the text contains the position.
 pub fn start_logging(settings: &Settings) -> Result<(), String> {
     let filter = check_filter(&settings.log)?;
     let lines = tracing_subscriber::fmt::layer()

@@ -78,7 +78,7 @@ impl Quotas {
             tracing::warn!(
                 place,
                 left_out,
-                "log lines were omitted, their place in the code had logged enough in a minute"
+                "log lines were omitted, because their place in the code exceeded its limit per minute"
             );
         }
     }

@@ -1,7 +1,7 @@
-//! The metrics of requests: how many of each route, how long those of each interface take, and what each route costs.
+//! The metrics of requests: their number by route, their duration by interface, and their total time by route.
 //!
-//! Histograms are by interface and not by route, because there are more than a hundred routes: with the buckets of each,
-//! a scrape would be a megabyte.
+//! Histograms are by interface and not by route, because with more than a hundred routes and all their buckets, a
+//! scrape would have a megabyte.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub(super) const REQUEST_DURATION: &str = "platform_http_request_seconds";
 pub(super) const ROUTE_SECONDS: &str = "platform_http_route_seconds_total";
 
 const SECOND: u64 = 1_000_000;
-/// The types of messages that clients of Bayeux append to a path; such a path counts as the one without.
+/// The message types that Bayeux clients append to a path. Such a path counts as the path without them.
 const APPENDED: [&str; 3] = ["/connect", "/handshake", "/disconnect"];
 
 /// Describes these metrics to the installed recorder.
@@ -35,16 +35,16 @@ pub(super) fn describe() {
     );
 }
 
-/// The metrics of the requests of one route. The metric handles are looked up once per route and class, so that a
-/// request costs three additions, paths with device ids create no metrics of their own, and unused routes create none
-/// either.
+/// The metrics of the requests of one route. Metric handles are looked up once for each route and class, so that a
+/// request costs three additions. Paths with ids of devices create no metrics of their own, and unused routes create
+/// none.
 pub struct RouteDurations {
     route: String,
     interface: &'static str,
     classes: [OnceLock<Counter>; 5],
     durations: OnceLock<Histogram>,
     seconds: OnceLock<Counter>,
-    /// The microseconds that are not counted yet, because they are less than a second.
+    /// The microseconds of less than a whole second, which are not counted yet.
     rest: AtomicU64,
 }
 
@@ -81,7 +81,7 @@ impl RouteDurations {
     fn count_seconds(&self) {
         let whole = self.rest.load(Ordering::Relaxed) / SECOND;
         let taken = |rest: u64| rest.checked_sub(whole * SECOND);
-        // If another thread has taken them, they are counted.
+        // If this fails, another thread has taken the seconds and counts them.
         if whole > 0 && self.rest.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok() {
             let seconds = || metrics::counter!(ROUTE_SECONDS, "route" => self.route.clone());
             self.seconds.get_or_init(seconds).increment(whole);
@@ -89,7 +89,7 @@ impl RouteDurations {
     }
 }
 
-/// Returns the name of the interface to which a route belongs, after the first part of its path.
+/// Returns the name of the interface of a route: the first part of its path.
 fn interface_of(route: &str) -> &'static str {
     const NAMED_ALIKE: [&str; 14] = [
         "alarm",
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(route.rest.load(Ordering::Relaxed), 200_000);
     }
 
-    /// The other metrics have a fifth of what a scrape may have.
+    /// The metrics of all routes may use four fifths of a scrape's size limit; the other metrics have the rest.
     #[test]
     fn metrics_of_all_routes_are_bounded() {
         crate::telemetry::start_metrics();

@@ -1,15 +1,15 @@
-//! Metrics of the busiest tenants, if an operator wants them (`--metrics-tenants`). They are gauges and not of the recorder,
-//! which would keep the metrics of each tenant that was ever among the busiest: so their number is bounded.
+//! Metrics of the busiest tenants (`--metrics-tenants`). They are rendered here and not by the recorder, because the
+//! recorder would keep the metrics of every tenant that was ever among the busiest.
 
 use std::fmt::Write;
 
 use platform_actors::Platform;
 use platform_store::statistics::activity::ActivityHere;
 
-/// The name in place of all tenants without metrics of their own. No tenant has it, because ids of tenants contain no dot.
+/// The name for the sum of all other tenants. It cannot be a tenant, because ids of tenants contain no dot.
 const OTHERS: &str = "other.tenants";
 
-/// A metric with what it means.
+/// A metric and its description.
 struct Metric {
     name: &'static str,
     help: &'static str,

@@ -1,4 +1,4 @@
-//! Connections to servers of others, encrypted or not.
+//! Connections to external servers, with or without TLS.
 
 use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioIo;
@@ -24,7 +24,7 @@ impl Roots {
     /// brackets, as in a URL.
     ///
     /// # Errors
-    /// The reason why there is no connection, in words for people; nothing was sent.
+    /// The reason as a text for people; nothing was sent.
     pub(crate) async fn connect(
         &self,
         security: Security,

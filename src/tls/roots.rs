@@ -1,4 +1,4 @@
-//! The certificate authorities that this program trusts when it connects to servers of others.
+//! The certificate authorities that this program trusts when it connects to external servers.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use tokio_rustls::TlsConnector;
 
 /// The certificate authorities that are trusted.
 pub(crate) struct Roots {
-    /// `None` means those that the machine trusts.
+    /// `None` means the authorities that the machine trusts.
     given: Option<RootCertStore>,
-    /// Created at first use, because many servers send no requests.
+    /// Created on first use, because many servers never send requests.
     config: OnceCell<Arc<ClientConfig>>,
 }
 
@@ -28,7 +28,7 @@ impl Roots {
     /// Returns the connector for handshakes with servers.
     ///
     /// # Errors
-    /// The reason why no server can be trusted.
+    /// No certificate authority can be read.
     pub(super) async fn connector(&self) -> Result<TlsConnector, String> {
         let make = async || {
             let roots = match &self.given {

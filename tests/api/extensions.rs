@@ -1,4 +1,4 @@
-//! The tests of what others run on the platform: event-processing modules, microservices, hosted applications.
+//! The tests of extensions: event-processing modules, microservices, hosted applications.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]

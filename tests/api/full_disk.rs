@@ -19,7 +19,7 @@ fn assert_refused(answer: &Response) {
 }
 
 #[tokio::test]
-async fn writes_are_refused_while_reading_and_deleting_go_on_and_come_back_with_the_room() {
+async fn writes_are_refused_while_reading_and_deleting_continue_and_come_back_with_the_room() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let event = admin.create_event(&device, "started").await["self"].as_str().unwrap().to_owned();
 
@@ -77,7 +77,7 @@ async fn rows_of_csv_that_would_store_get_the_line_of_an_error() {
 }
 
 #[tokio::test]
-async fn readiness_and_metrics_tell_of_a_full_disk() {
+async fn readiness_and_metrics_show_a_full_disk() {
     let server = TestServer::start().await;
     let stranger = server.stranger();
     assert_eq!(stranger.read("/health/ready").await, json!({"status": "UP"}));
@@ -94,7 +94,7 @@ async fn readiness_and_metrics_tell_of_a_full_disk() {
 }
 
 #[tokio::test]
-async fn bulk_operation_waits_for_room_and_then_goes_on_to_its_end() {
+async fn bulk_operation_waits_for_room_and_then_continues_to_its_end() {
     let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 300).await;
     let link = plan(&admin, &bulk_of(&group, 0.01)).await;
@@ -102,7 +102,7 @@ async fn bulk_operation_waits_for_room_and_then_goes_on_to_its_end() {
 
     server.fill_disk();
     assert_refused(&admin.post(BULK, &bulk_of(&group, 0.0)).await);
-    // With free space it would be completed by then.
+    // With free space, the bulk operation would be complete after this time.
     tokio::time::sleep(Duration::from_secs(5)).await;
     let meanwhile = server.database().count("operations").await;
     server.free_disk();
@@ -114,7 +114,7 @@ async fn bulk_operation_waits_for_room_and_then_goes_on_to_its_end() {
 }
 
 #[tokio::test]
-async fn disk_of_another_postgresql_that_is_full_is_told_in_the_same_words() {
+async fn full_disk_of_an_external_postgresql_has_the_same_error() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     fail_inserts(server.database(), "events").await;
     fail_inserts(server.database(), "users").await;
@@ -129,7 +129,7 @@ async fn disk_of_another_postgresql_that_is_full_is_told_in_the_same_words() {
     assert_eq!(admin.get("/event/events").await.status, 200);
 }
 
-/// Has PostgreSQL refuse new rows of a table as it does when it cannot make its file longer.
+/// Makes PostgreSQL reject new rows of a table with the error for a full disk.
 async fn fail_inserts(database: &TestDatabase, table: &str) {
     let script = format!(
         "CREATE FUNCTION fail_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \

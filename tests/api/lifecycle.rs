@@ -97,7 +97,7 @@ impl Agent {
             }
             Some(id) => id,
         };
-        // Never its name, which people may have changed.
+        // The agent never changes its name, because users may have changed it.
         let software = json!({"plat_SoftwareList": [{"name": "agent", "version": "1.0"}]});
         assert_eq!(user.put(&format!("{OBJECTS}/{id}"), &software).await.status, 200);
         let mut sensors = Vec::new();
@@ -139,8 +139,8 @@ impl Agent {
         }
     }
 
-    /// Steps 7 and 8: the agent receives an operation for a sensor by its long poll and executes it, and the inventory shows
-    /// the result.
+    /// Steps 7 and 8: the agent receives an operation for a sensor by its long poll and executes it, and the inventory
+    /// shows the result.
     async fn update_firmware(&self, operator: &Caller, session: &Session) {
         let (sensor, held) = (&self.sensors[0], session.hold().await);
         let firmware = json!({"name": "t1", "version": "2.0", "url": "http://firmware.example.com/t1"});
@@ -179,7 +179,7 @@ impl Agent {
         assert_eq!(events["events"][0]["type"], "acme_DoorOpened");
     }
 
-    /// Step 11: no alarm is raised that is active already, and the agent clears what is over.
+    /// Step 11: the agent raises no alarm that is active already, and clears alarms whose cause is gone.
     async fn raise_and_clear_an_alarm(&self, operator: &Caller) {
         let sensor = &self.sensors[1];
         let active = format!("/alarm/alarms?source={sensor}&status=ACTIVE");
@@ -223,7 +223,7 @@ async fn be_interrupted_by_the_end_of(server: TestServer, agent: &Agent) -> Valu
     let operation = notifications(&answer)[0]["data"].clone();
     assert_eq!(id_of(&operation), id_of(&queued));
     agent.change(&operation, &json!({"status": "EXECUTING"})).await;
-    // A poll that is held is answered before the server goes.
+    // A held poll gets its response before the server stops.
     let held = session.hold().await;
     server.stop().await;
     assert!(notifications(&held.answer().await).is_empty());
@@ -238,7 +238,7 @@ async fn queue(operator: &Caller, device: &str, action: Value) -> Value {
     queued
 }
 
-/// Status and reason of failure, as people see them.
+/// Returns status and failure reason as users see them.
 async fn outcome(operator: &Caller, operation: &Value) -> (String, Value) {
     let operation = operator.read(&format!("{OPERATIONS}/{}", id_of(operation))).await;
     (operation["status"].as_str().unwrap().to_owned(), operation["failureReason"].clone())

@@ -1,10 +1,10 @@
 //! The server as its clients see it: every rule of docs/rules.md that this server keeps, on a real PostgreSQL.
 //!
-//! This target has the nouns that devices and their applications write and read, and the running program. The other targets
-//! are `accounts`, `notifications` and `extensions`, in the files of these names beside this one. A test has a tenant of its
-//! own on a server that its file shares, or a server with a database of its own; see [`harness`]. The files follow
-//! docs/rules.md: [`conventions`] for what all have in common, one file or folder per noun, [`operating`] and [`process`] for
-//! what an operator sees.
+//! This target has the nouns that devices and their applications write and read, and the running program. The other
+//! targets are `accounts`, `notifications` and `extensions`, in the files of these names beside this one. A test has a
+//! tenant of its own on a server that its file shares, or a server with a database of its own; see [`harness`]. The
+//! files follow docs/rules.md: [`conventions`] for what all have in common, one file or folder per noun, [`operating`]
+//! and [`process`] for what an operator sees.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]

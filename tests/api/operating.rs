@@ -10,7 +10,7 @@ use crate::harness::{
 };
 
 #[tokio::test]
-async fn health_is_told_without_credentials() {
+async fn health_needs_no_credentials() {
     let server = TestServer::start().await;
 
     for path in ["/health/live", "/health/ready"] {
@@ -19,7 +19,7 @@ async fn health_is_told_without_credentials() {
 }
 
 #[tokio::test]
-async fn head_of_health_and_metrics_is_answered_as_get_without_a_body() {
+async fn head_of_health_and_metrics_equals_get_without_the_body() {
     let server = TestServer::start().await;
 
     for path in ["/health/live", "/health/ready", "/metrics"] {
@@ -93,7 +93,7 @@ async fn routes_in_metrics_are_patterns() {
 async fn routes_and_statuses_that_nobody_caused_are_not_in_metrics() {
     let database = TestDatabase::create().await;
     let directory = scratch();
-    // The metrics of the test process are those of all its servers.
+    // The metrics of the test process contain those of all its servers, so this test runs a process of its own.
     let command = Program::command_on(&database, directory.path());
     let program = Program::serve_with(command);
     let stranger = Caller::new(program.base(), None);
@@ -130,7 +130,7 @@ async fn everything_comes_back_within_five_seconds_of_the_database() {
     assert!(refused.header("Retry-After").unwrap().parse::<u32>().is_ok());
     let ready = async || (server.stranger().get("/health/ready").await.status == 503).then_some(());
     eventually("unreadiness", ready).await;
-    // Away long enough for whatever tries again to have tried several times.
+    // The database is away long enough for several retries.
     tokio::time::sleep(Duration::from_secs(4)).await;
     postgres.start_again();
 
@@ -149,7 +149,7 @@ async fn everything_comes_back_within_five_seconds_of_the_database() {
 }
 
 #[tokio::test]
-async fn without_a_database_everything_is_answered_at_once() {
+async fn without_a_database_every_request_fails_at_once() {
     let (postgres, server, device) = on_private_postgres().await;
     let admin = server.admin();
     let alarm = admin.raise_alarm(&device, "hot").await;

@@ -1,4 +1,4 @@
-//! Why an operation is still PENDING: `GET /devicecontrol/operations/<id>/diagnosis`.
+//! The reason why an operation is still PENDING: `GET /devicecontrol/operations/<id>/diagnosis`.
 
 use serde_json::{Value, json};
 

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-/// Oldest major version of Node that can run them.
+/// The oldest major version of Node that can run the suites.
 const OLDEST_NODE: u32 = 18;
 
-/// Returns an error if Node is missing or too old.
+/// Checks that Node is installed and new enough.
 pub(crate) fn find_node() -> Result<(), String> {
     let version = output_of("node", &["--version"])?;
     let major = version.trim().trim_start_matches('v').split('.').next().and_then(|text| text.parse().ok());
@@ -27,7 +27,7 @@ pub(crate) fn output_of(program: &str, arguments: &[&str]) -> Result<String, Str
     }
 }
 
-/// Installs the packages of the lock file of a suite, unless they were installed since it changed.
+/// Installs the packages of a suite's lock file, unless they are installed already.
 pub(crate) fn install_packages(suite: &Path) -> Result<(), String> {
     let lock = modified(suite.join("package-lock.json"));
     // npm writes this file at the end of an installation.

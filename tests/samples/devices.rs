@@ -1,5 +1,5 @@
-//! The device agents: each is registered, accepted, sends measurements, raises and clears its alarm, and executes
-//! operations, while the server is stopped, killed, and started again.
+//! The device agents. Each is registered and accepted, sends measurements, raises and clears its alarm, and carries out
+//! operations, while the server is stopped, killed and restarted.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ struct Device {
     id: String,
 }
 
-/// The operations for a device with their expected results: the status, and a text in the operation.
+/// Operations for a device. Each has the expected final status, and a text that the operation must then contain.
 type Operations<'o> = &'o [(Value, &'o str, &'o str)];
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn c_agent_works_as_a_device_through_restarts_of_the_server() {
     live(agent, &operations, json!({"acme_Target": {"celsius": 19}}), "agent: http").await;
 }
 
-/// Runs a device through all steps. `offline` is the text that the agent prints when the server cannot be reached.
+/// Tests the whole life of a device. `offline` is the line that the agent prints when the server cannot be reached.
 async fn live(
     agent: impl Fn(&Stage, &Path, &Path) -> Command,
     operations: Operations<'_>,
@@ -102,7 +102,8 @@ async fn live(
         device.carries_out(operation, status, text).await;
     }
 
-    // While the server is away the device continues to measure. An operation waits for it at the restarted server.
+    // While the server is stopped, the device continues to measure. The restarted server keeps an operation until the
+    // device has reconnected.
     let known = device.sample.said().matches(offline).count();
     stage.end(Signal::TERM).await;
     heat(&sensor, 33_000);
@@ -113,7 +114,7 @@ async fn live(
     let (operation, ..) = &operations[0];
     device.carries_out(operation, operations[0].1, operations[0].2).await;
 
-    // A killed server forgets the session. Operations that the agent received before are executed nevertheless.
+    // A killed server loses the session, but operations that were sent before are carried out nevertheless.
     stage.end(Signal::KILL).await;
     stage.launch();
     device.carries_out(&during_outage, "SUCCESSFUL", "").await;
@@ -126,13 +127,13 @@ async fn live(
         1
     );
 
-    // A second start uses the stored credentials and the object, and needs no bootstrap user.
+    // After a restart the agent finds its stored credentials and its object, and needs no bootstrap user.
     drop(device.sample);
     let again = Sample::run(agent(&stage, &credentials, &sensor).env_remove("PLATFORM_BOOTSTRAP_PASSWORD"));
     again.says(&format!("is the object {}", device.id), 1).await;
 }
 
-/// Sets the temperature. The file is replaced, so that an agent never reads half of a number.
+/// Sets the temperature. The file is replaced, so that the agent never reads half a number.
 fn heat(sensor: &Path, thousandths: u32) {
     let new = sensor.with_extension("new");
     fs::write(&new, format!("{thousandths}\n")).unwrap();
@@ -140,7 +141,7 @@ fn heat(sensor: &Path, thousandths: u32) {
 }
 
 impl Device {
-    /// Registers and accepts the device, as a user does, and waits until it has its object.
+    /// Registers and accepts the device as a user does, and waits until its managed object exists.
     async fn accepted(stage: &Stage, sample: Sample) -> Self {
         let admin = stage.caller("main/admin");
         sample.says("waiting until somebody", 1).await;
@@ -173,7 +174,7 @@ impl Device {
         .await;
     }
 
-    /// Waits until its only alarm has this status.
+    /// Waits until the only alarm of the device has this status.
     async fn has_alarm(&self, status: &str) {
         let all = format!("/alarm/alarms?source={}", self.id);
         eventually(&format!("the alarm is {status}"), async || {
@@ -185,7 +186,7 @@ impl Device {
         .await;
     }
 
-    /// Creates an operation for the device, and waits for the expected end of the operation.
+    /// Creates an operation for the device and waits until it ends as expected.
     async fn carries_out(&self, operation: &Value, status: &str, text: &str) {
         let mut operation = operation.clone();
         operation["deviceId"] = json!(self.id);

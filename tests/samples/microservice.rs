@@ -1,4 +1,4 @@
-//! The microservice responds for the tenant of the caller, behind the server.
+//! The sample microservice: behind the server, it serves the tenant of each caller.
 
 use std::process::Command;
 
@@ -36,7 +36,7 @@ async fn microservice_counts_the_alarms_of_the_calling_tenant() {
     customer.raise_alarm(&fan, "noise").await;
     assert_eq!(counted(&owner).await, open("main", 2));
     assert_eq!(counted(&customer).await, open("plant7", 1));
-    // The header of a client does not make it another tenant.
+    // A client cannot choose another tenant by a header.
     let lie = customer.request("GET", COUNT).header("X-Platform-Tenant", "main").send().await.expect(200);
     assert_eq!(lie.json(), open("plant7", 1));
     assert_eq!(other.get(COUNT).await.status, 403, "it does not subscribe");
@@ -44,7 +44,7 @@ async fn microservice_counts_the_alarms_of_the_calling_tenant() {
     eventually("its health", async || (owner.read(&path).await["health"]["status"] == "UP").then_some(()))
         .await;
 
-    // The server restarts. The microservice restarts too, and meanwhile the server reports that it is unavailable.
+    // The server restarts, then the microservice. While the microservice is away, the server returns 503.
     stage.end(Signal::TERM).await;
     stage.launch();
     assert_eq!(counted(&owner).await, open("main", 2));
@@ -61,7 +61,7 @@ async fn microservice_counts_the_alarms_of_the_calling_tenant() {
     assert!(!service.said().contains("Traceback"), "{}", service.said());
 }
 
-/// Creates the application with the manifest of the sample, and returns its id.
+/// Creates the application with the manifest of the sample and returns its id.
 async fn install(owner: &Caller) -> String {
     let application = json!({"name": "open-alarms", "key": "open-alarms-key", "type": "MICROSERVICE", "availability": "MARKET"});
     let application = owner.create("/application/applications", &application).await;
@@ -71,7 +71,7 @@ async fn install(owner: &Caller) -> String {
     id
 }
 
-/// Starts the microservice with the environment that its operator gives it, and waits until it listens.
+/// Starts the microservice with the environment that its operator sets, and waits until it listens.
 async fn run(stage: &Stage, owner: &Caller, application: &str, port: u16) -> Sample {
     let user = owner.read(&format!("/application/applications/{application}/bootstrapUser")).await;
     let mut command = Command::new("python3");
@@ -85,7 +85,7 @@ async fn run(stage: &Stage, owner: &Caller, application: &str, port: u16) -> Sam
     service
 }
 
-/// Returns the response of the microservice, as soon as the server has found the microservice.
+/// Returns the response of the microservice as soon as the server forwards to it.
 async fn counted(caller: &Caller) -> Value {
     eventually("a response of the microservice", async || {
         let response = caller.get(COUNT).await;

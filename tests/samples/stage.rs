@@ -16,7 +16,7 @@ use tempfile::TempDir;
 /// The longest time of an orderly stop.
 const STOP: Duration = Duration::from_secs(60);
 
-/// The server at one address, whose data survive its restarts.
+/// A server at one address, whose data survive restarts.
 pub(crate) struct Stage {
     pub(crate) database: Arc<TestDatabase>,
     pub(crate) directory: TempDir,
@@ -39,7 +39,7 @@ impl Stage {
         self.server = Some(Program::serve_with(command));
     }
 
-    /// Ends the server by a signal, and returns when it is gone.
+    /// Sends a signal to the server and waits for its end.
     pub(crate) async fn end(&mut self, signal: Signal) {
         let mut server = self.server.take().unwrap();
         server.signal(signal);
@@ -76,18 +76,18 @@ impl Sample {
         Self { child, said }
     }
 
-    /// Returns what it has printed so far.
+    /// Returns the output so far.
     pub(crate) fn said(&self) -> String {
         self.said.lock().unwrap().clone()
     }
 
-    /// Waits until it has printed this `count` times.
+    /// Waits until the output contains this text `count` times.
     pub(crate) async fn says(&self, words: &str, count: usize) {
         let what = format!("{words:?}, {count} times");
         eventually(&what, async || (self.said().matches(words).count() >= count).then_some(())).await;
     }
 
-    /// Whether it still runs.
+    /// Returns whether the sample still runs.
     pub(crate) fn runs(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
@@ -103,12 +103,13 @@ impl Drop for Sample {
     }
 }
 
-/// The directory of a sample.
+/// Returns the directory of a sample.
 pub(crate) fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(name)
 }
 
-/// Whether a command succeeds. If it does not, the test prints that it cannot run, or fails where it is required.
+/// Returns whether a command succeeds. If not, the test is skipped with a message, or fails where all programs are
+/// required.
 pub(crate) fn is_usable(command: &mut Command) -> bool {
     let why = match command.stdin(Stdio::null()).output() {
         Ok(output) if output.status.success() => return true,

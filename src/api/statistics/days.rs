@@ -16,15 +16,15 @@ use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{RequestHead, reply};
 
-/// What separates the names of applications in a cell.
+/// The separator of application names in a cell.
 const SEPARATOR: &str = ", ";
 
-/// `GET /tenant/statistics`: returns a page of the statistics of a tenant by day, newest first, or a table when the client
-/// prefers `text/csv`.
+/// `GET /tenant/statistics`: returns a page of the statistics of a tenant by day, newest first, or a table when the
+/// client prefers `text/csv`.
 ///
 /// # Errors
-/// 403 without ROLE_TENANT_STATISTICS_READ, for another tenant without ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant that
-/// is unknown or that the caller's tenant does not manage; 422 for an invalid parameter.
+/// 403 without ROLE_TENANT_STATISTICS_READ, for another tenant without ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant
+/// that is unknown or that the caller's tenant does not manage; 422 for an invalid parameter.
 pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
     let tenant = requested_tenant(&caller, &platform, &query).await?;
@@ -61,8 +61,8 @@ pub async fn get_summary(
     Ok(reply::found(media_type, &OwnSummary(summary), &head.links()))
 }
 
-/// `GET /tenant/statistics/allTenantsSummary`: returns the statistics of each tenant that the caller's tenant manages, over
-/// several days.
+/// `GET /tenant/statistics/allTenantsSummary`: returns the statistics of each tenant that the caller's tenant manages,
+/// over several days.
 ///
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_READ, 422 for an invalid parameter.
@@ -83,7 +83,7 @@ pub async fn list_summaries(
     Ok(reply::found(media_type, &AllSummaries(summaries), &head.links()))
 }
 
-/// Parses `dateFrom` and `dateTo`, which name the first and the last day. Of a time its day in UTC counts.
+/// Parses `dateFrom` and `dateTo`, the first and the last day. A time stands for its day in UTC.
 fn days(query: &Query) -> Result<Days> {
     let day = |name| Ok::<_, crate::http::error::ApiError>(query.time(name)?.map(Day::of));
     let days = Days { from: day("dateFrom")?, to: day("dateTo")? };

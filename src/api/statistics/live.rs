@@ -1,4 +1,4 @@
-//! `/tenant/statistics/live`: what tenants do now, at all servers (Z-07a).
+//! `/tenant/statistics/live`: the current activity of tenants at all servers (Z-07a).
 
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
@@ -12,8 +12,8 @@ use crate::http::error::Result;
 use crate::http::query::Query;
 use crate::http::{RequestHead, reply};
 
-/// `GET /tenant/statistics/live`: returns what the caller's tenant does now, and for callers with
-/// ROLE_TENANT_MANAGEMENT_READ what the tenants do that it manages, the busiest first.
+/// `GET /tenant/statistics/live`: returns the current activity of the caller's tenant. Callers with
+/// ROLE_TENANT_MANAGEMENT_READ also get the tenants that their tenant manages, the busiest first.
 ///
 /// # Errors
 /// 403 without ROLE_TENANT_STATISTICS_READ or ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant that is unknown or that the

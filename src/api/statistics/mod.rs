@@ -1,4 +1,4 @@
-//! `/tenant/statistics`: what tenants use (Z-07).
+//! `/tenant/statistics`: the usage of tenants (Z-07).
 
 pub mod days;
 pub mod live;
@@ -12,12 +12,12 @@ use crate::auth::Caller;
 use crate::http::error::Result;
 use crate::http::query::Query;
 
-/// Returns the tenant whose statistics are requested: that of the caller, or the parameter `tenant`, which names one that
-/// the caller's tenant manages.
+/// Returns the tenant whose statistics are requested: the caller's own, or the one in the parameter `tenant`, which the
+/// caller's tenant must manage.
 ///
 /// # Errors
-/// 403 without ROLE_TENANT_STATISTICS_READ, for another tenant without ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant that
-/// is unknown or that the caller's tenant does not manage.
+/// 403 without ROLE_TENANT_STATISTICS_READ, for another tenant without ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant
+/// that is unknown or that the caller's tenant does not manage.
 async fn requested_tenant(caller: &Caller, platform: &Platform, query: &Query) -> Result<TenantId> {
     match query.get("tenant").filter(|tenant| *tenant != caller.tenant.as_str()) {
         None => caller.require(role::TENANT_STATISTICS_READ).map(|()| caller.tenant.clone()),

@@ -1,5 +1,5 @@
-//! `/tenant/statistics/storage` and `/tenant/statistics/allTenantsStorage`: the devices of tenants and the bytes they
-//! store (Z-07b).
+//! `/tenant/statistics/storage` and `/tenant/statistics/allTenantsStorage`: the number of devices and the stored bytes
+//! of tenants (Z-07b).
 
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
@@ -14,11 +14,11 @@ use crate::http::error::Result;
 use crate::http::query::Query;
 use crate::http::{RequestHead, reply};
 
-/// `GET /tenant/statistics/storage`: returns what a tenant stores, by noun and by table, as it was measured last.
+/// `GET /tenant/statistics/storage`: returns the latest storage figures of a tenant by noun and by table.
 ///
 /// # Errors
-/// 403 without ROLE_TENANT_STATISTICS_READ, for another tenant without ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant that
-/// is unknown or that the caller's tenant does not manage.
+/// 403 without ROLE_TENANT_STATISTICS_READ, for another tenant without ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant
+/// that is unknown or that the caller's tenant does not manage.
 pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
     let tenant = requested_tenant(&caller, &platform, &query).await?;
@@ -27,8 +27,9 @@ pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform
     Ok(reply::found(media_type, &storage, &head.links()))
 }
 
-/// `GET /tenant/statistics/allTenantsStorage`: returns what the tenants use that the caller's tenant manages, and in
-/// tenant `management` the tables of the deployment, its growth, and when its disk will be full.
+/// `GET /tenant/statistics/allTenantsStorage`: returns the storage figures of all tenants that the caller's tenant
+/// manages. Tenant `management` also gets the tables of the deployment, their growth, and the day on which the disk
+/// will be full.
 ///
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_READ.

@@ -1,14 +1,15 @@
 //! Throttling of password guesses: each wrong password slows down further guesses, per account and per
 //! source, and never locks out anybody for good.
 //!
-//! After a few wrong passwords, each further verification is delayed. It waits in several lanes in turn: that
-//! of its source, if the source has guessed wrong too often; then that of the pair of account and source;
-//! then that of the account. So many sources that guess at one account take turns.
+//! After a few wrong passwords, each further verification is delayed. It passes several queues (lanes) one after the
+//! other: first that of its source, if the source has guessed wrong too often; then that of the pair of account and
+//! source; then that of the account. Many sources that guess at one account therefore take turns.
 //!
-//! The owner of an account does not wait behind guessers. A source that has logged in before is *familiar* at
-//! the account: only wrong guesses from this source at this account delay it. A source with hardly any wrong
-//! guesses at the account is a *newcomer*: it waits only for other newcomers, of which very many are not
-//! delayed. So an owner can log in from a new address, or after a restart, however many addresses guess.
+//! The owner of an account does not wait behind guessers. A source that has logged in before is *familiar* to the
+//! account: it is delayed only by wrong guesses from this source at this account. A source with hardly any wrong
+//! guesses at the account is a *newcomer*: it waits for other newcomers only, and these are not delayed unless there
+//! are very many. So an owner can log in from a new address, or after a restart, regardless of the number of addresses
+//! that guess.
 //!
 //! Verifications that cost much CPU time also take turns per source, so that a flood from one source does not
 //! delay others. A correct secret that this server generated never waits: it is compared before all this.
@@ -42,7 +43,7 @@ use crate::telemetry::{self, Throttled};
 /// The number of accounts, of sources and of familiar pairs with state, each.
 const REMEMBERED: usize = 100_000;
 
-/// The most guesses that wait until the other servers are told of them.
+/// The most guesses that are queued for the other servers.
 const UNTOLD: usize = 256;
 
 /// The number of wrong passwords at an account after which a source is no longer a newcomer: people mistype.
@@ -121,11 +122,11 @@ pub(super) enum Lane {
 /// The counters of wrong passwords, and the lanes in which verifications wait.
 pub(super) struct Throttle {
     key: hmac::Key,
-    /// What this process calls itself, so that it does not count its own guesses twice.
+    /// A unique id of this process. It identifies the server's own guesses, so that they are not counted twice.
     process: Box<str>,
-    /// The tenant of messages to the other servers, which hear it whatever the tenant.
+    /// The tenant in messages about guesses. Other servers process these messages for every tenant.
     nobody: TenantId,
-    /// The guesses that are sent to the other servers next. When it is full, a guess is counted at this server only.
+    /// The queue of guesses for the other servers. When it is full, a guess is counted at this server only.
     guesses: mpsc::Sender<Change>,
     untold: Mutex<mpsc::Receiver<Change>>,
     accounts: Failures<Subject>,
@@ -264,7 +265,7 @@ impl Throttle {
         self.sources.count(source, now);
     }
 
-    /// Tells the other servers of a guess, at a token if there is no account.
+    /// Queues a guess for the other servers. A guess without an account was made at a token.
     fn tell(&self, account: Option<Account>, source: RequestSource) {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let account =
@@ -274,14 +275,14 @@ impl Throttle {
         self.guesses.try_send(Change::Guess(self.nobody.clone(), text.into())).ok();
     }
 
-    /// Waits for guesses that the other servers have to be told of.
+    /// Waits for queued guesses and returns them.
     pub(super) async fn told(&self) -> Vec<Change> {
         let mut guesses = Vec::new();
         self.untold.lock().await.recv_many(&mut guesses, UNTOLD).await;
         guesses
     }
 
-    /// Counts a guess at another server, from the text of its [`tell`](Self::tell).
+    /// Counts a guess at another server, from the text made by [`tell`](Self::tell).
     pub(super) fn heard(&self, text: &str) {
         let mut parts = text.splitn(4, '/');
         let (Some(process), Some(_), Some(account), Some(source)) =
@@ -317,7 +318,7 @@ pub(super) struct Attempt<'t> {
 }
 
 impl Attempt<'_> {
-    /// Waits until the source may use CPU time. From then on the attempt counts as failed unless it succeeds.
+    /// Waits until the source may use CPU time. From then on the attempt counts as a failure unless it succeeds.
     ///
     /// # Errors
     /// `TooManyRequests` when too many of its requests are waiting already, or the source has become a
@@ -334,8 +335,7 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    /// Marks the attempt as failed: a password was compared and was wrong, even if the response is still to
-    /// come.
+    /// Marks the attempt as failed: a password was compared and was wrong, even if the response has not been sent yet.
     pub(super) fn tried(&mut self) {
         self.counts = true;
     }

@@ -126,7 +126,7 @@ async fn familiar_pair_is_not_delayed_by_other_guesses() {
     assert!(throttle.enter(joe, source(2)).now_or_never().is_none());
 }
 
-/// The number of sources that guess.
+/// The number of sources that guess in these tests.
 const GUESSERS: u8 = 40;
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn owner_waits_for_one_turn_of_each_of_forty_earlier_newcomers() {
     let attempt = async |n| match throttle.enter(joe, source(n)).await {
         Ok(mut attempt) => {
             turns.lock().push(n);
-            // Yields while its password is hashed.
+            // The task yields as if its password were being hashed.
             tokio::task::yield_now().await;
             if n != GUESSERS {
                 attempt.tried();

@@ -74,7 +74,7 @@ struct HandleState {
     upgraded: RefCell<Option<LocalBoxFuture<'static, ()>>>,
 }
 
-/// How far the reader of the request body has got.
+/// The progress of the reader of the request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyIs {
     /// There is no body, or nobody reads it.

@@ -37,8 +37,9 @@ const AT_ONCE: usize = 8 << 10;
 const WAITING: usize = 32 << 10;
 
 /// Returns a future that calls the route and transfers bytes until the peer or the response body ends, or until
-/// `grace_over` resolves, because a server that is stopping does not wait for upgraded connections. A response that does
-/// not upgrade the connection is its last one. If the connection or the body breaks, nobody remains to be notified.
+/// `grace_over` resolves, because a server that is stopping does not wait for upgraded connections. A response that
+/// does not upgrade the connection is its last one. If the connection or the body breaks, nobody remains to be
+/// notified.
 pub(crate) fn serve<T, S, B>(
     service: Rc<S>,
     request: Request,

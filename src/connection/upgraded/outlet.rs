@@ -1,5 +1,5 @@
-//! The stream of an upgraded connection and the bytes that it has not accepted yet. The task of the connection owns
-//! both; other tasks of its thread may write past the response body.
+//! The write side of an upgraded connection: the stream, and the bytes that the stream has not accepted yet. The task
+//! of the connection owns both; other tasks of its thread may write directly, without the response body.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -21,7 +21,7 @@ pub(super) struct Outlet<T> {
     task: Option<Waker>,
 }
 
-/// Writes to an upgraded connection at once. The route finds it in the extensions of its request.
+/// A handle that writes to an upgraded connection directly. The route finds it in the extensions of its request.
 pub(crate) struct DirectWriter(Rc<dyn WriteAtOnce>);
 
 trait WriteAtOnce {
@@ -33,7 +33,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Outlet<T> {
         Self { io, unwritten: BytesMut::new(), task: None }
     }
 
-    /// Remembers the task of the connection, which a direct write wakes when it leaves bytes behind.
+    /// Stores the waker of the connection's task. A direct write wakes the task when bytes remain.
     pub(super) fn belongs_to(&mut self, cx: &Context<'_>) {
         if !self.task.as_ref().is_some_and(|task| task.will_wake(cx.waker())) {
             self.task = Some(cx.waker().clone());
@@ -60,7 +60,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Outlet<T> {
         Pin::new(&mut self.io).poll_shutdown(cx)
     }
 
-    /// Writes in the name of the connection's task, which is woken as if it had written itself.
+    /// Writes with the waker of the connection's task, so that the task is woken when the stream accepts more bytes.
     fn write(&mut self, bytes: &[u8]) -> bool {
         let Self { io, unwritten, task: Some(task) } = self else { return false };
         if !unwritten.is_empty() {
@@ -95,9 +95,9 @@ impl DirectWriter {
         Self(outlet)
     }
 
-    /// Writes all bytes and returns `true`, or none and returns `false`, because earlier bytes are still to be written
-    /// or the connection accepts nothing. The task of the connection writes what the connection does not accept of them
-    /// at once.
+    /// Writes all bytes and returns `true`; or writes nothing and returns `false`, because earlier bytes are still
+    /// pending or the connection accepts nothing. If the stream accepts only some of the bytes, the task of the
+    /// connection writes the rest.
     pub(crate) fn write(&self, bytes: &[u8]) -> bool {
         self.0.write(bytes)
     }
@@ -106,7 +106,8 @@ impl DirectWriter {
 impl<T: AsyncRead + AsyncWrite + Unpin> WriteAtOnce for RefCell<Outlet<T>> {
     fn write(&self, bytes: &[u8]) -> bool {
         let Ok(mut outlet) = self.try_borrow_mut() else { return false };
-        // One task may write to ten thousand connections in its turn, so the writes do not count towards its budget.
+        // This write does not use up tokio's budget of the current task, because one task may write to ten thousand
+        // connections before it yields.
         let written = unconstrained(poll_fn(|_| Poll::Ready(outlet.write(bytes)))).now_or_never();
         written.unwrap_or(false)
     }

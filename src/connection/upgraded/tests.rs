@@ -100,7 +100,7 @@ async fn what_came_with_the_request_is_the_first_of_its_payload() {
 }
 
 #[actix_web::test]
-async fn answer_that_does_not_upgrade_is_the_last_of_its_connection() {
+async fn response_that_does_not_upgrade_is_the_last_of_its_connection() {
     let (request, connection, mut client) = asked(b"");
     let service = fn_service(async |_: Request| {
         Ok::<Response<&'static str>, Response<BoxBody>>(Response::with_body(StatusCode::UNAUTHORIZED, "no"))
@@ -208,7 +208,7 @@ async fn direct_writes_reach_the_peer_without_the_task_and_however_many_there_ar
     let (_upgraded, _payload, writer) = waiting(server).await;
     skip_head(&mut client).await;
 
-    // More than a task may do in one turn.
+    // More writes than tokio's budget allows a task before it must yield.
     assert!((0..1000).all(|_| writer.write(b"frame")));
 
     let mut frames = [0; 5000];

@@ -62,7 +62,7 @@ pub(super) fn write_connected(answer: &ConnectResponse, line: usize, csv: &Csv, 
     }
     let Some(advice) = answer.advice else { return };
     let (timeout, reconnect) = match advice.reconnect {
-        // The next connect is held for the full time, whatever was left of this one's.
+        // The next connect is held for the full time, regardless of the time left of this one.
         Reconnect::Retry => (Some(csv.platform.limits().connect_timeout), "retry"),
         Reconnect::Handshake => (advice.timeout, "handshake"),
         Reconnect::None => (advice.timeout, "none"),

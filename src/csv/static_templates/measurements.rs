@@ -93,7 +93,7 @@ impl<'r> Series<'r> {
 /// # Errors
 /// `WrongNumber` and `Kind`; 422 for a duplicate series, because a measurement has one value of each.
 fn group(arguments: Arguments<'_>) -> Result<Vec<(&str, Vec<Series<'_>>)>, Refusal> {
-    // If there are none, the first one is missing.
+    // Without any series, the first one is missing.
     arguments.mandatory(2)?;
     let mut fragments: Vec<(&str, Vec<Series<'_>>)> = Vec::new();
     let (mut places, mut known) = (HashMap::new(), HashMap::new());

@@ -33,7 +33,8 @@ pub enum ApiError {
     AccessToken(TokenFlaw),
     /// Another error, whose body has the format of a particular interface.
     Shaped(Shape, Box<ApiError>),
-    /// Too many password guesses are waiting already, or came from one address (E-06); or a tenant exceeds a rate (Z-20).
+    /// Too many password guesses are waiting already, or came from one address (E-06); or a tenant exceeds a rate
+    /// (Z-20).
     TooManyRequests {
         /// The subject of the limit, in words.
         of: &'static str,
@@ -281,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_follow_the_table_of_errors() {
+    fn responses_follow_the_table_of_errors() {
         let not_found = |noun| ApiError::Platform(Error::not_found(noun, "7"));
         let conflict = Error::Conflict { noun: Noun::Alarm, message: "x".into() };
         for (error, status, name, message) in [

@@ -9,9 +9,10 @@ use platform_actors::session::FrameWriter;
 
 use crate::connection::upgraded::DirectWriter;
 
-/// The frames that sessions of the same thread write past the actor of their WebSocket.
+/// The direct path to the connection: sessions of the same thread write their frames without the actor of the
+/// WebSocket.
 pub(super) struct Frames {
-    /// The connection; `None` when it is not an upgraded one.
+    /// The connection; `None` if it is not an upgraded one.
     connection: Option<DirectWriter>,
     /// Whether sessions send their frames to the actor instead. They do while it processes messages, so that no
     /// notification overtakes the reply to its subscription, and when the socket ends.

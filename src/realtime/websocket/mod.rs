@@ -38,7 +38,7 @@ use received::ReceivedFrames;
 /// handshake then carries them.
 ///
 /// # Errors
-/// 401 for wrong credentials, 403 when the tenant has as many sockets as it may have (Z-20), 405 when it is no upgrade.
+/// 401 for wrong credentials, 403 when the tenant has reached its limit of sockets (Z-20), 405 without an upgrade.
 pub async fn realtime(request: HttpRequest, stream: web::Payload) -> Result<HttpResponse> {
     upgrade(Endpoint::Realtime, request, stream).await
 }
@@ -316,8 +316,8 @@ impl WebSocket {
             match outcome {
                 Ok(Outcome::Replies(replies)) => ctx.text(into_text(replies)),
                 Ok(Outcome::Farewell(replies)) => {
-                    // This future is spawned after the futures of the held connects, so it writes after the connect
-                    // that has been answered.
+                    // This future is spawned after the futures of the held connects, so it writes after the reply to
+                    // the connect.
                     let farewell = actix::fut::ready(into_text(replies)).into_actor(socket);
                     ctx.spawn(farewell.map(|replies, _, ctx| ctx.text(replies)));
                 }

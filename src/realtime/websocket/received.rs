@@ -15,8 +15,8 @@ use futures_util::Stream;
 
 use super::{WebSocket, close};
 
-/// The frames in the payload of an upgraded request. No memory is kept for bytes while none is waiting, because most
-/// sockets send a few messages and then listen for hours.
+/// The decoded frames of an upgraded request. A socket that waits for bytes keeps no buffer, because most sockets send
+/// a few messages and then only receive for hours.
 pub(super) struct ReceivedFrames {
     payload: Payload,
     codec: Codec,
@@ -59,7 +59,7 @@ impl Stream for ReceivedFrames {
     }
 }
 
-/// The empty stream of the context. Its end does not stop the socket.
+/// The context requires a stream; this one is empty, and its end does not stop the socket.
 impl StreamHandler<Result<Message, ProtocolError>> for WebSocket {
     fn handle(&mut self, _: Result<Message, ProtocolError>, _: &mut Self::Context) {}
 

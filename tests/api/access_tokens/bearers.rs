@@ -129,7 +129,7 @@ async fn rows_of_csv_need_the_scope_of_their_inner_method() {
 }
 
 #[tokio::test]
-async fn rows_of_csv_ask_for_no_tokens_and_no_limits() {
+async fn rows_of_csv_cannot_request_tokens_or_limits() {
     let (_server, admin) = TestServer::start().await.with_admin();
     let template = "10,100,POST,/v1/oauth/accesstokens,application/json,,,,{}\n\
         10,101,GET,/v2/0123456789abcdef0123456789abcdef/limits\n";
@@ -154,7 +154,7 @@ async fn measurement_of_a_row_is_stored_in_the_name_of_the_bearer() {
 }
 
 #[tokio::test]
-async fn what_is_no_token_is_the_normal_401() {
+async fn invalid_token_is_the_normal_401() {
     let server = TestServer::start_with(|settings| settings.limits.free_guesses_per_source = 1000).await;
     let good = client(&server).await.token(&server).await;
 

@@ -8,7 +8,7 @@ use crate::harness::{ADMIN_PASSWORD, MEDIA, TestServer, without};
 const ROLE: &str = "ROLE_APPLICATION_MANAGEMENT_ADMIN";
 
 #[tokio::test]
-async fn created_client_is_told_with_its_secret_and_read_without() {
+async fn created_client_is_returned_with_its_secret_and_read_without() {
     let (server, admin) = TestServer::start().await.with_admin();
     let body =
         json!({"name": "dashboard", "scope": "WRITE READ", "clientId": "mine", "clientSecret": "mine"});

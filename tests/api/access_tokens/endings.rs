@@ -134,7 +134,7 @@ async fn disabled_and_deleted_users_take_their_tokens_along() {
     ended("the end of joe", &joe).await;
     assert_eq!(admin.get(&format!("{CLIENTS}/{}", of_joe.id)).await.status, 404);
     assert_eq!((of_joe.ask(&server).await.status, of_ann.ask(&server).await.status), (401, 401));
-    // A disabled user may come back, and its client was never gone.
+    // A disabled user can be enabled again, and its client still exists.
     assert_eq!(admin.put("/user/main/users/ann", &json!({"enabled": true})).await.status, 200);
     eventually("ann", async || (ann.get(OBJECTS).await.status == 200).then_some(())).await;
 }

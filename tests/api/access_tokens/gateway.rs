@@ -82,7 +82,7 @@ async fn every_kind_of_path_is_checked() {
 }
 
 #[tokio::test]
-async fn expired_token_is_told_so() {
+async fn expired_token_has_an_error_of_its_own() {
     let open = TestServer::start_with(|settings| settings.limits.access_token = Duration::from_secs(1)).await;
     let server =
         TestServer::start_on(&open.shared_database(), |settings| settings.gateway_check = true).await;
@@ -99,7 +99,7 @@ async fn expired_token_is_told_so() {
 }
 
 #[tokio::test]
-async fn what_proves_otherwise_who_asks_stays_open() {
+async fn interfaces_with_other_credentials_stay_open() {
     let (open, server) = servers().await;
     let client = client(&open).await;
     let stranger = server.stranger();

@@ -12,7 +12,7 @@ fn milliseconds() -> i64 {
 }
 
 #[tokio::test]
-async fn answer_has_exactly_five_texts() {
+async fn response_has_exactly_five_texts() {
     let server = TestServer::start().await;
     let client = client(&server).await;
     let before = milliseconds();
@@ -28,12 +28,12 @@ async fn answer_has_exactly_five_texts() {
     assert_eq!((&body["tokenType"], &body["expiresIn"]), (&json!("BearerToken"), &json!("3599")));
     assert_eq!(body["scope"], "READ WRITE");
     let issued: i64 = body["issuedAt"].as_str().unwrap().parse().unwrap();
-    // The database cuts to microseconds, the answer to milliseconds.
+    // The database stores microseconds; the response has milliseconds only.
     assert!((before - 1..=milliseconds()).contains(&issued), "{issued}");
 }
 
 #[tokio::test]
-async fn validity_is_configurable_and_told_less_one() {
+async fn validity_is_configurable_and_returned_less_one() {
     let server =
         TestServer::start_with(|settings| settings.limits.access_token = Duration::from_secs(600)).await;
 

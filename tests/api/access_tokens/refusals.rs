@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Client, TOKENS, client};
 use crate::harness::{Response, TestServer, eventually};
 
-/// Whether this is the body of T-03.
+/// Asserts that the response has this status and the error body of T-03.
 fn assert_refused(answer: &Response, status: u16, code: &str, text: &str) {
     assert_eq!(
         (answer.status, answer.header("Content-Type")),
@@ -25,7 +25,7 @@ async fn post(server: &TestServer, body: &str) -> Response {
 }
 
 #[tokio::test]
-async fn body_that_is_no_json_and_a_missing_member_are_400() {
+async fn body_that_is_not_json_and_a_missing_member_are_400() {
     let server = TestServer::start().await;
     for (body, name) in [
         ("", "grantType"),
@@ -46,7 +46,7 @@ async fn body_that_is_no_json_and_a_missing_member_are_400() {
 }
 
 #[tokio::test]
-async fn member_that_is_no_text_counts_as_missing() {
+async fn member_that_is_not_a_text_counts_as_missing() {
     let server = TestServer::start().await;
     let client = client(&server).await;
     for name in ["grantType", "clientId", "clientSecret"] {
@@ -148,14 +148,14 @@ async fn method_other_than_post_is_405_for_everyone() {
             assert_eq!(answer.header("Allow"), Some("POST"));
         }
     }
-    // Also where it is emulated.
+    // An emulated method gets the same response.
     let emulated = server.stranger().request("POST", TOKENS).header("X-HTTP-METHOD", "DELETE");
     assert_refused(&emulated.send().await, 405, "invalid_request", "Method not allowed");
     assert_eq!(server.stranger().request("HEAD", TOKENS).send().await.status, 405);
 }
 
 #[tokio::test]
-async fn requests_beyond_so_many_a_minute_are_429_with_retry_after() {
+async fn requests_above_the_rate_are_429_with_retry_after() {
     let server = TestServer::start_with(|settings| {
         settings.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
     })
@@ -169,7 +169,7 @@ async fn requests_beyond_so_many_a_minute_are_429_with_retry_after() {
     let answers = futures_util::future::join_all((0..63).map(|_| ask("192.0.2.1"))).await;
     let refused: Vec<&Response> = answers.iter().filter(|answer| answer.status != 200).collect();
 
-    // The bucket fills by one a second, so on a slow machine one more may have been let in.
+    // The bucket gains one request a second, so on a slow machine one more may have been admitted.
     assert!((1..=3).contains(&refused.len()), "{} of 63 are refused", refused.len());
     for answer in refused {
         let wait: u64 = answer.header("Retry-After").unwrap().parse().unwrap();
@@ -240,7 +240,7 @@ async fn no_refusal_repeats_the_secret() {
 }
 
 #[tokio::test]
-async fn fault_of_the_server_is_told_in_the_same_words() {
+async fn server_error_has_the_same_form() {
     let server = TestServer::start().await;
     let client = client(&server).await;
     let database = server.database();

@@ -28,7 +28,7 @@ async fn token_is_known_by_its_sha_256() {
     assert_eq!(server.database().query(found, &[&hash.as_ref()]).await[0].get::<_, i64>(0), 1);
 }
 
-/// Adds so many tokens of a client that expired this long ago.
+/// Adds `count` tokens of a client that expired `age` ago.
 async fn insert_expired(database: &TestDatabase, client: &str, count: i64, age: Duration) {
     let statement = "INSERT INTO access_tokens \
         SELECT 'main', sha256(($2 || n)::bytea), $1, '{READ}', now() - interval '3 days', now() - make_interval(secs => $3) \

@@ -12,7 +12,7 @@ async fn ask(program: &Program, account: &str, token: &str) -> crate::harness::R
 }
 
 #[tokio::test]
-async fn token_is_told_once_and_ended_with_all_of_its_account() {
+async fn token_is_shown_once_and_deleted_with_all_of_its_account() {
     let directory = scratch();
     let program = Program::serve(directory.path());
     let hyphenated = "01234567-89AB-cdef-0123-456789abcdef";
@@ -83,7 +83,7 @@ async fn rates_are_configured_from_a_file_or_a_pipe() {
     let first = &rate[0]["limit"][0];
     let names: Vec<&String> = first.as_object().unwrap().keys().collect();
     assert_eq!(names, ["value", "verb", "remaining", "unit", "next-available"]);
-    // Nothing of the rate is used up, and the next call is possible now.
+    // The account has used nothing of its rate, so the next call is possible now.
     assert_eq!((&first["value"], &first["remaining"]), (&json!(10), &json!(10)));
     let now = first["next-available"].as_str().unwrap();
     assert!(now.len() == 24 && now.ends_with('Z') && now.starts_with("20"), "{now}");

@@ -40,7 +40,7 @@ fn defaults() -> Value {
 }
 
 #[tokio::test]
-async fn answer_is_the_table_of_the_document() {
+async fn response_is_the_table_of_the_document() {
     let server = TestServer::start().await;
     let token = enter(&server, ACCOUNT, 60.0).await;
 

@@ -172,7 +172,7 @@ async fn each_changed_alarm_has_one_audit_record_and_the_others_none() {
 }
 
 #[tokio::test]
-async fn each_changed_alarm_is_told_once_and_the_others_are_not() {
+async fn each_changed_alarm_is_published_once_and_the_others_are_not() {
     let server = TestServer::shared().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
@@ -200,7 +200,8 @@ async fn alarm_that_would_be_a_second_open_one_is_left_out() {
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let mut links = Vec::new();
-    // Of "hot" two are cleared and one is open, of "cold" two are cleared, of "wet" one is.
+    // After the update, two alarms of type "hot" are cleared and one is open, two of "cold" are cleared, and one of
+    // "wet".
     for kind in ["hot", "hot", "cold", "cold", "wet"] {
         links.extend(raise(&admin, &device, &[kind]).await);
         admin.put(links.last().unwrap(), &json!({"status": "CLEARED"})).await;

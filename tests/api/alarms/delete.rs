@@ -98,7 +98,7 @@ async fn other_tenants_keep_theirs() {
 }
 
 #[tokio::test]
-async fn each_of_a_few_deleted_alarms_is_told_by_its_id() {
+async fn each_of_a_few_deleted_alarms_is_published_by_its_id() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (hot, cold) = (admin.raise_alarm(&device, "hot").await, admin.raise_alarm(&device, "cold").await);
     let session = admin.listen(&format!("/alarms/{device}")).await;
@@ -114,7 +114,7 @@ async fn each_of_a_few_deleted_alarms_is_told_by_its_id() {
 }
 
 #[tokio::test]
-async fn a_thousand_deletions_are_told_and_none_beyond() {
+async fn a_thousand_deletions_are_published_and_none_beyond() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     fill(server.database(), std::slice::from_ref(&device), 2600).await;
     let session = admin.listen(&format!("/alarms/{device}")).await;

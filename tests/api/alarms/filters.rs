@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Caller, TestServer, alarm_of, member_texts};
 
-/// Two devices with five alarms whose types name them.
+/// Creates two devices with five alarms, whose types identify them.
 async fn populated() -> (TestServer, Caller, String, String) {
     let (server, admin) = TestServer::start().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
@@ -178,7 +178,7 @@ async fn booleans_are_taken_in_upper_and_lower_case() {
 }
 
 #[tokio::test]
-async fn number_of_alarms_is_told_as_text() {
+async fn number_of_alarms_is_returned_as_text() {
     let (_server, admin, pump, motor) = populated().await;
 
     for (query, expected) in [

@@ -9,11 +9,11 @@ use super::bulk_update::{CLEARED, bulk, statuses};
 use crate::harness::bulk_updates::{count_of, fill};
 use crate::harness::{TestDatabase, TestServer, alarm_of, eventually_within, soon};
 
-/// How long a bulk update may take on a busy machine.
+/// The time that a bulk update may take on a busy machine.
 const LONG: Duration = Duration::from_secs(90);
 
 #[tokio::test]
-async fn what_takes_longer_is_answered_202_and_goes_on() {
+async fn longer_update_gets_202_and_continues() {
     let server =
         TestServer::start_with(|settings| settings.limits.bulk_alarm_reply = Duration::from_millis(1)).await;
     let admin = server.admin();
@@ -65,7 +65,7 @@ async fn alarms_that_devices_send_meanwhile_are_changed_once_and_counted() {
     let session = admin.listen(&format!("/alarms/{device}")).await;
 
     assert_eq!(bulk(&admin, "resolved=false", r#"{"status":"CLEARED"}"#).await, 202);
-    // Alarms near the end of the walk: some are counted, some have been cleared and are raised anew.
+    // Alarms near the end of the update: some are repeated, some have been cleared and are raised anew.
     let sent: Vec<_> = (4900..5000)
         .map(|n| {
             let (caller, mut body) = (admin.clone(), alarm_of(&device, &format!("type{n}")));
@@ -84,7 +84,7 @@ async fn alarms_that_devices_send_meanwhile_are_changed_once_and_counted() {
 
     assert_eq!(count_of(server.database(), "CLEARED").await, 5000);
     assert_eq!(server.database().count("audit_records").await, 5000);
-    // Notifications have the order of the commits, so the last one about an alarm shows its state.
+    // Notifications arrive in the order of commits, so the last one about an alarm shows its final state.
     let mut last = std::collections::BTreeMap::new();
     for message in session.receive(5000 + 100).await {
         let alarm = &message["data"]["data"];
@@ -97,7 +97,7 @@ async fn alarms_that_devices_send_meanwhile_are_changed_once_and_counted() {
 }
 
 #[tokio::test]
-async fn of_two_servers_exactly_one_goes_on_with_what_was_left() {
+async fn exactly_one_of_two_servers_continues_the_rest() {
     let database = TestDatabase::create().await;
     let a = TestServer::start_on(&database, |settings| {
         settings.limits.bulk_lease = Duration::from_secs(1);
@@ -105,7 +105,7 @@ async fn of_two_servers_exactly_one_goes_on_with_what_was_left() {
     .await;
     let device = a.admin().create_device("pump").await;
     fill(&database, std::slice::from_ref(&device), 12_000).await;
-    // The row is as a process leaves it that was killed in the middle.
+    // The row that a process leaves behind when it is killed in the middle of an update.
     let insert = "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, \
             user_name, base, place_time, place_id, fence, leased_until) \
         SELECT 'main', 7, 'CLEARED', '{ACTIVE}', '{}', '{}', '{}', 11990, 'operator', 'http://h', time, id, 3, now() \
@@ -122,7 +122,7 @@ async fn of_two_servers_exactly_one_goes_on_with_what_was_left() {
     })
     .await;
 
-    // The alarms after the stored position, up to the last one of the update, that were ACTIVE.
+    // The ACTIVE alarms after the stored position, up to the last alarm of the update.
     let expected = (1001..=11_990).filter(|n| n % 10 != 0).count() as i64;
     assert_eq!(count_of(&database, "CLEARED").await, expected);
     let statement = "SELECT count(DISTINCT source), count(*), min(user_name) FROM audit_records";
@@ -141,13 +141,13 @@ async fn run_that_is_at_work_is_left_to_its_server() {
     .await;
     let device = server.admin().create_device("pump").await;
     fill(&database, &[device], 100).await;
-    // The lease belongs to another process, which counts as alive.
+    // The lease belongs to another process, which is considered alive.
     let insert = "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, \
             user_name, base, fence, leased_until) \
         VALUES ('main', 7, 'CLEARED', '{}', '{}', '{}', '{}', 100, 'operator', 'http://h', 1, now() + interval '1 hour')";
     database.execute(insert, &[]).await;
 
-    // The server executes an update of its own meanwhile.
+    // In the meantime the server executes an update of its own.
     assert_eq!(bulk(&server.admin(), "severity=MAJOR", CLEARED).await, 200);
 
     let statement = "SELECT fence FROM bulk_alarm_updates";

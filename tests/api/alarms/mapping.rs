@@ -26,7 +26,7 @@ async fn mapping_overrides_severity_and_text_at_once() {
         ("severity alone", "MINOR", "MINOR", "Too hot"),
         ("text", "|Fire | smoke", "MAJOR", "Fire | smoke"),
         ("neither", "|", "MAJOR", "Too hot"),
-        // Byte by byte: neither another case nor a pattern.
+        // Types are compared byte by byte: another case or a pattern does not match.
         ("BOTH", "MINOR|x", "MINOR", "x"),
     ] {
         assert_eq!(map(&admin, kind, value).await.status, 201, "{kind}");
@@ -93,7 +93,7 @@ async fn severity_none_suppresses_the_alarm() {
     }
     assert_eq!(body["source"]["id"], json!(device));
     assert_eq!(server.database().count("alarms").await, 0);
-    // Nothing was published: the first notification is that of the next alarm.
+    // The suppressed alarm was not published: the first notification is that of the next alarm.
     let heard = admin.raise_alarm(&device, "cold").await;
     assert_eq!(session.receive(1).await[0]["data"]["data"], heard);
 }
@@ -157,7 +157,7 @@ async fn mapping_set_at_one_server_counts_at_the_other() {
 }
 
 #[tokio::test]
-async fn value_that_is_no_mapping_is_refused() {
+async fn value_that_is_not_a_mapping_is_refused() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
     for value in ["major|x", "FATAL|x", "Too hot", "none|", "CRITICAL,MAJOR|x"] {

@@ -120,7 +120,7 @@ async fn server_members_in_a_body_are_ignored() {
 }
 
 #[tokio::test]
-async fn new_alarm_is_told_as_create_with_the_whole_alarm() {
+async fn new_alarm_is_published_as_create_with_the_whole_alarm() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen(&format!("/alarms/{device}")).await;
 
@@ -133,7 +133,7 @@ async fn new_alarm_is_told_as_create_with_the_whole_alarm() {
 }
 
 #[tokio::test]
-async fn refused_alarm_is_neither_stored_nor_told() {
+async fn rejected_alarm_is_neither_stored_nor_published() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
 

@@ -43,7 +43,7 @@ async fn older_time_does_not_move_time_back() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     raise_at(&admin, &device, "2024-03-10T02:30:00+01:00").await;
 
-    // Its local time is later, but its instant is earlier.
+    // The repetition has a later local time, but an earlier instant.
     let again = raise_at(&admin, &device, "2024-03-10T03:00:00+09:00").await;
 
     assert_eq!((&again["count"], &again["time"]), (&json!(2), &json!("2024-03-10T02:30:00.000+01:00")));
@@ -129,7 +129,7 @@ async fn other_types_and_other_sources_do_not_count() {
 }
 
 #[tokio::test]
-async fn repetition_is_told_as_update_with_the_new_count() {
+async fn repetition_is_published_as_update_with_the_new_count() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
 
@@ -175,7 +175,7 @@ async fn twenty_parallel_identical_alarms_are_one_with_count_20() {
 }
 
 #[tokio::test]
-async fn server_that_was_restarted_goes_on_counting() {
+async fn server_that_was_restarted_continues_counting() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
     let database = server.shared_database();

@@ -96,7 +96,7 @@ async fn identical_put_changes_nothing() {
 }
 
 #[tokio::test]
-async fn change_is_told_as_update_with_the_whole_alarm() {
+async fn change_is_published_as_update_with_the_whole_alarm() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
     let session = admin.listen(&format!("/alarms/{device}")).await;

@@ -45,7 +45,7 @@ async fn many_small_bombs_are_refused_together() {
 async fn first_megabyte_of_an_entry_may_have_any_ratio() {
     let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
-    // Compressed to few bytes, as a page of one repeated line is.
+    // The file compresses to few bytes, as a page with one repeated line does.
     let page = Entry::deflated("page.txt", vec![b'a'; 900_000]);
     let noise: Vec<u8> = (0..20_000_u32)
         .flat_map(|n| ring::digest::digest(&ring::digest::SHA256, &n.to_le_bytes()).as_ref()[..8].to_vec())
@@ -92,7 +92,7 @@ async fn archive_has_at_most_ten_thousand_entries() {
 async fn long_form_of_the_end_is_refused_whatever_number_of_entries_it_claims() {
     let server = TestServer::start().await;
     let id = create(&server.admin(), "HOSTED", "web").await;
-    // The long form of the end, which says a million, and no list at all.
+    // The zip64 end record claims a million entries, but there is no list.
     let mut claim = Vec::new();
     claim.extend(b"PK\x06\x06");
     claim.extend(44_u64.to_le_bytes());

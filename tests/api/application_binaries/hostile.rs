@@ -35,7 +35,7 @@ fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         archive(&[Entry::stored("index.html", "x"), inner])
     };
     let nested = || {
-        // The second is within the content of the first.
+        // The second entry lies within the content of the first.
         let inner = archive(&[Entry::stored("inner", "x")]);
         let head = inner[..30 + 5 + 1].to_vec();
         let mut second = Entry::stored("inner", "x");
@@ -132,7 +132,7 @@ async fn bytes_before_the_first_entry_are_refused_also_when_the_list_knows_of_th
     let id = create(&admin, "HOSTED", "web").await;
     let whole = archive(&[Entry::stored("index.html", "x")]);
     let list = whole.len() - 22 - 56;
-    // A program that unpacks itself: everything is four bytes further back.
+    // A self-extracting archive: everything is four bytes further back.
     let mut shifted = [b"#!/x", &whole[..]].concat();
     shifted[4 + list + 42] = 4;
     let end = shifted.len() - 22;
@@ -145,7 +145,7 @@ async fn bytes_before_the_first_entry_are_refused_also_when_the_list_knows_of_th
 }
 
 #[tokio::test]
-async fn directories_of_an_archive_are_no_files() {
+async fn directories_of_an_archive_are_not_files() {
     let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let directory = Entry::stored("docs/", "");

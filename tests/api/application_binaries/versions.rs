@@ -8,7 +8,7 @@ use crate::harness::{
     web_archive,
 };
 
-/// The contents of three files, which name their version; that of the last is longer than a row of the database.
+/// Returns the contents of three files, which name their version. The last one is longer than a row of the database.
 fn version(name: &str) -> Vec<u8> {
     let long = name.repeat(100_000);
     web_archive(&[("index.html", name), ("a.txt", name), ("long.txt", &long)])
@@ -71,7 +71,7 @@ async fn client_that_vanishes_behind_its_last_byte_leaves_one_version_whole() {
         connection.reset();
     }
 
-    // The server finishes what it began, so that no upload is under way any more.
+    // The server completes uploads in progress, so that none is left after this.
     let database = server.shared_database();
     server.stop().await;
     let server = TestServer::start_on(&database, |_| {}).await;
@@ -164,7 +164,7 @@ async fn upload_of_an_application_that_is_deleted_meanwhile_is_404_and_leaves_no
     connection.send(head(&admin, &id, body.len())).await;
     connection.send(&body[..body.len() / 2]).await;
 
-    // Whether the first half was looked at before or not.
+    // The application is deleted while half of the upload has arrived; the server may or may not have read that half.
     server.database().execute("DELETE FROM applications WHERE name = 'web'", &[]).await;
     connection.send(&body[body.len() / 2..]).await;
 

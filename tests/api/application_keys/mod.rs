@@ -34,7 +34,7 @@ async fn named(caller: &Caller, key: &str) -> Value {
     answer.json()["application"].clone()
 }
 
-/// Waits until a server has heard what became of the application of a key.
+/// Waits until a server names this application for a key, because it learns of changes with a delay.
 async fn until_named(server: &TestServer, key: &str, application: Value) {
     eventually("the application of the key", async || {
         (named(&server.admin(), key).await == application).then_some(())

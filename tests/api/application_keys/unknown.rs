@@ -19,7 +19,7 @@ async fn unknown_key_is_ignored_whatever_it_is() {
 }
 
 #[tokio::test]
-async fn key_is_no_credential_and_grants_nothing() {
+async fn key_is_not_a_credential_and_grants_nothing() {
     let database = TestDatabase::create().await;
     insert_application(&database, "main", "cockpit", "k-cockpit").await;
     let server = TestServer::start_on(&database, |_| {}).await;
@@ -43,7 +43,7 @@ async fn unknown_key_becomes_known_when_an_application_gets_it() {
 }
 
 #[tokio::test]
-async fn key_as_it_is_stored_is_no_key() {
+async fn stored_form_of_a_key_is_not_a_key() {
     let server = TestServer::start().await;
     insert_application(server.database(), "main", "cockpit", "k-cockpit").await;
     until_named(&server, "k-cockpit", json!("cockpit")).await;

@@ -96,7 +96,7 @@ async fn external_application_is_cloned_without_a_context_path() {
 }
 
 #[tokio::test]
-async fn clone_of_a_hosted_application_serves_the_same_and_goes_on_when_the_original_is_gone() {
+async fn clone_of_a_hosted_application_serves_the_same_and_continues_when_the_original_is_gone() {
     let (_server, admin) = TestServer::start().await.with_admin();
     let original = create(&admin, &hosted("web")).await;
     let id = original.rsplit('/').next().unwrap();

@@ -46,7 +46,7 @@ async fn created_web_application_is_shown_with_all_its_members() {
 }
 
 #[tokio::test]
-async fn created_application_is_answered_in_its_media_type_and_without_accept_not_at_all() {
+async fn created_application_is_returned_in_its_media_type_if_accepted() {
     let server = TestServer::start().await;
     let media_type = format!("{MEDIA}application+json");
 
@@ -118,7 +118,7 @@ async fn microservice_gets_a_bootstrap_user_in_its_owners_tenant_and_nothing_els
 }
 
 #[tokio::test]
-async fn name_of_a_bootstrap_user_that_a_person_has_is_no_hindrance() {
+async fn name_of_a_bootstrap_user_may_belong_to_a_person() {
     let server = TestServer::start().await;
     server.user_with("servicebootstrap_pump", &[]).await;
 

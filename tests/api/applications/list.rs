@@ -38,7 +38,7 @@ async fn next_links_lead_through_everything_a_tenant_sees_once() {
     let server = TestServer::start_on(&database, |_| {}).await;
     let (admin, plant7) = (server.admin(), plant7(&server));
     for n in 0..9 {
-        // Own, of the market, subscribed, own of the market and subscribed at once: each appears once.
+        // The applications are owned, in the market, subscribed, or both owned and in the market: each appears once.
         let (owner, availability) = match n % 3 {
             0 => (&admin, "PRIVATE"),
             1 => (&plant7, "MARKET"),

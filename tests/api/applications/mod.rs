@@ -18,7 +18,7 @@ use crate::harness::tenants::management;
 use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
 
 const APPLICATIONS: &str = "/application/applications";
-/// How many applications every deployment starts with; all tenants see them.
+/// The number of applications that every deployment starts with; all tenants see them.
 const STANDARD: usize = 8;
 
 /// A complete body of a web application.
@@ -76,7 +76,7 @@ fn plant7(server: &TestServer) -> Caller {
     server.caller("plant7/admin", ADMIN_PASSWORD)
 }
 
-/// Lets a tenant subscribe.
+/// Subscribes a tenant to an application.
 async fn subscribe(database: &TestDatabase, tenant: &str, application: &str) {
     let statement = "INSERT INTO subscriptions (tenant, application, created_at) VALUES ($1, $2, now())";
     database.execute(statement, &[&tenant, &id_of(application)]).await;

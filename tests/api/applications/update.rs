@@ -95,7 +95,7 @@ async fn body_as_it_was_read_can_be_sent_back() {
 }
 
 #[tokio::test]
-async fn changed_application_is_answered_in_its_media_type_and_without_accept_not_at_all() {
+async fn changed_application_is_returned_in_its_media_type_if_accepted() {
     let (_server, admin) = TestServer::start().await.with_admin();
     let application = create(&admin, &hosted("web")).await;
     let media_type = format!("{MEDIA}application+json");

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{RECORDS, record_of};
 use crate::harness::{Caller, TestServer, ids, member_texts};
 
-/// Records with the members that filters look at; `text` tells them apart.
+/// Creates records with the members that filters read. Their `text` identifies them.
 async fn records(admin: &Caller) {
     for (text, kind, source, user, application, time) in [
         ("a", "Door", "1", "joe", "cockpit", "2024-03-10T00:00:00Z"),

@@ -75,7 +75,7 @@ async fn token_is_for_the_tenant_it_names_whatever_the_host() {
         let request = host.into_iter().fold(request, |request, host| request.header("Host", host));
         assert_eq!(request.send().await.json()["managedObjects"][0]["name"], "in t7", "{host:?}");
     }
-    // The key of t7 opens nothing elsewhere.
+    // The key of t7 is not valid for other tenants.
     assert_unauthorized(&server, &RSA_2048.token_of("admin"), "main has no such key").await;
 }
 
@@ -329,7 +329,7 @@ async fn key_counts_from_its_upload_to_its_removal() {
 }
 
 #[tokio::test]
-async fn option_that_is_no_usable_key_is_401() {
+async fn option_that_is_not_a_usable_key_is_401() {
     let server = TestServer::start().await;
     let body: String = RSA_2048.public.lines().filter(|line| !line.starts_with("---")).collect();
 

@@ -11,7 +11,7 @@ use crate::harness::{
 
 const PING: Duration = Duration::from_millis(200);
 
-/// Its sockets are pinged, and their callers checked, often.
+/// Starts a server that pings its sockets, and checks their callers, frequently.
 async fn quick_server() -> TestServer {
     TestServer::start_with(|settings| settings.limits.socket_ping = PING).await
 }
@@ -68,7 +68,7 @@ async fn socket_of_another_user_stays_open() {
 
     disable(&server, "joe").await;
     {
-        // A socket that is not read answers no ping and counts as gone.
+        // A socket that does not read does not respond to pings, so the server closes it.
         let mut closed = std::pin::pin!(joes.closed());
         while tokio::select! { _ = &mut closed => false, () = admins.ping() => true } {}
     }
@@ -156,7 +156,7 @@ async fn session_of_a_user_that_a_socket_had_before_ends_after_the_socket() {
     drop(socket);
 
     eventually("the end of the session", async || {
-        // Asking would keep it alive; only who asks seldom sees it end.
+        // The check is a message, which keeps the session alive, so the test waits longer than the interval before each.
         tokio::time::sleep(2 * interval).await;
         (!server.admin().resume(&client).is_known().await).then_some(())
     })

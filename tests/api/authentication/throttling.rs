@@ -11,7 +11,7 @@ use crate::harness::{ADMIN_PASSWORD, Caller, OBJECTS, Response, TestServer, even
 
 /// A delay that does not end during a test.
 const FOREVER: Duration = Duration::from_secs(60);
-/// A network of test clients, and another.
+/// The addresses of two networks of test clients.
 const HERE: &str = "192.0.2.1";
 const ELSEWHERE: &str = "198.51.100.1";
 
@@ -42,11 +42,12 @@ fn aside(caller: Caller) -> JoinHandle<Response> {
     tokio::spawn(async move { caller.get(OBJECTS).await })
 }
 
-/// Guesses until as many wait as one source may let wait for an account: the next is refused.
+/// Guesses until one source has as many waiting guesses for an account as it may have, so that the next one is
+/// rejected.
 async fn refused(server: &TestServer, user: &str, from: &str) -> Response {
     let mut passwords = (0..).map(|n| format!("yet-another-{n}"));
     eventually("a refusal", async || {
-        // An attempt that waits continues to wait.
+        // A waiting guess continues to wait.
         let attempt = aside(guess(server, user, from, &passwords.next()?));
         let answer = tokio::time::timeout(Duration::from_millis(500), attempt).await.ok()?.unwrap();
         (answer.status == 429).then_some(answer)
@@ -228,7 +229,8 @@ async fn many_requests_with_one_wrong_header_are_one_guess() {
     let shared = guess(&server, "management/admin", HERE, "all-the-same");
     let fleet: Vec<_> = (0..20).map(|_| aside(shared.clone())).collect();
 
-    // Only two of them could wait one by one; with this one the lane is full, so the twenty are one.
+    // Only two guesses may wait at a time. This one fills the queue, so the twenty requests together must count as one
+    // guess.
     let another = aside(guess(&server, "management/admin", HERE, "another"));
     refused(&server, "management/admin", HERE).await;
 
@@ -296,12 +298,12 @@ async fn flood_of_guesses_from_one_source_does_not_delay_a_login_from_another() 
     flood.iter().for_each(JoinHandle::abort);
 }
 
-/// Addresses that guess at an account.
+/// Returns the addresses that guess at an account.
 fn guessers() -> impl Iterator<Item = String> {
     (1..=40).map(|n| format!("203.0.113.{n}"))
 }
 
-/// Guesses from each address until its further ones wait, as they do for ever here, or are refused.
+/// Guesses from each address until its further guesses wait, which they do for ever here, or are rejected.
 async fn besiege(server: &TestServer, user: &str) -> Vec<JoinHandle<Response>> {
     for from in guessers() {
         guess_wrong(server, user, &from, 2).await;
@@ -351,7 +353,7 @@ async fn right_secret_that_the_server_made_waits_for_nobodys_guesses() {
         VALUES ('main', 'device_n1', $1, true, '{ROLE_INVENTORY_READ}', now())";
     server.database().execute(user, &[&key.unwrap().unwrap().hash(secret)]).await;
     let siege = besiege(&server, "device_n1").await;
-    // Where the device is, somebody guesses too.
+    // Another client at the address of the device guesses passwords.
     guess_wrong(&server, "device_n1", HERE, 2).await;
     guess_wrong(&server, "admin", HERE, 1).await;
     let beside = aside(guess(&server, "device_n1", HERE, "wrong"));

@@ -1,4 +1,4 @@
-//! Whether a device has a real-time connection.
+//! The real-time connection of a device.
 
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ async fn connections_of_people_and_of_other_devices_do_not_count() {
 }
 
 #[tokio::test]
-async fn every_server_sees_a_connection_and_believes_in_it_for_a_while_only() {
+async fn every_server_sees_a_connection_and_assumes_it_for_a_while_only() {
     let a = server().await;
     let database = a.shared_database();
     let b = server_on(&database).await;
@@ -98,7 +98,7 @@ async fn every_server_sees_a_connection_and_believes_in_it_for_a_while_only() {
     let _held = user.listen(&format!("/alarms/{device}")).await.hold().await;
     until_connection_is(&b.admin(), &device, json!("CONNECTED")).await;
 
-    // The row is as it is when its process died a while ago.
+    // The row is as after the death of its process some time ago.
     database.execute("UPDATE presence SET connected_until = now()", &[]).await;
 
     assert_eq!(connection(&b.admin(), &device).await, Value::Null);

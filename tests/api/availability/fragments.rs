@@ -53,7 +53,7 @@ async fn child_in_a_list_of_children_shows_its_alarms() {
 }
 
 #[tokio::test]
-async fn what_is_no_device_shows_alarms_as_long_as_one_is_open() {
+async fn object_that_is_not_a_device_shows_alarms_as_long_as_one_is_open() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let created = admin.create(OBJECTS, &json!({"name": "building"})).await;
     let id = created["id"].as_str().unwrap();
@@ -199,7 +199,7 @@ async fn silent_device_is_unavailable_and_disconnected() {
 }
 
 #[tokio::test]
-async fn notifications_tell_what_the_server_writes() {
+async fn notifications_have_what_the_server_writes() {
     let (_server, admin) = server().await.with_admin();
     let session = admin.listen("/managedobjects/*").await;
     let device = watched(&admin, 10).await;

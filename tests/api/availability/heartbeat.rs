@@ -49,7 +49,7 @@ async fn every_put_on_the_object_is_one() {
 }
 
 #[tokio::test]
-async fn empty_put_changes_nothing_else_and_tells_nobody() {
+async fn empty_put_changes_nothing_else_and_notifies_nobody() {
     let server = server().await;
     let (user, device) = pump(&server).await;
     let session = server.admin().listen("/managedobjects/*").await;

@@ -6,7 +6,7 @@ use super::{ALARMS, OBJECTS, listened_for_long, object, server, silence, status,
 use super::{unavailability_alarms, watched};
 use crate::harness::{Caller, TestServer, alarm_of, redacted};
 
-/// Sets how often a device must be heard.
+/// Sets the interval within which a device must send a message.
 async fn set_interval(caller: &Caller, device: &str, minutes: i64) {
     let body = json!({"plat_RequiredAvailability": {"responseInterval": minutes}});
     assert_eq!(caller.put(&object(device), &body).await.status, 200);
@@ -31,7 +31,7 @@ async fn both_statuses_are_maintenance_whatever_else_is_so() {
 }
 
 #[tokio::test]
-async fn new_alarm_is_answered_as_it_was_sent_and_neither_stored_nor_told() {
+async fn new_alarm_is_returned_as_it_was_sent_and_neither_stored_nor_published() {
     let (server, admin) = server().await.with_admin();
     let session = admin.listen("/alarms/*").await;
     let device = watched(&admin, 0).await;
@@ -99,7 +99,7 @@ async fn who_may_not_raise_alarms_may_not_in_maintenance() {
 }
 
 #[tokio::test]
-async fn owner_is_answered_like_everybody() {
+async fn owner_gets_the_same_response_as_everybody() {
     let server = server().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let device = watched(&owner, 0).await;
@@ -126,7 +126,7 @@ async fn silent_device_in_maintenance_gets_no_alarm_until_it_ends() {
 }
 
 #[tokio::test]
-async fn device_that_was_heard_is_available_when_maintenance_ends() {
+async fn device_that_has_sent_is_available_when_maintenance_ends() {
     let (_server, admin) = server().await.with_admin();
     let device = watched(&admin, 0).await;
 

@@ -1,7 +1,7 @@
 //! Availability, maintenance, and the fragments that the server adds to managed objects (R-01 to R-06, A-09, A-12).
 //!
-//! Intervals are whole minutes, for which tests cannot wait. They move the stored times back instead, which are all that
-//! the server reads.
+//! Intervals are whole minutes, for which tests cannot wait. Tests move the stored times back instead, because the
+//! server reads nothing else.
 
 mod connection;
 #[path = "connection.rs"]
@@ -24,7 +24,7 @@ use crate::harness::{Caller, OBJECTS, TestDatabase, TestServer, eventually};
 
 const ALARMS: &str = "/alarm/alarms";
 
-/// A server that writes heartbeats at once and looks for silence all the time.
+/// Starts a server that writes heartbeats at once and checks for silent devices all the time.
 async fn server() -> TestServer {
     server_on(&TestDatabase::create().await).await
 }
@@ -41,7 +41,7 @@ fn quick(settings: &mut Settings) {
     settings.limits.silence_grace = Duration::ZERO;
 }
 
-/// Waits until so many servers watch over silent devices.
+/// Waits until this number of servers watch for silent devices.
 async fn listening(database: &TestDatabase, servers: i64) {
     let count = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' \
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
@@ -51,7 +51,7 @@ async fn listening(database: &TestDatabase, servers: i64) {
     .await;
 }
 
-/// Pretends that servers were running all the time, so that a silence is that of the device.
+/// Makes it look as if servers had been running all the time, so that devices and not the servers were silent.
 async fn listened_for_long(database: &TestDatabase) {
     let statement = "UPDATE deployment SET value = '0' WHERE name = 'availability watched since'";
     assert_eq!(database.execute(statement, &[]).await, 1);
@@ -62,7 +62,7 @@ async fn device_user(server: &TestServer, name: &str) -> Caller {
     server.user_with(&format!("device_{name}"), &["ROLE_INVENTORY_CREATE", "ROLE_ALARM_READ"]).await
 }
 
-/// Creates a device of this caller's that must be heard within this many minutes and returns its id.
+/// Creates a device of this caller that must send a message within this many minutes, and returns its id.
 async fn watched(caller: &Caller, minutes: i64) -> String {
     let body = json!({"name": "pump", "plat_IsDevice": {}, "plat_RequiredAvailability": {"responseInterval": minutes}});
     caller.create(OBJECTS, &body).await["id"].as_str().unwrap().to_owned()
@@ -72,7 +72,7 @@ fn object(id: &str) -> String {
     format!("{OBJECTS}/{id}")
 }
 
-/// Pretends that a device was silent for this many more minutes.
+/// Makes a device look silent for this many more minutes.
 async fn silence(database: &TestDatabase, device: &str, minutes: i32) {
     let statement = "UPDATE availability SET last_message = last_message - make_interval(mins => $2), \
         counted_from = counted_from - make_interval(mins => $2) WHERE device = $1";
@@ -83,7 +83,7 @@ fn id(device: &str) -> i64 {
     device.parse().unwrap()
 }
 
-/// Returns when a device was last heard, as the server shows it.
+/// Returns the time of the device's last message, as the server shows it.
 async fn last_message(caller: &Caller, device: &str) -> String {
     caller.read(&object(device)).await["plat_Availability"]["lastMessage"].as_str().unwrap().to_owned()
 }
@@ -92,7 +92,7 @@ async fn status(caller: &Caller, device: &str) -> Value {
     caller.read(&object(device)).await["plat_Availability"]["status"].clone()
 }
 
-/// The alarms of a device's silences, newest first.
+/// Returns the alarms about silence of a device, newest first.
 async fn unavailability_alarms(caller: &Caller, device: &str) -> Vec<Value> {
     let page =
         caller.read(&format!("{ALARMS}?source={device}&type=plat_UnavailabilityAlarm&pageSize=100")).await;

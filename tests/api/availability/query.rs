@@ -40,7 +40,7 @@ async fn queries_find_what_reads_show() {
     })
     .await;
     let since = super::last_message(&admin, &silent).await;
-    // The sweep may not find it: nobody listened for long enough.
+    // The server raises no alarms yet, because it has not been watching for long enough.
     assert_eq!(super::unavailability_alarms(&admin, &silent).await.len(), 0);
 
     for (query, expected) in [

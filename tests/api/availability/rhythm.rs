@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{device_user, last_message, object, silence, watched};
 use crate::harness::{TestServer, eventually};
 
-/// How often rows of availability were written, from now on.
+/// Counts the writes to the table of availability from now on.
 async fn count_writes(server: &TestServer) {
     let database = server.database();
     for statement in [
@@ -45,13 +45,13 @@ async fn many_messages_make_one_write_per_pause_and_the_last_is_not_lost() {
 }
 
 #[tokio::test]
-async fn object_that_nobody_watched_is_heard_as_soon_as_it_is_watched() {
+async fn messages_count_as_soon_as_an_object_is_watched() {
     let server = super::server().await;
     let user = device_user(&server, "pump").await;
     let admin = server.admin();
     let device = user.create_device("pump").await;
     let path = object(&device);
-    // Looked at, and left alone for a minute.
+    // Before the object is watched, this counts as no message: the last one seems a minute old.
     user.put(&path, &json!({})).await;
 
     admin.put(&path, &json!({"plat_RequiredAvailability": {"responseInterval": 10}})).await;

@@ -30,7 +30,7 @@ async fn every_silent_device_gets_one_alarm_and_no_other_does() {
     for device in &devices[..10] {
         until_alarm_is(&b.admin(), device, "ACTIVE").await;
     }
-    // Both hear all of them at once.
+    // All devices send to both servers at the same time.
     let users = [user, b.caller("device_pump", ADMIN_PASSWORD)];
     let puts: Vec<_> = devices
         .iter()
@@ -88,7 +88,7 @@ async fn message_at_one_server_clears_what_the_other_raised() {
 async fn sweeper_that_loses_its_connection_is_replaced_within_seconds() {
     let (a, b) = two_servers().await;
     let device = watched(&b.admin(), 10).await;
-    // The lock of the one that sweeps is the only one that is not shared.
+    // The server that sweeps holds the only lock that is not shared.
     let sweepers = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted \
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
     let before = a.database().query(sweepers, &[]).await;
@@ -102,7 +102,7 @@ async fn sweeper_that_loses_its_connection_is_replaced_within_seconds() {
     assert_eq!((alarms.len(), &alarms[0]["count"]), (1, &json!(1)));
     let after = a.database().query(sweepers, &[]).await;
     assert!(after.iter().all(|row| row.get::<_, i32>(0) != killed));
-    // The other one listened all the time, so nobody gets a grace.
+    // The other server was watching all the time, so no device gets additional time.
     let since = "SELECT value = '0' FROM deployment WHERE name = 'availability watched since'";
     assert!(a.database().query(since, &[]).await[0].get::<_, bool>(0));
 }

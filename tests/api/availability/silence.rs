@@ -17,7 +17,7 @@ async fn silent_pump() -> (TestServer, Caller, String) {
 }
 
 #[tokio::test]
-async fn silent_device_gets_an_alarm_that_is_told() {
+async fn silent_device_gets_an_alarm_that_is_published() {
     let server = server().await;
     listened_for_long(server.database()).await;
     let admin = server.admin();
@@ -58,7 +58,7 @@ async fn one_silence_has_one_alarm() {
 }
 
 #[tokio::test]
-async fn device_that_is_heard_in_time_gets_none() {
+async fn device_that_sends_in_time_gets_none() {
     let (server, _, _) = silent_pump().await;
     let admin = server.admin();
     let device = watched(&admin, 10).await;
@@ -137,7 +137,7 @@ async fn sweep_clears_what_a_server_left_that_died_in_between() {
     let (server, user, device) = silent_pump().await;
     until_alarm_is(&user, &device, "ACTIVE").await;
 
-    // The device was heard and the time stored, but the alarm is not cleared yet.
+    // The message of the device and its time are stored, but the alarm is not cleared yet.
     server.database().execute("UPDATE availability SET last_message = now()", &[]).await;
 
     until_alarm_is(&user, &device, "CLEARED").await;
@@ -154,7 +154,7 @@ async fn after_a_restart_devices_get_their_interval_again() {
 
     let (_server, admin) = server_on(&database).await.with_admin();
     let nobody = async |minutes: f64| {
-        // Pretends that the start was this long ago.
+        // Sets the start of the watch to this long ago.
         let statement = "UPDATE deployment SET value = (extract(epoch FROM now()) - 60 * $1::float8)::text \
             WHERE name = 'availability watched since'";
         database.execute(statement, &[&minutes]).await;

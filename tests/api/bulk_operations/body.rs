@@ -6,7 +6,7 @@ use super::{BULK, bulk_of, completed, create_agent, fleet, group_of, later_of, p
 use crate::harness::{MEDIA, TestServer, without};
 
 #[tokio::test]
-async fn post_answers_201_with_the_bulk_operation_and_get_shows_the_same() {
+async fn post_returns_201_with_the_bulk_operation_and_get_shows_the_same() {
     let (server, admin, device) = TestServer::shared().await.with_agent("pump").await;
     let group = group_of(&admin, &[&device]).await;
     let mut body = later_of(&group);
@@ -37,7 +37,7 @@ async fn post_answers_201_with_the_bulk_operation_and_get_shows_the_same() {
 }
 
 #[tokio::test]
-async fn types_of_body_and_answer_are_those_of_the_document() {
+async fn types_of_body_and_response_are_those_of_the_document() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let group = group_of(&admin, &[]).await;
     let (one, many) =

@@ -6,7 +6,7 @@ use super::{BULK, bulk_of, completed, fleet, group_of, later_of, plan, under_way
 use crate::harness::TestServer;
 
 #[tokio::test]
-async fn deleted_one_is_hidden_from_the_list_unless_asked_for_and_still_answers_by_id() {
+async fn deleted_one_is_hidden_from_the_list_unless_asked_for_and_still_found_by_id() {
     let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 2).await;
     let (link, other) = (plan(&admin, &later_of(&group)).await, admin.create(BULK, &later_of(&group)).await);
@@ -35,7 +35,7 @@ async fn one_under_way_creates_no_more_and_what_it_created_stays() {
     assert_eq!(admin.delete(&link).await.status, 204);
     let created = server.database().count("operations").await;
 
-    // Another one takes longer than the next turn would have been away.
+    // Another bulk operation takes longer than the time until the deleted one would have continued.
     let one = group_of(&admin, &["1050", "1049", "1048", "1047"]).await;
     completed(&admin, &plan(&admin, &bulk_of(&one, 0.3)).await).await;
     assert_eq!(server.database().count("operations").await, created + 4);

@@ -20,7 +20,7 @@ use time::OffsetDateTime;
 use crate::harness::{Caller, TestDatabase, eventually_within};
 
 pub(crate) const BULK: &str = "/devicecontrol/bulkoperations";
-/// How long a bulk operation of a test may take on a busy machine.
+/// The time that a bulk operation of a test may take on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(90);
 
 /// Puts agents and a static group of them into a database and returns the id of the group.
@@ -63,7 +63,7 @@ pub(crate) fn id_of(created: &Value) -> String {
     created["id"].as_str().unwrap().to_owned()
 }
 
-/// A complete body, of one that starts at once.
+/// Returns a complete body of a bulk operation that starts at once.
 pub(crate) fn bulk_of(group: &str, ramp: f64) -> Value {
     json!({
         "groupId": group,
@@ -73,7 +73,7 @@ pub(crate) fn bulk_of(group: &str, ramp: f64) -> Value {
     })
 }
 
-/// A complete body, of one that starts in a thousand years.
+/// Returns a complete body of a bulk operation that starts in a thousand years.
 pub(crate) fn later_of(group: &str) -> Value {
     let mut body = bulk_of(group, 0.0);
     body["startDate"] = json!("3024-03-10T02:30:00.000Z");
@@ -98,7 +98,7 @@ pub(crate) async fn completed(caller: &Caller, link: &str) -> Value {
     .await
 }
 
-/// Waits until a bulk operation has created at least so many operations.
+/// Waits until a bulk operation has created at least `count` operations.
 pub(crate) async fn under_way(database: &TestDatabase, count: i64) {
     eventually_within(LONG, "the middle of the bulk operation", async || {
         (database.count("operations").await >= count).then_some(())
@@ -133,7 +133,7 @@ pub(crate) async fn devices(database: &TestDatabase) -> Vec<String> {
     operations(database).await.into_iter().map(|operation| operation.device).collect()
 }
 
-/// Each device of a [`fleet`] has exactly one operation, and the order is that of the ids.
+/// Asserts that each device of a [`fleet`] has exactly one operation, in the order of the ids.
 pub(crate) async fn assert_each_has_one(database: &TestDatabase, devices: i64) {
     let told = self::devices(database).await;
     let expected: Vec<String> = (1..=devices).map(|n| (1000 + n).to_string()).collect();

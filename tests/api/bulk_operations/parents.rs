@@ -10,7 +10,7 @@ async fn devices_whose_operation_of_the_parent_failed() {
     let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 4).await;
     let parent = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
-    // Another one failed everywhere.
+    // This bulk operation has failed for every device.
     completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
     let failed =
         "UPDATE operations SET status = 'FAILED' WHERE device IN (1002, 1004) OR bulk_operation::text <> $1";
@@ -34,7 +34,7 @@ async fn parent_without_failures_leaves_nothing_to_do() {
     let group = fleet(server.database(), 2).await;
     let parent = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
     let mut body = without(&bulk_of(&group, 0.0), &["groupId"]);
-    // A number is taken, too.
+    // The parent may also be given as a number.
     body["failedParentId"] = json!(parent["id"].as_str().unwrap().parse::<i64>().unwrap());
 
     let child = admin.create(BULK, &body).await;

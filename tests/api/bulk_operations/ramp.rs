@@ -73,7 +73,8 @@ async fn start_in_the_future_waits_for_its_time() {
     let server = TestServer::start_with(|settings| settings.limits.bulk_lease = Duration::from_secs(1)).await;
     let admin = server.admin();
     let group = fleet(server.database(), 3).await;
-    // Beyond the lease, so that nobody holds it until then; and within.
+    // The first start is after the end of the lease, so that no server holds the operation until then; the second is
+    // within it.
     for seconds in [3, 0] {
         let start =
             OffsetDateTime::now_utc() + time::Duration::seconds(seconds) + time::Duration::milliseconds(500);
@@ -127,7 +128,7 @@ async fn operations_hold_the_prototype_the_device_and_the_bulk_operation() {
 }
 
 #[tokio::test]
-async fn agents_and_those_who_listen_to_the_device_are_told_of_each() {
+async fn agents_and_subscribers_of_the_device_are_notified_of_each() {
     let (server, admin) = TestServer::shared().await.with_admin();
     let (agent, child) = (create_agent(&admin, "agent").await, admin.create_device("child").await);
     let path = format!("/inventory/managedObjects/{agent}/childDevices");
@@ -191,7 +192,7 @@ async fn device_may_have_operations_of_several_bulk_operations_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_told_of_a_device_keeps_its_order_beside_its_own_operations() {
+async fn notifications_of_a_device_keep_their_order_beside_its_own_operations() {
     let (_server, admin, device) = TestServer::shared().await.with_agent("pump").await;
     let group = group_of(&admin, &[&device]).await;
     let session = admin.listen(&format!("/operations/{device}")).await;

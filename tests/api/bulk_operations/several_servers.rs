@@ -9,9 +9,9 @@ use super::{BULK, assert_each_has_one, bulk_of, completed, fleet, later_of, oper
 use crate::harness::{TestDatabase, TestServer, eventually};
 
 #[tokio::test]
-async fn other_server_goes_on_at_once_when_one_stops_in_an_orderly_way() {
+async fn other_server_continues_at_once_when_one_stops_in_an_orderly_way() {
     let database = TestDatabase::create().await;
-    // Their leases would outlast the test.
+    // The leases of this server would outlast the test.
     let change =
         |settings: &mut platform::config::Settings| settings.limits.bulk_lease = Duration::from_secs(6);
     let stopping = TestServer::start_on(&database, change).await;
@@ -37,7 +37,7 @@ async fn run_whose_process_is_gone_is_taken_over_without_a_burst() {
     let (_server, admin) = TestServer::start_on(&database, change).await.with_admin();
     let group = fleet(&database, 12).await;
     let link = plan(&admin, &later_of(&group)).await;
-    // The rows are as a process leaves them that was killed in the middle, long ago.
+    // The rows are as left by a process that was killed in the middle, long ago.
     let chosen = "INSERT INTO bulk_operation_targets (tenant, bulk_operation, position, device) \
         SELECT b.tenant, b.id, n, 1001 + n FROM bulk_operations b, generate_series(0, 11) n";
     database.execute(chosen, &[]).await;
@@ -108,7 +108,7 @@ async fn servers_that_take_each_others_runs_over_all_the_time_neither_repeat_nor
     let group = fleet(&database, 150).await;
     let link = plan(&admin, &bulk_of(&group, 0.03)).await;
 
-    // Leases end before their time, again and again.
+    // Leases are ended early, again and again.
     eventually("the middle of the run", async || {
         database.execute("UPDATE bulk_operations SET leased_until = '-infinity'", &[]).await;
         (database.count("operations").await > 75).then_some(())

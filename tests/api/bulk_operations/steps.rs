@@ -8,7 +8,7 @@ use serde_json::json;
 use time::OffsetDateTime;
 
 #[tokio::test]
-async fn ramp_goes_on_where_it_was_after_the_database_was_away_and_is_not_compressed() {
+async fn ramp_continues_where_it_was_after_the_database_was_away_and_is_not_compressed() {
     let postgres = PrivatePostgres::start();
     let database = TestDatabase::at(postgres.url(), postgres.directory());
     let (_server, admin) = TestServer::start_on(&database, |_| {}).await.with_admin();
@@ -17,7 +17,7 @@ async fn ramp_goes_on_where_it_was_after_the_database_was_away_and_is_not_compre
     under_way(&database, 4).await;
 
     postgres.stop();
-    // This is longer than the lateness that is caught up.
+    // This is longer than the delay that the ramp catches up with.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let back = OffsetDateTime::now_utc();
     postgres.start_again();
@@ -56,14 +56,15 @@ async fn devices_that_are_deleted_in_the_moment_of_their_turn_are_counted_or_ser
 }
 
 #[tokio::test]
-async fn step_that_was_made_without_its_end_being_heard_of_is_not_made_twice() {
+async fn step_whose_acknowledgement_was_lost_is_not_made_twice() {
     let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 20).await;
     let link = plan(&admin, &bulk_of(&group, 0.3)).await;
     under_way(server.database(), 1).await;
 
-    // A commit whose response was lost: the position is further on than the process knows. The lock on the row stops the
-    // run meanwhile, and returns the position after the step that may be in progress.
+    // The state after a commit whose response was lost: the stored position is ahead of the one that the process knows.
+    // The lock on the row stops the run in the meantime; the statement returns the position after the step that may be
+    // in progress.
     let steps = "WITH held AS ( \
             SELECT tenant, id, place FROM bulk_operations FOR UPDATE), \
         served AS ( \

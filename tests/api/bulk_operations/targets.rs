@@ -31,14 +31,14 @@ async fn devices_of_a_static_group_and_of_its_subgroups_each_once_by_id() {
     let asset = id_of(&admin.create("/inventory/managedObjects", &json!({"name": "a mere thing"})).await);
     let deepest = group_of(&admin, &[&agents[0], &agents[3]]).await;
     let below = group_of(&admin, &[&deepest, &agents[1]]).await;
-    // One is in several of them, and the order is not that of the ids.
+    // One agent is in several of the groups, and the order differs from that of the ids.
     let group = group_of(&admin, &[&agents[3], &agents[2], &below, &deepest, &asset]).await;
 
     assert_eq!(told_by(&server, &group).await, agents);
 }
 
 #[tokio::test]
-async fn what_belongs_to_a_device_is_no_member() {
+async fn child_of_a_device_is_not_a_group_member() {
     let (server, admin) = TestServer::start().await.with_admin();
     let (agent, asset, child) = (
         create_agent(&admin, "agent").await,
@@ -58,7 +58,7 @@ async fn devices_that_the_query_of_a_dynamic_group_finds() {
     let (server, admin) = TestServer::start().await.with_admin();
     let (first, second) = (create_agent(&admin, "pump 1").await, create_agent(&admin, "pump 2").await);
     create_agent(&admin, "motor").await;
-    // No device.
+    // The group also contains an object that is not a device.
     admin.create("/inventory/managedObjects", &json!({"name": "pump 3"})).await;
     let query = json!("$filter=name eq 'pump*' $orderby=name desc");
 
@@ -76,7 +76,7 @@ async fn dynamic_group_without_a_query_that_can_be_read_is_refused() {
 }
 
 #[tokio::test]
-async fn device_is_no_group() {
+async fn device_is_not_a_group() {
     let (_server, admin, device) = TestServer::shared().await.with_agent("pump").await;
 
     assert_eq!(admin.post(BULK, &bulk_of(&device, 0.0)).await.status, 422);

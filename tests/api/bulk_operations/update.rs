@@ -52,7 +52,7 @@ async fn one_that_waits_in_this_process_can_be_put_off() {
 
     admin.put(&link, &json!({"startDate": "3024-03-10T02:30:00Z"})).await.expect(200);
 
-    // Another one shows that its time has come and gone.
+    // The completion of another bulk operation shows that the original start time has passed.
     let other = group_of(&admin, &["1001"]).await;
     soon["groupId"] = json!(other);
     soon["startDate"] = shown(in_two_seconds + time::Duration::seconds(1));
@@ -65,7 +65,7 @@ async fn one_that_waits_in_this_process_can_be_put_off() {
 async fn one_under_way_becomes_deleted_and_a_new_one_targets_all_devices_again() {
     let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 30).await;
-    // So slow that it is far from its end when it is changed.
+    // The ramp is so slow that the operation is far from its end when it is changed.
     let old = admin.create(BULK, &bulk_of(&group, 1.0)).await;
     under_way(server.database(), 2).await;
 
@@ -133,7 +133,7 @@ async fn deleted_one_cannot_be_changed() {
 }
 
 #[tokio::test]
-async fn for_whom_it_is_cannot_be_changed() {
+async fn target_of_a_bulk_operation_cannot_be_changed() {
     let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 2).await;
     let other = group_of(&admin, &[]).await;
@@ -167,7 +167,7 @@ async fn wrong_values_are_refused_and_nothing_changes() {
 }
 
 #[tokio::test]
-async fn many_changes_at_once_leave_one_that_goes_on() {
+async fn many_changes_at_once_leave_one_that_continues() {
     let (server, admin) = TestServer::start().await.with_admin();
     let group = fleet(server.database(), 40).await;
     let link = plan(&admin, &bulk_of(&group, 0.05)).await;

@@ -97,7 +97,7 @@ async fn type_of_the_external_id_may_be_given_for_each_row() {
 }
 
 #[tokio::test]
-async fn object_is_no_agent_unless_a_column_makes_it_one() {
+async fn object_is_not_an_agent_unless_a_column_makes_it_one() {
     let (_server, admin) = TestServer::start().await.with_admin();
 
     let file =

@@ -101,7 +101,8 @@ async fn id_that_comes_again_fails_however_far_behind() {
     let (server, admin) = TestServer::start().await.with_admin();
     register(&admin, fleet(1)).await;
 
-    // Beyond what is stored together; the first of them is known from before and gets a password, not another object.
+    // There are more rows than are stored together. The first device exists already and gets a password, but no second
+    // object.
     let file =
         fleet(1201) + &format!("a0;other-{SECRET};x;y\na1;other-{SECRET};x;y\na1200;other-{SECRET};x;y\n");
     let result = register(&admin, file).await;
@@ -114,7 +115,7 @@ async fn id_that_comes_again_fails_however_far_behind() {
 }
 
 #[tokio::test]
-async fn all_rows_may_fail_and_the_answer_is_201() {
+async fn all_rows_may_fail_and_the_response_is_201() {
     let server = TestServer::start().await;
 
     let result = register(&server.admin(), "ID;CREDENTIALS\na;b\nc\n;;;\n").await;

@@ -40,10 +40,10 @@ async fn header_names_are_known_in_any_case_behind_a_byte_order_mark() {
 }
 
 #[tokio::test]
-async fn file_that_is_no_utf_8_is_windows_1252() {
+async fn file_that_is_not_utf_8_is_windows_1252() {
     let (server, admin) = TestServer::start().await.with_admin();
 
-    // Far behind the first bytes, so that nobody may decide by those.
+    // The invalid byte is far behind the first bytes, so the encoding cannot be decided by those.
     let mut file = b"ID;CREDENTIALS;TYPE;NAME\na1;".to_vec();
     file.extend(SECRET.bytes().chain(*b";t;M\xc3\xbcller \x80\n"));
     for n in 0..5000 {

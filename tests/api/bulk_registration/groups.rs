@@ -65,7 +65,7 @@ async fn groups_that_are_there_are_matched_by_name_at_each_level() {
 }
 
 #[tokio::test]
-async fn groups_people_made_are_matched_and_what_is_no_group_is_not() {
+async fn groups_that_people_made_are_matched_and_other_objects_are_not() {
     let (_server, admin) = TestServer::start().await.with_admin();
     admin.create(OBJECTS, &json!({"name": "North", "type": "plat_DeviceGroup"})).await;
     admin.create(OBJECTS, &json!({"name": "North", "plat_IsDeviceGroup": {}})).await;

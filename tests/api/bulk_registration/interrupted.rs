@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use super::{CONTENT_TYPE, REGISTRATIONS, SECRET, counts, fleet, form, register, upload};
 use crate::harness::{Caller, Program, RawConnection, TestServer, eventually, scratch};
 
-/// So many that there is a middle, and few enough for a busy machine.
+/// Enough rows to interrupt the registration in the middle, and few enough for a busy machine.
 const ROWS: usize = 5000;
 
 /// The head of an upload.
@@ -33,7 +33,7 @@ async fn upload_that_breaks_off_has_registered_nothing() {
     connection.send(&body[..body.len() - 10]).await;
     connection.reset();
 
-    // The next upload finds nothing of this one.
+    // The next upload finds no remains of this one.
     let result = register(&admin, format!("ID;CREDENTIALS\na0;{SECRET}\n")).await;
     assert_eq!(counts(&result), [1, 1, 0, 1]);
     assert_eq!(server.database().count("managed_objects").await, 0);
@@ -109,7 +109,7 @@ async fn server_killed_in_the_middle_leaves_whole_rows_and_the_file_may_be_sent_
 }
 
 #[tokio::test]
-async fn two_files_of_one_server_wait_for_each_other_and_both_are_answered() {
+async fn two_files_of_one_server_wait_for_each_other_and_both_succeed() {
     let (_server, admin) = TestServer::start().await.with_admin();
     let file = |prefix: &str| fleet(1000).replace("\na", &format!("\n{prefix}"));
 

@@ -54,7 +54,7 @@ fn failures(result: &Value) -> Vec<(String, String)> {
     list.iter().map(|row| (text(&row["deviceId"]), text(&row["failureReason"]))).collect()
 }
 
-/// A file of so many devices with type and name, `a0` and following.
+/// Returns a file with `count` devices, named `a0` and following, with type and name.
 fn fleet(count: usize) -> String {
     let rows = (0..count).map(|n| format!("a{n};{SECRET};pump;Pump {n}\n"));
     "ID;CREDENTIALS;TYPE;NAME\n".to_owned() + &rows.collect::<String>()

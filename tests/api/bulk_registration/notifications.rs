@@ -6,7 +6,7 @@ use super::{SECRET, object_of, objects_of_type, register};
 use crate::harness::{TestServer, redacted};
 
 #[tokio::test]
-async fn devices_and_groups_are_told_when_they_are_created_and_a_group_once_that_it_grew() {
+async fn creation_of_devices_and_groups_is_published_and_growth_of_a_group_once() {
     let (_server, admin) = TestServer::start().await.with_admin();
     let file = |ids: [&str; 2]| {
         let rows = ids.map(|id| format!("{id};{SECRET};pump;Pump;North\n"));

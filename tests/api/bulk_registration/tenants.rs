@@ -96,7 +96,7 @@ async fn tenant_that_another_than_the_management_tenant_names_is_ignored() {
 }
 
 #[tokio::test]
-async fn same_id_in_two_tenants_is_no_duplicate_and_twice_in_one_is() {
+async fn same_id_is_a_duplicate_in_one_tenant_only() {
     let (_server, management) = two_tenants().await;
 
     let file = format!("TENANT;ID;CREDENTIALS\nnorth;a1;{SECRET}\nsouth;a1;{SECRET}\nnorth;a1;{SECRET}\n");

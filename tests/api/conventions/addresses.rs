@@ -8,7 +8,7 @@ fn authorization() -> String {
     format!("Authorization: Basic {}", token("admin", ADMIN_PASSWORD))
 }
 
-/// The answer to a request of these lines, as it came.
+/// Returns the raw response to a request with these lines.
 async fn ask(server: &TestServer, lines: &[&str]) -> String {
     let mut connection = RawConnection::open(server.address()).await;
     connection.send(format!("{}\r\nConnection: close\r\n\r\n", lines.join("\r\n"))).await;
@@ -62,7 +62,7 @@ async fn character_that_no_text_can_hold_is_422_in_our_words() {
 }
 
 #[tokio::test]
-async fn host_that_is_no_address_is_400() {
+async fn host_that_is_not_an_address_is_400() {
     let server = TestServer::shared().await;
     let authorization = authorization();
 

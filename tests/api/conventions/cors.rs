@@ -7,7 +7,7 @@ use crate::harness::{ADMIN_PASSWORD, Caller, REALTIME, Response, TestDatabase, T
 const PAGE: &str = "https://app.example.org";
 const ORIGIN_OPTION: &str = "/tenant/options/access.control/allow.origin";
 
-/// The headers for browsers: origin and credentials.
+/// Returns the CORS headers: origin and credentials.
 fn allowed(answer: &Response) -> (Option<&str>, Option<&str>) {
     (answer.header("Access-Control-Allow-Origin"), answer.header("Access-Control-Allow-Credentials"))
 }
@@ -22,13 +22,13 @@ async fn preflight(server: &TestServer, path: &str, origin: &str) -> Response {
     request.header("Access-Control-Request-Headers", "authorization,content-type").send().await
 }
 
-/// Sets the option and waits until it is felt.
+/// Sets the option and waits until it has an effect.
 async fn allow_origins(server: &TestServer, value: &str) {
     server.admin().put(ORIGIN_OPTION, &json!({"value": value})).await.expect(200);
 }
 
 #[tokio::test]
-async fn preflight_of_a_known_path_is_answered_without_credentials() {
+async fn preflight_of_a_known_path_gets_a_response_without_credentials() {
     let server = TestServer::shared().await;
 
     for (path, methods) in [

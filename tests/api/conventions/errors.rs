@@ -35,7 +35,7 @@ async fn unknown_alarm_is_404_with_the_documents_words() {
 }
 
 #[tokio::test]
-async fn id_that_is_no_number_names_nothing() {
+async fn id_that_is_not_a_number_names_nothing() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
     for id in ["pump", "null", "-1", "0", "1e3", "99999999999999999999999999", "%00", "1%2F2", "%F0%9F%94%A5"]

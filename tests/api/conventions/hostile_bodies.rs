@@ -15,7 +15,7 @@ fn nested(depth: usize) -> String {
 }
 
 #[tokio::test]
-async fn body_that_is_no_json_object_is_400() {
+async fn body_that_is_not_a_json_object_is_400() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
     for body in [
@@ -97,7 +97,7 @@ async fn nul_and_half_surrogates_in_strings_are_refused() {
 }
 
 #[tokio::test]
-async fn nul_in_parameters_and_paths_is_no_server_error() {
+async fn nul_in_parameters_and_paths_is_not_a_server_error() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
     for path in [
@@ -175,7 +175,7 @@ async fn thousands_of_members_are_stored_or_refused() {
 }
 
 #[tokio::test]
-async fn member_sent_twice_is_no_server_error() {
+async fn member_sent_twice_is_not_a_server_error() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
     let answer = post(&admin, OBJECTS, r#"{"name":"a","name":"b","plat_A":1,"plat_A":{"x":1,"x":2}}"#).await;
@@ -189,7 +189,7 @@ async fn member_sent_twice_is_no_server_error() {
 #[tokio::test]
 async fn oversized_texts_are_422_and_named() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    // Random enough that no index entry could be compressed into its page.
+    // The text is random enough not to be compressed below the size limit of an index entry.
     let long: String = (0..100_000_u32)
         .map(|n| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 24) as u8 % 26))
         .collect();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{TestServer, alarm_of};
 
-/// Everything in an answer that is a link.
+/// Returns all links in a response.
 fn links(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) if text.starts_with("http") => vec![text],
@@ -31,7 +31,7 @@ async fn links_start_with_the_host_of_the_request() {
 }
 
 #[tokio::test]
-async fn forwarded_host_of_a_stranger_is_not_believed() {
+async fn forwarded_host_of_a_stranger_is_not_trusted() {
     let (server, admin) = TestServer::shared().await.with_admin();
     let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
 
@@ -42,7 +42,7 @@ async fn forwarded_host_of_a_stranger_is_not_believed() {
 }
 
 #[tokio::test]
-async fn forwarded_host_and_scheme_of_a_trusted_proxy_are_believed() {
+async fn forwarded_host_and_scheme_of_a_trusted_proxy_are_trusted() {
     let server = TestServer::start_with(|settings| {
         settings.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
     })
@@ -57,7 +57,7 @@ async fn forwarded_host_and_scheme_of_a_trusted_proxy_are_believed() {
 }
 
 #[tokio::test]
-async fn host_that_is_no_host_does_not_get_into_links() {
+async fn invalid_host_does_not_get_into_links() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
 
@@ -81,7 +81,7 @@ async fn location_is_the_self_link_of_the_created_object() {
 }
 
 #[tokio::test]
-async fn self_link_of_every_reference_answers_what_it_is_the_link_of() {
+async fn self_link_of_every_reference_returns_its_object() {
     let (_server, admin) = TestServer::start().await.with_admin();
     admin.create("/user/main/users", &json!({"userName": "joe", "password": "secret-1"})).await;
     let group = admin.create("/user/main/groups", &json!({"name": "night shift"})).await["id"].to_string();

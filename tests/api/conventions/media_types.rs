@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::harness::{MEDIA, RawConnection, TestServer, alarm_of};
 
 #[tokio::test]
-async fn post_without_accept_is_answered_with_location_and_an_empty_body() {
+async fn post_without_accept_returns_location_and_an_empty_body() {
     let (_server, admin) = TestServer::start().await.with_admin();
 
     let body = json!({"name": "pump"});
@@ -18,7 +18,7 @@ async fn post_without_accept_is_answered_with_location_and_an_empty_body() {
 }
 
 #[tokio::test]
-async fn put_without_accept_is_answered_with_an_empty_body() {
+async fn put_without_accept_returns_an_empty_body() {
     let (_server, admin) = TestServer::start().await.with_admin();
     let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
 
@@ -29,7 +29,7 @@ async fn put_without_accept_is_answered_with_an_empty_body() {
 }
 
 #[tokio::test]
-async fn get_without_accept_is_answered_with_its_body() {
+async fn get_without_accept_returns_its_body() {
     let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
 
     let path = format!("/inventory/managedObjects/{device}");

@@ -74,7 +74,7 @@ async fn head_is_get_without_the_body() {
         };
         assert_eq!((head.status, told(&head)), (get.status, told(&get)), "{path}");
         assert_eq!(head.text, "", "{path}");
-        // The next request on the same connection is answered as itself.
+        // The next request on the same connection is not affected.
         assert_eq!(admin.get(&path).await.text, get.text, "{path}");
     }
     assert_eq!(server.stranger().request("HEAD", "/alarm/alarms").send().await.status, 401);

@@ -93,7 +93,7 @@ async fn alarm_that_must_not_be_changed_is_403_and_an_absent_one_404() {
     assert_eq!((existing.status, absent.status), (403, 404));
 }
 
-/// None of them is a change of anything.
+/// Bodies that are invalid for every resource.
 const BODIES: [&str; 3] = ["{", "[]", r#"{"status":"bad","text":1,"name":1,"startDate":1,"enabled":1}"#];
 
 #[tokio::test]

@@ -215,7 +215,7 @@ async fn page_beyond_the_last_is_empty_with_prev_and_without_next() {
 }
 
 #[tokio::test]
-async fn broken_position_in_a_link_is_no_server_error() {
+async fn broken_position_in_a_link_is_not_a_server_error() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     create_objects(&admin, 3).await;
     let first = admin.read(&format!("{OBJECTS}?pageSize=1")).await;

@@ -11,7 +11,7 @@ async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Valu
 }
 
 #[tokio::test]
-async fn transient_alarm_is_answered_without_id_and_not_stored() {
+async fn transient_alarm_is_returned_without_id_and_not_stored() {
     let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let stored = admin.raise_alarm(&device, "hot").await;
 
@@ -26,7 +26,7 @@ async fn transient_alarm_is_answered_without_id_and_not_stored() {
 }
 
 #[tokio::test]
-async fn transient_managed_object_is_answered_without_id_and_not_stored() {
+async fn transient_managed_object_is_returned_without_id_and_not_stored() {
     let (server, admin) = TestServer::start().await.with_admin();
     let body = json!({"name": "pump", "plat_A": {"x": 1}});
 
@@ -55,7 +55,7 @@ async fn transient_alarm_is_notified_as_create() {
 }
 
 #[tokio::test]
-async fn transient_change_is_answered_and_notified_but_not_stored() {
+async fn transient_change_is_returned_and_published_but_not_stored() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
     let session = admin.session().await;

@@ -41,7 +41,7 @@ pub(super) fn told(object: &Value) -> Value {
     without(&without(object, &SERVER_MEMBERS), &["plat_ActiveAlarmsStatus"])
 }
 
-/// How many measurements an object has.
+/// Returns the number of measurements of an object.
 async fn measured(server: &TestServer, object: &str) -> usize {
     let page = format!("{MEASUREMENTS}?source={object}&pageSize=2000");
     ids(&server.admin().read(&page).await, "measurements").len()
@@ -90,7 +90,7 @@ async fn device_that_was_registered_sends_with_the_credentials_it_got() {
 }
 
 #[tokio::test]
-async fn caller_that_is_no_device_and_names_none_is_422() {
+async fn caller_that_is_not_a_device_and_names_none_is_422() {
     let server = TestServer::start().await;
 
     let rows =
@@ -221,7 +221,7 @@ async fn of_many_first_requests_at_once_on_two_servers_one_object_stays() {
     let servers = TestServer::start_two().await;
     device_user(&servers[0], "sn-1").await;
     let user = |server: &TestServer| server.caller("device_sn-1", crate::harness::ADMIN_PASSWORD);
-    // The credentials are known, so that the rows come at once.
+    // The credentials are cached first, so that the rows arrive at the same time.
     for server in &servers {
         user(server).read("/tenant/currentTenant").await;
     }
@@ -311,7 +311,7 @@ async fn what_can_be_no_serial_is_422() {
 }
 
 #[tokio::test]
-async fn rows_of_an_application_are_no_heartbeats() {
+async fn rows_of_an_application_are_not_heartbeats() {
     let database = TestDatabase::create().await;
     insert_application(&database, "main", "cockpit", "k-cockpit").await;
     let pause = Duration::from_millis(1);

@@ -47,7 +47,7 @@ async fn device_polls_until_it_is_accepted_and_is_given_its_credentials() {
 }
 
 #[tokio::test]
-async fn lost_answer_is_given_again_with_the_same_bytes() {
+async fn lost_response_is_repeated_with_the_same_bytes() {
     let server = TestServer::start().await;
     register(&server, "sn-1").await;
     accept(&server, "sn-1").await;
@@ -73,7 +73,7 @@ async fn id_that_needs_quotes_comes_back_in_quotes() {
 }
 
 #[tokio::test]
-async fn several_devices_are_answered_each_with_its_line() {
+async fn several_devices_get_a_line_each() {
     let server = TestServer::start().await;
     for id in ["sn-1", "sn-2"] {
         register(&server, id).await;
@@ -89,7 +89,7 @@ async fn several_devices_are_answered_each_with_its_line() {
 }
 
 #[tokio::test]
-async fn everybody_else_is_answered_403() {
+async fn everybody_else_gets_403() {
     let server = TestServer::start().await;
     register(&server, "sn-1").await;
     accept(&server, "sn-1").await;
@@ -117,7 +117,7 @@ async fn other_rows_beside_it_are_403_and_nothing_of_them_happens() {
 }
 
 #[tokio::test]
-async fn beside_the_header_x_id_it_is_no_message() {
+async fn body_with_the_header_x_id_is_not_a_message() {
     let server = TestServer::start().await;
     register(&server, "sn-1").await;
     accept(&server, "sn-1").await;

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 use super::{request, send, text_of};
 use crate::harness::{RawConnection, TestServer};
 
-/// Bodies that are tried.
+/// The number of random bodies.
 const BODIES: usize = 60;
 
 /// Generates rows: ids of every kind, and texts that could be mistaken for something else.
@@ -62,7 +62,7 @@ fn rand_seed() -> u64 {
 }
 
 #[tokio::test]
-async fn any_rows_are_answered_200_in_lines_and_the_last_row_is_served() {
+async fn any_rows_get_200_with_lines_and_the_last_row_is_served() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (seed, body) in bodies() {
@@ -91,7 +91,7 @@ async fn any_rows_are_answered_200_in_lines_and_the_last_row_is_served() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_cost_their_line_only() {
+async fn invalid_utf_8_costs_its_line_only() {
     let server = TestServer::shared().await;
 
     let answer =
@@ -103,7 +103,7 @@ async fn bytes_that_are_no_text_cost_their_line_only() {
 }
 
 #[tokio::test]
-async fn as_many_lines_as_a_body_holds_are_answered_one_by_one() {
+async fn as_many_lines_as_a_body_holds_get_a_line_each() {
     let server = TestServer::shared().await;
 
     let answer = send(&server.admin(), &"7\n".repeat(1 << 19)).await;

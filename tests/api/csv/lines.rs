@@ -4,7 +4,7 @@ use super::{request, send, send_to};
 use crate::harness::{RawConnection, TestServer};
 
 #[tokio::test]
-async fn what_is_no_row_is_a_line_of_the_answer_and_other_rows_are_served() {
+async fn invalid_row_is_a_line_of_the_response_and_other_rows_are_served() {
     let server = TestServer::shared().await;
 
     let answer = send(&server.admin(), "\u{feff}x,1\r\n\r\n99\n\"a\"b\n100000000000\n43\n\"1\n2").await;
@@ -35,7 +35,7 @@ async fn empty_body_asks_for_templates() {
 }
 
 #[tokio::test]
-async fn without_accept_the_answer_is_empty_unless_clients_are_served_as_they_are() {
+async fn response_without_accept_is_empty_without_the_compatibility_switch() {
     let (strict, compatible) = (
         TestServer::start().await,
         TestServer::start_with(|settings| settings.client_compatibility = true).await,

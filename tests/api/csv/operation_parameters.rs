@@ -6,8 +6,8 @@ use super::send;
 use super::static_operations::{Gateway, path_of};
 use crate::harness::TestServer;
 
-/// Completes an operation with these parameters by both rows, 503 (the oldest with the fragment) and 506 (by id), each for
-/// an operation and a device of its own.
+/// Completes an operation with these parameters by both rows, 503 (the oldest with the fragment) and 506 (by id), each
+/// for an operation and a device of its own.
 async fn completed(fragments: Value, parameters: &str) -> Vec<(Value, Value)> {
     let server = TestServer::start().await;
     let gateway = Gateway::create(&server).await;

@@ -11,7 +11,7 @@ use crate::harness::{ADMIN_PASSWORD, Caller, TestServer};
 
 const OPERATIONS: usize = 24;
 
-/// Sends a row this many times at once, each by another of the callers, and returns how often each answer came.
+/// Sends a row `times` times at once, by the callers in turn, and counts the different responses.
 async fn at_once(callers: &[Caller], row: &str, times: usize) -> HashMap<String, usize> {
     let answers = join_all((0..times).map(|n| {
         let (caller, row) = (callers[n % callers.len()].clone(), row.to_owned());
@@ -32,7 +32,7 @@ async fn queue_many(gateway: &Gateway) -> Vec<String> {
     ids
 }
 
-/// How often an operation was moved to a status.
+/// Returns the number of times that an operation was moved to a status.
 async fn moves(server: &TestServer, id: &str, status: &str) -> usize {
     let records = server.database().audit_records(id).await;
     let moved = |record: &&Value| record["changes"].to_string().contains(&format!("\"{status}\""));
@@ -45,7 +45,7 @@ async fn rows_at_once_take_each_operation_once(server: &TestServer, gateway: &Ga
 
     let begun = at_once(callers, "501,plat_Restart", OPERATIONS + spare).await;
 
-    // Exactly as many find one as there are, and the others none.
+    // Each operation was found by exactly one row; the other rows found none.
     assert_eq!(begun, [(String::new(), OPERATIONS), ("50,1,404\n".into(), spare)].into());
     for id in &ids {
         assert_eq!(moves(server, id, "EXECUTING").await, 1);

@@ -92,7 +92,7 @@ async fn second_registration_is_refused_and_changes_nothing() {
     let object = register(&admin, "pumps", GET).await;
     let before = admin.read(&format!("{OBJECTS}/{object}")).await;
 
-    // Its flaws do not matter.
+    // Flaws in the new set do not matter.
     for body in [GET, "11,200,,,name\n", "10,x\nnonsense\n"] {
         assert_eq!(send_to(&admin, "pumps", body).await, EXISTING, "{body}");
     }
@@ -181,7 +181,7 @@ async fn tenants_do_not_see_each_others_sets() {
 }
 
 #[tokio::test]
-async fn reserved_x_id_is_taken_and_what_is_no_x_id_has_no_templates() {
+async fn reserved_x_id_is_taken_and_an_invalid_x_id_has_no_templates() {
     let (server, admin) = TestServer::start().await.with_admin();
 
     assert_eq!(send_to(&admin, "plat_Static", GET).await, EXISTING);

@@ -55,7 +55,7 @@ async fn every_flaw_has_its_line() {
 }
 
 #[tokio::test]
-async fn ids_of_built_in_messages_are_no_templates_and_their_neighbours_are() {
+async fn ids_of_built_in_messages_are_not_templates_and_their_neighbours_are() {
     let (_server, admin) = TestServer::start().await.with_admin();
     let reserved = [10, 11, 15, 20, 40, 41, 42, 43, 45, 50, 61, 70, 80, 81, 82, 83, 84, 86, 87, 88];
     let lines = |ids: &[u32]| -> String {
@@ -74,7 +74,7 @@ async fn ids_of_built_in_messages_are_no_templates_and_their_neighbours_are() {
 }
 
 #[tokio::test]
-async fn all_flaws_of_a_set_are_told_in_the_order_of_lines_and_nothing_is_stored() {
+async fn all_flaws_of_a_set_are_reported_in_the_order_of_lines_and_nothing_is_stored() {
     let (server, admin) = TestServer::start().await.with_admin();
 
     let body = "10,100,GET,/x\n\

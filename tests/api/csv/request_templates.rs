@@ -1,4 +1,5 @@
-//! Request templates: rows, their arguments, and the calls they stand for (S-20 to S-28; S-05, S-07; lines 43, 45 and 50).
+//! Request templates: rows, their arguments, and the calls they stand for (S-20 to S-28; S-05, S-07; lines 43, 45 and
+//! 50).
 
 use serde_json::json;
 
@@ -72,7 +73,7 @@ async fn values_are_inserted_as_they_are_and_never_searched_for_placeholders() {
     assert_eq!(shape, "0000-00-00T00:00:00.000+00:00");
     assert_eq!(answer, format!("200,1,%%,1.5,\"{{\"\"%%\"\":[\"\"%%\"\"]}}\"\n201,1,{at}\n"));
 
-    // Quotes, line breaks and whatever else ends a JSON text make none.
+    // No quote, line break or other end of a JSON text in a value creates new members.
     for value in ["\"a\"\"b\"", "\"a\nb\"", "a\\"] {
         assert_eq!(send_to(&admin, "pumps", &format!("100,{value},1,2")).await, "50,1,400\n", "{value}");
     }
@@ -116,7 +117,7 @@ async fn values_in_a_path_name_what_they_name() {
         let answer = send_to(&admin, "ids", &format!("900,\"{value}\"\n901,\"{value}\"\n")).await;
         assert_eq!(answer, format!("200,1,{value}\n200,2,{value}\n"), "{value}");
     }
-    // Without dots a slash is one, so that a value may be a path.
+    // In a value without dot segments a slash is not escaped, so that the value may be a path.
     assert_eq!(send_to(&admin, "ids", "901,a/b").await, "50,1,404\n");
 }
 
@@ -138,7 +139,7 @@ async fn values_in_a_query_do_not_end_it() {
 }
 
 #[tokio::test]
-async fn some_paths_and_foreign_hosts_are_no_targets() {
+async fn some_paths_and_foreign_hosts_are_not_targets() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let mut rows = Vec::new();
     let mut templates = String::from("10,999,GET,/%%,,,%%\n");
@@ -216,7 +217,7 @@ async fn rows_have_the_processing_mode_of_the_request() {
 }
 
 #[tokio::test]
-async fn rows_that_only_create_are_answered_in_their_order() {
+async fn rows_that_only_create_get_responses_in_their_order() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let event = "\"{\"\"type\"\":\"\"%%\"\",\"\"text\"\":\"\"x\"\",\"\"time\"\":\"\"%%\"\",\"\"source\"\":{\"\"id\"\":\"\"%%\"\"}}\"";
     register(&admin, "pumps", &format!("10,900,POST,/event/events,{JSON},,%%,STRING NOW STRING,{event}\n10,901,GET,/event/events?pageSize=1&withTotalPages=true,,,%%\n11,200,,,type\n11,201,$.statistics,,totalPages\n")).await;
@@ -224,7 +225,7 @@ async fn rows_that_only_create_are_answered_in_their_order() {
     let mut rows = String::new();
     let mut expected = String::new();
     for n in 1..=300 {
-        // Every hundredth is refused, and one in the middle waits for all before it.
+        // Every hundredth row is rejected, and one in the middle waits for all rows before it.
         let source = if n % 100 == 0 { "4711" } else { &device };
         rows += &if n == 150 { "901\n".to_owned() } else { format!("900,t{n},{source}\n") };
         expected += &match n {

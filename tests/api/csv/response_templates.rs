@@ -1,4 +1,4 @@
-//! Response templates on the answers of the platform (S-30 to S-34; S-03, S-06, S-07).
+//! Response templates, which are applied to responses of the platform (S-30 to S-34; S-03, S-06, S-07).
 
 use serde_json::json;
 
@@ -61,7 +61,7 @@ async fn every_matching_template_gives_its_lines_in_the_order_of_registration() 
 }
 
 #[tokio::test]
-async fn created_object_is_told_without_accept_and_changed_and_deleted_ones_are_not() {
+async fn created_object_is_returned_without_accept_and_changed_and_deleted_ones_are_not() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let body = "\"{\"\"name\"\":\"\"%%\"\"}\"";
     register(
@@ -85,7 +85,7 @@ async fn created_object_is_told_without_accept_and_changed_and_deleted_ones_are_
 }
 
 #[tokio::test]
-async fn set_without_response_templates_answers_nothing() {
+async fn set_without_response_templates_returns_nothing() {
     let (server, admin) = TestServer::start().await.with_admin();
     let body = "\"{\"\"name\"\":\"\"%%\"\"}\"";
     let post =

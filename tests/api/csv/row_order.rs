@@ -14,7 +14,7 @@ const JSON: &str = "application/json";
 /// Every processing mode (M-01).
 const MODES: [&str; 4] = ["PERSISTENT", "TRANSIENT", "QUIESCENT", "CEP"];
 
-/// Several threads of each kind, as a server has them: devices differ in their writers.
+/// Starts a server with several threads of each kind, because different devices then have different writers.
 async fn server() -> TestServer {
     let server = TestServer::start_with(|settings| {
         settings.actor_threads = 3;
@@ -45,7 +45,7 @@ async fn send_in(caller: &Caller, mode: &str, x_id: Option<&str>, rows: &str) {
     assert_eq!(text_of(request.send().await), "", "{mode}");
 }
 
-/// The numbers of notifications: of a measurement its value, of an event its text.
+/// Returns the numbers in notifications: the value of a measurement, the text of an event.
 fn numbers(told: &[Value]) -> Vec<i64> {
     let number = |told: &Value| {
         let data = &told["data"]["data"];
@@ -60,14 +60,14 @@ fn rows(numbers: Range<i64>, row: impl Fn(i64) -> String) -> String {
     numbers.map(|number| row(number) + "\n").collect()
 }
 
-/// Whether the numbers are all of these, in order; tells where they are not.
+/// Asserts that the numbers are exactly these, in order; otherwise shows the first difference.
 fn assert_in_order(numbers: &[i64], expected: Range<i64>, what: &str) {
     let wrong = numbers.iter().zip(expected.clone()).find(|(number, expected)| *number != expected);
     assert_eq!((wrong, numbers.len()), (None, expected.count()), "{what}: {numbers:?}");
 }
 
 #[tokio::test]
-async fn events_that_are_not_stored_are_told_in_row_order() {
+async fn events_that_are_not_stored_are_published_in_row_order() {
     let server = server().await;
     let device = device_user(&server, "sn-1").await;
     send(&device, "100").await;
@@ -80,7 +80,7 @@ async fn events_that_are_not_stored_are_told_in_row_order() {
 }
 
 #[tokio::test]
-async fn measurements_that_are_not_stored_are_told_in_row_order_when_their_source_is_new() {
+async fn measurements_that_are_not_stored_are_published_in_row_order_when_their_source_is_new() {
     let server = server().await;
     let session = server.admin().listen("/measurements/*").await;
 
@@ -93,7 +93,7 @@ async fn measurements_that_are_not_stored_are_told_in_row_order_when_their_sourc
 }
 
 #[tokio::test]
-async fn thousands_of_measurements_are_stored_and_told_in_row_order() {
+async fn thousands_of_measurements_are_stored_and_published_in_row_order() {
     let server = server().await;
     let device = device_user(&server, "sn-1").await;
     send(&device, "100").await;
@@ -109,7 +109,7 @@ async fn thousands_of_measurements_are_stored_and_told_in_row_order() {
     assert_in_order(&stored, 0..3000, "stored");
 }
 
-/// The numbers of what rows 900 and 901 stored, by id.
+/// Returns the numbers in everything that rows 900 and 901 stored, by id.
 async fn stored_numbers(server: &TestServer) -> Vec<i64> {
     let by_id = "SELECT n FROM (
         SELECT id, readings[1]::bigint AS n FROM measurements UNION ALL SELECT id, text::bigint FROM events
@@ -118,7 +118,7 @@ async fn stored_numbers(server: &TestServer) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn rows_about_several_devices_are_stored_and_told_in_row_order() {
+async fn rows_about_several_devices_are_stored_and_published_in_row_order() {
     for mode in ["PERSISTENT", "TRANSIENT"] {
         let (server, admin) = server().await.with_admin();
         let mut devices = Vec::new();
@@ -211,7 +211,7 @@ async fn module_that_subtracts_neighbours_is_fed_in_row_order_in_every_mode() {
 }
 
 #[tokio::test]
-async fn what_is_committed_is_told_though_the_client_is_gone() {
+async fn committed_write_is_published_though_the_client_is_gone() {
     let (server, admin) = server().await.with_admin();
     let device = device_user(&server, "sn-1").await;
     send(&device, "100").await;

@@ -5,12 +5,12 @@ use crate::harness::TestServer;
 
 const NO_TEMPLATE: &str = "40,\"No template for this X-ID.\"\n";
 const EXISTING: &str = "41,Cannot create templates for already existing template object\n";
-/// A row that is answered with two lines.
+/// Templates with a row whose response has two lines.
 const TWO_LINES: &str = "10,100,POST,/inventory/managedObjects,application/json,,%%,,\"{\"\"name\"\":\"\"%%\"\"}\"\n\
                          11,200,,,name\n11,201,,,name\n";
 
 #[tokio::test]
-async fn rows_are_answered_in_groups_in_the_order_of_the_request() {
+async fn responses_to_rows_are_grouped_in_the_order_of_the_request() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     register(&admin, "a", TWO_LINES).await;
     register(&admin, "b", "10,100,DELETE,/inventory/managedObjects/%%,,,%%\n11,200,,,name\n").await;

@@ -120,7 +120,7 @@ async fn fragments_of_the_open_alarm_are_removed() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_told_with_their_line() {
+async fn wrong_arguments_are_reported_with_their_line() {
     let (server, device) = device().await;
     let number = "Wrong number of arguments";
     for (row, text) in [

@@ -54,7 +54,7 @@ async fn device_that_is_known_is_linked_as_it_is() {
 }
 
 #[tokio::test]
-async fn device_is_no_child_of_itself_or_of_what_is_below_it() {
+async fn device_is_never_a_child_of_itself_or_its_descendants() {
     let server = TestServer::shared().await;
     let gateway = device_user(&server, "gw").await;
     assert_eq!(send(&gateway, "101,c1\n101,gw").await, "50,2,422\n");
@@ -126,7 +126,7 @@ async fn all_children_are_listed_however_many() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_told_with_their_line() {
+async fn wrong_arguments_are_reported_with_their_line() {
     let server = TestServer::shared().await;
     let gateway = device_user(&server, "gw").await;
 

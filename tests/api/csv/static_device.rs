@@ -62,7 +62,7 @@ async fn rows_replace_the_fragment_they_are_about() {
         ("125", json!({})),
         ("107,a,b", json!({})),
     ] {
-        // Each row by a device of its own, which has told something before.
+        // Each row is sent for its own device, which has other values before.
         let serial = format!("sn-{at}");
         at += 1;
         let answer = send_for(&admin, &serial, &format!("110,old\n112,9\n114,old\n{row}")).await;
@@ -141,7 +141,7 @@ async fn required_availability_is_said_only_when_it_is_not_yet() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_told_with_their_line() {
+async fn wrong_arguments_are_reported_with_their_line() {
     let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
     let (number, arguments) = ("Wrong number of arguments", "No arguments supported");

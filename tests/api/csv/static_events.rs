@@ -17,7 +17,7 @@ async fn device() -> (TestServer, Caller) {
     (server, device)
 }
 
-/// All events of the device, newest first, without what names the server.
+/// Returns all events of the device, newest first, without members that contain the server's address.
 async fn events(server: &TestServer) -> Vec<Value> {
     let source = find(server, "sn-1").await.unwrap();
     let page = server.admin().read(&format!("/event/events?source={source}&pageSize=2000")).await;
@@ -63,7 +63,7 @@ async fn rows_are_events() {
 }
 
 #[tokio::test]
-async fn row_402_tells_the_position_of_the_device_too() {
+async fn row_402_also_updates_the_position_of_the_device() {
     let (server, device) = device().await;
 
     assert_eq!(send(&device, &format!("112,9,9,9\n402,1.5,-2,,4,{TIME}")).await, "");
@@ -111,7 +111,7 @@ async fn fragments_of_the_newest_event_of_the_type_are_removed() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_told_with_their_line() {
+async fn wrong_arguments_are_reported_with_their_line() {
     let (server, device) = device().await;
     let number = "Wrong number of arguments";
     for (row, text) in [

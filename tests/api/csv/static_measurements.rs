@@ -117,7 +117,7 @@ async fn values_keep_their_digits() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_told_with_their_line() {
+async fn wrong_arguments_are_reported_with_their_line() {
     let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
     let number = "Wrong number of arguments";

@@ -6,7 +6,8 @@ use super::{request, send, text_of};
 use crate::harness::operations::{OPERATIONS, place_below};
 use crate::harness::{Caller, TestServer};
 
-/// An agent with the serial `g1`, below it a device `c1` and a device without a serial; the caller is the agent's own user.
+/// An agent with the serial `g1`, below it a device `c1` and a device without a serial; the caller is the agent's own
+/// user.
 pub(super) struct Gateway {
     pub(super) admin: Caller,
     pub(super) device: Caller,
@@ -87,7 +88,7 @@ async fn pending_operations_of_the_agent_and_all_below_come_in_order_of_creation
 }
 
 #[tokio::test]
-async fn agent_without_anything_to_do_is_answered_nothing() {
+async fn agent_without_operations_gets_an_empty_response() {
     let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
 
@@ -99,7 +100,7 @@ async fn agent_without_anything_to_do_is_answered_nothing() {
 async fn nothing_is_lost_where_one_page_does_not_hold_all() {
     let server = TestServer::start().await;
     let gateway = Gateway::create(&server).await;
-    // More than a page of 2000, and nine that make one page longer than an answer may be.
+    // There is more than one page of 2000 operations, and nine large ones that exceed the size limit of a response.
     let big = "x".repeat(2_000_000);
     let insert = "INSERT INTO operations (tenant, id, device, created_at, status, fragments) \
         SELECT 'main', 900000000 + n, $1, now() + n * interval '1 ms', 'PENDING', \
@@ -156,7 +157,7 @@ async fn row_that_finds_no_operation_is_404() {
     let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let own = gateway.queue(0, json!({"plat_Outer": {"plat_Inner": {}}})).await;
-    // Another agent's.
+    // This operation belongs to another agent.
     let foreign = crate::harness::operations::create_agent(&gateway.admin, "other").await;
     crate::harness::operations::queue(&gateway.admin, &foreign).await;
 
@@ -217,7 +218,7 @@ async fn agent_reports_by_id() {
 }
 
 #[tokio::test]
-async fn transient_row_is_told_and_not_stored() {
+async fn transient_row_is_published_and_not_stored() {
     let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let operation = gateway.queue(0, json!({"plat_Restart": {}})).await;

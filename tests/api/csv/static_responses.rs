@@ -6,7 +6,7 @@ use super::send;
 use super::static_operations::Gateway;
 use crate::harness::TestServer;
 
-/// Fragments of an operation; its lines by default and where clients are served as they are.
+/// Fragments of an operation, with the expected lines by default and with the compatibility switch.
 fn table() -> Vec<(Value, &'static str, &'static str)> {
     let same = |fragments: Value, lines: &'static str| (fragments, lines, lines);
     let software =
@@ -94,7 +94,7 @@ async fn each_known_fragment_is_its_line_of_the_table() {
 async fn target_is_called_by_its_serial_and_else_by_its_object() {
     let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
-    // A name of another type is no serial; of two serials the first counts; a serial may need quotes.
+    // A name of another type is not a serial; the first of two serials is used; a serial may need quotes.
     for (target, type_, value) in [(2, "other", "x"), (1, "plat_Serial", "a, b"), (1, "plat_Serial", "z")] {
         let path = format!("/identity/globalIds/{}/externalIds", gateway.ids[target]);
         gateway.device.create(&path, &json!({"type": type_, "externalId": value})).await;

@@ -28,7 +28,7 @@ async fn set_is_changed_at_once_by_a_put_of_its_fragment() {
 }
 
 #[tokio::test]
-async fn what_is_no_template_is_unknown_and_the_rest_is_served() {
+async fn invalid_template_is_unknown_and_the_rest_is_served() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let object = register(&admin, "pumps", "10,1,GET,/x\n").await;
     let path = format!("/inventory/managedObjects/{object}");
@@ -82,7 +82,7 @@ async fn change_at_one_server_is_in_force_at_all() {
     let object =
         register(&admin, "pumps", "10,100,GET,/inventory/managedObjects\n11,200,,,statistics.pageSize\n")
             .await;
-    // Remembered there as it is, and an X-Id that is the id of an object (S-12).
+    // The other server caches the set in its current form, also for an X-Id that is the id of an object (S-12).
     assert_eq!(send_to(&elsewhere, "pumps", "100").await, "200,1,5\n");
     assert_eq!(send_to(&elsewhere, &object, "100").await, "200,1,5\n");
 

@@ -13,10 +13,10 @@ use crate::harness::{
 };
 
 const RULES: &str = "host all all 127.0.0.1/32 trust\n";
-/// How soon after a promotion writes succeed again.
+/// The time within which writes succeed again after a promotion.
 const BACK: Duration = Duration::from_secs(10);
 
-/// A primary, and a standby that has each commit before it is acknowledged.
+/// Starts a primary, and a synchronous standby, which receives each commit before it is acknowledged.
 async fn pair() -> (Cluster, Cluster) {
     let primary = Cluster::start("", RULES);
     let standby = primary.standby();
@@ -34,7 +34,7 @@ async fn pair() -> (Cluster, Cluster) {
 #[tokio::test]
 async fn promoted_standby_has_every_acknowledged_write_and_takes_new_ones_within_ten_seconds() {
     let (primary, standby) = pair().await;
-    // The standby comes first, so the server has to skip it at its start.
+    // The standby is listed first, so the server must skip it at its start.
     let url = format!(
         "postgres://platform@127.0.0.1:{},127.0.0.1:{}/platform?target_session_attrs=read-write",
         standby.port(),
@@ -111,7 +111,7 @@ async fn promoted_standby_has_every_acknowledged_write_and_takes_new_ones_within
 #[tokio::test]
 async fn host_that_hangs_costs_its_share_of_the_time_once() {
     let cluster = Cluster::start("", RULES);
-    // It accepts connections and says nothing, as a machine does whose PostgreSQL is paused.
+    // The host accepts connections and sends nothing, as when its PostgreSQL is paused.
     let hung = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!(
         "postgres://platform@127.0.0.1:{},127.0.0.1:{}/platform",

@@ -1,4 +1,4 @@
-//! The connections to a PostgreSQL of the operator: TLS, and several hosts.
+//! Connections to an external PostgreSQL: TLS, and several hosts.
 
 mod failover;
 mod read_only;

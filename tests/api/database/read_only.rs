@@ -1,11 +1,11 @@
-//! A PostgreSQL that accepts reads only, as a primary does that became a standby.
+//! A PostgreSQL that accepts reads only, such as a primary that has become a standby.
 
 use serde_json::json;
 
 use crate::harness::{Cluster, TestDatabase, TestServer, alarm_of, eventually};
 
 #[tokio::test]
-async fn write_to_a_database_that_accepts_reads_only_is_to_be_retried_and_reads_go_on() {
+async fn write_to_a_database_that_accepts_reads_only_is_to_be_retried_and_reads_continue() {
     let cluster = Cluster::start("", "");
     let server = TestServer::start_on(&TestDatabase::at(&cluster.url(), cluster.directory()), |_| {}).await;
     let (server, admin, device) = server.with_device("pump").await;

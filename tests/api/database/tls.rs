@@ -1,4 +1,4 @@
-//! TLS to PostgreSQL: what each `sslmode` accepts and rejects.
+//! TLS to PostgreSQL: the connections that each `sslmode` accepts and rejects.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::harness::{Cluster, Program, TestDatabase, TestServer, run, scratch};
 
-/// Who may connect: with TLS and a password, with TLS and a certificate, or with a password alone.
+/// The users that may connect: with TLS and a password, with TLS and a certificate, or with a password alone.
 const RULES: &str = "hostssl all platform 127.0.0.1/32 scram-sha-256\n\
     hostssl all certified 127.0.0.1/32 cert\n\
     hostnossl all plain 127.0.0.1/32 scram-sha-256\n";
@@ -45,7 +45,7 @@ impl Encrypted {
         let roles = "ALTER ROLE platform PASSWORD 'secret'; CREATE ROLE certified SUPERUSER LOGIN; \
             CREATE ROLE plain SUPERUSER LOGIN PASSWORD 'secret'";
         encrypted.by_socket().run_script(roles).await;
-        // The migrations run once, so that each attempt below only connects.
+        // The migrations run once, so that each connection below needs none.
         database(&encrypted.cluster.url()).migrate().await.unwrap();
         encrypted
     }
@@ -62,7 +62,7 @@ impl Encrypted {
         self.files.path().join(name)
     }
 
-    /// Returns the connection string of a user with these parameters, in which `FILES/` is the directory of the files.
+    /// Returns the connection string of a user with these parameters. `FILES/` stands for the directory of the files.
     fn url(&self, user: &str, host: &str, parameters: &str) -> String {
         let parameters = parameters.replace("FILES", self.files.path().to_str().unwrap());
         format!("postgres://{user}:secret@{host}:{}/platform?{parameters}", self.cluster.port())

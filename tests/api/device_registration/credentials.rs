@@ -26,7 +26,7 @@ async fn credentials_are_those_of_the_document() {
 }
 
 #[tokio::test]
-async fn credentials_are_answered_also_without_accept() {
+async fn credentials_are_returned_also_without_accept() {
     let server = TestServer::start().await;
     register(&server, "sn-1").await;
     accept(&server, "sn-1").await;

@@ -10,7 +10,7 @@ async fn create_group(server: &TestServer) -> String {
     server.admin().create(OBJECTS, &group).await["id"].as_str().unwrap().to_owned()
 }
 
-/// Registers a device for a group and lets it in.
+/// Registers a device for a group and accepts it.
 async fn admit_to(server: &TestServer, id: &str, group: &str) -> Caller {
     server.admin().create(REQUESTS, &json!({"id": id, "groupId": group})).await;
     accept(server, id).await;
@@ -25,7 +25,7 @@ async fn members(server: &TestServer, group: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn request_tells_its_group() {
+async fn request_shows_its_group() {
     let server = TestServer::start().await;
     let group = create_group(&server).await;
     let number: i64 = group.parse().unwrap();
@@ -89,7 +89,7 @@ async fn group_is_remembered_beyond_the_request_and_a_restart() {
 }
 
 #[tokio::test]
-async fn subscribers_of_the_group_are_told() {
+async fn subscribers_of_the_group_are_notified() {
     let server = TestServer::start().await;
     let group = create_group(&server).await;
     let device = admit_to(&server, "sn-1", &group).await;
@@ -154,7 +154,7 @@ async fn placement_that_a_crash_left_puts_no_second_device_in_the_group() {
     let group = create_group(&server).await;
     let device = admit_to(&server, "sn-1", &group).await;
     let first = device.create_device("agent").await;
-    // The row is as it is when the server died after the commit.
+    // The row is as left by a server that died after the commit.
     let left = "INSERT INTO device_placements VALUES ('main', 'device_sn-1', $1)";
     server.database().execute(left, &[&group.parse::<i64>().unwrap()]).await;
 

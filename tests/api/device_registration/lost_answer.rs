@@ -13,7 +13,7 @@ use crate::harness::{ADMIN_PASSWORD, TestServer, eventually};
 /// Everything that is stored of requests and users, as text.
 async fn dump(server: &TestServer) -> String {
     let mut dump = String::new();
-    // The users of microservices have sealed passwords, which are not meant here.
+    // The users of microservices are excluded, because they have sealed passwords.
     let users = "(SELECT * FROM users WHERE application IS NULL)";
     for table in ["new_device_requests", users, "device_placements", "audit_records"] {
         let rows = server.database().query(&format!("SELECT row_to_json(t)::text FROM {table} t"), &[]).await;
@@ -22,7 +22,7 @@ async fn dump(server: &TestServer) -> String {
     dump
 }
 
-/// Whether poll, read and list agree that there is no request.
+/// Returns whether polling, reading and listing all find no request.
 async fn is_gone(server: &TestServer, id: &str) -> bool {
     let polled = poll(server, id).await;
     let read = server.admin().get(&request_of(id)).await;
@@ -35,7 +35,7 @@ async fn is_gone(server: &TestServer, id: &str) -> bool {
 }
 
 #[tokio::test]
-async fn same_credentials_are_answered_until_the_device_comes_in() {
+async fn same_credentials_are_returned_until_the_device_uses_them() {
     let server = TestServer::start().await;
     let first = admit(&server, "sn-1").await;
 
@@ -92,7 +92,7 @@ async fn sealed_password_opens_for_its_device_only() {
     let server = TestServer::start().await;
     let one = admit(&server, "sn-1").await;
     admit(&server, "sn-2").await;
-    // Manipulations by somebody who can write to the database.
+    // The statements of an attacker who can write to the database.
     let moved = "UPDATE new_device_requests SET sealed_password = (SELECT sealed_password FROM new_device_requests \
         WHERE id = 'sn-1') WHERE id = 'sn-2'";
     server.database().execute(moved, &[]).await;
@@ -173,14 +173,14 @@ async fn old_password_of_a_device_leaves_credentials_that_were_not_collected() {
     register(&server, "sn-1").await;
     accept(&server, "sn-1").await;
 
-    // Remembered or looked up, it is still the device's.
+    // The old password is valid, whether or not the caller is cached.
     assert!(gets_in(&device(&server, "sn-1", &old)).await);
 
     assert_eq!(poll(&server, "sn-1").await.status, 201);
 }
 
 #[tokio::test]
-async fn credentials_that_are_no_longer_the_users_are_answered_to_nobody() {
+async fn credentials_that_are_no_longer_valid_are_returned_to_nobody() {
     let server = TestServer::start().await;
     admit(&server, "sn-1").await;
     admit(&server, "sn-2").await;

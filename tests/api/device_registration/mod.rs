@@ -49,7 +49,7 @@ async fn admit(server: &TestServer, id: &str) -> String {
     password(&poll(server, id).await)
 }
 
-/// The password in an answer.
+/// Returns the password in a response.
 fn password(answer: &Response) -> String {
     assert_eq!(answer.status, 201, "{}", answer.text);
     answer.json()["password"].as_str().unwrap().to_owned()
@@ -69,7 +69,7 @@ async fn gets_in(caller: &Caller) -> bool {
     }
 }
 
-/// Makes a request so old that the time to collect its credentials is over.
+/// Makes all requests so old that their credentials can no longer be collected.
 async fn let_time_pass(server: &TestServer) {
     let statement =
         "UPDATE new_device_requests SET credentials_until = now() WHERE credentials_until IS NOT NULL";

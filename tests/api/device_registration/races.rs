@@ -109,8 +109,9 @@ async fn first_uses_beside_polls_never_fail() {
     }
 }
 
-/// The primary key of requests is entered before the index that makes an id one of the whole deployment. In between an index of the
-/// test takes its time, so that the second server finds the one taken and the other not.
+/// The primary key of requests is checked before the index that makes ids unique in the deployment. An index of this
+/// test delays the insert between the two, so that the second server finds a conflict in the first and none in the
+/// second.
 #[tokio::test]
 async fn id_that_the_other_server_is_just_giving_is_409() {
     let servers = two_servers().await;

@@ -21,8 +21,8 @@ async fn poll_from(server: &TestServer, address: &str) -> Response {
 }
 
 #[tokio::test]
-async fn address_that_polls_too_often_is_429_and_told_when_to_come_back() {
-    // One more each twenty seconds: more than this test takes.
+async fn address_that_polls_too_often_gets_429_with_retry_after() {
+    // One more request is allowed every twenty seconds, which is longer than this test takes.
     let server = limited_to(3).await;
     for _ in 0..3 {
         assert_eq!(poll_from(&server, HERE).await.status, 404);

@@ -24,7 +24,7 @@ async fn created_request_waits_for_its_device() {
 }
 
 #[tokio::test]
-async fn post_without_accept_is_answered_without_a_body() {
+async fn post_without_accept_returns_no_body() {
     let server = TestServer::start().await;
 
     let body = json!({"id": "sn-1"});
@@ -63,7 +63,7 @@ async fn second_post_of_an_id_is_409() {
 }
 
 #[tokio::test]
-async fn deleted_request_is_answered_200_without_a_body_and_gone() {
+async fn deletion_of_a_request_returns_200_without_a_body() {
     let server = TestServer::start().await;
     register(&server, "sn-1").await;
 
@@ -77,7 +77,7 @@ async fn deleted_request_is_answered_200_without_a_body_and_gone() {
 }
 
 #[tokio::test]
-async fn compatible_server_answers_a_deletion_with_204() {
+async fn compatible_server_returns_204_for_a_deletion() {
     let server = TestServer::start_with(|settings| settings.client_compatibility = true).await;
     register(&server, "sn-1").await;
 

@@ -11,7 +11,7 @@ use super::{CREDENTIALS, REQUESTS, accept, device, gets_in, password, poll, regi
 use crate::harness::{Caller, Program, TestDatabase, TestServer, eventually, scratch};
 
 #[tokio::test]
-async fn same_credentials_are_answered_after_a_restart() {
+async fn same_credentials_are_returned_after_a_restart() {
     let database = TestDatabase::create().await;
     let server = TestServer::start_on(&database, |_| {}).await;
     register(&server, "waiting").await;
@@ -34,7 +34,7 @@ fn serve(directory: &std::path::Path) -> Program {
 }
 
 #[tokio::test]
-async fn credentials_answered_before_kill_9_are_those_after_the_restart() {
+async fn credentials_returned_before_kill_9_are_the_same_after_the_restart() {
     let directory = scratch();
     let mut program = serve(directory.path());
     let admin = Caller::new(program.base(), Some(("admin", "admin-secret")));

@@ -52,7 +52,7 @@ async fn device_accepted_before_its_first_poll_gets_its_credentials_with_that() 
 }
 
 #[tokio::test]
-async fn put_answers_with_the_request() {
+async fn put_returns_the_request() {
     let server = TestServer::start().await;
     let mut request = register(&server, "sn-1").await;
 
@@ -94,7 +94,7 @@ async fn status_never_goes_back_and_may_stay_as_it_is() {
 }
 
 #[tokio::test]
-async fn request_whose_credentials_were_answered_stays_accepted() {
+async fn request_whose_credentials_were_returned_stays_accepted() {
     let server = TestServer::start().await;
     super::admit(&server, "sn-1").await;
 

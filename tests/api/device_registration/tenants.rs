@@ -33,7 +33,7 @@ async fn id_that_another_tenant_registered_is_409() {
 }
 
 #[tokio::test]
-async fn requests_of_another_tenant_answer_as_absent() {
+async fn requests_of_another_tenant_look_absent() {
     let (server, other) = two_tenants().await;
     register(&server, "sn-1").await;
 
@@ -89,7 +89,7 @@ async fn bootstrap_user_of_a_tenant_serves_its_own_devices_alone() {
 }
 
 #[tokio::test]
-async fn poll_for_a_suspended_tenant_answers_as_absent_and_changes_nothing() {
+async fn poll_for_a_suspended_tenant_is_404_and_changes_nothing() {
     let (server, other) = two_tenants().await;
     for id in ["waiting", "accepted", "answered"] {
         other.create(REQUESTS, &json!({"id": id})).await;

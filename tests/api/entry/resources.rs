@@ -1,4 +1,4 @@
-//! Each entry resource as a whole, against the lists that clients know.
+//! Each entry resource is compared as a whole with the expected list.
 
 use serde_json::{Value, json};
 

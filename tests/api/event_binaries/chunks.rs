@@ -183,7 +183,7 @@ async fn chunk_that_was_cut_off_leaves_what_was_there_before() {
 }
 
 #[tokio::test]
-async fn chunks_are_no_forms_and_no_replacements() {
+async fn chunks_are_neither_forms_nor_replacements() {
     let scene = Scene::set().await;
 
     let request = scene.admin.request("POST", &scene.path).header("Content-Range", "0-4/*");

@@ -23,7 +23,7 @@ async fn post(scene: &Scene, body: Vec<u8>) -> Response {
 }
 
 #[tokio::test]
-async fn file_of_a_form_is_answered_with_its_name() {
+async fn file_of_a_form_is_returned_with_its_name() {
     let scene = Scene::set().await;
     let content = bytes(600_000);
     let file = part("name=\"file\"; filename=\"boot.log\"\r\nContent-Type: text/x-log", &content);

@@ -12,7 +12,7 @@ async fn send(scene: &Scene, method: &str, mode: &str) -> Response {
 }
 
 #[tokio::test]
-async fn transient_and_cep_files_are_answered_and_not_stored() {
+async fn transient_and_cep_files_are_returned_and_not_stored() {
     let scene = Scene::set().await;
     let session = scene.admin.listen(&format!("/events/{}", scene.device)).await;
 
@@ -30,7 +30,7 @@ async fn transient_and_cep_files_are_answered_and_not_stored() {
 }
 
 #[tokio::test]
-async fn quiescent_files_are_stored_replaced_and_deleted_and_nobody_is_told() {
+async fn quiescent_files_are_stored_replaced_and_deleted_without_notifications() {
     let scene = Scene::set().await;
     let session = scene.admin.listen(&format!("/events/{}", scene.device)).await;
 

@@ -68,7 +68,7 @@ async fn same_chunk_twice_at_once_is_taken_once() {
 }
 
 #[tokio::test]
-async fn replacements_at_once_leave_one_whole_file_that_the_event_tells_of() {
+async fn replacements_at_once_leave_one_whole_file_that_the_event_describes() {
     let (scene, _other, callers) = two_servers().await;
     send(&scene.admin, "POST", &scene.path, "first").await;
 

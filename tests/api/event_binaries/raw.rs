@@ -6,7 +6,7 @@ use super::{Scene, assert_no_leftovers, bytes, download, send};
 use crate::harness::{MEDIA, RawConnection};
 
 #[tokio::test]
-async fn stored_file_is_answered_with_what_it_is() {
+async fn stored_file_is_returned_with_its_description() {
     let scene = Scene::set().await;
     let media_type = format!("{MEDIA}event+json");
 
@@ -22,7 +22,7 @@ async fn stored_file_is_answered_with_what_it_is() {
 }
 
 #[tokio::test]
-async fn file_without_accept_is_answered_with_its_location_alone() {
+async fn file_without_accept_returns_its_location_alone() {
     let scene = Scene::set().await;
 
     let answer = RawConnection::without_accept(&scene.admin, "POST", &scene.path, &json!({"a": 1})).await;
@@ -52,7 +52,7 @@ async fn content_comes_back_byte_for_byte_whatever_its_length() {
 }
 
 #[tokio::test]
-async fn event_tells_of_its_file_and_every_change_of_it_is_told() {
+async fn event_describes_its_file_and_every_change_of_it_is_published() {
     let scene = Scene::set().await;
     let session = scene.admin.listen(&format!("/events/{}", scene.device)).await;
 
@@ -84,7 +84,7 @@ async fn events_with_files_are_found_by_their_fragment() {
 }
 
 #[tokio::test]
-async fn what_tells_of_a_file_cannot_be_changed_by_a_client() {
+async fn description_of_a_file_cannot_be_changed_by_a_client() {
     let scene = Scene::set().await;
     send(&scene.admin, "POST", &scene.path, "hello").await;
     let (marker, _) = scene.markers().await;

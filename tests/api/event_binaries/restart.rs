@@ -1,4 +1,4 @@
-//! An upload in chunks goes on after the server was started again, in an orderly way or by force.
+//! An upload in chunks can be continued after the server was stopped or killed and started again.
 
 use rustix::process::Signal;
 
@@ -6,7 +6,7 @@ use super::{Scene, bytes, chunk, download, path_of};
 use crate::harness::{Caller, Program, TestServer, scratch};
 
 #[tokio::test]
-async fn upload_goes_on_after_a_restart() {
+async fn upload_continues_after_a_restart() {
     let Scene { server, admin, path, .. } = Scene::set().await;
     let database = server.shared_database();
     let content = bytes(700_000);

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::EVENTS;
 use crate::harness::{TestServer, event_of, member_texts};
 
-/// Fills the collection with so many events of a device, every hundredth with a fragment.
+/// Creates `count` events of a device, every hundredth of them with a fragment.
 async fn fill(server: &TestServer, device: &str, count: i32) {
     let device: i64 = device.parse().unwrap();
     let statement = "INSERT INTO events (tenant, id, source, type, time, time_offset, text, created_at, fragments) \
@@ -86,7 +86,7 @@ async fn other_tenants_keep_their_events() {
 }
 
 #[tokio::test]
-async fn a_thousand_deletions_are_told_and_none_beyond() {
+async fn a_thousand_deletions_are_published_and_none_beyond() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     fill(&server, &device, 2500).await;
     let session = admin.listen(&format!("/events/{device}")).await;
@@ -108,7 +108,7 @@ async fn a_thousand_deletions_are_told_and_none_beyond() {
 }
 
 #[tokio::test]
-async fn quiescent_deletion_tells_nobody_and_transient_deletes_nothing() {
+async fn quiescent_deletion_notifies_nobody_and_transient_deletes_nothing() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let session = admin.listen(&format!("/events/{device}")).await;
     fill(&server, &device, 10).await;

@@ -11,7 +11,7 @@ async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Valu
 }
 
 #[tokio::test]
-async fn transient_and_cep_events_are_answered_without_id_and_not_stored() {
+async fn transient_and_cep_events_are_returned_without_id_and_not_stored() {
     let (server, admin) = TestServer::start().await.with_admin();
     let device = json!({"name": "door", "type": "acme_Door"});
     let device = admin.create("/inventory/managedObjects", &device).await;
@@ -30,7 +30,7 @@ async fn transient_and_cep_events_are_answered_without_id_and_not_stored() {
 }
 
 #[tokio::test]
-async fn transient_is_told_quiescent_and_cep_are_not() {
+async fn transient_is_published_and_quiescent_and_cep_are_not() {
     let (server, admin, device) = TestServer::start().await.with_device("door").await;
     let session = admin.listen(&format!("/events/{device}")).await;
 
@@ -47,7 +47,7 @@ async fn transient_is_told_quiescent_and_cep_are_not() {
 }
 
 #[tokio::test]
-async fn changes_are_stored_and_told_as_their_mode_says() {
+async fn changes_are_stored_and_published_as_their_mode_says() {
     let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let event = admin.create_event(&device, "t").await;
     let link = event["self"].as_str().unwrap();

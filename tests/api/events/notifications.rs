@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::harness::TestServer;
 
 #[tokio::test]
-async fn creation_change_and_deletion_are_told_in_order() {
+async fn creation_change_and_deletion_are_published_in_order() {
     let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let (exact, all) = (admin.listen(&format!("/events/{device}")).await, admin.listen("/events/*").await);
 
@@ -26,7 +26,7 @@ async fn creation_change_and_deletion_are_told_in_order() {
 }
 
 #[tokio::test]
-async fn change_that_changes_nothing_is_not_told() {
+async fn change_that_changes_nothing_is_not_published() {
     let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let event = admin.create_event(&device, "t").await;
     let link = event["self"].as_str().unwrap();
@@ -43,7 +43,7 @@ async fn change_that_changes_nothing_is_not_told() {
 }
 
 #[tokio::test]
-async fn events_of_another_source_are_not_told() {
+async fn events_of_another_source_are_not_published() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("door").await, admin.create_device("other").await);
     let session = admin.listen(&format!("/events/{device}")).await;

@@ -28,7 +28,7 @@ async fn put_changes_text_and_fragments_and_ignores_the_rest() {
 }
 
 #[tokio::test]
-async fn put_without_accept_is_answered_without_body() {
+async fn put_without_accept_returns_no_body() {
     let (_server, admin, device) = TestServer::start().await.with_device("door").await;
     let event = admin.create_event(&device, "t").await;
 

@@ -4,7 +4,7 @@ use super::{get_with, host};
 use crate::harness::{TestServer, upload, web_archive};
 
 #[tokio::test]
-async fn entity_tag_is_strong_and_tells_contents_apart() {
+async fn entity_tag_is_strong_and_differs_between_contents() {
     let (_server, admin) = TestServer::start().await.with_admin();
     let id = host(&admin, "web", &[("a.txt", "one"), ("b.txt", "one"), ("c.txt", "two")]).await;
     let tag = async |path: &str| admin.get(path).await.header("ETag").unwrap().to_owned();

@@ -8,7 +8,7 @@ fn policy(answer: &Response) -> &str {
 }
 
 #[tokio::test]
-async fn every_answer_below_apps_confines_its_page_errors_too() {
+async fn every_response_below_apps_confines_its_page_errors_too() {
     let (server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &[("a.txt", "a")]).await;
     let tag = admin.get("/apps/web/a.txt").await.header("ETag").unwrap().to_owned();
@@ -62,7 +62,7 @@ async fn application_has_its_own_origin_under_the_domain_of_its_tenant_and_nowhe
         (&plant, "/apps/web/a.js", "plant7.example.com", false),
         (&plant, "/apps/web/a.js", "shared.example.com", true),
         (&visitor, "/apps/main-web/a.js", "shared.example.com", true),
-        // Another tenant's application, which credentials in a link could bring here.
+        // An application of another tenant, to which credentials in a link could lead.
         (&of_main, "/apps/main-web/a.js", "plant7.example.com", true),
     ] {
         for more in [&[][..], &[("If-None-Match", &*tag)]] {
@@ -79,7 +79,7 @@ async fn application_has_its_own_origin_under_the_domain_of_its_tenant_and_nowhe
 }
 
 #[tokio::test]
-async fn other_answers_carry_no_policy() {
+async fn other_responses_carry_no_policy() {
     let server = TestServer::start().await;
 
     for path in ["/tenant/currentTenant", "/appsx", "/health/live"] {

@@ -1,5 +1,5 @@
-//! Pages of other sites, to which those of hosted applications belong, act with no credentials that a browser added by itself.
-//! Each request is sent with the headers that browsers send.
+//! Pages of other sites, including pages of hosted applications, cannot act with credentials that a browser adds by
+//! itself. Each request has the headers that browsers send.
 
 use serde_json::{Value, json};
 

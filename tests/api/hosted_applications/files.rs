@@ -10,7 +10,7 @@ async fn files_are_served_as_they_were_uploaded_whatever_their_length() {
     host(&admin, "web", &[("short.txt", "hello"), ("deep/er/long.txt", &long), ("empty.txt", "")]).await;
 
     for (path, content) in [("short.txt", "hello"), ("deep/er/long.txt", &long), ("empty.txt", "")] {
-        // The second time from memory.
+        // The second response comes from the cache.
         for _ in 0..2 {
             let answer = admin.get(&format!("/apps/web/{path}")).await;
             assert_eq!((answer.status, answer.text == content), (200, true), "{path}");
@@ -34,7 +34,7 @@ async fn file_that_is_too_long_for_memory_is_served_too() {
 }
 
 #[tokio::test]
-async fn media_type_is_told_by_the_name_and_never_guessed_by_browsers() {
+async fn media_type_follows_from_the_name_and_is_never_guessed_by_browsers() {
     let (_server, admin) = TestServer::start().await.with_admin();
     let types = [
         ("index.html", "text/html;charset=utf-8"),
@@ -137,7 +137,7 @@ async fn path_leads_nowhere_else() {
     host(&admin, "other", &[("secret.txt", "secret")]).await;
     let authorization = format!("Authorization: {}", admin.authorization().unwrap());
 
-    // No client library sends these as they are.
+    // No client library sends these paths unchanged.
     for path in [
         "/apps/web/../other/secret.txt",
         "/apps/web/..%2Fother/secret.txt",
@@ -168,7 +168,7 @@ async fn head_is_get_without_the_body() {
 
     connection.request(&["HEAD /apps/web/long.txt HTTP/1.1", "Host: x", &authorization], "").await;
     let head = connection.read_until("\r\n\r\n").await;
-    // Were there a body, it would stand before this answer.
+    // If the response had a body, it would precede the next response.
     connection.request(&["GET /apps/web/nothing HTTP/1.1", "Host: x", &authorization], "").await;
     let next = connection.read_until("\r\n\r\n").await;
 

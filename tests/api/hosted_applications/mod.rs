@@ -13,8 +13,8 @@ use serde_json::json;
 
 use crate::harness::{ADMIN_PASSWORD, Caller, Response, TestServer, upload, web_archive};
 
-/// Creates a web application of these files, with an `index.html` if they hold none, and returns its id. It is served at
-/// its name.
+/// Creates a web application of these files, with an `index.html` if they hold none, and returns its id. It is served
+/// at its name.
 async fn host(caller: &Caller, name: &str, files: &[(&str, &str)]) -> String {
     let id = create(caller, name, "PRIVATE").await;
     upload(caller, &id, &web_archive(files)).await.expect(204);

@@ -38,7 +38,7 @@ async fn range_that_there_is_not_is_416_with_the_length() {
 }
 
 #[tokio::test]
-async fn several_ranges_and_ranges_of_another_version_are_answered_with_the_file() {
+async fn several_ranges_and_ranges_of_another_version_return_the_file() {
     let (_server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &[("a.txt", "hello")]).await;
     let tag = admin.get("/apps/web/a.txt").await.header("ETag").unwrap().to_owned();

@@ -13,7 +13,7 @@ async fn other_server_serves_the_new_version_soon_and_never_fails_meanwhile() {
 
     for n in 1..4 {
         let text = format!("version {n}");
-        // Other names, so that what was remembered of the old version leads to nothing.
+        // The new version has other file names, so that cached paths of the old one would not be found.
         let files = [Entry::stored("index.html", &text), Entry::stored(format!("{n}.txt"), &text)];
         assert_eq!(upload(&admin, &id, &archive(&files)).await.status, 204);
 
@@ -33,7 +33,7 @@ async fn server_that_kept_nothing_of_a_version_that_has_gone_serves_the_new_one(
     let other = TestServer::start_on(&server.shared_database(), |_| {}).await;
     let there = other.admin();
     let id = host(&server.admin(), "web", &[("a.txt", "old"), ("b.txt", "old")]).await;
-    // It knows where the application is, and nothing of this file.
+    // The other server caches the application, but not this file.
     assert_eq!(there.get("/apps/web/nothing").await.status, 404);
 
     upload(

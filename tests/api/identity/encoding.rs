@@ -42,7 +42,7 @@ async fn every_text_is_found_by_its_encoded_path_as_type_and_as_value() {
 async fn comparison_is_exact() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     name(&admin, &device, "Serial", "Straße").await;
-    // The precomposed letter; below the same letter of two code points.
+    // The first name has the precomposed letter, the second the same letter as two code points.
     name(&admin, &device, "Serial", "\u{e9}").await;
 
     for path in [
@@ -75,7 +75,7 @@ async fn paths_that_name_nothing_possible_are_refused() {
 #[tokio::test]
 async fn longest_type_and_value_are_stored() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    // Random enough that no index entry could be compressed into its page.
+    // The text is random enough not to be compressed below the size limit of an index entry.
     let long: String =
         (0..1024_u32).map(|n| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 24) as u8 % 26)).collect();
 

@@ -28,7 +28,7 @@ async fn created_external_id_has_every_member_of_the_documents() {
 }
 
 #[tokio::test]
-async fn post_without_accept_is_answered_without_a_body() {
+async fn post_without_accept_returns_no_body() {
     let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
 
     let answer = RawConnection::without_accept(&admin, "POST", &ids_of(&device), &pair("a", "b")).await;

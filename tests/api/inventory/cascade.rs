@@ -63,7 +63,7 @@ async fn deleted_device_leaves_its_children_unless_asked() {
 }
 
 #[tokio::test]
-async fn cascade_goes_on_from_devices_and_groups_only() {
+async fn cascade_continues_from_devices_and_groups_only() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let top = object(&admin, group()).await;
     let gateway = below(&admin, &top, "childAssets", device()).await;
@@ -79,12 +79,12 @@ async fn cascade_goes_on_from_devices_and_groups_only() {
 }
 
 #[tokio::test]
-async fn forced_cascade_goes_on_from_any_object() {
+async fn forced_cascade_continues_from_any_object() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let building = object(&admin, json!({"name": "building"})).await;
     let room = below(&admin, &building, "childAssets", json!({"name": "room"})).await;
     let sensor = below(&admin, &room, "childDevices", json!({"name": "sensor"})).await;
-    // Two ways lead to it.
+    // The object has two parents.
     admin.post(&format!("{OBJECTS}/{building}/childAssets"), &json!({"managedObject": {"id": sensor}})).await;
 
     let weak = admin.delete(&format!("{OBJECTS}/{room}?cascade=maybe")).await;
@@ -127,7 +127,7 @@ async fn owner_may_not_take_what_is_not_theirs_along() {
 }
 
 #[tokio::test]
-async fn more_objects_than_one_transaction_takes_are_all_gone_before_the_answer() {
+async fn more_objects_than_one_transaction_takes_are_all_gone_before_the_response() {
     let (server, admin) = TestServer::start().await.with_admin();
     let top = object(&admin, group()).await;
     let fill = "WITH made AS (INSERT INTO managed_objects (tenant, id, owner, created_at, updated_at, fragments) \

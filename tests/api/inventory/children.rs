@@ -20,7 +20,7 @@ async fn link(caller: &Caller, parent: &str, block: &str, id: &str) {
 }
 
 #[tokio::test]
-async fn child_is_linked_by_id_or_self_and_answered_as_a_reference() {
+async fn child_is_linked_by_id_or_self_and_returned_as_a_reference() {
     let (server, admin, parent) = TestServer::shared().await.with_device("gateway").await;
     for block in ["childDevices", "childAssets", "childAdditions"] {
         let (one, two) = (admin.create_device("one").await, admin.create_device("two").await);
@@ -44,7 +44,7 @@ async fn child_is_linked_by_id_or_self_and_answered_as_a_reference() {
 }
 
 #[tokio::test]
-async fn every_form_of_body_is_told_by_its_media_type_or_its_members() {
+async fn every_form_of_body_is_recognized_by_its_media_type_or_its_members() {
     let (_server, admin, parent) = TestServer::shared().await.with_device("gateway").await;
     let path = format!("{OBJECTS}/{parent}/childDevices");
     let ids =
@@ -140,7 +140,7 @@ async fn link_to_itself_and_rings_are_422() {
             admin.post(&format!("{OBJECTS}/{lower}/{block}"), &child(&ids[0])).await.expect(422);
         }
     }
-    // Nothing comes down additions, so they may point anywhere.
+    // Nothing is inherited along additions, so they may form circles.
     link(&admin, &ids[2], "childAdditions", &ids[0]).await;
     link(&admin, &ids[0], "childAdditions", &ids[2]).await;
     let page = admin.read(&format!("{OBJECTS}/{}?withParents=true", ids[0])).await;
@@ -148,7 +148,7 @@ async fn link_to_itself_and_rings_are_422() {
 }
 
 #[tokio::test]
-async fn unknown_ends_and_absent_links_are_told_apart() {
+async fn unknown_ends_and_absent_links_are_distinguished() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (parent, other) = (admin.create_device("p").await, admin.create_device("o").await);
     let path = format!("{OBJECTS}/{parent}/childDevices");
@@ -293,7 +293,7 @@ async fn children_a_caller_may_not_see_are_left_out() {
 }
 
 #[tokio::test]
-async fn link_changes_are_told_as_updates_of_the_parent() {
+async fn link_changes_are_published_as_updates_of_the_parent() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     let session = admin.listen(&format!("/managedobjects/{parent}")).await;
@@ -323,7 +323,7 @@ async fn link_changes_are_told_as_updates_of_the_parent() {
 }
 
 #[tokio::test]
-async fn quiescent_links_tell_nobody_transient_ones_store_nothing_and_cep_is_refused() {
+async fn quiescent_links_notify_nobody_transient_ones_store_nothing_and_cep_is_refused() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     let two = admin.create_device("b").await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::{MEDIA, OBJECTS, TestServer};
 
 #[tokio::test]
-async fn whole_object_is_answered_by_the_object_and_a_reference_by_the_reference() {
+async fn whole_object_returns_the_object_and_a_reference_returns_the_reference() {
     let (server, admin) = TestServer::start().await.with_admin();
     let (parent, known) = (admin.create_device("gateway").await, admin.create_device("known").await);
     let path = format!("{OBJECTS}/{parent}/childAssets");

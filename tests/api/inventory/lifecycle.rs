@@ -167,7 +167,7 @@ async fn deleted_object_is_gone_with_its_alarms() {
 async fn ids_rise_after_a_restart_with_a_clock_that_was_set_back() {
     let server = TestServer::start().await;
     server.admin().create_device("made while the clock was ahead").await;
-    // By a day: ids begin with milliseconds, above twenty bits.
+    // The id is moved ahead by a day: ids begin with milliseconds, followed by twenty bits.
     server.database().execute("UPDATE managed_objects SET id = id + (86400000::bigint << 20)", &[]).await;
     let ahead = server.database().query("SELECT max(id) FROM managed_objects", &[]).await[0].get::<_, i64>(0);
     let database = server.shared_database();

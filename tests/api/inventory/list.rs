@@ -118,7 +118,7 @@ async fn text_finds_prefixes_of_words_in_top_level_texts_in_any_case() {
         ("house-boiler", vec!["Boiler house"]),
         ("pump", vec!["Boiler house"]),
         ("%C3%BCBERD", vec!["d"]),
-        // Capitals beyond ASCII have their small letters too.
+        // Upper-case letters outside of ASCII match their lower-case forms too.
         ("gr%C3%96%C3%9FER", vec!["d"]),
         ("GR%C3%B6%C3%9FER", vec!["d"]),
         ("admi", vec!["Boiler house", "b", "c", "d", "it's 100% \"odd\" \\ {x} :* & | !"]),
@@ -165,7 +165,7 @@ async fn owner_filters_exactly_and_together_with_others() {
 }
 
 #[tokio::test]
-async fn parents_of_a_child_are_told_by_the_kind_of_link() {
+async fn parents_of_a_child_are_listed_by_the_kind_of_link() {
     let (server, admin) = TestServer::start().await.with_admin();
     let mut made = Vec::new();
     for name in ["gateway", "hall", "manual", "child"] {

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::harness::{OBJECTS, TestServer, redacted};
 
 #[tokio::test]
-async fn create_update_and_delete_are_told_in_order() {
+async fn create_update_and_delete_are_published_in_order() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let session = admin.listen("/managedobjects/*").await;
 
@@ -27,7 +27,7 @@ async fn create_update_and_delete_are_told_in_order() {
 }
 
 #[tokio::test]
-async fn empty_put_tells_nobody() {
+async fn empty_put_notifies_nobody() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let path = format!("{OBJECTS}/{}", admin.create_device("pump").await);
     let session = admin.listen("/managedobjects/*").await;
@@ -53,7 +53,7 @@ async fn changes_of_one_object_do_not_reach_subscribers_of_another() {
 }
 
 #[tokio::test]
-async fn subscribers_of_another_tenant_hear_nothing() {
+async fn subscribers_of_another_tenant_receive_nothing() {
     let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
     let stranger = server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);
     let session = stranger.listen("/managedobjects/*").await;

@@ -1,4 +1,5 @@
-//! Device permissions and ownership by lineage, evaluated wherever something is read or written (U-12, I-05, I-06, B-01).
+//! Device permissions and ownership by lineage, evaluated wherever something is read or written (U-12, I-05, I-06,
+//! B-01).
 
 use serde_json::{Value, json};
 
@@ -144,7 +145,7 @@ async fn permission_for_reading_opens_the_channel_of_its_device_only() {
 }
 
 #[tokio::test]
-async fn what_was_measured_is_told_from_names_that_are_kept() {
+async fn supported_series_are_read_from_stored_names() {
     let (server, admin, device) = TestServer::shared().await.with_device("a").await;
     let path = format!("{OBJECTS}/{device}");
     let read = async |caller: &Caller, what: &str| caller.get(&format!("{path}/{what}")).await;

@@ -28,11 +28,12 @@ const LARGE: [&str; 15] = [
     "subscriptions",
     "modules",
 ];
-/// Most rows one step of a plan may look at: the largest window. Counting is exempt, it looks at what it counts.
+/// The most rows that one step of a plan may read: the largest window. Counts are exempt, because they read all that
+/// they count.
 const ROWS: f64 = 20_001.0;
-/// The same where no index knows the filters, and windows grow.
+/// The same limit for alarms, where no index matches the filters, and windows grow.
 const ALARMS: f64 = 128_001.0;
-/// The same for what an agent asks for all day: what its own queues hold, whatever others have to do.
+/// The same limit for the frequent queries of agents: they read only their own queues.
 const QUEUES: f64 = 1_001.0;
 /// The last statement of the test.
 const MARKER: &str = "SELECT 'the last of the plans'";
@@ -40,7 +41,7 @@ const MARKER: &str = "SELECT 'the last of the plans'";
 /// A large database.
 const FILL: &str = include_str!("plans/fill.sql");
 
-/// Every list.
+/// All lists of the API, with typical filters.
 const LISTS: [&str; 130] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?pageSize=2000",
@@ -242,7 +243,7 @@ async fn no_list_reads_a_large_table_from_end_to_end() {
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
 }
 
-/// Has the plan of every statement of new connections logged.
+/// Makes PostgreSQL log the plan of every statement on new connections.
 async fn explain_everything(database: &TestDatabase) {
     let name: String = database.query("SELECT current_database()::text", &[]).await[0].get(0);
     for setting in [
@@ -256,7 +257,7 @@ async fn explain_everything(database: &TestDatabase) {
     }
 }
 
-/// The log of PostgreSQL from a byte on. It is of other tests too, but only this one has its plans logged.
+/// Returns the log of PostgreSQL from this byte on. Other tests use the same log, but only this one logs plans.
 fn log(data_dir: &Path, from: u64) -> Vec<u8> {
     let mut file = File::open(data_dir.join("postgres.log")).unwrap();
     file.seek(SeekFrom::Start(from)).unwrap();
@@ -265,7 +266,7 @@ fn log(data_dir: &Path, from: u64) -> Vec<u8> {
     log
 }
 
-/// The plans that were logged since, until that of the marker.
+/// Returns the plans that were logged up to the marker.
 async fn plans(database: &TestDatabase, from: u64) -> Vec<Value> {
     database.query(MARKER, &[]).await;
     eventually("the plans in the log", async || {
@@ -285,7 +286,7 @@ async fn plans(database: &TestDatabase, from: u64) -> Vec<Value> {
 fn faults(logged: &Value) -> Vec<String> {
     let statement = logged["Query Text"].as_str().unwrap_or_default();
     if statement.starts_with("EXPLAIN") {
-        // Asks for a plan and runs nothing.
+        // The statement only shows a plan and runs nothing.
         return Vec::new();
     }
     let counts = statement.starts_with("SELECT count(*)");

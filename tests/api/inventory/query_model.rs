@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
-/// Names of fragments and of what is inside them, as hostile as the language can say them.
+/// Names of fragments and of their members, as hostile as the language permits.
 const NAMES: [&str; 12] =
     ["a", "b", "plat_X", "\"q\"", "back\\slash", "größe", "it's", "date", "日本", "x*y", "%_", "-1"];
 const TEXTS: [&str; 20] = [
@@ -38,7 +38,7 @@ const NUMBERS: [&str; 11] =
 const INSTANTS: [&str; 4] =
     ["2015-10-24T08:00:53Z", "2015-10-24T09:00:53+01:00", "2015-10-24", "2015-10-24T07:00:53.001-01:00"];
 
-/// A condition: prints itself, and says whether an object fulfils it.
+/// A condition, which can be printed and evaluated for an object.
 #[derive(Debug, Clone)]
 pub(super) enum Expr {
     All(Vec<Expr>),
@@ -109,7 +109,7 @@ fn literals() -> impl Strategy<Value = Literal> {
     ]
 }
 
-/// Few of them often, so that queries and objects meet.
+/// Returns a few names, so that queries often match objects.
 fn first_names() -> impl Strategy<Value = &'static str> {
     prop_oneof![3 => select(NAMES[..2].to_vec()), 1 => select(NAMES.to_vec())]
 }
@@ -264,7 +264,7 @@ fn fits(operator: &str, ordering: Ordering) -> bool {
     }
 }
 
-/// Whether a text fits a pattern, by trying every place for every wildcard.
+/// Returns whether a text matches a pattern. It tries every position for each wildcard.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,

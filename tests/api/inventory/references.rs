@@ -104,7 +104,7 @@ async fn collection_reads_include_the_children_of_each_member() {
 }
 
 #[tokio::test]
-async fn put_is_answered_and_told_with_references() {
+async fn put_is_returned_and_published_with_references() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     link(&admin, &parent, "childAssets", &one).await;
@@ -173,7 +173,7 @@ async fn changes_at_once_leave_no_ring_no_orphan_and_no_server_error() {
     symmetric(&admin).await;
 }
 
-/// Every child knows its parent, and the other way round.
+/// Asserts that references of parents and of children agree.
 async fn symmetric(admin: &Caller) {
     let page = admin.read(&format!("{OBJECTS}?pageSize=2000&withParents=true")).await;
     let objects = page["managedObjects"].as_array().unwrap();

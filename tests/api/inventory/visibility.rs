@@ -86,7 +86,7 @@ async fn permission_for_a_fragment_shows_what_has_it() {
 }
 
 #[tokio::test]
-async fn request_looks_at_a_thousand_documents_and_next_goes_on_behind_them() {
+async fn request_reads_a_thousand_documents_and_next_continues_behind_them() {
     let server = TestServer::start().await;
     crowd(&server).await;
     let owner = server.user_with("owner", &[]).await;

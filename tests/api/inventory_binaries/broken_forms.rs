@@ -93,7 +93,7 @@ async fn other_content_types_are_415_and_one_without_a_boundary_400() {
 }
 
 #[tokio::test]
-async fn text_that_is_no_form_is_400() {
+async fn text_that_is_not_a_form_is_400() {
     let (server, admin) = TestServer::start().await.with_admin();
     let (object, file) = (object_part(&named("a")), file_part(b"hello"));
     let whole = form(&[object.clone(), file.clone()]);
@@ -116,9 +116,9 @@ async fn text_that_is_no_form_is_400() {
         ),
         headers(&many),
         headers(&format!("Content-Disposition: form-data; name=\"object\"; x=\"{}\"", "x".repeat(300_000))),
-        // A header without an end.
+        // The header has no end.
         format!("--{BOUNDARY}\r\n{}", "x".repeat(1_000_000)).into_bytes(),
-        // No end.
+        // The form has no end.
         [object.clone(), file.clone()].concat(),
     ];
     for cut in (1..whole.len() - 4).step_by(7) {
@@ -163,7 +163,7 @@ async fn body_that_is_shorter_than_announced_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn name_with_nul_is_no_server_error() {
+async fn name_with_nul_is_not_a_server_error() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
     for headers in [

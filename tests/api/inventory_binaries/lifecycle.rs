@@ -9,7 +9,7 @@ use super::{
 use crate::harness::{MEDIA, TestServer, member_texts, without};
 
 #[tokio::test]
-async fn stored_file_is_a_managed_object_that_tells_of_its_content() {
+async fn stored_file_is_a_managed_object_that_describes_its_content() {
     let (server, admin) = TestServer::shared().await.with_admin();
     let object = json!({"name": "boot log", "type": "plat_Log", "plat_Extra": {"x": 1}, "length": 7});
 
@@ -187,7 +187,7 @@ async fn delete_removes_object_and_bytes() {
 }
 
 #[tokio::test]
-async fn what_is_no_binary_is_404() {
+async fn object_without_a_binary_is_404() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for id in [&*device, "4711", "x", "%00"] {
@@ -223,7 +223,7 @@ async fn collection_is_a_page_of_the_objects_that_are_binaries() {
 }
 
 #[tokio::test]
-async fn create_update_and_delete_are_told() {
+async fn create_update_and_delete_are_published() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let session = admin.listen("/managedobjects/*").await;
 
@@ -240,7 +240,7 @@ async fn create_update_and_delete_are_told() {
 }
 
 #[tokio::test]
-async fn transient_mode_tells_and_stores_nothing() {
+async fn transient_mode_publishes_and_stores_nothing() {
     let (server, admin) = TestServer::start().await.with_admin();
     let object = upload(&admin, &named("a"), b"a").await;
     let session = admin.listen("/managedobjects/*").await;

@@ -67,12 +67,12 @@ async fn download(caller: &Caller, path: &str) -> Vec<u8> {
     response.bytes().await.unwrap().to_vec()
 }
 
-/// Bytes in which every value occurs and no chunk is like another.
+/// Returns bytes that contain every value and in which no two chunks are equal.
 fn bytes(length: usize) -> Vec<u8> {
     (0..length as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
 }
 
-/// Waits until nothing is stored that belongs to nobody.
+/// Waits until no file is stored that belongs to no object.
 async fn assert_no_leftovers(server: &TestServer) {
     eventually("uploads that were given up to go", async || {
         let unfinished = "SELECT count(*) FROM binaries WHERE object IS NULL";

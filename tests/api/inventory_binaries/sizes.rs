@@ -127,7 +127,7 @@ async fn slow_uploads_and_downloads_hold_no_connection_to_the_database() {
 }
 
 #[tokio::test]
-async fn client_that_sends_on_hears_of_its_413() {
+async fn client_that_continues_to_send_gets_its_413() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let path = content_of(&upload(&admin, &named("a"), b"a").await);
 

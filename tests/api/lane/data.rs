@@ -1,4 +1,4 @@
-//! Data that devices send: the lane creates what actix-web would create, and responds alike.
+//! Data of devices: the lane creates the same objects as actix-web, and its responses are the same.
 
 use serde_json::{Value, json};
 
@@ -109,7 +109,7 @@ async fn stored_data_is_found_afterwards_and_its_response_has_the_same_headers()
         let mut answers = Vec::new();
         for side in pair.sides() {
             let mut conversation = Conversation::open(side.address).await;
-            // Each of the connections goes on after its first request.
+            // Each connection is used again after its first request.
             for round in 0..3 {
                 let sample = each(&device)[at].clone();
                 let sample = if round == 1 { sample.without("Accept") } else { sample };
@@ -132,7 +132,7 @@ async fn stored_data_is_found_afterwards_and_its_response_has_the_same_headers()
 }
 
 #[tokio::test]
-async fn data_is_told_to_polls_on_connections_that_also_send_data() {
+async fn polls_on_connections_that_also_send_data_are_notified() {
     for side in Pair::start().await.sides() {
         let device = side.admin().create_device("pump").await;
         for channel in ["/measurements/", "/alarms/", "/events/"] {

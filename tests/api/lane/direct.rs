@@ -1,4 +1,4 @@
-//! Responses that a session writes to the connection of its poll within the call that brings the notification.
+//! Responses that a session writes to the connection of its poll within the call with the notification.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ async fn raise_with_text(caller: &Caller, device: &str, kind: &str, bytes: usize
 }
 
 #[tokio::test]
-async fn what_is_told_to_polls_that_ended_a_moment_ago_waits_for_the_next_connect() {
+async fn notifications_for_polls_that_have_just_ended_wait_for_the_next_connect() {
     let pair = pair().await;
 
     for side in pair.sides() {
@@ -66,7 +66,7 @@ async fn what_is_told_to_polls_that_ended_a_moment_ago_waits_for_the_next_connec
             };
             left.push((rest, session));
         }
-        // The server may answer this request before it has polled any of the connections that ended.
+        // The server may process this request before it has polled any of the connections that ended.
         side.admin().raise_alarm(&device, "kept").await;
 
         for (_, session) in left {
@@ -101,7 +101,7 @@ async fn connection_takes_one_response_after_another_and_requests_behind_them() 
 }
 
 #[tokio::test]
-async fn two_notifications_at_once_are_told_once_each() {
+async fn two_notifications_at_once_are_delivered_once_each() {
     let pair = pair().await;
 
     for side in pair.sides() {

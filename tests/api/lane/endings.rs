@@ -135,7 +135,7 @@ async fn storm_of_connections_that_end_harms_nobody() {
 }
 
 #[tokio::test]
-async fn batch_that_could_not_be_written_is_told_by_the_next_connect() {
+async fn batch_that_could_not_be_written_comes_with_the_next_connect() {
     for pair in pairs().await {
         for side in pair.sides() {
             let admin = side.admin();

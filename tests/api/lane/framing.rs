@@ -36,7 +36,7 @@ fn poll(side: &Side) -> Sample {
 }
 
 #[tokio::test]
-async fn poll_that_was_held_in_silence_is_answered_in_one_piece() {
+async fn poll_that_was_held_in_silence_gets_its_response_in_one_piece() {
     let side = lane(|settings| settings.limits.keep_alive = QUIET).await;
     let device = listening(&side).await;
 
@@ -59,7 +59,7 @@ async fn poll_that_was_held_in_silence_is_answered_in_one_piece() {
 }
 
 #[tokio::test]
-async fn nothing_comes_before_the_answer_of_a_poll_that_is_held_in_silence() {
+async fn nothing_precedes_the_response_to_a_poll_that_is_held_in_silence() {
     let side = lane(|settings| settings.limits.keep_alive = QUIET).await;
     let mut conversation = Conversation::open(side.address).await;
 
@@ -71,7 +71,7 @@ async fn nothing_comes_before_the_answer_of_a_poll_that_is_held_in_silence() {
 }
 
 #[tokio::test]
-async fn poll_that_is_held_longer_is_answered_in_chunks_that_begin_with_spaces() {
+async fn poll_that_is_held_longer_gets_chunks_that_begin_with_spaces() {
     let side = lane(|settings| settings.limits.keep_alive = Duration::from_millis(30)).await;
     let device = listening(&side).await;
 
@@ -99,7 +99,7 @@ async fn poll_that_is_held_longer_is_answered_in_chunks_that_begin_with_spaces()
 }
 
 #[tokio::test]
-async fn rows_are_told_in_one_piece_or_in_chunks_too() {
+async fn rows_are_sent_in_one_piece_or_in_chunks_too() {
     for (keep_alive, chunked) in [(QUIET, None), (Duration::from_millis(30), Some("chunked"))] {
         let side = lane(|settings| {
             settings.limits.keep_alive = keep_alive;

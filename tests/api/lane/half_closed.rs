@@ -23,7 +23,7 @@ async fn listen(side: &Side, device: &str) -> Session {
 }
 
 #[tokio::test]
-async fn request_is_answered_completely_to_a_client_that_half_closes_behind_it() {
+async fn client_that_half_closes_behind_a_request_gets_the_whole_response() {
     let pair = Pair::start().await;
 
     for side in pair.sides() {
@@ -82,7 +82,7 @@ async fn body_that_is_cut_short_by_a_half_close_is_refused() {
 }
 
 #[tokio::test]
-async fn held_poll_of_a_half_closed_client_is_answered_at_once_and_what_is_told_then_waits() {
+async fn held_poll_of_a_half_closed_client_ends_at_once_and_later_notifications_wait() {
     for keep_alive in [Duration::from_millis(20), Duration::from_secs(600)] {
         let pair = Pair::start_with(|settings| settings.limits.keep_alive = keep_alive).await;
         for side in pair.sides() {
@@ -147,7 +147,7 @@ async fn session_of_a_half_closed_poll_ends_after_its_interval() {
 }
 
 #[tokio::test]
-async fn held_row_of_a_half_closed_client_is_answered_as_if_its_time_was_over() {
+async fn held_row_of_a_half_closed_client_ends_as_if_its_time_was_over() {
     for keep_alive in [Duration::from_millis(20), Duration::from_secs(600)] {
         let pair = Pair::start_with(|settings| settings.limits.keep_alive = keep_alive).await;
         for side in pair.sides() {
@@ -168,7 +168,7 @@ async fn held_row_of_a_half_closed_client_is_answered_as_if_its_time_was_over() 
 }
 
 #[tokio::test]
-async fn request_behind_a_held_poll_is_answered_to_a_half_closed_client_too() {
+async fn request_behind_a_held_poll_gets_a_response_to_a_half_closed_client_too() {
     let pair = Pair::start_with(|settings| settings.limits.keep_alive = Duration::from_secs(600)).await;
 
     for side in pair.sides() {
@@ -181,7 +181,7 @@ async fn request_behind_a_held_poll_is_answered_to_a_half_closed_client_too() {
 }
 
 #[tokio::test]
-async fn poll_with_much_behind_it_is_answered_at_once_and_loses_nothing() {
+async fn poll_with_many_bytes_behind_it_ends_at_once_and_loses_nothing() {
     let pair = Pair::start_with(|settings| settings.limits.keep_alive = Duration::from_secs(600)).await;
     let behind = Sample::of(format!("[{}]", " ".repeat(12_000))).bytes();
 

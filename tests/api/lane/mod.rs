@@ -1,7 +1,7 @@
 //! The fast lane only saves cost: a client gets the same responses with and without it.
 //!
-//! [`Pair`] is two servers on one database, of which one has the lane. [`corpus`] is what clients send, [`hostile`] what
-//! they should not; the other files are about what a connection does over time.
+//! [`Pair`] is two servers on one database, of which one has the lane. [`corpus`] is what clients send, [`hostile`]
+//! what they should not; the other files are about what a connection does over time.
 
 mod corpus;
 mod data;

@@ -20,7 +20,7 @@ fn read(answer: &RawResponse) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn poll_over_http_1_0_is_never_answered_in_chunks() {
+async fn poll_over_http_1_0_never_gets_chunks() {
     for keep_alive in [Duration::from_millis(20), Duration::from_secs(600)] {
         let pair = Pair::start_with(|settings| settings.limits.keep_alive = keep_alive).await;
         for side in pair.sides() {
@@ -51,11 +51,11 @@ async fn poll_over_http_1_0_is_never_answered_in_chunks() {
 }
 
 #[tokio::test]
-async fn empty_answer_over_http_1_0_has_its_head() {
+async fn empty_response_over_http_1_0_has_its_head() {
     let pair = Pair::start_with(|settings| settings.limits.keep_alive = Duration::from_secs(600)).await;
 
     for side in pair.sides() {
-        // A row 83 that a newer one takes over has no lines.
+        // A held row 83 that a newer one replaces returns no lines.
         let client = side.admin().session().await.client;
         let row = Sample::rows(REALTIME, format!("83,{client}c"));
         let (mut first, mut second) =

@@ -10,7 +10,7 @@ use super::sample::Sample;
 
 const LIVE: &str = "GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/// A poll that is held for a moment, and whether it was.
+/// Sends a poll that is held briefly, and returns whether it was.
 async fn poll(conversation: &mut Conversation, side: &Side) -> bool {
     let answer = conversation.ask(Side::connect(&side.client, json!({"timeout": 30}))).await;
     answer.status() == 200 && answer.body.contains(r#""timeout":5400000"#)

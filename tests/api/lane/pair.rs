@@ -96,8 +96,8 @@ impl Side {
         Caller::new(&format!("http://{}", self.address), Some(("admin", ADMIN_PASSWORD)))
     }
 
-    /// Waits until the server has read everything that was sent before. It has one worker, so a response to a later request
-    /// proves that.
+    /// Waits until the server has read everything that was sent before. It has one worker, so a response to a later
+    /// request proves that.
     pub(crate) async fn has_seen_all(&self) {
         for _ in 0..3 {
             Conversation::open(self.address).await.ask(Sample::idle()).await;

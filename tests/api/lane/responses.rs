@@ -18,7 +18,7 @@ pub(crate) struct Conversation {
 pub(crate) struct RawResponse {
     pub(crate) line: String,
     pub(crate) fields: Vec<String>,
-    /// Without the marks of its chunks.
+    /// The body without chunk sizes.
     pub(crate) body: String,
 }
 
@@ -54,7 +54,7 @@ impl Conversation {
 
     /// Returns the next response, unless it is one to HEAD; `None` at the end of the connection.
     pub(crate) async fn answer(&mut self) -> Option<RawResponse> {
-        // The spaces of a poll that is held forever arrive one by one, each soon.
+        // While a poll is held, spaces arrive one by one, each soon after the other.
         soon("the end of an answer", async {
             let mut answer = self.head().await?;
             answer.body = self.body(&answer).await;
@@ -180,14 +180,14 @@ impl RawResponse {
         self.fields.iter().find_map(|field| field.strip_prefix(name)?.strip_prefix(": "))
     }
 
-    /// Returns whether this response rejects a request, perhaps before its body was read. actix-http closes the connection
-    /// after such a response, unless it happens to have read the body already; the lane always has.
+    /// Returns whether this response rejects a request, perhaps before its body was read. actix-http closes the
+    /// connection after such a response, unless it happens to have read the body already; the lane always has.
     pub(crate) fn leaves_its_request_unread(&self) -> bool {
         self.status() >= 400 && !self.keeps_alive()
     }
 
-    /// If one list ends with such a rejection and the other continues after the same one, cuts both there. (actix-http may
-    /// nevertheless respond to the requests after it.)
+    /// If one list ends with such a rejection and the other continues after the same one, cuts both there. (actix-http
+    /// may nevertheless respond to the requests after it.)
     pub(crate) fn close_alike(these: &mut Vec<Self>, others: &mut Vec<Self>) {
         let Some(at) = these.iter().position(Self::leaves_its_request_unread) else { return };
         if others.get(at).is_some_and(Self::keeps_alive) {

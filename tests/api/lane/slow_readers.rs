@@ -36,7 +36,7 @@ async fn unread_polls(side: &Side, device: &str) -> Vec<(Conversation, Session)>
     }
     let last = admin.listen("/alarms/*").await;
     raise_large(&admin, device).await;
-    // A poll that came before the last notification would be answered without it.
+    // A poll that arrives before the last notification would return without it.
     last.receive(ALARMS).await;
     sleep(Duration::from_millis(200)).await;
     let mut polls = Vec::new();
@@ -70,7 +70,7 @@ async fn clients_that_do_not_read_delay_nobody_and_get_all_when_they_do() {
                 within(Duration::from_secs(10), "a delivery beside slow readers", other.receive(1)).await;
             assert_eq!(told[0]["data"]["data"]["type"], kind.as_str());
         }
-        // Reading on takes seconds with such a small window, so only one is read.
+        // Reading through such a small window takes seconds, so only one response is read.
         for (mut conversation, _) in polls.into_iter().take(1) {
             let answer = conversation.answer().await.unwrap();
             let messages: Vec<serde_json::Value> = serde_json::from_str(&answer.body).unwrap();
@@ -113,7 +113,7 @@ async fn server_stops_beside_clients_that_do_not_read() {
 }
 
 #[tokio::test]
-async fn request_behind_an_answer_that_is_not_read_waits_its_turn() {
+async fn request_behind_an_unread_response_waits_its_turn() {
     let pair = pair().await;
 
     for side in pair.sides() {
@@ -141,7 +141,7 @@ async fn closed_unread(conversation: Conversation) {
 }
 
 #[tokio::test]
-async fn answer_that_nobody_reads_ends_its_connection_whatever_it_answers() {
+async fn unread_response_ends_its_connection_whatever_its_request_was() {
     let pair = Pair::start_with(|settings| {
         settings.limits.keep_alive = Duration::from_secs(600);
         settings.limits.unread_answer = Duration::from_secs(1);
@@ -163,7 +163,7 @@ async fn answer_that_nobody_reads_ends_its_connection_whatever_it_answers() {
 }
 
 #[tokio::test]
-async fn answer_that_is_read_slowly_comes_whole() {
+async fn response_that_is_read_slowly_arrives_whole() {
     let pair = Pair::start_with(|settings| settings.limits.unread_answer = Duration::from_secs(2)).await;
 
     for side in pair.sides() {
@@ -201,7 +201,7 @@ fn get(id: &str) -> Sample {
 }
 
 #[tokio::test]
-async fn user_with_too_many_unread_answers_is_told_so_and_nobody_else_is() {
+async fn user_with_too_many_unread_responses_gets_an_error_and_nobody_else_does() {
     let pair = Pair::start_with(|settings| settings.limits.held_bytes_per_user = 3_000_000).await;
 
     for (side, user) in pair.sides().into_iter().zip(["mia", "max"]) {
@@ -223,7 +223,7 @@ async fn user_with_too_many_unread_answers_is_told_so_and_nobody_else_is() {
 }
 
 #[tokio::test]
-async fn tenant_with_too_many_unread_answers_is_told_so() {
+async fn tenant_with_too_many_unread_responses_gets_an_error() {
     let pair = Pair::start_with(|settings| settings.limits.held_bytes_per_tenant = 3_000_000).await;
 
     for (side, user) in pair.sides().into_iter().zip(["mia", "max"]) {

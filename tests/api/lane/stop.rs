@@ -10,7 +10,7 @@ use super::sample::Sample;
 use crate::harness::soon;
 
 #[tokio::test]
-async fn stop_answers_held_polls_with_advice_and_closes_every_connection() {
+async fn stop_releases_held_polls_with_advice_and_closes_every_connection() {
     for keep_alive in [Duration::from_millis(20), Duration::from_secs(600)] {
         let pair = Pair::start_with(|settings| settings.limits.keep_alive = keep_alive).await;
         let Pair { lane, alone } = pair;
@@ -81,7 +81,7 @@ async fn stop_does_not_wait_for_idle_connections() {
 }
 
 #[tokio::test]
-async fn body_that_does_not_come_whole_does_not_hold_the_stop_and_its_request_is_answered_503() {
+async fn incomplete_body_does_not_delay_the_stop_and_its_request_gets_503() {
     let pair = Pair::start_with(|settings| settings.shutdown = Duration::from_secs(15)).await;
 
     for side in [pair.lane, pair.alone] {

@@ -62,7 +62,7 @@ impl Fixture {
         database.insert_tenant("plant7", "plant7.example.com").await;
         let change = |settings: &mut Settings| {
             settings.read_connections = 8;
-            // A bulk update of alarms that takes longer is answered with 202.
+            // A bulk update of alarms that takes longer would get 202.
             settings.limits.bulk_alarm_reply = Duration::from_secs(60);
         };
         let server = TestServer::start_on(&database, change).await;

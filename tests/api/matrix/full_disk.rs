@@ -3,8 +3,8 @@
 use super::fixture::{Fixture, Who};
 use super::{rows, send};
 
-/// Returns whether POST and PUT of a path store nothing that matters: log-ins, previews, Bayeux messages, calls of microservices, and
-/// CSV, whose rows are rejected one by one.
+/// Returns whether POST and PUT of a path store nothing that matters: log-ins, previews, Bayeux messages, calls of
+/// microservices, and CSV, whose rows are rejected one by one.
 fn stores_nothing(path: &str) -> bool {
     let begins = [
         "/notification/",
@@ -18,7 +18,7 @@ fn stores_nothing(path: &str) -> bool {
 }
 
 #[tokio::test]
-async fn every_route_that_stores_is_refused_and_every_other_one_answers_as_always() {
+async fn every_route_that_stores_is_rejected_and_every_other_one_responds_as_always() {
     let fixture = Fixture::create().await;
     let rows = rows();
     let mut arranged = Vec::new();

@@ -144,7 +144,7 @@ const MEMBERS: [&str; 61] = [
     "requiredRoles",
     "roles",
 ];
-/// Bodies that are no JSON object.
+/// Bodies that are not JSON objects.
 const TEXTS: [&str; 9] =
     ["", "null", "[]", "\"x\"", "{", "{\"a\":1e999}", "{\"\\u0000\":1}", "{\"\\ud800\":1}", "\u{feff}{}"];
 
@@ -234,7 +234,7 @@ async fn try_row(fixture: &Fixture, row: &Row) -> Vec<String> {
         attempts.push((format!("{path}?{}", all.join("&")), body.clone()));
     }
     if row.method == "GET" {
-        // Alone each parameter is read; two values each, so that this does not take minutes.
+        // Each parameter is sent alone; only two values each are sent, so that the test does not take minutes.
         for (n, name) in PARAMETERS.iter().enumerate() {
             let values = [VALUES[n % VALUES.len()], VALUES[(n + 5) % VALUES.len()]];
             attempts.extend(values.map(|value| (format!("{path}?{name}={value}"), None)));

@@ -17,7 +17,7 @@ use row::Row;
 
 use crate::harness::{Caller, Response};
 
-/// Rows that are tried at once.
+/// The number of rows that are tested at the same time.
 const AT_ONCE: usize = 8;
 /// Part of every name in tenant `main`, which no other tenant may ever see.
 const SECRET: &str = "zebra";
@@ -75,7 +75,8 @@ async fn try_row(fixture: &Fixture, row: &Row) -> Vec<String> {
             let text: String = answer.text.chars().take(200).collect();
             wrong.push(format!("{row} as {who:?}: {} instead of {expected}: {text}", answer.status));
         }
-        // Nothing of a tenant may be seen from another, nor by nobody; what the caller itself sent may come back.
+        // Data of a tenant must not be visible to other tenants or without credentials; the response may repeat what
+        // the caller sent.
         let sent = format!("{path}{}", body.unwrap_or_default());
         if matches!(who, Who::Stranger | Who::OtherTenant)
             && !sent.contains(SECRET)

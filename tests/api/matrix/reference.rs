@@ -1,5 +1,5 @@
-//! The API reference: it has every route, its pages lead somewhere, and its examples are accepted. That all other
-//! responses are as it says is checked by the client of every test (`harness::reference`).
+//! The API reference: it has every route, the links in its pages exist, and its examples are accepted. The client of
+//! every test compares all other responses with the reference (`harness::reference`).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -19,13 +19,13 @@ const SAMPLES: [(&str, &str); 5] = [
     ("\"30\"", "\"<application>\""),
 ];
 
-/// Operations whose examples only particular callers or tenants may send, with the status that the administrator of a
-/// tenant gets instead.
+/// Operations whose examples only particular callers or tenants may send, and the status for the administrator of a
+/// tenant.
 const FOR_OTHERS: [(&str, u16); 7] = [
-    // For users that the server makes for devices and microservices.
+    // Only users that the server creates for devices and microservices may send these.
     ("createDeviceCredentials", 403),
     ("updateCurrentApplication", 403),
-    // For the tenant that manages others.
+    // Only the tenant that manages others may send these.
     ("createTenant", 403),
     ("updateTenant", 404),
     ("updateLimitsOfTenant", 404),
@@ -103,7 +103,7 @@ async fn example_of_every_body_is_accepted() {
     }
 }
 
-/// Returns the media type and the bytes of an example; members of a form become its parts.
+/// Returns the media type and the bytes of an example. The members of a form become its parts.
 fn encoded(media_type: &str, example: &Value) -> (String, String) {
     if media_type != "multipart/form-data" {
         let text = example.as_str().map_or_else(|| example.to_string(), ToOwned::to_owned);
@@ -167,7 +167,7 @@ async fn every_link_of_every_page_leads_to_a_page_and_an_anchor() {
     }
 }
 
-/// Reads a page, which has no script and asks for nothing else.
+/// Reads a page and checks that it has no script and loads nothing else.
 async fn read_page(stranger: &Caller, path: &str) -> String {
     let page = stranger.get(path).await.expect(200);
     assert_eq!(page.header("Content-Type"), Some("text/html;charset=UTF-8"), "{path}");

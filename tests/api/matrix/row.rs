@@ -35,7 +35,7 @@ impl Row {
         }
     }
 
-    /// Whether a route's pattern takes this row's path.
+    /// Returns whether a route's pattern matches the path of this row.
     pub(super) fn matches(&self, pattern: &str) -> bool {
         let path = self.path.split('?').next().unwrap_or_default();
         let (own, of_route): (Vec<_>, Vec<_>) = (path.split('/').collect(), pattern.split('/').collect());

@@ -70,7 +70,8 @@ async fn bucket_of_several_offsets_has_that_of_its_first_measurement() {
 #[tokio::test]
 async fn each_of_many_buckets_of_several_offsets_has_that_of_its_first_measurement() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    // In every second hour the clock is set back in the middle; the first ten hours begin with one offset, then they vary.
+    // In every second hour the clock is set back in the middle; the first ten hours begin with one offset, then they
+    // vary.
     let mut expected = serde_json::Map::new();
     for hour in 0..20 {
         let offset = ["+02:00", "+05:30", "-03:00"][if hour < 10 { 0 } else { hour % 3 }];

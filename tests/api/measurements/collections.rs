@@ -6,7 +6,7 @@ use super::{MEASUREMENTS, measurement_with};
 use crate::harness::{RawConnection, TestServer, ids, measurement_of};
 
 #[tokio::test]
-async fn collection_is_answered_with_what_was_created_in_order() {
+async fn collection_returns_the_created_objects_in_order() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let sent = json!({"measurements": [
@@ -33,7 +33,7 @@ async fn collection_is_answered_with_what_was_created_in_order() {
 }
 
 #[tokio::test]
-async fn without_accept_a_collection_is_answered_without_a_body() {
+async fn collection_without_accept_returns_no_body() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let sent = json!({"measurements": [measurement_of(&device, "2024-03-10T03:00:00Z", 1)]});
 

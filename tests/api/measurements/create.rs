@@ -7,14 +7,14 @@ use crate::harness::{Caller, MEDIA, RawConnection, TestServer, measurement_of, r
 
 const TIME: &str = "2024-03-10T02:30:00+01:00";
 
-/// POSTs text as it is.
+/// Sends a body as it is.
 async fn post_text(caller: &Caller, text: &str) -> crate::harness::Response {
     let request = caller.request("POST", MEASUREMENTS).accepting_json();
     request.header("Content-Type", "application/json").body(text).send().await
 }
 
 #[tokio::test]
-async fn measurement_is_answered_201_with_its_location_and_what_is_stored() {
+async fn measurement_gets_201_with_its_location_and_the_stored_object() {
     let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     let answer = admin.post(MEASUREMENTS, &measurement_of(&device, TIME, 23)).await.expect(201);
@@ -37,7 +37,7 @@ async fn measurement_is_answered_201_with_its_location_and_what_is_stored() {
 }
 
 #[tokio::test]
-async fn without_accept_the_answer_has_no_body() {
+async fn response_without_accept_has_no_body() {
     let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
 
     let body = measurement_of(&device, TIME, 1);

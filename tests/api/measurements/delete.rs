@@ -23,7 +23,7 @@ async fn left(caller: &Caller) -> String {
 }
 
 #[tokio::test]
-async fn one_is_deleted_and_told_and_then_unknown() {
+async fn deletion_of_one_is_published_and_it_is_unknown_afterwards() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let measured = measure(&admin, &device, "2024-03-10T00:00:00Z", 1).await;
     let (link, id) = (measured["self"].as_str().unwrap(), &measured["id"]);
@@ -72,7 +72,7 @@ async fn wrong_filter_deletes_nothing() {
 }
 
 #[tokio::test]
-async fn quiescent_deletion_is_not_told_and_transient_deletes_nothing() {
+async fn quiescent_deletion_is_not_published_and_transient_deletes_nothing() {
     let (_server, admin, pump, _) = populated().await;
     let session = admin.listen(&format!("/measurements/{pump}")).await;
     let delete = async |query: &str, mode: &str| {
@@ -94,7 +94,7 @@ async fn quiescent_deletion_is_not_told_and_transient_deletes_nothing() {
 }
 
 #[tokio::test]
-async fn deletion_of_many_is_told_up_to_a_thousand() {
+async fn deletion_of_many_is_published_up_to_a_thousand() {
     let server = TestServer::start_with(|settings| settings.limits.queued_notifications = 5000).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;

@@ -14,7 +14,7 @@ async fn send(caller: &Caller, mode: &str, body: &Value) -> Response {
 }
 
 #[tokio::test]
-async fn created_measurement_is_told_on_its_channel_and_on_all() {
+async fn created_measurement_is_published_on_its_channel_and_on_all() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let own = admin.listen(&format!("/measurements/{device}")).await;
     let all = admin.listen("/measurements/*").await;
@@ -29,7 +29,7 @@ async fn created_measurement_is_told_on_its_channel_and_on_all() {
 }
 
 #[tokio::test]
-async fn each_of_a_collection_is_told_in_order() {
+async fn each_of_a_collection_is_published_in_order() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen(&format!("/measurements/{device}")).await;
     let many: Vec<Value> = (0..20).map(|n| measurement_of(&device, TIME, n)).collect();
@@ -42,7 +42,7 @@ async fn each_of_a_collection_is_told_in_order() {
 }
 
 #[tokio::test]
-async fn transient_is_told_and_not_stored() {
+async fn transient_is_published_and_not_stored() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let session = admin.listen(&format!("/measurements/{device}")).await;
 
@@ -63,7 +63,7 @@ async fn transient_is_told_and_not_stored() {
 }
 
 #[tokio::test]
-async fn quiescent_is_stored_and_not_told_and_cep_neither() {
+async fn quiescent_is_stored_and_not_published_and_cep_neither() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let session = admin.listen(&format!("/measurements/{device}")).await;
 

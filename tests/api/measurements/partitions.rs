@@ -55,7 +55,7 @@ async fn measurement_for_which_no_partition_was_made_is_stored_and_found_all_the
     assert_eq!(admin.read(stored["self"].as_str().unwrap()).await, stored);
     let listed = admin.read(&format!("{MEASUREMENTS}?source={device}")).await;
     assert_eq!(listed["measurements"], serde_json::json!([stored]));
-    // The month's partition is not made any more: its measurements lie elsewhere.
+    // The partition of this month is no longer created, because the default partition has measurements of this month.
     let database = server.shared_database();
     server.stop().await;
     let again = TestServer::start_on(&database, |_| {}).await;

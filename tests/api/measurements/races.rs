@@ -38,7 +38,7 @@ async fn unknown_source_fails_alone_in_a_batch() {
         async move {
             let unknown = n % 3 == 0;
             let source = if unknown { "4711" } else { &device };
-            // Each another kind, so that shapes are stored on the way, too.
+            // Each measurement has another series, so that new series are stored concurrently, too.
             let members = json!({format!("f{n}"): {"s": {"value": n}}});
             let one = measurement_with(source, "t", TIME, &members);
             let body = if n % 2 == 0 {
@@ -99,7 +99,7 @@ async fn device_deleted_while_it_sends_leaves_no_measurement_behind() {
 }
 
 #[tokio::test]
-async fn what_is_deleted_twice_at_once_is_told_once() {
+async fn object_deleted_twice_at_once_is_published_once() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let created = super::measure(&admin, &device, TIME, 1).await;
     let session = admin.listen(&format!("/measurements/{device}")).await;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{MEASUREMENTS, measure, series_of};
 use crate::harness::{TestDatabase, TestServer, eventually, soon};
 
-/// A server that rolls up whatever a series meets, at once.
+/// Starts a server that rolls up series as soon as they are read.
 async fn eager() -> TestServer {
     TestServer::start_with(eagerly).await
 }
@@ -43,7 +43,7 @@ async fn hourly(server: &TestServer, device: &str) -> String {
     server.admin().read(&series_of(device, "&aggregationType=HOURLY")).await["values"].to_string()
 }
 
-/// Numbers that look like chance and are the same each time.
+/// Pseudo-random numbers that are the same in each run.
 struct Chance(u64);
 
 impl Chance {
@@ -99,7 +99,7 @@ fn expected(sent: &[Sent], times: RangeInclusive<i64>, stride: i64) -> Value {
 
 fn chosen(chance: &mut Chance, sent: &mut Sent) -> Value {
     sent.time = 86_400 * 9 + chance.below(86_400 * 3);
-    // Most devices send one offset, some two, few any.
+    // Most devices use one time zone, some two, few any.
     sent.zone = [60, 60, 60, 120, 0, -570, 345][chance.below(7) as usize];
     let mut number = || Some(chance.below(2000) - 1000);
     sent.numbers = [number(), number(), number()];
@@ -122,7 +122,7 @@ fn chosen(chance: &mut Chance, sent: &mut Sent) -> Value {
     body
 }
 
-/// Sends so many together and remembers them.
+/// Sends `count` measurements in one request and adds them to `sent`.
 async fn send(server: &TestServer, device: &str, chance: &mut Chance, count: usize, sent: &mut Vec<Sent>) {
     let mut fresh = vec![Sent { id: 0, time: 0, zone: 0, numbers: [None; 3] }; count];
     let bodies: Vec<Value> = fresh
@@ -153,7 +153,7 @@ async fn compare(server: &TestServer, device: &str, chance: &mut Chance, sent: &
     for (range, (aggregation, stride)) in
         ranges.into_iter().flat_map(|range| [(range, ("DAILY", 86_400)), (range, ("HOURLY", 3600))])
     {
-        // A bound means the same instant, whatever the offset it comes with.
+        // A bound is an instant, whatever its time zone is.
         let zone = [0, 120, 330][chance.below(3) as usize];
         let (from, to) = (shown(range.0, zone, "SS"), shown(range.1, zone, "SS"));
         let series = "series=a.x&series=a.y&series=b.z";
@@ -168,10 +168,10 @@ async fn compare(server: &TestServer, device: &str, chance: &mut Chance, sent: &
 #[tokio::test]
 async fn series_say_the_same_with_rollups_as_without() {
     let server = eager().await;
-    // It never rolls up, and reads what the other one has.
+    // This server does not roll up, and reads the rollups of the other one.
     let other = TestServer::start_on(&server.shared_database(), |_| {}).await;
     same(&server, &other, &mut Chance(4711), async |device| {
-        // All of them, for only that source has any.
+        // Only this source has measurements, so there are no rollups at all.
         assert_eq!(mark(server.database(), device).await, None);
         assert_eq!(server.database().count("measurement_rollups").await, 0);
     })
@@ -196,7 +196,7 @@ async fn series_say_the_same_while_a_fleet_sends_much_more() {
     same(&server, &server, &mut Chance(31), async |_| {}).await;
 }
 
-/// Compares what series say with what was sent, rolled up, late and deleted by chance.
+/// Compares series with the sent measurements, some of which are rolled up, late or deleted at random.
 async fn same(server: &TestServer, other: &TestServer, chance: &mut Chance, deleted: impl AsyncFn(&str)) {
     let device = server.admin().create_device("pump").await;
     let mut sent = Vec::new();
@@ -207,7 +207,7 @@ async fn same(server: &TestServer, other: &TestServer, chance: &mut Chance, dele
         let last = sent.iter().map(|sent| sent.id).max().unwrap();
         rolled_up(server, &device, last).await;
         compare(other, &device, chance, &sent).await;
-        // Late ones, of any time.
+        // Late measurements may have any time.
         send(by, &device, chance, 10, &mut sent).await;
         compare(other, &device, chance, &sent).await;
         match round {
@@ -234,7 +234,7 @@ async fn same(server: &TestServer, other: &TestServer, chance: &mut Chance, dele
     }
 }
 
-/// Two measurements of one hour and one of the next, which nobody has rolled up.
+/// Creates two measurements in one hour and one in the next, without a rollup. Returns the device and the measurements.
 async fn three(server: &TestServer) -> (String, Vec<Value>) {
     let admin = server.admin();
     let device = admin.create_device("pump").await;
@@ -248,7 +248,7 @@ async fn three(server: &TestServer) -> (String, Vec<Value>) {
 const THREE: &str =
     r#"{"2024-03-10T00:00:00.000Z":[{"min":3,"max":8}],"2024-03-10T01:00:00.000Z":[{"min":5,"max":5}]}"#;
 
-/// Has rolling up wait in the middle, until what is given back is dropped.
+/// Makes the rollup wait in its middle until the returned client is dropped.
 async fn hold(database: &TestDatabase) -> tokio_postgres::Client {
     for statement in [
         "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
@@ -283,7 +283,7 @@ async fn rolling_up_that_is_stopped_in_the_middle_has_changed_nothing() {
     let process = held(server.database(), 1).await;
 
     server.database().query("SELECT pg_terminate_backend($1)", &[&process]).await;
-    // A read may still be handed the connection that is gone.
+    // A read may still get the closed connection.
     let path = series_of(&device, "&aggregationType=HOURLY");
     let answer = eventually("an answer", async || {
         let answer = server.admin().get(&path).await;

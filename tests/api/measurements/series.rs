@@ -154,7 +154,7 @@ async fn source_that_has_measured_nothing_has_an_empty_result() {
     }
 }
 
-/// Sends so many measurements, a second apart.
+/// Sends `count` measurements with times one second apart.
 async fn send_many(server: &TestServer, device: &str, count: i64) {
     for start in (0..count).step_by(2000) {
         let measurements: Vec<Value> = (start..count.min(start + 2000))

@@ -4,7 +4,7 @@ use super::*;
 use crate::harness::MEDIA;
 
 #[tokio::test]
-async fn bootstrap_user_is_told_to_its_owner_at_any_time() {
+async fn bootstrap_user_is_shown_to_its_owner_at_any_time() {
     let server = TestServer::start().await;
     let id = create_application(&server.admin(), &microservice("pump")).await;
 
@@ -21,7 +21,7 @@ async fn bootstrap_user_is_told_to_its_owner_at_any_time() {
 }
 
 #[tokio::test]
-async fn what_is_no_microservice_has_no_bootstrap_user() {
+async fn other_applications_have_no_bootstrap_user() {
     let (_server, admin) = TestServer::start().await.with_admin();
     let mut hosted = microservice("web");
     hosted["type"] = json!("HOSTED");

@@ -98,7 +98,7 @@ async fn put_that_is_wrong_is_refused() {
 }
 
 #[tokio::test]
-async fn both_spellings_of_subscriptions_answer_the_same() {
+async fn both_spellings_of_subscriptions_return_the_same() {
     let server = TestServer::start().await;
     create_reseller(&server, "t7").await;
     let (_, bootstrap) = serve(&server, "pump", json!({}), &["t7", "main"]).await;

@@ -1,4 +1,5 @@
-//! Subscriptions and what microservices act as (docs/rules.md#applications-and-microservices; W-10 to W-13, U-03, Z-03).
+//! Subscriptions, and the users of microservices (docs/rules.md#applications-and-microservices; W-10 to W-13, U-03,
+//! Z-03).
 
 mod bootstrap_user;
 mod current_application;
@@ -82,7 +83,8 @@ async fn service_in(server: &TestServer, bootstrap: &Caller, tenant: &str) -> Ca
     acting(server, user.unwrap_or_else(|| panic!("no user in {tenant}: {users:?}")))
 }
 
-/// A microservice of tenant `main` with these members more, and its bootstrap user; subscribed to by the tenants.
+/// Creates a microservice of tenant `main` with these additional members, subscribes the tenants, and returns its
+/// bootstrap user.
 async fn serve(server: &TestServer, name: &str, more: Value, tenants: &[&str]) -> (String, Caller) {
     let mut body = microservice(name);
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -94,14 +96,14 @@ async fn serve(server: &TestServer, name: &str, more: Value, tenants: &[&str]) -
     (id, bootstrap)
 }
 
-/// The names of roles somebody has, as `currentUser` tells.
+/// Returns the names of the caller's effective roles, as `currentUser` shows them.
 async fn effective_roles(caller: &Caller) -> Vec<String> {
     let user = caller.read("/user/currentUser").await;
     let roles = user["effectiveRoles"].as_array().unwrap();
     roles.iter().map(|role| role["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Waits until a request of somebody is answered so.
+/// Waits until a request of the caller gets this status.
 async fn until_answered(caller: &Caller, path: &str, status: u16) {
     eventually(&format!("{status} for GET {path}"), async || {
         (caller.get(path).await.status == status).then_some(())

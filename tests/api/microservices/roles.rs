@@ -2,12 +2,12 @@
 
 use super::*;
 
-/// Defines roles, one of which the platform has already.
+/// Returns a body that defines roles, one of which exists already.
 fn defining() -> Value {
     json!({"roles": ["ROLE_PUMP_READ", "ROLE_PUMP_ADMIN", "ROLE_ALARM_READ"]})
 }
 
-/// The names of the roles there are for somebody.
+/// Returns the names of the roles that the caller sees.
 async fn roles_seen_by(caller: &Caller) -> Vec<String> {
     let page = caller.read("/user/roles?pageSize=2000").await;
     let roles = page["roles"].as_array().unwrap();
@@ -29,7 +29,7 @@ async fn holders(server: &TestServer, role: &str) -> [Caller; 2] {
     ["direct", "member"].map(|name| server.caller(name, ADMIN_PASSWORD))
 }
 
-/// Waits until nobody of these holds a role any more.
+/// Waits until none of these callers has a role any more.
 async fn until_withdrawn(holders: &[Caller], role: &str) {
     for holder in holders {
         eventually("a role that is withdrawn", async || {

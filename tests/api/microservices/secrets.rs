@@ -22,7 +22,7 @@ async fn dump_of_the_database_holds_no_password_of_a_microservice() {
 }
 
 #[tokio::test]
-async fn password_that_was_moved_to_another_user_is_not_told() {
+async fn password_that_was_moved_to_another_user_is_not_returned() {
     let server = TestServer::start().await;
     let boss = create_reseller(&server, "t7").await;
     let (_, of_main) = serve(&server, "pump", json!({}), &["main"]).await;

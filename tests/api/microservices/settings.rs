@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// A microservice of tenant `main`, subscribed to by `main` and `t7`, whose archive has this manifest: as its bootstrap user,
-/// as its service user in `t7`, and the administrator of `t7`.
+/// Creates a microservice of tenant `main` whose archive has this manifest, and subscribes `main` and `t7`. Returns its
+/// bootstrap user, its service user in `t7`, and the administrator of `t7`.
 async fn serve_with(server: &TestServer, manifest: Value) -> (Caller, Caller, Caller) {
     let boss = create_reseller(server, "t7").await;
     let (id, bootstrap) = serve(server, "pump", json!({}), &["t7", "main"]).await;

@@ -6,7 +6,7 @@ use super::*;
 use crate::harness::MEDIA;
 
 #[tokio::test]
-async fn subscription_is_answered_with_application_and_tenant() {
+async fn subscription_returns_application_and_tenant() {
     let server = TestServer::start().await;
     create_reseller(&server, "t7").await;
     let id = create_application(&server.admin(), &microservice("pump")).await;

@@ -9,7 +9,7 @@ fn names(references: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn current_tenant_tells_what_it_subscribes_to() {
+async fn current_tenant_lists_its_subscriptions() {
     let (_server, admin) = TestServer::start().await.with_admin();
     let id = create_application(&admin, &external("link")).await;
     create_application(&admin, &external("unused")).await;
@@ -25,7 +25,7 @@ async fn current_tenant_tells_what_it_subscribes_to() {
 }
 
 #[tokio::test]
-async fn tenant_tells_what_it_subscribes_to_and_of_what_it_owns_the_market() {
+async fn tenant_lists_its_subscriptions_and_its_own_applications_of_the_market() {
     let server = TestServer::start().await;
     let boss = create_reseller(&server, "t7").await;
     let foreign = create_application(&server.admin(), &external("foreign")).await;
@@ -48,7 +48,7 @@ async fn tenant_tells_what_it_subscribes_to_and_of_what_it_owns_the_market() {
 }
 
 #[tokio::test]
-async fn tenants_in_a_collection_tell_no_applications() {
+async fn tenants_in_a_collection_list_no_applications() {
     let server = TestServer::start().await;
     let id = create_application(&server.admin(), &external("link")).await;
     subscribe(&server.admin(), "main", &id).await;
@@ -62,7 +62,7 @@ async fn tenants_in_a_collection_tell_no_applications() {
 }
 
 #[tokio::test]
-async fn tenant_with_thousands_of_applications_tells_2000_and_where_the_rest_is() {
+async fn tenant_with_thousands_of_applications_lists_2000_and_links_to_the_rest() {
     let server = TestServer::start().await;
     let create = "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, required_roles, \
             roles, created_at) \

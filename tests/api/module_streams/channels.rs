@@ -21,7 +21,7 @@ fn shown(told: &[Value]) -> Vec<(&str, &Value)> {
 }
 
 #[tokio::test]
-async fn statement_and_wildcard_are_told_of_rows_at_both_paths() {
+async fn statement_and_wildcard_receive_rows_at_both_paths() {
     let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     deploy(&admin, DOORS).await;
     let opened = admin.listen("/doors/opened").await;
@@ -68,7 +68,7 @@ async fn channel_is_there_while_its_module_is_deployed() {
 }
 
 #[tokio::test]
-async fn who_listens_to_a_module_hears_it_again_when_it_is_deployed_again() {
+async fn subscriber_of_a_module_is_notified_again_when_it_is_deployed_again() {
     let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let module = deploy(&admin, DOORS).await;
     let session = admin.listen("/doors/all").await;
@@ -82,7 +82,7 @@ async fn who_listens_to_a_module_hears_it_again_when_it_is_deployed_again() {
 }
 
 #[tokio::test]
-async fn module_that_is_renamed_tells_on_other_channels() {
+async fn renamed_module_publishes_on_other_channels() {
     let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let module = deploy(&admin, DOORS).await;
     let session = admin.listen("/doors/all").await;
@@ -113,7 +113,7 @@ async fn channels_of_modules_need_the_role_for_notifications() {
 }
 
 #[tokio::test]
-async fn module_sees_and_tells_its_own_tenant_only() {
+async fn module_receives_and_notifies_its_own_tenant_only() {
     let server = TestServer::start().await;
     server.database().insert_tenant("acme", "acme.example.com").await;
     let (admin, stranger) = (server.admin(), server.caller("acme/admin", crate::harness::ADMIN_PASSWORD));

@@ -10,7 +10,7 @@ const PROLONG: &str =
     "UPDATE module_leases SET leased_until = now() + interval '1 hour', fed_at = now() WHERE tenant = 'main'";
 const TAKE_OVER: &str = "UPDATE module_leases SET process = 2, fence = fence + 1 WHERE tenant = 'main'";
 
-/// A connection that waits for locks no longer than a moment.
+/// Opens a connection that waits for locks only briefly.
 async fn connect(database: &TestDatabase) -> Client {
     let (client, connection) = tokio_postgres::connect(database.url(), NoTls).await.unwrap();
     tokio::spawn(connection);

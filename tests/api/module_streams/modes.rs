@@ -22,7 +22,7 @@ const SEES: &str = "module sees;
     select _type as type, _mode as mode, _origin as origin from AlarmCreated;
     select _type as type, _mode as mode, _origin as origin from AlarmUpdated;";
 
-/// Sends in a mode and returns what came back.
+/// Sends a request in a processing mode and returns the body of the response.
 async fn send(caller: &Caller, mode: &str, method: &str, path: &str, body: Option<&Value>) -> Value {
     let request = caller.request(method, path).accepting_json().header("X-Platform-Processing-Mode", mode);
     let request = match body {
@@ -48,7 +48,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
     expected.iter().map(|(kind, mode)| ((*kind).to_owned(), (*mode).to_owned())).collect()
 }
 
-/// A device, and a session that hears what the module sees from now on.
+/// Returns a device, and a session that receives the output of the module.
 async fn start(admin: &Caller) -> (String, Session) {
     let device = admin.create_device("pump").await;
     deploy(admin, SEES).await;

@@ -8,12 +8,12 @@ use super::{MODULES, counting, deploy, events, events_come, marking, measure, pa
 use crate::harness::tenants::{create_tenant, management};
 use crate::harness::{Caller, TestDatabase, TestServer, eventually};
 
-/// Declares a stream and fills it.
+/// A module that declares a stream and inserts into it.
 const SOURCE: &str = "module source;\n\
     create schema Warm(time date, source string);\n\
     insert into Warm\n\
     select m.measurement.time as time, m.measurement.source.value as source from MeasurementCreated m;\n";
-/// Needs it.
+/// A module that reads that stream.
 const DEPENDENT: &str = "module dependent;\n\
     insert into CreateEvent\n\
     select 'warm' as type, 'warm' as text, w.time as time, w.source as source from Warm w;\n";
@@ -27,7 +27,7 @@ async fn audit_texts(caller: &Caller, module: &Value) -> Vec<(String, String, St
 }
 
 #[tokio::test]
-async fn module_runs_when_its_deployment_is_answered() {
+async fn module_runs_when_its_deployment_is_acknowledged() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     deploy(&admin, &marking("marks", "seen")).await;
@@ -71,7 +71,7 @@ async fn replaced_module_has_another_id_and_the_old_one_runs_no_more() {
 }
 
 #[tokio::test]
-async fn slips_are_told_in_the_answer_and_whenever_the_module_is_shown() {
+async fn warnings_are_in_the_response_and_whenever_the_module_is_shown() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let text = "module slips;\n\ninsert into CreateAlarms\n\
         select alarm.text as text from AlarmUpdated where alarm.cuont > 10;\n";

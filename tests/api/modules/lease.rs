@@ -23,7 +23,7 @@ async fn of_two_servers_exactly_one_runs_a_module() {
     let admin = one.admin();
     let device = admin.create_device("pump").await;
     deploy(&admin, &marking("marks", "seen")).await;
-    // Deployed through another server: nothing is taken over.
+    // Deploying through another server does not move the lease.
     deploy(&other.admin(), &marking("notes", "noted")).await;
     eventually("the second module", async || {
         measure(&admin, &device, 20).await;
@@ -49,7 +49,7 @@ async fn other_server_takes_over_at_once_when_one_stops_in_an_orderly_way() {
     let device = stopping.admin().create_device("pump").await;
     deploy(&stopping.admin(), &marking("marks", "seen")).await;
     let (process, fence) = holder(&database).await;
-    // It starts when the module has its holder: before that, either server might hold it.
+    // The second server starts after the first one holds the modules; otherwise either could hold them.
     let other = TestServer::start_on(&database, change).await;
 
     stopping.stop().await;
@@ -71,7 +71,7 @@ async fn modules_whose_process_is_gone_are_taken_over() {
     let device = server.admin().create_device("pump").await;
     deploy(&server.admin(), &marking("marks", "seen")).await;
     server.stop().await;
-    // The row is as a killed process leaves it.
+    // The row is as left by a killed process.
     let left = "UPDATE module_leases SET process = 0, leased_until = now() + interval '1 second'";
     database.execute(left, &[]).await;
 
@@ -89,7 +89,7 @@ async fn modules_whose_process_is_gone_are_taken_over() {
 }
 
 #[tokio::test]
-async fn module_whose_server_lost_its_connection_for_a_moment_goes_on_with_what_it_remembers() {
+async fn module_whose_server_lost_its_connection_for_a_moment_keeps_its_state() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     deploy(&admin, &counting("counts")).await;
     measure(&admin, &device, 20).await;
@@ -131,9 +131,9 @@ async fn modules_stay_and_see_what_another_server_writes() {
 }
 
 #[tokio::test]
-async fn what_a_module_asks_for_after_it_was_taken_over_is_not_written() {
+async fn writes_of_a_module_after_it_was_taken_over_are_rejected() {
     let database = TestDatabase::create().await;
-    // It does not hear of the take-over before the test is over.
+    // The lease is so long that the server does not notice the take-over during the test.
     let server = TestServer::start_on(&database, |settings| {
         settings.limits.module_lease = Duration::from_secs(600);
     })
@@ -150,7 +150,7 @@ async fn what_a_module_asks_for_after_it_was_taken_over_is_not_written() {
     measure(&admin, &device, 1).await;
     events_come(&admin, "told", 1).await;
 
-    // The lease is looked after whenever a module was deployed; then nothing of it is heard for long.
+    // The lease is renewed when a module is deployed, and then not again for a long time.
     let renewed = async || {
         let renewed = "SELECT leased_until::text FROM module_leases WHERE tenant = 'main'";
         database.query(renewed, &[]).await[0].get::<_, String>(0)
@@ -165,7 +165,7 @@ async fn what_a_module_asks_for_after_it_was_taken_over_is_not_written() {
     database.execute("UPDATE module_leases SET fence = fence + 1", &[]).await;
     measure(&admin, &device, 2).await;
     measure(&admin, &device, 3).await;
-    // Writes about one device keep their order: when the next one is asked for, the one before has had its turn.
+    // Writes for one device keep their order: when the next one is requested, the one before has been executed.
     session.receive(3).await;
     measure(&admin, &device, 4).await;
     session.receive(1).await;

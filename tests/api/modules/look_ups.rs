@@ -79,7 +79,7 @@ async fn finders_find_what_was_stored_the_newest_first() {
 }
 
 #[tokio::test]
-async fn finder_that_wants_one_fails_on_several_and_the_module_goes_on() {
+async fn finder_that_wants_one_fails_on_several_and_the_module_continues() {
     let statements = "
         @Name('a') select findOneEventByType('ask').text as text from EventCreated e;
         @Name('b') select e.event.type as type from EventCreated e;";

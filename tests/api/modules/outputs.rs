@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{deploy, status};
 use crate::harness::{Caller, TestServer, alarm_of, event_of, eventually};
 
-/// Acts when an event comes whose type is the name of a stream; `target` in it is the object it is about.
+/// A module that writes to the stream named by the type of an event. `target` of the event is the id of the written
+/// object.
 const ACTS: &str = "module acts;
     insert into CreateAlarm select 'hot' as type, 'MAJOR' as severity, 'ACTIVE' as status, 'Too hot' as text,
         e.event.time as time, e.event.source as source, {'plat_A.b', 5, 'plat_A.of', e.event.source} as fragments
@@ -49,14 +50,14 @@ async fn start() -> (TestServer, Caller, String) {
     (server, admin, device)
 }
 
-/// Has the module act.
+/// Triggers the module.
 async fn act(caller: &Caller, device: &str, stream: &str, target: &Value) {
     let mut event = event_of(device, stream);
     event["target"] = target["id"].clone();
     caller.create("/event/events", &event).await;
 }
 
-/// The only member of a list, when it is there.
+/// Returns the only element of a list as soon as it exists.
 async fn only(caller: &Caller, path: &str, list: &str) -> Value {
     eventually(path, async || {
         let listed = caller.read(path).await;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{deploy, events_come, measure};
 use crate::harness::TestServer;
 
-/// Sends a request at each measurement, and makes an event of each answer.
+/// Returns a module that sends a request for each measurement and creates an event of each response.
 fn asking(url: &str, authorization: &str) -> String {
     format!(
         "module asks;\n\
@@ -22,7 +22,7 @@ fn asking(url: &str, authorization: &str) -> String {
 }
 
 #[tokio::test]
-async fn answer_of_an_allowed_server_comes_back_as_an_event() {
+async fn response_of_an_allowed_server_becomes_an_event() {
     let other = TestServer::start().await;
     let address = other.address().to_string();
     let allowed = vec![address.parse().unwrap()];
@@ -45,7 +45,7 @@ async fn answer_of_an_allowed_server_comes_back_as_an_event() {
 }
 
 #[tokio::test]
-async fn server_that_is_not_allowed_hears_nothing() {
+async fn server_that_is_not_allowed_receives_nothing() {
     let other = TestServer::start().await;
     let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
     let url = format!("http://{}/inventory/managedObjects", other.address());

@@ -25,7 +25,7 @@ async fn switched_off(caller: &Caller, module: &Value) -> String {
     last_record(caller, module, "Module undeployed").await
 }
 
-/// A module that keeps all measurements and makes nothing of them.
+/// Returns a module that retains all measurements and has no output.
 fn keeping(name: &str) -> String {
     format!(
         "module {name};\n@Name('kept') select measurement.type as t from MeasurementCreated.win:length_batch(100000);\n"
@@ -38,7 +38,7 @@ async fn alarms(caller: &Caller) -> Vec<Value> {
     list["alarms"].as_array().unwrap().clone()
 }
 
-/// Sends so many measurements in one request.
+/// Sends `count` measurements in one request.
 async fn measure_many(caller: &Caller, device: &str, count: i64) {
     let one = |value| measurement_of(device, "2024-03-10T02:30:00.000Z", value);
     let many: Vec<Value> = (0..count).map(one).collect();
@@ -148,7 +148,7 @@ async fn module_whose_text_is_not_accepted_any_more_is_switched_off() {
 
 #[tokio::test]
 async fn module_stops_at_once_though_that_can_be_written_only_later() {
-    // Enough for a statement and a few entries of its window.
+    // The limit suffices for a statement and a few entries of its window.
     let server = TestServer::start_with(|settings| settings.limits.module_bytes = 800).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
@@ -182,7 +182,7 @@ async fn module_stops_at_once_though_that_can_be_written_only_later() {
 }
 
 #[tokio::test]
-async fn statement_that_retains_too_much_is_switched_off_and_its_neighbours_go_on() {
+async fn statement_that_retains_too_much_is_switched_off_and_its_neighbours_continue() {
     let server = TestServer::start_with(|settings| settings.limits.module_events = 10).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;

@@ -1,4 +1,4 @@
-//! Uploads, changes and deletions by their status and their answer.
+//! Uploads, changes and deletions: status and response.
 
 use serde_json::json;
 
@@ -42,7 +42,7 @@ async fn module_is_uploaded_as_the_only_part_of_a_form_or_as_text() {
 }
 
 #[tokio::test]
-async fn upload_is_answered_without_a_body_when_nothing_is_accepted() {
+async fn upload_returns_no_body_when_nothing_is_accepted() {
     let (_server, admin) = TestServer::start().await.with_admin();
 
     let text = marking("marks", "seen");
@@ -60,7 +60,7 @@ async fn upload_is_answered_without_a_body_when_nothing_is_accepted() {
 }
 
 #[tokio::test]
-async fn what_is_no_upload_is_refused_and_nothing_is_stored() {
+async fn invalid_upload_is_rejected_and_nothing_is_stored() {
     let (server, admin) = TestServer::start().await.with_admin();
     let text = marking("marks", "seen");
     let part =
@@ -88,7 +88,7 @@ async fn what_is_no_upload_is_refused_and_nothing_is_stored() {
 }
 
 #[tokio::test]
-async fn mistake_is_told_with_its_line_and_a_caret() {
+async fn mistake_is_reported_with_its_line_and_a_caret() {
     let (server, admin) = TestServer::start().await.with_admin();
 
     for (text, message) in [
@@ -247,7 +247,7 @@ async fn deleted_module_is_gone() {
     assert_eq!((answer.status, &*answer.text), (204, ""));
     assert_eq!(admin.get(&path_of(&module)).await.status, 404);
     assert_eq!(admin.delete(&path_of(&module)).await.status, 404);
-    // Its name is free again.
+    // The name can be used again.
     deploy(&admin, &marking("marks", "one")).await;
 }
 

@@ -45,7 +45,7 @@ async fn deletion_takes_what_its_filters_find_and_nothing_else() {
 #[tokio::test]
 async fn deletion_without_a_filter_takes_everything() {
     let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
-    // More than one step of a deletion.
+    // There are more operations than one step deletes.
     let fill = "INSERT INTO operations (tenant, id, device, status, created_at, fragments) \
         SELECT 'main', nextval('operation_ids'), $1, 'PENDING', now(), '{}' FROM generate_series(1, 4500)";
     server.database().execute(fill, &[&agent.parse::<i64>().unwrap()]).await;
@@ -68,7 +68,7 @@ async fn wrong_filter_deletes_nothing() {
 }
 
 #[tokio::test]
-async fn deletion_is_told_of_each_up_to_a_thousand() {
+async fn each_deletion_is_published_up_to_a_thousand() {
     let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let fill = "INSERT INTO operations (tenant, id, device, status, created_at, fragments) \
         SELECT 'main', nextval('operation_ids'), $1, 'PENDING', now(), '{}' FROM generate_series(1, 1200)";
@@ -90,7 +90,7 @@ async fn deletion_is_told_of_each_up_to_a_thousand() {
 async fn operation_that_is_taken_up_meanwhile_is_not_deleted_as_pending() {
     let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let operation = queue(&admin, &agent).await;
-    // An agent takes the operation up at this moment.
+    // An agent starts the operation at this moment.
     let (holder, connection) =
         tokio_postgres::connect(server.database().url(), tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);

@@ -112,7 +112,7 @@ async fn fragment_filters_by_a_top_level_member() {
 #[tokio::test]
 async fn dates_bound_the_creation_time_from_both_ends() {
     let fleet = Fleet::create().await;
-    // A day apart, from the second of January.
+    // The operations are one day apart, from the second of January.
     let spread = "UPDATE operations SET created_at = '2024-01-01T00:00:00Z'::timestamptz \
         + (SELECT count(*) FROM operations o WHERE o.id <= operations.id) * interval '1 day'";
     fleet.server.database().execute(spread, &[]).await;
@@ -165,7 +165,7 @@ async fn bulk_operation_filters_alone_and_with_the_others() {
 }
 
 #[tokio::test]
-async fn what_is_no_id_or_unknown_finds_nothing() {
+async fn invalid_or_unknown_id_finds_nothing() {
     let fleet = Fleet::create().await;
 
     for parameter in ["agentId", "deviceId", "bulkOperationId"] {
@@ -177,7 +177,7 @@ async fn what_is_no_id_or_unknown_finds_nothing() {
 }
 
 #[tokio::test]
-async fn collection_tells_the_name_of_the_device_and_external_ids_only_to_agents() {
+async fn collection_has_the_name_of_the_device_and_external_ids_only_for_agents() {
     let fleet = Fleet::create().await;
     let Fleet { admin, agent, child, .. } = &fleet;
     for (kind, value) in [("plat_Serial", "s-1"), ("acme_Tag", "t-1")] {

@@ -69,7 +69,7 @@ async fn types_of_other_resources_are_415_and_other_versions_406() {
 }
 
 #[tokio::test]
-async fn answers_name_their_media_type() {
+async fn responses_name_their_media_type() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let operation = queue(&admin, &create_agent(&admin, "gateway").await).await;
 

@@ -6,7 +6,7 @@ use super::{AGENTS, OPERATIONS, create_agent, create_below, found, id_of, place_
 use crate::harness::csv::send;
 use crate::harness::{Caller, TestServer};
 
-/// An agent `outer` of a device user, below it an agent `inner` of the same, below each a device.
+/// An agent `outer` of a device user, below it an agent `inner` of the same user, and a device below each.
 struct Nested {
     server: TestServer,
     admin: Caller,

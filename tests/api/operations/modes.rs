@@ -11,7 +11,7 @@ async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Valu
 }
 
 #[tokio::test]
-async fn transient_operation_is_told_of_the_device_and_neither_stored_nor_given_to_an_agent() {
+async fn transient_operation_is_published_and_neither_stored_nor_given_to_an_agent() {
     let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let (watcher, executor) =
         (admin.listen(&format!("/operations/{agent}")).await, listen_as(&admin, &agent).await);
@@ -65,7 +65,7 @@ async fn quiescent_is_persistent_and_cep_is_refused() {
 }
 
 #[tokio::test]
-async fn transient_change_is_told_and_not_stored_and_transient_deletion_deletes_nothing() {
+async fn transient_change_is_published_and_not_stored_and_transient_deletion_deletes_nothing() {
     let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
     let operation = queue(&admin, &agent).await;
     let watcher = admin.listen("/operations/*").await;

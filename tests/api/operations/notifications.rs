@@ -6,7 +6,7 @@ use super::{AGENTS, OPERATIONS, change, create_agent, create_below, id_of, liste
 use crate::harness::{TestServer, notifications, without};
 
 #[tokio::test]
-async fn creation_and_change_are_told_on_the_channel_of_the_device() {
+async fn creation_and_change_are_published_on_the_channel_of_the_device() {
     let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let path = format!("/identity/globalIds/{agent}/externalIds");
     admin.create(&path, &json!({"type": "plat_Serial", "externalId": "s-1"})).await;
@@ -48,7 +48,7 @@ async fn agent_is_given_the_operation_itself_with_what_the_device_is_known_by() 
 }
 
 #[tokio::test]
-async fn agent_is_told_of_new_operations_only() {
+async fn agent_is_notified_of_new_operations_only() {
     let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let session = listen_as(&admin, &agent).await;
 
@@ -64,7 +64,7 @@ async fn agent_is_told_of_new_operations_only() {
 }
 
 #[tokio::test]
-async fn nearest_agent_is_told_and_none_above_it() {
+async fn nearest_agent_is_notified_and_none_above_it() {
     let (_server, admin, outer) = TestServer::shared().await.with_agent("outer").await;
     let inner = create_agent(&admin, "inner").await;
     place_below(&admin, &outer, &inner).await;
@@ -81,7 +81,7 @@ async fn nearest_agent_is_told_and_none_above_it() {
 }
 
 #[tokio::test]
-async fn every_agent_of_several_parents_is_told_once() {
+async fn every_agent_of_several_parents_is_notified_once() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let agents = [create_agent(&admin, "a").await, create_agent(&admin, "b").await];
     let middle = create_below(&admin, &agents[0], "middle").await;
@@ -109,7 +109,7 @@ async fn every_agent_of_several_parents_is_told_once() {
 }
 
 #[tokio::test]
-async fn agent_that_stops_listening_is_told_no_more() {
+async fn agent_that_unsubscribes_is_no_longer_notified() {
     let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let (stays, leaves) = (listen_as(&admin, &agent).await, listen_as(&admin, &agent).await);
     leaves.unsubscribe(&format!("/{agent}")).await;

@@ -26,7 +26,7 @@ async fn following_next_gives_each_operation_once_in_order_by_every_way() {
         let device = if n % 3 == 2 { &agent } else { &children[n % 3] };
         queued.push(id_of(&queue(&admin, device).await).to_owned());
     }
-    // At the same time, so that only ids tell them apart.
+    // All have the same creation time, so that only the ids determine the order.
     server.database().execute("UPDATE operations SET created_at = now()", &[]).await;
     let reverted: Vec<String> = queued.iter().rev().cloned().collect();
 

@@ -53,7 +53,7 @@ impl Agent {
         Asked { begun, ended: Instant::now(), pending }
     }
 
-    /// Waits until it has heard of every operation that it did not find.
+    /// Waits until the agent was notified of every operation that it did not find.
     async fn hear(&self, mut missing: HashSet<&str>) {
         eventually("operations that an agent neither found nor was told of", async || {
             if !missing.is_empty() {
@@ -92,7 +92,7 @@ async fn agent_that_subscribes_and_then_asks_misses_none_of_ten_thousand() {
         let (created, asked) = tokio::join!(creating, asking);
 
         join_all(agents.iter().zip(&asked).map(async |(agent, asked)| {
-            // One that was there before the subscription is found.
+            // Operations that existed before the subscription are found by the query.
             let missing = created.iter().map(|(id, ..)| &**id).filter(|id| !asked.pending.contains(*id));
             agent.hear(missing.collect()).await;
         }))

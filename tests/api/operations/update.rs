@@ -80,7 +80,7 @@ async fn fragments_change_and_go_and_what_the_server_sets_is_ignored() {
 }
 
 #[tokio::test]
-async fn put_is_answered_without_a_body_unless_it_asks_for_one() {
+async fn put_returns_no_body_unless_it_asks_for_one() {
     let (_server, admin, operation) = queued().await;
 
     let change = json!({"status": "EXECUTING"});
@@ -139,7 +139,7 @@ async fn audit_record_links_to_its_operation() {
 }
 
 #[tokio::test]
-async fn put_that_changes_nothing_writes_nothing_and_tells_nobody() {
+async fn put_that_changes_nothing_writes_nothing_and_notifies_nobody() {
     let (server, admin, operation) = queued().await;
     let session = admin.listen("/operations/*").await;
 

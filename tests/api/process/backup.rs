@@ -1,4 +1,4 @@
-//! `platform backup` and `platform restore`, of a private PostgreSQL and of an external one.
+//! `platform backup` and `platform restore` with a private PostgreSQL and with an external one.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ use crate::harness::{Caller, Program, TestDatabase, eventually, run, scratch};
 
 const OBJECTS: &str = "/inventory/managedObjects";
 
-/// Runs a command and returns its exit code and what it said.
+/// Runs a command and returns its exit code and its error output.
 fn outcome(command: Command) -> (Option<i32>, String) {
     let output = run(command, "");
     let said = [output.stdout, output.stderr].concat();
@@ -28,7 +28,7 @@ fn succeed(command: Command) -> String {
     said
 }
 
-/// Runs a command that must refuse with an error that contains `expected`.
+/// Runs a command that must fail with an error that contains `expected`.
 fn refuse(command: Command, expected: &str) {
     let (code, said) = outcome(command);
     assert_eq!(code, Some(1), "{said}");
@@ -42,7 +42,7 @@ fn on(database: &TestDatabase, directory: &Path, arguments: &[&str]) -> Command 
     command
 }
 
-/// Writes the archive once more, with one entry changed.
+/// Writes a copy of the archive with one changed entry.
 fn with_entry(backup: &Path, changed: &str, change: impl Fn(Vec<u8>) -> Vec<u8>) -> String {
     let path = backup.with_extension(format!("{changed}.zip"));
     let mut archive = ZipArchive::new(File::open(backup).unwrap()).unwrap();
@@ -113,7 +113,7 @@ async fn private_database_is_backed_up_beside_its_server_and_restored_elsewhere(
 }
 
 #[tokio::test]
-async fn external_database_is_backed_up_restored_and_replaced_only_when_told() {
+async fn external_database_is_backed_up_and_restored_and_replaced_only_with_the_flag() {
     let directory = scratch();
     let database = TestDatabase::create().await;
     let backup = |name| on(&database, directory.path(), &["backup", name]);
@@ -198,7 +198,7 @@ async fn backup_deletes_what_killed_ones_left_and_nothing_else() {
     file(".platform-unfinished-left", old);
     file("unrelated", old);
     file(".platform-unfinished-new", SystemTime::now());
-    // A command that takes long holds its lock.
+    // A running command holds a lock on its file.
     let at_work = file(".platform-unfinished-at-work", old);
     at_work.lock().unwrap();
 
@@ -210,7 +210,7 @@ async fn backup_deletes_what_killed_ones_left_and_nothing_else() {
     assert_eq!(names, [".platform-unfinished-at-work", ".platform-unfinished-new", "b.zip", "unrelated"]);
 }
 
-/// Returns a command as [`on`] does, with a copy of the secret key, which other tests do not use.
+/// Returns a command like [`on`], with its own copy of the secret key, so that other tests are not affected.
 fn apart(database: &TestDatabase, directory: &Path, arguments: &[&str]) -> Command {
     let key = directory.join("secret.key");
     if !key.exists() {
@@ -221,7 +221,7 @@ fn apart(database: &TestDatabase, directory: &Path, arguments: &[&str]) -> Comma
     command
 }
 
-/// Begins a restore that replaces the database, and kills it while pg_restore runs.
+/// Starts a restore that replaces the database, and kills it while pg_restore runs.
 async fn interrupt_restore(database: &TestDatabase, directory: &Path) {
     let (programs, marker) = (directory.join("programs"), directory.join("marker"));
     let (script, found) = (programs.join("pg_restore"), platform::embedded_postgres::client_program);

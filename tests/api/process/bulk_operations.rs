@@ -1,5 +1,5 @@
-//! `kill -9` and freezing in the middle of a bulk operation: it goes on, nothing is created twice or left out, and the ramp is
-//! not compressed (K-05, K-11).
+//! A bulk operation whose server is killed (`kill -9`) or frozen in its middle continues. No operation is created twice
+//! or left out, and the ramp is not compressed (K-05, K-11).
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::harness::{Caller, Program, TestDatabase, eventually_within, scratch};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 
-/// A process on a database that is not its own, so that it survives the process.
+/// Starts a process on a database that survives it.
 fn serve(database: &TestDatabase, directory: &Path) -> Program {
     let mut command = Program::command_on(database, directory);
     command.env("PLATFORM_BULK_LEASE_SECONDS", "2");
@@ -40,7 +40,7 @@ async fn assert_no_burst(database: &TestDatabase, since: OffsetDateTime, ramp: f
 }
 
 #[tokio::test]
-async fn ramp_goes_on_without_a_burst_when_the_server_starts_again() {
+async fn ramp_continues_without_a_burst_when_the_server_starts_again() {
     let (database, directory) = (TestDatabase::create().await, scratch());
     let program = serve(&database, directory.path());
     let group = fleet(&database, 30).await;
@@ -62,7 +62,7 @@ async fn kill_9_at_many_moments_repeats_nothing_and_leaves_nothing_out() {
     let (database, directory) = (TestDatabase::create().await, scratch());
     let group = fleet(&database, 20_000).await;
     let mut program = serve(&database, directory.path());
-    // Steps of many operations, one after the other, so that most kills hit one.
+    // Steps with many operations follow each other, so that most kills hit one.
     let link = plan(&Caller::new(program.base(), ADMIN), &bulk_of(&group, 0.0)).await;
     let path = link.replace(program.base(), "");
 
@@ -79,7 +79,7 @@ async fn kill_9_at_many_moments_repeats_nothing_and_leaves_nothing_out() {
 }
 
 #[tokio::test]
-async fn one_that_was_answered_201_starts_although_the_server_was_killed_before_its_time() {
+async fn acknowledged_one_starts_although_the_server_was_killed_before_its_time() {
     let (database, directory) = (TestDatabase::create().await, scratch());
     let group = fleet(&database, 5).await;
     let program = serve(&database, directory.path());
@@ -96,7 +96,7 @@ async fn one_that_was_answered_201_starts_although_the_server_was_killed_before_
 }
 
 #[tokio::test]
-async fn other_server_goes_on_when_the_one_at_work_is_killed() {
+async fn other_server_continues_when_the_one_at_work_is_killed() {
     let (database, directories) = (TestDatabase::create().await, [scratch(), scratch()]);
     let killed = serve(&database, directories[0].path());
     let other = serve(&database, directories[1].path());
@@ -124,7 +124,7 @@ async fn process_that_wakes_up_after_it_was_replaced_creates_nothing_more() {
     under_way(&database, 20).await;
 
     frozen.signal(Signal::STOP);
-    // A transaction that is left open delays the other server for a while, not forever.
+    // A transaction that is left open delays the other server only for a while.
     let taken = "SELECT fence > 1 FROM bulk_operations";
     eventually_within(LONG, "the other server", async || {
         database.query(taken, &[]).await[0].get::<_, bool>(0).then_some(())

@@ -12,20 +12,20 @@ use crate::harness::{Caller, Program, TestDatabase, eventually, eventually_withi
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 const ALARMS: i64 = 12_000;
-/// How long a bulk update may take on a busy machine.
+/// The time that a bulk update may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// The status of the response to a PUT; `None` if there was no response.
 type Asked = tokio::task::JoinHandle<Option<u16>>;
 
-/// A process on a database that is not its own, so that it survives the process.
+/// Starts a process on a database that survives it.
 fn serve(database: &TestDatabase, directory: &Path) -> Program {
     let mut command = Program::command_on(database, directory);
     command.env("PLATFORM_BULK_LEASE_SECONDS", "2");
     Program::serve_with(command)
 }
 
-/// Begins to clear everything, and sends the process a signal in the middle.
+/// Starts to clear all alarms, and sends the process a signal in the middle.
 async fn begin_and_signal(database: &TestDatabase, program: &Program, signal: Signal) -> Asked {
     let admin = Caller::new(program.base(), ADMIN);
     let devices = [admin.create_device("pump").await, admin.create_device("motor").await];
@@ -42,11 +42,11 @@ async fn begin_and_signal(database: &TestDatabase, program: &Program, signal: Si
     asked
 }
 
-/// Begins to clear everything, and kills the process in the middle.
+/// Starts to clear all alarms, and kills the process in the middle.
 async fn kill_in_the_middle(database: &TestDatabase, mut program: Program) {
     let asked = begin_and_signal(database, &program, Signal::KILL).await;
     program.ended_within(Duration::from_secs(5)).await;
-    // Maybe it was killed before it could answer.
+    // The server may have been killed before it could respond.
     assert!([None, Some(202)].contains(&asked.await.unwrap()));
 }
 
@@ -66,7 +66,7 @@ async fn assert_everything_is_changed_once(database: &TestDatabase) {
 }
 
 #[tokio::test]
-async fn bulk_update_goes_on_when_the_server_starts_again() {
+async fn bulk_update_continues_when_the_server_starts_again() {
     let (database, directory): (_, TempDir) = (TestDatabase::create().await, scratch());
     kill_in_the_middle(&database, serve(&database, directory.path())).await;
     assert!(count_of(&database, "CLEARED").await < ALARMS, "it was not in the middle");
@@ -77,7 +77,7 @@ async fn bulk_update_goes_on_when_the_server_starts_again() {
 }
 
 #[tokio::test]
-async fn other_server_goes_on_with_the_bulk_update_of_one_that_was_killed() {
+async fn other_server_continues_with_the_bulk_update_of_one_that_was_killed() {
     let (database, directories) = (TestDatabase::create().await, [scratch(), scratch()]);
     let killed = serve(&database, directories[0].path());
     let _other = serve(&database, directories[1].path());
@@ -93,7 +93,7 @@ async fn process_that_wakes_up_after_it_was_replaced_changes_nothing_more() {
     let frozen = serve(&database, directories[0].path());
     let other = serve(&database, directories[1].path());
     let asked = begin_and_signal(&database, &frozen, Signal::STOP).await;
-    // A transaction that is left open delays the others for a while, not forever.
+    // A transaction that is left open delays the others only for a while.
     eventually_within(PATIENCE, "the end of the bulk update", async || {
         (database.count("bulk_alarm_updates").await == 0).then_some(())
     })

@@ -65,7 +65,7 @@ async fn all_alarms(caller: &Caller) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn alarms_answered_201_before_kill_9_are_there_exactly_once_after_the_restart() {
+async fn alarms_acknowledged_before_kill_9_are_there_exactly_once_after_the_restart() {
     let directory = scratch();
     let mut program = serve(directory.path());
     let admin = Caller::new(program.base(), ADMIN);
@@ -100,7 +100,7 @@ async fn alarms_answered_201_before_kill_9_are_there_exactly_once_after_the_rest
     let counted = told.iter().map(|told| told.shared_count).max().unwrap();
     let shared = &stored["shared"];
     assert_eq!(shared.len(), 1);
-    // Each client had at most one request on its way that was carried out and not answered.
+    // Each client had at most one request that was executed but not acknowledged.
     let most = counted + i64::try_from(CLIENTS).unwrap();
     assert!((counted..=most).contains(&shared[0].1), "{} of {counted}", shared[0].1);
 }

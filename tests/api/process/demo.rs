@@ -1,4 +1,4 @@
-//! `platform demo`: a simulated fleet, with a server of its own or at one that runs already.
+//! `platform demo`: a simulated fleet at its own server or at a running one.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::harness::{Caller, Program, eventually_within, run, scratch};
 
 const PASSWORD: &str = "demo-secret";
-/// Debug builds on busy machines are slow; operations that are slow on purpose take half a minute.
+/// Debug builds on busy machines are slow, and some operations deliberately take half a minute.
 const SOON: Duration = Duration::from_secs(60);
 
 fn demo(directory: &Path, arguments: &[&str]) -> Command {
@@ -53,7 +53,7 @@ async fn demo_is_a_server_with_a_living_fleet() {
         (id_of(&devices, "demo_Pump"), id_of(&devices, "demo_Meter"), id_of(&devices, "demo_ColdStore"));
     let room = devices.iter().find(|device| device["type"] == "demo_Room").unwrap();
     assert!(room["owner"].as_str().unwrap().starts_with("device_demo-store"), "{room}");
-    // Each kind of agent, that of a child device included, carries out operations; some of them fail.
+    // Every kind of agent carries out operations, also for child devices; some operations fail.
     for device in [&pump, &meter, &store, &id_of(&devices, "demo_Room")] {
         let body = json!({"deviceId": device, "plat_Configuration": {"config": "interval = 10, \"fast\""}});
         let operation = admin.post("/devicecontrol/operations", &body).await;
@@ -71,14 +71,14 @@ async fn demo_is_a_server_with_a_living_fleet() {
             assert!(done["failureReason"].is_string(), "{done:#}");
         }
     }
-    // The first pump begins with a trouble.
+    // The first pump begins with a fault.
     eventually_within(SOON, "an open alarm", async || {
         let alarms = admin.read(&format!("/alarm/alarms?source={pump}&resolved=false")).await;
         alarms["alarms"].get(0).cloned()
     })
     .await;
     for (device, series) in [(&pump, "demo_Water.pressure"), (&meter, "demo_Power.P")] {
-        // Those of the last day, and what came since the start.
+        // The measurements of the last day, and those since the start.
         eventually_within(SOON, "measurements", async || {
             let query = format!("source={device}&dateFrom=2020-01-01&dateTo=2100-01-01&pageSize=2000");
             let page = admin.read(&format!("/measurement/measurements?{query}")).await;
@@ -89,12 +89,12 @@ async fn demo_is_a_server_with_a_living_fleet() {
         .await;
     }
     let log = program.log();
-    assert!(!log.contains("refused") && !log.contains(PASSWORD), "{log}");
+    assert!(!log.contains("rejected") && !log.contains(PASSWORD), "{log}");
     ended_well(&mut program).await;
 }
 
 #[tokio::test]
-async fn generated_password_is_printed_once_and_the_demo_goes_on_later() {
+async fn generated_password_is_printed_once_and_the_demo_continues_later() {
     let directory = scratch();
     let mut program = Program::serve_with(demo(directory.path(), &[]));
     let line = program.printed.iter().find_map(|line| line.trim().strip_prefix("demo/admin "));
@@ -156,7 +156,7 @@ async fn server_that_runs_already_gets_a_demo_and_loses_it() {
     eventually_within(SOON, "all devices", async || (devices(&admin).await.len() == 12).then_some(())).await;
     ended_well(&mut fleet).await;
 
-    // Its tenant exists now, so it goes on only with an administrator of it.
+    // The tenant exists now, so only one of its administrators can continue the demo.
     let refused = run(at_server(&[], "management-secret"), "");
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(refused.status.code() == Some(5) && said.contains("--user demo/admin"), "{said}");

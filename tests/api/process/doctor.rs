@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::harness::{Cluster, Program, free_port, run, scratch};
 
-/// Runs a command on the data and at the address of a server, and returns its findings with its output.
+/// Runs a command with the data and the address of a server. Returns its findings and its output.
 fn findings(
     program: &Program,
     directory: &std::path::Path,
@@ -45,7 +45,7 @@ async fn healthy_server_has_no_fault() {
 }
 
 #[tokio::test]
-async fn server_that_does_not_run_is_no_fault_and_is_not_started() {
+async fn stopped_server_is_not_a_fault_and_is_not_started() {
     let directory = scratch();
     let mut program = Program::serve(directory.path());
     program.signal(rustix::process::Signal::TERM);

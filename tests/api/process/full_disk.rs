@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::harness::{Caller, OBJECTS, Program, eventually, scratch};
 
-/// A server that shall leave so many bytes free, on a data directory.
+/// Starts a server that must leave this many bytes free on the disk of a data directory.
 fn leaving_free(directory: &std::path::Path, bytes: &str) -> Program {
     let mut command = Program::command(directory, &["--least-free-bytes", bytes]);
     command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");
@@ -28,7 +28,7 @@ async fn program_refuses_writes_on_a_full_disk_and_says_so_and_takes_them_again_
     };
     let link = format!("/inventory{link}");
 
-    // More than any disk has.
+    // This is more than any disk has.
     let mut program = leaving_free(directory.path(), "1152921504606846976");
     let admin = of(&program);
     eventually("a refusal", async || {

@@ -14,7 +14,7 @@ struct Logging {
     _kept: (tempfile::TempDir, Arc<TestDatabase>),
 }
 
-/// A program on a database of its own that logs so much.
+/// Starts a program on its own database with this log filter.
 async fn logging(filter: &str) -> Logging {
     let (database, directory) = (TestDatabase::create().await, scratch());
     let mut command = Program::command_on(&database, directory.path());

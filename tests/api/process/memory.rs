@@ -5,9 +5,9 @@ use serde_json::json;
 use crate::harness::{Caller, Program, Socket, alarm_of, scratch};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
-/// Sockets that nobody reads.
+/// The number of sockets whose client does not read.
 const SLOW: usize = 20;
-/// Alarms of 60 kB.
+/// The number of alarms, each of 60 kB.
 const ALARMS: usize = 300;
 
 /// Returns the resident memory of a process in kB; `None` where the system does not report it.
@@ -39,7 +39,7 @@ async fn clients_that_do_not_read_cost_no_memory_of_their_own() {
 
     let (Some(before), Some(after)) = (before, resident(&program)) else { return };
     let grown = after.saturating_sub(before);
-    // Queues of their own for all that was sent would be 360 MB.
+    // If each queue had its own copy of all notifications, they would take 360 MB.
     assert!(grown < 80_000, "{grown} kB for {SLOW} clients");
     for (_, client) in &slow {
         assert!(!admin.resume(client).is_known().await, "its session ended");

@@ -1,4 +1,4 @@
-//! Modules of a process: which of them run, according to its metrics, and who takes over when the process is killed.
+//! Modules of a process: which of them run, according to its metrics, and the take-over after the process was killed.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ async fn other_server_takes_over_though_the_lease_of_a_killed_one_lasts() {
     let mut killed = Program::serve_with(command);
     let device = Caller::new(killed.base(), ADMIN).create_device("pump").await;
     deploy(&Caller::new(killed.base(), ADMIN), &marking("marks", "seen")).await;
-    // It looks every second.
+    // With this lease, the server checks for modules without a holder every second.
     let other = TestServer::start_on(&database, |settings| {
         settings.limits.module_lease = Duration::from_secs(3);
     })
@@ -95,7 +95,7 @@ async fn deployed_modules_are_planned_once_for_each_change() {
     };
     for name in ["one", "two"] {
         deploy(&admin, &counting(name)).await;
-        // Leases are renewed before modules are looked after: behind the second renewal the first look is over.
+        // Leases are renewed before modules are checked, so after the second renewal the first check is complete.
         for _ in 0..2 {
             let before = looks().await;
             eventually("a look after the modules", async || (looks().await > before).then_some(())).await;

@@ -1,4 +1,4 @@
-//! Metrics, and the files of `ops/` that are made of them, checked by Prometheus' own tool.
+//! Metrics, and the files in `ops/` that use them. Prometheus' own tool checks both.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn in_project(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Runs promtool, which must approve. Returns false if it is not installed.
+/// Runs promtool, which must succeed. Returns false if it is not installed.
 fn approves(arguments: &[&str], input: &str) -> bool {
     if Command::new("promtool").arg("--version").output().is_err() {
         assert!(!other_programs_are_required(), "promtool is not installed");
@@ -88,7 +88,7 @@ async fn address_of_operators_has_health_and_metrics_and_nothing_else() {
     assert_eq!(admin.get("/metrics").await.status, 404);
     assert_eq!(admin.get("/health/ready").await.status, 200);
     let with_credentials = Caller::new(&format!("http://{address}"), Some(("admin", "admin-secret")));
-    // The reference is that of the other address.
+    // The reference is only at the other address.
     assert_eq!(with_credentials.request("GET", "/alarm/alarms").head().await.status(), 404);
     let told = |arguments: &[&str]| {
         let addresses = ["--listen", &clients, "--admin-listen", &address];
@@ -110,7 +110,7 @@ async fn address_of_operators_has_health_and_metrics_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn life_of_a_server_with_a_certificate_is_asked_over_tls() {
+async fn life_of_a_server_with_a_certificate_is_checked_over_tls() {
     let directory = scratch();
     let certified = rcgen::generate_simple_self_signed(["things.example.com".to_owned()]).unwrap();
     let files = ["cert.pem", "key.pem"].map(|name| directory.path().join(name));

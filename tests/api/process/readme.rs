@@ -1,9 +1,10 @@
-//! README.md and the guides: the blocks of each document are pasted, in order, into one shell against a fresh server of its own,
-//! and print what the document shows.
+//! README.md and the guides: the blocks of each document are pasted, in order, into one shell against a fresh server of
+//! its own, and print what the document shows.
 //!
-//! A document begins with a block that says where the server is and holds its passwords: the `…` of `PASSWORD=…` stands for what
-//! the first start printed. A block of `sh` is pasted; the block of `text` after it is what it prints, where `…` stands for
-//! anything within a line. A block of `text` before all others is what the start prints. Blocks of `bash` are for people alone.
+//! A document begins with a block that contains the address of the server and passwords: the `…` of `PASSWORD=…` stands
+//! for the password that the first start printed. Blocks of `sh` are pasted, and the `text` block after each is its
+//! expected output, where `…` stands for anything within a line. A `text` block before all others is the expected
+//! output of the start. Blocks of `bash` are not run.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -64,7 +65,7 @@ struct Document {
     steps: Vec<Step>,
 }
 
-/// A block to paste and the one that shows what it prints.
+/// A block to paste and the block with its expected output.
 struct Step {
     heading: String,
     commands: String,
@@ -114,13 +115,13 @@ fn by_block(printed: &str) -> Vec<(String, &str)> {
     blocks
 }
 
-/// Whether all lines are as shown.
+/// Returns whether all lines are as expected.
 fn is_as_shown(printed: &str, shown: &str) -> bool {
     printed.lines().count() == shown.lines().count()
         && printed.lines().zip(shown.lines()).all(|(printed, shown)| fits(printed, shown))
 }
 
-/// Whether a line is as shown; `…` stands for anything.
+/// Returns whether a line is as expected; `…` stands for anything.
 fn fits(printed: &str, shown: &str) -> bool {
     let Some((start, rest)) = shown.split_once('…') else { return printed == shown };
     let Some(mut left) = printed.strip_prefix(start) else { return false };
@@ -184,7 +185,7 @@ struct Pasted(Child);
 impl Drop for Pasted {
     fn drop(&mut self) {
         if let Some(group) = self.0.id().try_into().ok().and_then(Pid::from_raw) {
-            // All may have ended by themselves.
+            // All processes may have ended by themselves.
             kill_process_group(group, Signal::KILL).ok();
         }
         self.0.wait().ok();
@@ -317,14 +318,14 @@ fn log_lines_and_metrics_of_the_guide_are_those_of_the_program() {
     }
 }
 
-/// The link targets of a text, blocks and code apart.
+/// Returns the link targets of a text, without those in code.
 fn link_targets(text: &str) -> Vec<&str> {
     let outside_of_blocks = text.split("\n```").step_by(2);
     let behind_brackets = outside_of_blocks.flat_map(|part| part.split("](").skip(1));
     behind_brackets.filter_map(|rest| rest.split_once(')')).map(|(target, _)| target).collect()
 }
 
-/// Whether a document has a heading under this anchor, as GitHub makes it.
+/// Returns whether a document has a heading with this anchor, as GitHub generates it.
 fn has_anchor(text: &str, anchor: &str) -> bool {
     let kept = |c: &char| c.is_alphanumeric() || [' ', '-', '_'].contains(c);
     let anchor_of = |heading: &str| {
@@ -363,7 +364,7 @@ fn links_of_the_documents_lead_somewhere() {
 }
 
 #[test]
-fn blocks_of_a_document_are_told_apart() {
+fn blocks_of_a_document_are_distinguished() {
     let document =
         Document::parse("```text\nready\n```\n## One\n```sh\na\nb\n```\n```bash\nx\n```\n```text\nc\n```\n");
 

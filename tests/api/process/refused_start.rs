@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::harness::{Program, TestDatabase, TestServer, run, scratch};
 
-/// Runs a program that must refuse and returns what it said.
+/// Runs a program that must fail and returns its error output.
 fn refusal(command: Command) -> String {
     let output = run(command, "");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -16,7 +16,7 @@ fn refusal(command: Command) -> String {
 }
 
 #[tokio::test]
-async fn used_port_is_found_before_anything_is_made_and_the_next_start_tells_the_passwords() {
+async fn used_port_is_found_before_anything_is_made_and_the_next_start_prints_the_passwords() {
     let directory = scratch();
     let somebody = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = somebody.local_addr().unwrap().to_string();
@@ -163,7 +163,7 @@ async fn commands_refuse_a_directory_in_which_no_server_has_run() {
 }
 
 #[tokio::test]
-async fn users_that_exist_already_are_not_told_of() {
+async fn existing_users_are_not_reported() {
     let (database, directory) = (TestDatabase::create().await, scratch());
     database.execute("DELETE FROM users WHERE tenant = 'main' AND name = 'admin'", &[]).await;
 

@@ -19,7 +19,7 @@ fn serve(directory: &std::path::Path) -> Program {
 }
 
 #[tokio::test]
-async fn sigterm_answers_held_polls_with_retry_advice_and_exits_0() {
+async fn sigterm_releases_held_polls_with_retry_advice_and_exits_0() {
     let directory = scratch();
     let mut program = serve(directory.path());
     let admin = Caller::new(program.base(), ADMIN);
@@ -75,7 +75,7 @@ async fn sigterm_finishes_the_writes_under_way() {
         .map(|n| {
             let (admin, body) = (admin.clone(), alarm_of(&device, &format!("type {n}")));
             tokio::spawn(async move {
-                // A connection that was not accepted any more is no broken promise.
+                // A connection that the stopping server did not accept was never acknowledged.
                 let request = admin.request("POST", "/alarm/alarms").json(&body);
                 request.try_send().await.filter(|answer| answer.status == 201).map(|_| n)
             })

@@ -1,4 +1,4 @@
-//! What the server tells systemd, over a socket as systemd makes it.
+//! The notifications of the server to systemd, received on a socket that the test creates.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixDatagram;
@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use crate::harness::{PATIENCE, Program, eventually, scratch};
 
-/// The socket on which systemd would listen.
+/// The notification socket of systemd.
 struct Systemd(UnixDatagram);
 
 impl Systemd {
@@ -28,7 +28,7 @@ impl Systemd {
         Program::serve_with(command)
     }
 
-    /// Returns the next message that has this line.
+    /// Returns the next message that contains this line.
     fn told(&self, line: &str) -> String {
         let mut buffer = [0; 4096];
         loop {
@@ -40,7 +40,7 @@ impl Systemd {
         }
     }
 
-    /// Returns the messages that wait.
+    /// Returns the messages that have arrived.
     fn rest(&self) -> String {
         self.0.set_nonblocking(true).unwrap();
         let (mut buffer, mut messages) = ([0; 4096], String::new());
@@ -53,7 +53,7 @@ impl Systemd {
 }
 
 #[tokio::test]
-async fn server_tells_that_it_starts_is_ready_works_and_stops() {
+async fn server_notifies_systemd_of_start_readiness_life_and_stop() {
     let directory = scratch();
     let systemd = Systemd::listen(directory.path());
     let mut program = systemd.start(directory.path(), Duration::from_secs(4));
@@ -63,12 +63,12 @@ async fn server_tells_that_it_starts_is_ready_works_and_stops() {
     systemd.told("WATCHDOG=1");
     systemd.told("WATCHDOG=1");
     program.signal(Signal::TERM);
-    // The defaults of --drain-seconds and --shutdown-seconds, and a minute.
+    // The sum of --drain-seconds and --shutdown-seconds by default, and one minute.
     assert!(systemd.told("STOPPING=1").contains("EXTEND_TIMEOUT_USEC=80000000\n"));
     assert_eq!(program.ended_within(Duration::from_secs(25)).await.code(), Some(0));
 }
 
-/// Stops one thread, as a debugger does, until its input ends.
+/// Stops one thread with ptrace, as a debugger does, until standard input is closed.
 const HANG: &str = "
 import ctypes, os, sys
 ptrace, thread = ctypes.CDLL(None, use_errno=True).ptrace, int(sys.argv[1])
@@ -80,12 +80,12 @@ print('it hangs', flush=True)
 sys.stdin.read()
 ";
 
-/// A thread that hangs until this is dropped.
+/// A thread that hangs until this value is dropped.
 struct Hanging(Child);
 
 impl Hanging {
-    /// Stops a thread of a program: `choose` takes one from those whose names begin so, in the order of their start.
-    /// `None` where nobody may do that.
+    /// Stops a thread of a program. `choose` selects one of the threads whose names start with `name`, in the order of
+    /// their start. Returns `None` where ptrace is not permitted.
     fn of(program: &Program, name: &str, choose: fn(&[u32]) -> u32) -> Option<Self> {
         let threads = std::fs::read_dir(format!("/proc/{}/task", program.pid())).unwrap().map(Result::unwrap);
         let named = threads.filter(|entry| {
@@ -120,20 +120,21 @@ impl Drop for Hanging {
 }
 
 #[tokio::test]
-async fn server_with_a_thread_that_hangs_tells_nothing_until_it_works_again() {
+async fn server_with_a_hanging_thread_sends_no_watchdog_notification() {
     let directory = scratch();
     let systemd = Systemd::listen(directory.path());
     let program = systemd.start(directory.path(), Duration::from_secs(4));
-    // The thread that accepts connections, that of actors, which starts first, and that which serves connections.
+    // The thread that accepts connections; the thread of actors, which starts first; and a thread that serves
+    // connections.
     let first: fn(&[u32]) -> u32 = |numbers| numbers[0];
     let last: fn(&[u32]) -> u32 = |numbers| numbers[numbers.len() - 1];
     for (name, choose) in [("actix-server ac", first), ("actix-rt|system", first), ("actix-rt|system", last)]
     {
         systemd.told("WATCHDOG=1");
         let Some(hanging) = Hanging::of(&program, name, choose) else { return };
-        let warnings = || program.log().matches("the server does not respond to itself").count();
+        let warnings = || program.log().matches("the liveness check ").count();
         let before = warnings();
-        // What was under way when the thread began to hang is over after the first warning.
+        // A check that was running when the thread began to hang has ended by the first warning.
         eventually("a warning", async || (warnings() > before).then_some(())).await;
         systemd.rest();
         eventually("two more warnings", async || (warnings() > before + 2).then_some(())).await;

@@ -14,7 +14,7 @@ async fn connect(session: &Session, acknowledged: i64) -> Vec<Value> {
     session.connect_with(json!({"ext": {"ack": acknowledged}})).await
 }
 
-/// Connects without acknowledging until an answer holds this many notifications.
+/// Sends connects without an acknowledgement until a response has this many notifications.
 async fn until_told(session: &Session, acknowledged: i64, count: usize) -> Vec<Value> {
     eventually("all that was not acknowledged", async || {
         let answer = connect(session, acknowledged).await;
@@ -68,7 +68,7 @@ async fn batch_that_was_not_acknowledged_is_sent_again_before_newer_ones() {
     let second = connect(&session, batch(&first)).await;
     admin.raise_alarm(&device, "c").await;
 
-    // The second answer got lost on its way, and more may.
+    // The second response was lost, and the next one may contain more.
     let again = until_told(&session, batch(&first), 2).await;
 
     assert_eq!((types(&first), types(&second)), (vec!["a"], vec!["b"]));
@@ -108,7 +108,7 @@ async fn several_lost_batches_are_sent_again_in_order() {
     let mut seen = -1;
     for kind in ["a", "b", "c", "d"] {
         admin.raise_alarm(&device, kind).await;
-        // Each answer gets lost: the client goes on saying that it has nothing.
+        // Each response is lost: the client keeps reporting that it has received nothing.
         seen = batch(&connect(&session, -1).await);
     }
 
@@ -121,7 +121,7 @@ async fn several_lost_batches_are_sent_again_in_order() {
 }
 
 #[tokio::test]
-async fn number_that_was_never_given_is_no_server_error() {
+async fn number_that_was_never_given_is_not_a_server_error() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = acknowledging(&admin, "/alarms/*").await;
 
@@ -155,6 +155,6 @@ async fn unacknowledged_notifications_count_towards_the_bounds() {
         session.glance().await;
     }
 
-    // The last notification may reach the session a moment after its post was answered.
+    // The last notification may reach the session a moment after the response to its POST.
     eventually("the end of the session", async || (!session.is_known().await).then_some(())).await;
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::harness::{Session, TestServer, notifications, reply, runs_at_two_servers};
 
-/// Instead of the ten seconds.
+/// The session interval of these tests, instead of ten seconds.
 fn short() -> Duration {
     // A session that moves between two servers needs a part of the time.
     Duration::from_secs(if runs_at_two_servers() { 4 } else { 1 })
@@ -17,7 +17,7 @@ async fn server_with_short_interval() -> TestServer {
     TestServer::start_with(|settings| settings.limits.session_interval = short()).await
 }
 
-/// Lets this much more than `interval` pass. What is tested is time itself, so there is nothing else to wait for.
+/// Waits longer than `interval`. The test is about time itself, so there is no event to wait for.
 async fn outlast(interval: Duration) {
     tokio::time::sleep(interval * 2).await;
 }

@@ -13,7 +13,7 @@ use crate::harness::{
 const USERS: &str = "/user/main/users";
 const GROUPS: &str = "/user/main/groups";
 
-/// Waits until the other server has heard of a change that one of two servers made.
+/// Waits until the other server has received the change, if the test runs at two servers.
 async fn heard_at_the_other_server() {
     if runs_at_two_servers() {
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -119,7 +119,7 @@ async fn role_that_is_taken_ends_the_session_that_rested_on_it_and_no_other_of_t
 
     take(&admin, &format!("{USERS}/joe"), "ROLE_ALARM_READ").await;
 
-    // It ended before the change was answered.
+    // The session ended before the change got its response.
     ended(&alarms).await;
     let answer = soon("the answer of the held poll", held.answer()).await;
     let advice = json!({"reconnect": "handshake", "interval": 0});
@@ -245,7 +245,7 @@ async fn right_that_was_taken_while_the_database_was_away_is_lost_afterwards() {
     server.database().execute(interruption, &[]).await;
 
     eventually("the end of the session", async || (!alarms.is_known().await).then_some(())).await;
-    // With two servers it may have missed something meanwhile, and ends too.
+    // At two servers, the session may have missed a notification meanwhile; it then ends, too.
     assert!(runs_at_two_servers() || events.is_known().await);
 }
 

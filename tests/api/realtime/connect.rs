@@ -1,4 +1,4 @@
-//! Connect: held, answered, superseded (B-07, B-10, B-11, B-13, B-15).
+//! Connects: held, returned, superseded (B-07, B-10, B-11, B-13, B-15).
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::harness::{
 };
 
 #[tokio::test]
-async fn held_connect_is_answered_when_there_is_something() {
+async fn held_connect_returns_when_there_is_a_notification() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen(&format!("/alarms/{device}")).await;
 
@@ -26,7 +26,7 @@ async fn held_connect_is_answered_when_there_is_something() {
 }
 
 #[tokio::test]
-async fn connect_is_answered_whether_it_comes_before_or_after_the_notification() {
+async fn connect_returns_a_notification_that_comes_before_or_after_it() {
     let keep_alive = Duration::from_secs(600);
     let server = TestServer::start_with(|settings| settings.limits.keep_alive = keep_alive).await;
     let admin = server.admin();
@@ -76,7 +76,7 @@ async fn message_ids_differ_and_are_texts() {
 }
 
 #[tokio::test]
-async fn timeout_zero_answers_at_once_and_advises_how_long_the_next_connect_is_held() {
+async fn timeout_zero_returns_at_once_and_advises_the_time_of_the_next_connect() {
     let server = TestServer::shared().await;
     let session = server.admin().session().await;
 
@@ -148,7 +148,7 @@ async fn advice_of_a_connect_that_is_held_longer_is_about_the_next_one() {
 }
 
 #[tokio::test]
-async fn newer_connect_is_held_and_the_older_answered_plainly() {
+async fn newer_connect_is_held_and_the_older_released_plainly() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
 
@@ -203,7 +203,7 @@ async fn many_connects_of_one_client_at_once_lose_and_double_nothing() {
 }
 
 #[tokio::test]
-async fn connect_among_other_messages_is_answered_at_once_with_what_there_is() {
+async fn connect_among_other_messages_returns_queued_notifications_at_once() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
@@ -268,7 +268,7 @@ async fn channels_subscribed_while_a_connect_is_held_are_delivered_by_it() {
 }
 
 #[tokio::test]
-async fn disconnect_ends_the_session_and_answers_its_held_connect() {
+async fn disconnect_ends_the_session_and_releases_its_held_connect() {
     let server = TestServer::shared().await;
     let session = server.admin().session().await;
     let held = session.hold().await;
@@ -283,7 +283,7 @@ async fn disconnect_ends_the_session_and_answers_its_held_connect() {
 }
 
 #[tokio::test]
-async fn hundred_sessions_all_hear_of_one_alarm() {
+async fn hundred_sessions_all_receive_one_alarm() {
     let (_server, admin) = TestServer::start_with(|settings| settings.workers = 2).await.with_admin();
     let device = admin.create_device("pump").await;
     let mut held = Vec::new();

@@ -1,4 +1,5 @@
-//! Paths, aliases, Accept and the compatibility switch (docs/rules.md#endpoints-channels-and-rights; B-01, B-19a, R-14, C-20).
+//! Paths, aliases, Accept and the compatibility switch (docs/rules.md#endpoints-channels-and-rights; B-01, B-19a, R-14,
+//! C-20).
 
 use serde_json::json;
 
@@ -52,7 +53,7 @@ async fn one_session_goes_through_all_paths() {
 }
 
 #[tokio::test]
-async fn answer_is_json() {
+async fn response_is_json() {
     let server = TestServer::shared().await;
 
     let answer = server.admin().bayeux(REALTIME, &json!([])).await;
@@ -62,7 +63,7 @@ async fn answer_is_json() {
 }
 
 #[tokio::test]
-async fn request_without_accept_is_answered_with_an_empty_body() {
+async fn request_without_accept_returns_an_empty_body() {
     let server = TestServer::start().await;
 
     let handshake = serde_json::from_str(HANDSHAKE).unwrap();
@@ -86,7 +87,7 @@ async fn connect_without_accept_takes_nothing_out_of_the_queue() {
 }
 
 #[tokio::test]
-async fn compatibility_switch_answers_without_accept() {
+async fn compatibility_switch_responds_without_accept() {
     let server = TestServer::start_with(|settings| settings.client_compatibility = true).await;
 
     let handshake = serde_json::from_str(HANDSHAKE).unwrap();
@@ -96,7 +97,7 @@ async fn compatibility_switch_answers_without_accept() {
 }
 
 #[tokio::test]
-async fn compatibility_switch_answers_the_first_connect_at_once_and_holds_the_second() {
+async fn compatibility_switch_releases_the_first_connect_at_once_and_holds_the_second() {
     let server = TestServer::start_with(|settings| settings.client_compatibility = true).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;

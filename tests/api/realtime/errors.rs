@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::{REALTIME, TestServer, without};
 
 #[tokio::test]
-async fn unknown_client_is_told_to_handshake() {
+async fn unknown_client_is_advised_to_handshake() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
     for client in [json!("0123456789abcdef0123456789abcdef"), json!("x"), json!(""), json!(5), json!(null)] {
@@ -64,7 +64,7 @@ async fn publishing_is_denied() {
 }
 
 #[tokio::test]
-async fn body_that_is_no_array_and_no_object_is_400() {
+async fn body_that_is_neither_array_nor_object_is_400() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let deep = "[".repeat(100_000);
 
@@ -97,7 +97,7 @@ async fn missing_or_wrong_http_credentials_are_401() {
 }
 
 #[tokio::test]
-async fn single_message_is_answered_with_an_array() {
+async fn single_message_gets_an_array() {
     let server = TestServer::shared().await;
     let session = server.admin().session().await;
 
@@ -108,7 +108,7 @@ async fn single_message_is_answered_with_an_array() {
 }
 
 #[tokio::test]
-async fn empty_array_is_answered_with_an_empty_array() {
+async fn empty_array_gets_an_empty_array() {
     let server = TestServer::shared().await;
 
     let answer = server.admin().bayeux(REALTIME, &json!([])).await;
@@ -134,7 +134,7 @@ async fn one_bad_message_does_not_spoil_its_neighbours() {
 }
 
 #[tokio::test]
-async fn thousand_messages_in_one_request_are_all_answered() {
+async fn thousand_messages_in_one_request_all_get_replies() {
     let server = TestServer::shared().await;
     let session = server.admin().session().await;
 

@@ -10,7 +10,8 @@ async fn link(caller: &Caller, parent: &str, block: &str, child: &str) {
     caller.post(&path, &json!({"managedObject": {"id": child}})).await.expect(201);
 }
 
-/// A plant with a line as an asset, on it a pump as a device, in this a motor as a device, and a sticker as an addition.
+/// A plant with a line as an asset, on it a pump as a device, in this a motor as a device, and a sticker as an
+/// addition.
 async fn plant(caller: &Caller) -> [String; 5] {
     let mut objects = Vec::new();
     for name in ["plant", "line", "pump", "motor", "sticker"] {
@@ -29,7 +30,7 @@ fn types(told: &[Value]) -> Vec<&str> {
     told.iter().map(|message| message["data"]["data"]["type"].as_str().unwrap()).collect()
 }
 
-/// Raises a last alarm that the session hears, and gives the types of all it heard before.
+/// Raises a last alarm, waits until the session receives it, and returns the types of all notifications before it.
 async fn heard_until_last(caller: &Caller, session: &Session, device: &str) -> Vec<String> {
     caller.raise_alarm(device, "last").await;
     let mut heard = Vec::new();
@@ -72,7 +73,7 @@ async fn events_of_all_descendants_are_delivered_as_alarms_are() {
     let [plant, line, pump, motor, _] = plant(&admin).await;
     let session = admin.listen(&format!("/eventsWithChildren/{plant}")).await;
 
-    // An alarm is no event.
+    // The session is not notified of alarms, because it is subscribed to events.
     admin.raise_alarm(&motor, "unheard").await;
     let mut sent = Vec::new();
     for device in [&plant, &line, &pump, &motor] {
@@ -92,7 +93,7 @@ async fn events_of_all_descendants_are_delivered_as_alarms_are() {
 }
 
 #[tokio::test]
-async fn only_families_above_the_source_hear_of_it() {
+async fn only_families_above_the_source_receive_it() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let [plant, line, pump, motor, _] = plant(&admin).await;
     let below = admin.listen(&format!("/alarmsWithChildren/{motor}")).await;
@@ -154,7 +155,7 @@ async fn session_that_listens_to_an_object_and_its_families_gets_a_copy_on_each_
 }
 
 #[tokio::test]
-async fn object_that_is_linked_is_heard_from_then_on_and_unlinked_no_more() {
+async fn data_of_a_child_is_received_while_it_is_linked() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let session = admin.listen(&format!("/alarmsWithChildren/{pump}")).await;
@@ -206,7 +207,7 @@ async fn unsubscribed_family_is_silent_and_the_object_itself_is_not() {
 }
 
 #[tokio::test]
-async fn owner_hears_of_what_hangs_on_an_own_device() {
+async fn owner_is_notified_about_children_of_an_own_device() {
     let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let pump = owner.create_device("pump").await;
@@ -223,14 +224,14 @@ async fn owner_hears_of_what_hangs_on_an_own_device() {
 }
 
 #[tokio::test]
-async fn family_of_another_tenant_hears_nothing() {
+async fn family_of_another_tenant_receives_nothing() {
     let server = TestServer::start_with_tenant("t2", "t2.example.com").await;
     let (main, other) = (server.admin(), server.caller("t2/admin", crate::harness::ADMIN_PASSWORD));
     let [plant, .., motor, _] = plant(&main).await;
     let own = other.create_device("pump").await;
     let session = other.session().await;
     session.subscribe(&format!("/alarmsWithChildren/{own}")).await;
-    // Nobody knows this id there.
+    // The id is unknown in that tenant.
     session.subscribe(&format!("/alarmsWithChildren/{plant}")).await;
 
     main.raise_alarm(&motor, "unheard").await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::harness::{REALTIME, TestServer, eventually, runs_at_two_servers, without};
 
 #[tokio::test]
-async fn handshake_is_answered_with_client_id_and_all_advice() {
+async fn handshake_returns_client_id_and_all_advice() {
     let server = TestServer::shared().await;
 
     let reply = server.admin().handshake(json!({"minimumVersion": "1.0"})).await;
@@ -152,7 +152,7 @@ async fn sessions_of_a_user_are_capped_when_configured() {
     let joe = server.user_with("joe", &[]).await;
     let (first, _second) = (admin.session().await, admin.session().await);
     if runs_at_two_servers() {
-        // Each has one of the sessions, and knows that of the other after a second.
+        // Each server has one of the sessions, and learns of the other one within a second.
         eventually("the notes of both servers", async || {
             (server.database().count("user_sessions").await == 2).then_some(())
         })
@@ -172,7 +172,7 @@ async fn sessions_of_a_user_are_capped_when_configured() {
 }
 
 #[tokio::test]
-async fn hostile_handshakes_are_answered_and_harm_nobody() {
+async fn hostile_handshakes_get_responses_and_harm_nobody() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
     for more in [

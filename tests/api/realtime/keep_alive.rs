@@ -56,7 +56,7 @@ async fn websocket_gets_pings() {
 }
 
 #[tokio::test]
-async fn websocket_that_answers_no_ping_is_closed() {
+async fn websocket_that_ignores_pings_is_closed() {
     let server =
         TestServer::start_with(|settings| settings.limits.socket_ping = Duration::from_millis(100)).await;
     let authorization = server.admin().authorization().unwrap();
@@ -74,7 +74,7 @@ async fn websocket_that_answers_no_ping_is_closed() {
 }
 
 #[tokio::test]
-async fn head_of_a_held_poll_comes_with_its_answer_when_no_space_was_due() {
+async fn head_of_a_held_poll_comes_with_its_response_when_no_space_was_due() {
     let server =
         TestServer::start_with(|settings| settings.limits.keep_alive = Duration::from_secs(600)).await;
     let admin = server.admin();

@@ -1,4 +1,4 @@
-//! The bounded queue of a session (B-12): a client never misses a notification without being told.
+//! The bounded queue of a session (B-12): a client never misses a notification without noticing it.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ async fn raise(caller: &Caller, device: &str, count: usize, bytes: usize) {
     }
 }
 
-/// How many sessions overflowed in this process, those of other tests included.
+/// Returns the number of sessions that overflowed in this process, including those of other tests.
 async fn overflows(server: &TestServer) -> f64 {
     let metrics = server.stranger().get("/metrics").await.text;
     let line = metrics.lines().find_map(|line| line.strip_prefix("platform_session_overflows_total "));
@@ -25,7 +25,7 @@ fn told_to_handshake() -> Value {
 }
 
 async fn assert_ended(session: &Session) {
-    // The notification that is too much may still be on its way to the session, and a connect would make room for it.
+    // The last notification may not have reached the session yet, and a connect would make room for it.
     eventually("the end of the session", async || {
         (session.unsubscribe("/events/1").await["successful"] == false).then_some(())
     })

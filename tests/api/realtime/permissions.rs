@@ -9,7 +9,7 @@ use crate::harness::{
     ADMIN_PASSWORD, Session, TestServer, eventually_within, notifications, reply, soon, without,
 };
 
-/// Revoked rights must show within this time (B-18).
+/// The time within which revoked rights must take effect (B-18).
 const REVOKED: Duration = Duration::from_secs(5);
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn password_change_ends_the_sessions_of_the_user_only() {
 }
 
 #[tokio::test]
-async fn held_connect_of_a_session_that_is_ended_is_answered_402() {
+async fn held_connect_of_a_session_that_is_ended_gets_402() {
     let server = TestServer::start().await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let session = joe.listen("/alarms/*").await;
@@ -174,7 +174,7 @@ async fn held_connect_of_a_session_that_is_ended_is_answered_402() {
 }
 
 #[tokio::test]
-async fn user_whose_role_was_revoked_hears_nothing_after_five_seconds() {
+async fn user_whose_role_was_revoked_receives_nothing_after_five_seconds() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let session = joe.listen("/alarms/*").await;

@@ -8,7 +8,7 @@ use crate::harness::{
     Caller, REALTIME, RawConnection, Session, Socket, TestServer, alarm_of, eventually, notifications, within,
 };
 
-/// Large enough that a few hundred do not fit into what the system keeps for a connection.
+/// The size of a text; a few hundred of them exceed what the operating system buffers for a connection.
 const TEXT_BYTES: usize = 60_000;
 
 async fn raise_large(caller: &Caller, device: &str, count: usize) {
@@ -55,7 +55,7 @@ async fn long_poll_that_does_not_read_delays_nobody() {
     let other = admin.listen("/alarms/*").await;
     let mut connection = poll_narrowly(&server, &slow, json!({})).await;
 
-    // One byte now and then of six million.
+    // The client reads one byte now and then, of six million.
     for n in 0..20 {
         assert_eq!(connection.read_at_most(1).await.len(), 1);
         let kind = format!("beside {n}");
@@ -84,7 +84,7 @@ async fn batch_that_a_slow_client_did_not_finish_is_sent_again_under_the_extensi
 async fn session_lives_as_long_as_its_client_reads_and_its_interval_after_that() {
     let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
-    // More than the system keeps for a connection.
+    // This is more than the operating system buffers for a connection.
     raise_large(&admin, &device, 120).await;
     let mut connection = poll_narrowly(&server, &session, json!({})).await;
 

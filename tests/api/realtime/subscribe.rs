@@ -154,7 +154,7 @@ async fn repeated_subscribe_makes_no_duplicates() {
 }
 
 #[tokio::test]
-async fn session_subscribed_to_wildcard_and_device_hears_once_on_the_concrete_channel() {
+async fn session_subscribed_to_wildcard_and_device_is_notified_once_on_the_concrete_channel() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.session().await;
     session.subscribe("/alarms/*").await;
@@ -258,7 +258,7 @@ async fn what_is_published_after_the_reply_is_delivered() {
 }
 
 #[tokio::test]
-async fn messages_of_one_request_are_processed_and_answered_in_order() {
+async fn messages_of_one_request_are_processed_in_order() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let session = admin.session().await;
 

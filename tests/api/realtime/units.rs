@@ -21,7 +21,7 @@ async fn listen_in(caller: &Caller, units: Value, channel: &str) -> Session {
 }
 
 #[tokio::test]
-async fn each_session_is_told_in_its_units() {
+async fn each_session_is_notified_in_its_units() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let channel = format!("/measurements/{device}");
     let mut sessions = vec![(admin.listen(&channel).await, 100.0, "°C")];

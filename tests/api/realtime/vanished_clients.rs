@@ -23,7 +23,7 @@ async fn hold(server: &TestServer, caller: &Caller, session: &Session) -> RawCon
     connection
 }
 
-/// Whether nothing is lost when a client that holds a poll leaves so.
+/// Asserts that nothing is lost when a client that holds a poll leaves in this way.
 async fn loses_nothing<Rest>(leave: impl AsyncFn(RawConnection) -> Rest) {
     let server = TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2)).await;
     let admin = server.admin();
@@ -74,12 +74,12 @@ async fn session_of_a_vanished_client_ends_after_the_interval() {
 }
 
 #[tokio::test]
-async fn client_that_comes_back_on_a_new_connection_goes_on() {
+async fn client_that_comes_back_on_a_new_connection_continues() {
     let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     let gone = hold(&server, &admin, &session).await;
 
-    // The old connection is still open as far as the server can know.
+    // The server cannot know yet that the old connection is gone.
     let held = session.hold().await;
     drop(gone);
     admin.raise_alarm(&device, "hot").await;

@@ -28,7 +28,7 @@ async fn what_a_trusted_proxy_forwards_decides_tenant_and_links() {
             "{proto}"
         );
     }
-    // A remembered caller is one of the forwarded host, too.
+    // The caller is also cached for the forwarded host.
     assert_eq!(sees(&admin, &[]).await, seen("main", server.base()));
     assert_eq!(sees(&admin, &[FORWARDED]).await.1, "in t7");
 }

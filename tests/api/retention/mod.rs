@@ -13,19 +13,19 @@ use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, eventually, mea
 const RULES: &str = "/retention/retentions";
 const RUNS: &str = "/retention/runs";
 
-/// A server on a database of its own that looks often whether a run is due.
+/// Starts a server on its own database that checks frequently whether a run is due.
 async fn eager() -> TestServer {
     TestServer::start_with(|settings| settings.limits.retention_check = Duration::from_millis(50)).await
 }
 
-/// Creates a rule that was not changed since before the last run was due.
+/// Creates a rule and dates its last change to before the last due time, so that it is in force.
 async fn rule_in_force(server: &TestServer, caller: &Caller, body: &Value) -> Value {
     let rule = caller.create(RULES, body).await;
     server.database().execute("UPDATE retention_rules SET changed_at = now() - interval '2 days'", &[]).await;
     rule
 }
 
-/// Makes everything that is stored arrive this number of days earlier.
+/// Makes all stored data this number of days older.
 async fn age(database: &TestDatabase, days: i32) {
     let months = "SELECT make_measurement_partition(first_moment) \
         FROM generate_series(now() - interval '500 days', now(), interval '1 month') first_moment";

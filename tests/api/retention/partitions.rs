@@ -1,4 +1,4 @@
-//! Old monthly partitions of the measurements.
+//! Deletion of old monthly partitions of measurements.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The daily runs.
+//! The daily retention runs.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ async fn run_deletes_what_is_too_old_and_reports_it() {
     for kind in ["ALARM", "EVENT", "OPERATION", "MEASUREMENT"] {
         rule_in_force(&server, &admin, &json!({"dataType": kind, "maximumAge": 30})).await;
     }
-    // A run may have begun before the last rule was in force, so the run of another day follows.
+    // A run may have begun before the last rule was in force, so the test waits for a second run.
     ended(&admin).await;
     server.database().execute("DELETE FROM retention_runs", &[]).await;
     ended(&admin).await;
@@ -122,7 +122,7 @@ async fn abandoned_run_is_continued() {
     assert_eq!(hot(&server).await, 0);
 }
 
-/// The number of alarms of the type of these tests.
+/// Returns the number of alarms of the type that these tests use.
 async fn hot(server: &TestServer) -> i64 {
     server.database().query("SELECT count(*) FROM alarms WHERE type = 'hot'", &[]).await[0].get(0)
 }
@@ -154,7 +154,7 @@ async fn run_that_fails_does_not_keep_other_tenants_waiting() {
     let other = create_tenant(&server, "plant7").await;
     create_cleared_alarm(&admin, &device, "hot").await;
     age(server.database(), 40).await;
-    // Deletions of the other tenant fail.
+    // Every deletion of data of the other tenant fails.
     let foreign = other.create_device("pump").await;
     create_cleared_alarm(&other, &foreign, "cold").await;
     age(server.database(), 40).await;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::slots;
 use crate::harness::{Program, TestDatabase, TestServer, eventually, run, scratch};
 
-/// Runs a command on a database and returns whether it succeeded, and what it said.
+/// Runs a command on a database. Returns whether it succeeded, and its output.
 fn command(database: &TestDatabase, arguments: &[&str]) -> (bool, String) {
     let directory = scratch();
     let mut command = Program::command_on(database, directory.path());
@@ -56,7 +56,7 @@ async fn servers_are_listed_as_table_and_as_json() {
 }
 
 #[tokio::test]
-async fn draining_server_is_not_ready_and_serves_until_it_is_told_otherwise() {
+async fn draining_server_is_not_ready_until_it_is_undrained_and_serves_requests() {
     let [alpha, beta] = two_named().await;
     let ready = async |server: &TestServer| server.stranger().get("/health/ready").await.status;
     assert_eq!((ready(&alpha).await, ready(&beta).await), (200, 200));

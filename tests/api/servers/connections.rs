@@ -9,7 +9,7 @@ use crate::harness::{Program, TestDatabase, eventually, scratch};
 
 const WARNING: &str = "the servers may open more connections than the database accepts";
 
-/// Starts a server of which the test database accepts two.
+/// Starts a server with many connections; the test database accepts only two such servers.
 fn start(database: &TestDatabase, directory: &TempDir) -> Program {
     let mut command = Program::command_on(database, directory.path());
     command.env("PLATFORM_READ_CONNECTIONS", "150");

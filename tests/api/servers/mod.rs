@@ -1,4 +1,4 @@
-//! Several servers on one database: their slots, and the commands by which operators take them out of service.
+//! Several servers on one database: their slots, and the commands for operators.
 
 mod commands;
 mod connections;

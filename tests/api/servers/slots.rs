@@ -1,4 +1,4 @@
-//! The slots that servers hold, and the ids that they generate with them.
+//! The slots of servers, and the ids that contain them.
 
 use super::{slot_of_new_object, slots};
 use crate::harness::{TestDatabase, TestServer, eventually};
@@ -46,7 +46,7 @@ async fn slot_is_given_back_at_a_stop_and_kept_for_a_while_after_a_crash() {
     let second = TestServer::start_on(&database, |_| {}).await;
     assert_eq!(slots(&database).await, [0], "and free at once");
     second.stop().await;
-    // A server that crashed a moment ago, and one that is gone for longer than lease and margin.
+    // One server crashed a moment ago; another one has been gone for longer than its lease plus the margin.
     let crashed = "UPDATE servers SET leased_until = now() - interval '2 s', state = 'UP' WHERE slot = 0";
     assert_eq!(database.execute(crashed, &[]).await, 1);
     let third = TestServer::start_on(&database, |_| {}).await;
@@ -62,7 +62,7 @@ async fn next_holder_of_a_slot_generates_no_id_that_the_previous_one_may_generat
     let database = TestDatabase::create().await;
     let first = TestServer::start_on(&database, |_| {}).await;
     first.stop().await;
-    // Its clock was an hour ahead.
+    // The clock of the previous holder was one hour ahead.
     let ahead = "UPDATE servers SET ids_until = ids_until + 3600000 WHERE slot = 0 RETURNING ids_until";
     let reserved: i64 = database.query(ahead, &[]).await[0].get(0);
 
@@ -74,7 +74,7 @@ async fn next_holder_of_a_slot_generates_no_id_that_the_previous_one_may_generat
 }
 
 #[tokio::test]
-async fn server_whose_slot_was_taken_takes_another_one_and_goes_on() {
+async fn server_whose_slot_was_taken_takes_another_one_and_continues() {
     let server = TestServer::start().await;
     let (database, admin) = (server.database(), server.admin());
     let before: i64 = admin.create_device("pump").await.parse().unwrap();
@@ -93,14 +93,14 @@ async fn server_that_holds_no_slot_rejects_what_needs_an_id_and_serves_the_rest(
     let server = TestServer::start().await;
     let (database, admin) = (server.database(), server.admin());
     let device = admin.create_device("pump").await;
-    // All other slots belong to servers that live for an hour.
+    // All other slots belong to servers with a lease of one hour.
     let others = "INSERT INTO servers SELECT n, -1, 'other', '-', '-', 'UP', now(), now() + interval '1 h', 0, 1 \
         FROM generate_series(1, 255) AS n";
     database.execute(others, &[]).await;
 
     let full = TestServer::try_start_on(&server.shared_database(), |_| {}).err().unwrap();
     assert!(full.contains("all 256 slots"), "{full}");
-    // What it reserved is used up: as if it had been paused.
+    // The server has used up its reserved ids, as after a long pause.
     server.exhaust_ids();
     let taken = "UPDATE servers SET incarnation = -1, leased_until = now() + interval '1 h' WHERE slot = 0";
     assert_eq!(database.execute(taken, &[]).await, 1);
@@ -136,11 +136,11 @@ async fn three_servers_with_the_defaults_and_four_cores_fit_the_default_of_postg
     })
     .await;
 
-    // It is complete with the first renewal.
+    // The number is complete after the first renewal of the lease.
     eventually("the number of connections", async || {
         let statement = "SELECT connections FROM servers WHERE leased_until > now()";
         let connections: i32 = server.database().query(statement, &[]).await[0].get(0);
-        // What the guide says: 28, and one for each actor thread. 3 of 100 are for administrators.
+        // The figures of the guide: 28, and one for each actor thread. PostgreSQL reserves 3 of its 100 connections.
         (connections == 28 + 4 && 3 * connections <= 100 - 3).then_some(())
     })
     .await;

@@ -1,4 +1,4 @@
-//! An orderly stop: load balancers learn of it before connections end.
+//! An orderly stop: readiness becomes 503 before connections end, so that load balancers can react.
 
 use std::time::Duration;
 

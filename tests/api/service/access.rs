@@ -14,7 +14,7 @@ async fn with_other_tenant() -> (Behind, Caller) {
     (behind, other)
 }
 
-/// Lets a tenant use the microservice.
+/// Subscribes a tenant to the microservice.
 pub(super) async fn subscribe(behind: &Behind, tenant: &str) {
     let management = behind.server.caller("management/admin", ADMIN_PASSWORD);
     let body = json!({"application": {"id": behind.application}});
@@ -74,7 +74,7 @@ async fn subscriber_calls_until_its_subscription_ends_at_every_server() {
     let both = [&behind.server, &second].map(|server| server.caller("plant7/admin", ADMIN_PASSWORD));
     assert_eq!(both[1].get(PATH).await.status, 404);
 
-    // Whether a call comes out at the microservice, which does not answer, or is refused.
+    // Returns whether a call reaches the microservice, which does not respond, or is rejected.
     let reaches = async |other: &Caller| {
         let asked = async { RawConnection::accepted(behind.listener.accept().await.unwrap().0) };
         tokio::select! {
@@ -97,7 +97,7 @@ async fn subscriber_calls_until_its_subscription_ends_at_every_server() {
 }
 
 #[tokio::test]
-async fn applications_of_other_types_are_no_microservices() {
+async fn applications_of_other_types_are_not_microservices() {
     let behind = Behind::start().await;
     let admin = behind.server.admin();
     let hosted = json!({"name": "cockpit7", "key": "k7", "type": "HOSTED", "contextPath": "cockpit7",

@@ -6,7 +6,7 @@ use super::{Behind, OK, create_microservice, route};
 use crate::harness::{RawConnection, eventually, soon};
 
 #[tokio::test]
-async fn answer_that_does_not_begin_in_time_is_504() {
+async fn response_that_does_not_begin_in_time_is_504() {
     let behind =
         Behind::start_with(|settings| settings.limits.service_timeout = Duration::from_secs(1)).await;
     let admin = behind.server.admin();
@@ -20,7 +20,7 @@ async fn answer_that_does_not_begin_in_time_is_504() {
 }
 
 #[tokio::test]
-async fn answer_that_stands_still_ends_as_a_broken_one() {
+async fn stalled_response_is_broken_off() {
     let behind =
         Behind::start_with(|settings| settings.limits.service_timeout = Duration::from_secs(1)).await;
     let (mut client, lines) = behind.client().await;

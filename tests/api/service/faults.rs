@@ -39,7 +39,7 @@ async fn host_that_has_no_address_is_503() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_502() {
+async fn response_that_is_not_http_is_502() {
     let behind = Behind::start().await;
     let long = format!("HTTP/1.1 200 OK\r\nX-Long: {}\r\n\r\n", "x".repeat(200 << 10));
     let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "X-Many: x\r\n".repeat(200));
@@ -58,7 +58,7 @@ async fn what_is_no_http_is_502() {
         let service = async {
             let (connection, _) = behind.asked().await;
             let mut stream = connection.into_stream();
-            // The platform may have closed before it had read it all.
+            // The platform may have closed the connection before it read everything.
             tokio::io::AsyncWriteExt::write_all(&mut stream, answer.as_bytes()).await.ok();
             stream
         };
@@ -81,7 +81,7 @@ async fn switch_of_protocols_that_nobody_asked_for_is_502() {
 }
 
 #[tokio::test]
-async fn connection_that_ends_without_an_answer_is_502() {
+async fn connection_that_ends_without_a_response_is_502() {
     let behind = Behind::start().await;
     let admin = behind.server.admin();
 

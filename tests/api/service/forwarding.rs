@@ -74,7 +74,7 @@ async fn paths_that_lead_out_of_the_service_are_400_and_reach_nobody() {
 }
 
 #[tokio::test]
-async fn emulated_method_is_the_one_the_service_hears() {
+async fn service_receives_the_emulated_method() {
     let behind = Behind::start().await;
     let admin = behind.server.admin();
 
@@ -138,7 +138,7 @@ async fn redirects_are_passed_on_and_never_followed() {
 }
 
 #[tokio::test]
-async fn interim_answers_stay_behind() {
+async fn interim_responses_stay_behind() {
     let behind = Behind::start().await;
     let request = behind.server.admin().request("GET", "/service/rules/x");
 
@@ -149,7 +149,7 @@ async fn interim_answers_stay_behind() {
 }
 
 #[tokio::test]
-async fn answers_without_a_body_have_none() {
+async fn responses_without_a_body_have_none() {
     let behind = Behind::start().await;
 
     for head in ["204 No Content\r\n", "304 Not Modified\r\nETag: \"7\"\r\nContent-Length: 5\r\n"] {
@@ -160,7 +160,7 @@ async fn answers_without_a_body_have_none() {
 }
 
 #[tokio::test]
-async fn preflights_are_answered_by_the_platform() {
+async fn platform_responds_to_preflights() {
     let behind = Behind::start().await;
 
     let request = behind.server.stranger().request("OPTIONS", "/service/rules/x");
@@ -203,7 +203,8 @@ async fn call_on_a_connection_that_the_service_closes_at_that_moment_is_made_aga
         let mut connection = behind.accept().await;
         connection.read_until("\r\n\r\n").await;
         connection.send(KEPT).await;
-        // It hears the next call and closes instead of answering, as one does whose patience ended meanwhile.
+        // The service reads the next call and closes the connection, as a service does when its keep-alive time has
+        // passed.
         connection.read_until("\r\n\r\n").await;
         drop(connection);
         let (mut connection, head) = behind.asked().await;

@@ -6,7 +6,7 @@ use super::{Behind, field, lines};
 use crate::harness::{ADMIN_PASSWORD, TestServer};
 
 #[tokio::test]
-async fn service_is_told_who_asks() {
+async fn service_receives_the_caller() {
     let behind = Behind::start().await;
     let roles = ["ROLE_ALARM_READ", "ROLE_RULES_ADMIN"];
     let mia = behind.server.user_with("mia.m\u{fc}ller", &roles).await;
@@ -20,7 +20,7 @@ async fn service_is_told_who_asks() {
 }
 
 #[tokio::test]
-async fn roles_by_groups_are_told_too() {
+async fn roles_by_groups_are_returned_too() {
     let behind = Behind::start().await;
     let admin = behind.server.admin();
     let mia = behind.server.user_with("mia", &[]).await;
@@ -189,7 +189,7 @@ async fn pages_of_a_service_are_pages_of_nowhere() {
 }
 
 #[tokio::test]
-async fn which_pages_may_read_answers_is_said_by_the_platform() {
+async fn platform_decides_which_pages_may_read_responses() {
     let behind = Behind::start().await;
     let admin = behind.server.admin();
     let option =
@@ -205,7 +205,7 @@ async fn which_pages_may_read_answers_is_said_by_the_platform() {
 }
 
 #[tokio::test]
-async fn user_of_another_tenant_is_told_as_one() {
+async fn service_receives_tenant_and_name_of_a_user_of_another_tenant() {
     let behind = Behind::of(TestServer::start_with_tenant("plant7", "plant7.example.com").await).await;
     super::access::subscribe(&behind, "plant7").await;
 

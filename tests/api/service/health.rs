@@ -6,7 +6,7 @@ use tokio::net::TcpListener;
 use super::{Behind, OK, create_microservice, route};
 use crate::harness::{RawConnection, TestDatabase, TestServer, eventually, soon};
 
-/// A manifest with probes that ask every second.
+/// Returns a manifest with probes every second.
 fn manifest(readiness: Value) -> Value {
     json!({"apiVersion": "1", "name": "rules", "readinessProbe": readiness})
 }
@@ -18,7 +18,7 @@ async fn store(database: &TestDatabase, manifest: &Value) {
     database.execute("SELECT pg_notify('platform_users', 'main/+applications')", &[]).await;
 }
 
-/// A server whose microservice `rules` is asked at `/ready`, and the test in its place.
+/// Starts a server that probes the microservice `rules` at `/ready`. The test acts as the microservice.
 async fn probed() -> (Behind, Value) {
     let behind = Behind::start().await;
     let probe = json!({"httpGet": {"path": "/ready", "port": 1}, "periodSeconds": 1, "failureThreshold": 2});
@@ -32,7 +32,7 @@ async fn shown(behind: &Behind) -> Value {
     behind.server.admin().read(&path).await["health"].clone()
 }
 
-/// Answers the next probe.
+/// Responds to the next probe.
 async fn answer_probe(behind: &Behind, status: &str) {
     let (mut connection, head) = behind.asked().await;
     assert!(head.starts_with("GET /ready HTTP/1.1\r\n"), "{head}");
@@ -73,7 +73,7 @@ async fn other_applications_have_no_health() {
 }
 
 #[tokio::test]
-async fn good_answer_makes_it_up_bad_ones_make_it_down_and_a_good_one_up_again() {
+async fn good_response_makes_it_up_bad_ones_make_it_down_and_a_good_one_up_again() {
     let (behind, _) = probed().await;
 
     answer_probe(&behind, "200 OK").await;
@@ -107,7 +107,7 @@ async fn call_to_a_microservice_that_is_down_does_not_reach_it() {
 
     assert_eq!(behind.server.admin().get("/service/rules/x").await.status, 503);
 
-    // The next that it hears is a probe.
+    // The next request to the service is a probe.
     answer_probe(&behind, "200 OK").await;
     becomes(&behind, "UP").await;
 }

@@ -24,12 +24,12 @@ use tokio::net::TcpListener;
 use crate::harness::service::{answer_all, create_microservice, field, route};
 use crate::harness::{RawConnection, Request, Response, TestServer, soon};
 
-/// A complete answer of a microservice, the last on its connection.
+/// A complete response of a microservice, the last on its connection.
 const OK: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
-/// A complete answer of a microservice that keeps the connection.
+/// A complete response of a microservice that keeps the connection open.
 const KEPT: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// A server, and the test in the place of the microservice `rules` of tenant `main`.
+/// A server, and the test acting as the microservice `rules` of tenant `main`.
 struct Behind {
     server: TestServer,
     listener: TcpListener,
@@ -76,7 +76,8 @@ impl Behind {
         (connection, head)
     }
 
-    /// Sends a request, answers it as the microservice and returns what the service heard, and the answer.
+    /// Sends a request and responds to it as the microservice. Returns the request that the service received, and the
+    /// response.
     async fn answered(&self, request: Request, answer: &str) -> (String, Response) {
         let service = async {
             let (mut connection, head) = self.asked().await;
@@ -94,7 +95,7 @@ impl Behind {
         head
     }
 
-    /// Passes when the service hears nothing but this marker: whatever came before did not reach it.
+    /// Checks that the service receives this marker next, so that no earlier request has reached it.
     async fn hears_nothing_of_what_was_before(&self) {
         let head = self.heard(self.server.admin().request("GET", "/service/rules/marker")).await;
         assert!(head.starts_with("GET /marker HTTP/1.1\r\n"), "{head}");

@@ -1,6 +1,6 @@
-//! A whole microservice (docs/rules.md#applications-and-microservices): it starts with nothing but the environment of W-14, learns with its
-//! bootstrap user who subscribes to it, acts as a service user in each of these tenants, and answers what the platform passes
-//! on to it.
+//! A complete microservice (docs/rules.md#applications-and-microservices). It starts with only the environment of W-14,
+//! lists its subscribers with its bootstrap user, acts as a service user in each of these tenants, and responds to the
+//! requests that the platform forwards.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ struct Counter {
 }
 
 impl Counter {
-    /// Somebody of the platform, by the credentials that are given to a microservice.
+    /// Returns a caller with the credentials that a microservice has received.
     fn caller(&self, tenant: &str, user: &str, password: &str) -> Caller {
         Caller::new(&self.environment["PLAT_BASEURL"], Some((&format!("{tenant}/{user}"), password)))
     }
@@ -53,8 +53,8 @@ impl Counter {
         (counter, objects)
     }
 
-    /// Answers a request that the platform authenticated: what it knows of the caller, and the name of the object it keeps in
-    /// the caller's tenant, read as its service user there.
+    /// Responds to a request that the platform has authenticated: with the caller, and with the name of its object in
+    /// the caller's tenant, which it reads as its service user there.
     async fn answer(&self, objects: &HashMap<String, String>, request: &HttpRequest, body: String) -> Value {
         let header = |name: &str| request.headers().get(name).unwrap().to_str().unwrap().to_owned();
         let tenant = header("X-Platform-Tenant");
@@ -102,7 +102,7 @@ async fn sample_microservice_serves_two_tenants() {
     let [owner, customer, other] =
         ["main/admin", "plant7/admin", "plant8/admin"].map(|user| server.caller(user, ADMIN_PASSWORD));
 
-    // Its owner creates it, the tenants subscribe.
+    // The owner creates the application, and the tenants subscribe to it.
     let application = json!({"name": "counter", "key": "counter-key", "type": "MICROSERVICE",
         "availability": "MARKET", "requiredRoles": ["ROLE_INVENTORY_CREATE", "ROLE_INVENTORY_READ"],
         "roles": ["ROLE_COUNTER_READ"]});
@@ -112,7 +112,7 @@ async fn sample_microservice_serves_two_tenants() {
     owner.create("/tenant/tenants/main/applications", &reference).await;
     customer.create("/tenant/tenants/plant7/applications", &reference).await;
 
-    // Whoever starts it asks for its bootstrap user, and gives it its environment.
+    // The operator requests the bootstrap user and sets the environment.
     let bootstrap = owner.read(&format!("/application/applications/{id}/bootstrapUser")).await;
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let environment = HashMap::from([
@@ -124,7 +124,7 @@ async fn sample_microservice_serves_two_tenants() {
     ]);
     let (counter, objects) = Counter::start(environment).await;
 
-    // With its bootstrap user it can do nothing else; in both tenants it acted as a user of its own.
+    // The bootstrap user may do nothing else; in both tenants the microservice acted as its service user.
     assert_eq!(counter.bootstrap().get("/inventory/managedObjects").await.status, 403);
     let mut tenants: Vec<&String> = objects.keys().collect();
     tenants.sort();
@@ -135,7 +135,7 @@ async fn sample_microservice_serves_two_tenants() {
     );
     assert_eq!(customer.get(&format!("/inventory/managedObjects/{}", objects["main"])).await.status, 404);
 
-    // The operator says where it runs; from then on the platform passes calls on to it.
+    // The operator sets the address; from then on the platform forwards calls.
     assert_eq!(customer.get("/service/counter/hits").await.status, 503);
     let address = listen(counter, objects);
     route(server.database(), "counter", Some(&address)).await.unwrap();

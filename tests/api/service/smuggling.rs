@@ -15,13 +15,13 @@ const REFUSED: [&str; 18] = [
     "Content-Length: 0x5\r\n\r\nhello",
     "Content-Length: -1\r\n\r\n",
     "Content-Length: 99999999999999999999\r\n\r\n",
-    // Encodings that only some take for chunked.
+    // Encodings that only some parsers take for chunked.
     "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
     "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
     "Transfer-Encoding: identity, chunked\r\n\r\n0\r\n\r\n",
     "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
     "Transfer-Encoding: \"chunked\"\r\n\r\n0\r\n\r\n",
-    // Names and values that only some read.
+    // Names and values that only some parsers accept.
     "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
     "X-Folded: a\r\n Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "X-Null: a\0b\r\n\r\n",
@@ -131,7 +131,7 @@ async fn body_that_looks_like_a_request_is_a_body() {
     client.read_until("ok").await;
 
     assert_eq!(field(&came, "Content-Length"), Some(&*length.to_string()));
-    // On the same connection: were anything left of the body, it would be taken for the next request.
+    // If bytes of the body were left on this connection, they would be taken for the next request.
     client.send(format!("GET /service/rules/next HTTP/1.1\r\n{own}\r\n")).await;
     assert!(service.read_until("\r\n\r\n").await.starts_with("GET /next HTTP/1.1\r\n"));
 }

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use super::{Behind, OK, field};
 use crate::harness::soon;
 
-/// More than all buffers between a client and a service together.
+/// More bytes than all buffers between a client and a service hold together.
 const MUCH: usize = 64 << 20;
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn body_of_unknown_length_reaches_the_service_in_chunks() {
 }
 
 #[tokio::test]
-async fn answer_reaches_the_client_before_its_end() {
+async fn response_reaches_the_client_before_its_end() {
     let behind = Behind::start().await;
     for (framing, first, later) in [
         ("Content-Length: 10", "first", "later"),
@@ -69,7 +69,7 @@ async fn answer_reaches_the_client_before_its_end() {
 }
 
 #[tokio::test]
-async fn answer_without_a_length_ends_with_its_connection() {
+async fn response_without_a_length_ends_with_its_connection() {
     let behind = Behind::start().await;
     let admin = behind.server.admin();
 
@@ -83,7 +83,7 @@ async fn answer_without_a_length_ends_with_its_connection() {
 }
 
 #[tokio::test]
-async fn service_may_answer_before_the_request_ends() {
+async fn service_may_respond_before_the_request_ends() {
     let behind = Behind::start().await;
     let (mut client, lines) = behind.client().await;
     client.send(format!("POST /service/rules/x HTTP/1.1\r\n{lines}Transfer-Encoding: chunked\r\n\r\n")).await;
@@ -163,7 +163,7 @@ async fn service_that_does_not_read_makes_the_client_wait() {
     drop(service);
 }
 
-/// Writes until nothing is taken any more and returns how much was.
+/// Writes until no more bytes are accepted, and returns their number.
 async fn fill(stream: &mut tokio::net::TcpStream) -> usize {
     let (part, mut sent) = (vec![b'x'; 1 << 16], 0);
     while sent < MUCH / 2 {

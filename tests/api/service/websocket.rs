@@ -20,7 +20,7 @@ const UPGRADE: &str = "Upgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n
 const SWITCHED: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\n\
     Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: chat\r\n\r\n";
 
-/// The client's end of a WebSocket to the microservice, or why there is none.
+/// Opens a WebSocket to the microservice and returns the client's end, or the error.
 async fn open(caller: &Caller) -> Result<WebSocketStream<TcpStream>, Error> {
     let authority = caller.base().strip_prefix("http://").unwrap();
     let mut request = format!("ws://{authority}/service/rules/chat?room=1").into_client_request().unwrap();
@@ -39,7 +39,7 @@ async fn opened(behind: &Behind) -> (WebSocketStream<TcpStream>, WebSocketStream
     (client.unwrap(), service)
 }
 
-/// Both ends of a tunnel, for bytes that are no WebSocket frames.
+/// Returns both ends of a tunnel, for bytes that are not WebSocket frames.
 async fn tunnelled(behind: &Behind) -> (RawConnection, RawConnection) {
     let (mut client, lines) = behind.client().await;
     client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}{UPGRADE}")).await;
@@ -63,7 +63,7 @@ async fn frames_pass_both_ways() {
         assert_eq!(next(&mut service).await, Some(message.clone()));
         service.send(message.clone()).await.unwrap();
         let came = next(&mut client).await.unwrap();
-        // The service's library answers the ping by itself.
+        // The WebSocket library of the service responds to pings by itself.
         let came = if came.is_pong() { next(&mut client).await.unwrap() } else { came };
         assert_eq!(came, message);
     }
@@ -108,7 +108,7 @@ async fn strangers_get_no_websocket() {
 }
 
 #[tokio::test]
-async fn refusal_of_the_service_is_its_own_answer() {
+async fn refusal_of_the_service_is_passed_on() {
     let behind = Behind::start().await;
     let (mut client, lines) = behind.client().await;
 

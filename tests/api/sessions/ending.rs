@@ -1,4 +1,4 @@
-//! Sessions that administrators end.
+//! Administrators end sessions.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{SESSIONS, north_and_south, only};
 use crate::harness::{TestServer, eventually, reply};
 
 #[tokio::test]
-async fn ended_session_gets_402_at_once_and_others_go_on() {
+async fn ended_session_gets_402_at_once_and_others_continue() {
     let (server, admin) = TestServer::start().await.with_admin();
     let mia = server.user_with("mia", &["ROLE_ALARM_READ"]).await;
     let (ended, other) = (mia.listen("/alarms/*").await, admin.listen("/alarms/*").await);

@@ -40,7 +40,7 @@ async fn session_shows_who_since_when_how_and_what_waits() {
 }
 
 #[tokio::test]
-async fn sockets_are_told_from_polls() {
+async fn sockets_are_distinguished_from_polls() {
     let (server, admin) = TestServer::start().await.with_admin();
     let (_socket, _) = Socket::listen(&admin, "/alarms/*").await;
     assert_eq!(only(&admin, "user=admin").await["transport"], "WEBSOCKET");
@@ -119,7 +119,7 @@ async fn sessions_of_all_servers_are_listed_and_moving_keeps_what_they_are() {
     of.sort_unstable();
     assert_eq!(of, ["north", "south"], "{list:#}");
     let northern = list["sessions"].as_array().unwrap().iter().find(|one| one["server"] == "north").unwrap();
-    // Its client uses the other server now.
+    // The client uses the other server from now on.
     admins[1].resume(&sessions[0].client).glance().await;
     let moved = eventually("the move", async || {
         let moved = admins[0].read(northern["self"].as_str().unwrap()).await;
@@ -146,7 +146,7 @@ async fn server_that_does_not_respond_is_named() {
     assert!(begun.elapsed() < Duration::from_secs(5));
     assert_eq!(list["missingServers"], json!(["silent"]));
     assert_eq!(list["sessions"].as_array().unwrap().len(), 1);
-    // It may have the session that is unknown here.
+    // The server that does not respond may have this session, which is unknown here.
     for method in ["GET", "DELETE"] {
         let answer = admin.request(method, &format!("{SESSIONS}/{}", "0".repeat(32))).send().await;
         assert_eq!(answer.status, 503, "{}", answer.text);

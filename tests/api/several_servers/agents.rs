@@ -1,4 +1,4 @@
-//! Agents hear of operations that are queued at another server.
+//! Agents receive operations that were created at another server.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::harness::TestServer;
 use crate::harness::operations::{create_agent, create_below, queue};
 
 #[tokio::test]
-async fn agent_hears_of_an_operation_that_another_server_queued() {
+async fn agent_receives_an_operation_that_another_server_queued() {
     let [a, b] = TestServer::start_two().await;
     let agent = create_agent(&a.admin(), "gateway").await;
     let device = create_below(&a.admin(), &agent, "sensor").await;

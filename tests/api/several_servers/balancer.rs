@@ -1,6 +1,6 @@
 //! The documented configuration of HAProxy (docs/deploy/haproxy.cfg) in front of two servers.
 //!
-//! Where HAProxy is missing these tests say so and pass, unless `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
+//! Where HAProxy is missing, these tests print that and pass, unless `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ use crate::harness::{
     free_port, notifications, other_programs_are_required, reply, scratch,
 };
 
-/// Debian installs it where not everybody's PATH leads.
+/// Debian installs HAProxy in a directory that is not in every user's PATH.
 const PROGRAMS: [&str; 2] = ["haproxy", "/usr/sbin/haproxy"];
-/// A server is drained within two seconds, and HAProxy asks each second.
+/// A server becomes unready within two seconds after a drain, and HAProxy checks every second.
 const DRAINED: Duration = Duration::from_secs(30);
 
 fn find_haproxy() -> Option<&'static str> {
@@ -35,14 +35,14 @@ fn documented(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
-/// HAProxy with the documented configuration; ended with the test.
+/// A running HAProxy with the documented configuration; it is killed when this is dropped.
 struct Balancer {
     process: Child,
     base: String,
 }
 
 impl Balancer {
-    /// Starts it with these servers in place of web1 and web2. Nobody answers in place of web3.
+    /// Starts HAProxy with these servers as web1 and web2. At the address of web3, nothing listens.
     fn start(haproxy: &str, directory: &Path, servers: &[TestServer; 2]) -> Self {
         let port = free_port();
         let mut text =
@@ -57,7 +57,7 @@ impl Balancer {
         Self { process: command.spawn().unwrap(), base: format!("http://127.0.0.1:{port}") }
     }
 
-    /// Starts it and waits until it uses both servers.
+    /// Starts HAProxy and waits until it uses both servers.
     async fn serving(haproxy: &str, directory: &Path, servers: &[TestServer; 2]) -> Self {
         let balancer = Self::start(haproxy, directory, servers);
         let admin = balancer.admin();
@@ -74,7 +74,7 @@ impl Balancer {
         Caller::new(&self.base, Some(("admin", ADMIN_PASSWORD)))
     }
 
-    /// The servers that respond to a number of requests.
+    /// Returns the names of the servers that respond to a series of requests.
     async fn servers(&self) -> BTreeSet<String> {
         let mut servers = BTreeSet::new();
         for _ in 0..12 {
@@ -116,7 +116,7 @@ async fn documented_balancer_passes_everything_and_spares_a_server_that_drains()
     set_state_of(&servers[1], State::Draining).await;
     balancer.serves_by(&["web1"]).await;
 
-    // Each kind of connection passes, and hears what the server writes that gets no requests.
+    // All kinds of connections work, and clients receive notifications about writes at the other server.
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     let (mut socket, _) = Socket::listen(&admin, "/alarms/*").await;
@@ -133,10 +133,10 @@ async fn documented_balancer_passes_everything_and_spares_a_server_that_drains()
     balancer.serves_by(&["web1", "web2"]).await;
 }
 
-/// The type of the alarm after which a client is done.
+/// The type of the last alarm, after which a client stops.
 const LAST: &str = "last";
 
-/// The ids and types of these notifications.
+/// Returns the ids of the alarms in these notifications, and whether each is the last.
 fn alarms(notifications: &[Value]) -> impl Iterator<Item = (String, bool)> {
     let alarm = |told: &Value| {
         let alarm = &told["data"]["data"];
@@ -145,7 +145,7 @@ fn alarms(notifications: &[Value]) -> impl Iterator<Item = (String, bool)> {
     notifications.iter().map(alarm)
 }
 
-/// Holds one poll after the other until the last alarm has come. Returns the ids of all.
+/// Holds one poll after the other until the last alarm arrives. Returns the ids of all alarms.
 async fn poll_until_last(session: Session) -> Vec<String> {
     let (mut received, mut is_done) = (Vec::new(), false);
     while !is_done {
@@ -159,7 +159,7 @@ async fn poll_until_last(session: Session) -> Vec<String> {
     received
 }
 
-/// Reads from sockets, one after the other, until the last alarm has come. Returns the ids of all.
+/// Reads from sockets, one after the other, until the last alarm arrives. Returns the ids of all alarms.
 async fn read_until_last(caller: Caller, client: String, mut socket: Socket) -> Vec<String> {
     let mut received = Vec::new();
     loop {
@@ -176,7 +176,7 @@ async fn read_until_last(caller: Caller, client: String, mut socket: Socket) -> 
                 }
             }
         }
-        // The session has moved to a server that takes new clients.
+        // The session has moved to a server that accepts new clients.
         socket = Socket::open(&caller, REALTIME).await;
         socket.send(json!([connect(&client)]).to_string()).await;
     }

@@ -1,4 +1,5 @@
-//! Bulk work: whichever server does it, the sessions of every server hear of each change once.
+//! Bulk work: the sessions of every server are notified of each change once, regardless of the server that does the
+//! work.
 
 use serde_json::json;
 
@@ -6,7 +7,7 @@ use super::{Pair, id};
 use crate::harness::notifications;
 use crate::harness::operations::{create_agent, queue};
 
-/// What each session of a pair receives, in any order.
+/// Asserts that each session of a pair receives exactly these notifications, in any order.
 async fn each_receives(pair: &Pair, mut expected: Vec<String>) {
     expected.sort();
     for session in &pair.sessions {

@@ -1,4 +1,4 @@
-//! Deletions, links and files of events: each transaction outside of the group commit carries its notifications too.
+//! Deletions, links and files of events: transactions outside of the group commit also send their notifications.
 
 use serde_json::json;
 
@@ -105,14 +105,14 @@ async fn cascade_reaches_both() {
 }
 
 #[tokio::test]
-async fn deletion_that_the_database_refuses_at_its_commit_is_told_to_nobody() {
+async fn deletion_that_the_database_rejects_at_its_commit_is_not_published() {
     let pair = Pair::listening("/events/*").await;
     let [a, b] = &pair.callers;
     let device = a.create_device("door").await;
     let event = id(&a.create_event(&device, "opened").await);
     let path = format!("/event/events/{event}");
     let database = pair.servers[0].shared_database();
-    // The transaction has sent its notification by then.
+    // At that point the transaction has already sent its notification.
     database
         .run_script(
             "CREATE FUNCTION refuse_commit() RETURNS trigger LANGUAGE plpgsql AS $$ \

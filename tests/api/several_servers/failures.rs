@@ -1,4 +1,4 @@
-//! Connections that are cut, servers that are killed or paused: a session hears everything, or it is ended.
+//! Cut connections, killed and paused servers: a session either receives every notification or is ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,17 +13,17 @@ use crate::harness::{
     Caller, Program, Session, TestDatabase, TestServer, eventually, notifications, reply, scratch,
 };
 
-/// The beginning of the statement that a listening connection sends all the time.
+/// The beginning of the statement that a listening connection sends regularly.
 const LISTENING: &str = "%SELECT EXISTS (SELECT FROM publication_servers%";
 
-/// Cuts the listening connections of all servers. Returns their number.
+/// Cuts the listening connections of all servers and returns their number.
 async fn cut_listening_connections(database: &TestDatabase) -> u64 {
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                WHERE datname = current_database() AND query LIKE $1 AND pid <> pg_backend_pid()";
     database.execute(cut, &[&LISTENING]).await
 }
 
-/// The ids of the alarms that a session receives until it has this one, or `None` if the session was ended.
+/// Receives alarms until the one with id `last`, and returns their ids; `None` if the session was ended.
 async fn heard_until(session: &Session, last: &str) -> Option<Vec<String>> {
     let (mut heard, begun): (Vec<String>, _) = (Vec::new(), Instant::now());
     while heard.last().is_none_or(|id| id != last) {
@@ -58,7 +58,7 @@ async fn session_of_a_lone_server_misses_nothing_when_the_listening_connection_i
         (cut_listening_connections(server.database()).await > 0).then_some(())
     })
     .await;
-    // Only the listening connection was cut, so nothing else stops.
+    // Only the listening connection was cut, so writes still succeed.
     let begun = Instant::now();
     for n in 3.. {
         raised.extend(raise(&admin, &device, n..n + 1).await);
@@ -72,7 +72,7 @@ async fn session_of_a_lone_server_misses_nothing_when_the_listening_connection_i
 }
 
 #[tokio::test]
-async fn session_hears_everything_or_ends_when_listening_connections_are_cut() {
+async fn session_receives_everything_or_ends_when_listening_connections_are_cut() {
     let [a, b] = TestServer::start_two().await;
     let device = a.admin().create_device("pump").await;
     for round in 0..3 {
@@ -101,11 +101,11 @@ async fn session_hears_everything_or_ends_when_listening_connections_are_cut() {
 #[tokio::test]
 async fn client_that_moves_while_listening_connections_are_cut_soon_knows_whether_its_session_lives() {
     for _ in 0..3 {
-        // A server whose connection was cut refuses subscriptions for a moment, so each round has servers of its own.
+        // A server rejects subscriptions for a moment after its connection was cut, so each round starts new servers.
         let [a, b] = TestServer::start_two().await;
         let sessions = (0..20).map(async |_| a.admin().listen("/alarms/*").await.client);
         let clients = join_all(sessions).await;
-        // The questions of the one server and the responses of the other one are lost with the connections.
+        // The requests of one server and the responses of the other are lost with the connections.
         let ((), longest) = tokio::join!(
             eventually("a listening connection", async || {
                 (cut_listening_connections(a.database()).await > 0).then_some(())
@@ -122,7 +122,7 @@ async fn client_that_moves_while_listening_connections_are_cut_soon_knows_whethe
 }
 
 #[tokio::test]
-async fn everything_that_a_killed_server_acknowledged_is_heard_at_the_others() {
+async fn sessions_elsewhere_receive_everything_that_a_killed_server_acknowledged() {
     let (database, directory) = (TestDatabase::create().await, scratch());
     let server = TestServer::start_on(&database, |_| {}).await;
     let device = server.admin().create_device("pump").await;
@@ -158,7 +158,7 @@ async fn everything_that_a_killed_server_acknowledged_is_heard_at_the_others() {
         let heard = heard_until(&session, &last).await.expect("the session goes on");
         let missing: Vec<_> = acknowledged.iter().filter(|id| !heard.contains(id)).collect();
         assert!(missing.is_empty(), "{missing:?}");
-        // One more may be committed than is acknowledged.
+        // One more write may be committed than acknowledged.
         assert!(heard.len() <= acknowledged.len() + 2, "{heard:?}, {acknowledged:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Guesses at passwords count at every server, whichever of them is asked.
+//! Password guesses are counted at every server, regardless of the server that received them.
 
 use std::time::Duration;
 
@@ -20,13 +20,13 @@ async fn guesses_at_one_server_delay_the_next_one_at_another() {
     for n in 0..2 {
         a.caller("management/admin", &format!("wrong-{n}")).get(OBJECTS).await.expect(401);
     }
-    // Servers tell each other five times a second.
+    // Servers exchange their guesses five times a second.
     tokio::time::sleep(Duration::from_secs(2)).await;
 
     let guess = b.caller("management/admin", "wrong-2");
     let answered = tokio::time::timeout(Duration::from_secs(1), guess.get(OBJECTS)).await;
 
     assert!(answered.is_err(), "{answered:?}");
-    // Whoever has the password of another account does not wait.
+    // A caller with the correct password of another account does not wait.
     assert_eq!(b.admin().get(OBJECTS).await.status, 200);
 }

@@ -1,5 +1,5 @@
-//! A server that nobody uses for a tenant ceases to take part in it, and what is published is heard exactly all the
-//! same.
+//! A server without sessions or modules of a tenant stops subscribing to it. No notification is lost or repeated when
+//! this happens.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,7 @@ async fn listeners_become(database: &TestDatabase, expected: i64) {
 }
 
 #[tokio::test]
-async fn server_that_nobody_uses_ceases_to_take_part_and_the_other_publishes_in_memory() {
+async fn unused_server_unsubscribes_and_the_other_publishes_in_memory() {
     let [a, b] = start_two().await;
     let device = a.admin().create_device("pump").await;
     let (here, there) = (a.admin().listen("/alarms/*").await, b.admin().listen("/alarms/*").await);
@@ -42,7 +42,7 @@ async fn server_that_nobody_uses_ceases_to_take_part_and_the_other_publishes_in_
 
     a.admin().raise_alarm(&device, "t1").await;
     assert_eq!(here.receive(2).await.len(), 2);
-    // Who only wrote what somebody heard ceases too, and nobody is left.
+    // A server that only wrote data also unsubscribes, so that no subscriber is left.
     b.admin().raise_alarm(&device, "t2").await;
     here.receive(1).await;
     here.ask("/meta/disconnect", json!({})).await;
@@ -54,7 +54,7 @@ async fn server_that_nobody_uses_ceases_to_take_part_and_the_other_publishes_in_
 }
 
 #[tokio::test]
-async fn server_that_runs_modules_takes_part_though_it_has_no_sessions() {
+async fn server_that_runs_modules_stays_subscribed_without_sessions() {
     let [a, b] = start_two().await;
     let device = a.admin().create_device("meter").await;
     deploy(&a.admin(), &counting("meters")).await;
@@ -66,7 +66,7 @@ async fn server_that_runs_modules_takes_part_though_it_has_no_sessions() {
     assert_eq!(crate::harness::modules::events_come(&a.admin(), "count", 15).await, counts);
 }
 
-/// Raises alarms one after the other until it is stopped. Returns their ids.
+/// Raises alarms one after the other until `stop` is set. Returns their ids.
 async fn raise(caller: Caller, device: String, stop: Arc<AtomicBool>) -> Vec<String> {
     let mut raised = Vec::new();
     while !stop.load(Ordering::Relaxed) {
@@ -85,7 +85,7 @@ async fn hear_until(session: &Session, last: &str, heard: &mut Vec<String>) {
 }
 
 #[tokio::test]
-async fn nothing_is_lost_doubled_or_out_of_order_while_servers_come_and_cease() {
+async fn nothing_is_lost_doubled_or_out_of_order_while_servers_subscribe_and_unsubscribe() {
     let [a, b] = start_two().await;
     let device = a.admin().create_device("pump").await;
     let always = a.admin().listen("/alarms/*").await;
@@ -95,12 +95,12 @@ async fn nothing_is_lost_doubled_or_out_of_order_while_servers_come_and_cease() 
     let mut ceased = 0;
     for round in 0..12 {
         let session = b.admin().listen("/alarms/*").await;
-        // It is written after the subscription was confirmed.
+        // This alarm is raised after the subscription was confirmed.
         let first = id(&a.admin().raise_alarm(&device, &format!("first{round}")).await);
         let mut heard = Vec::new();
         hear_until(&session, &first, &mut heard).await;
         session.ask("/meta/disconnect", json!({})).await;
-        // Sometimes it ceases just when the next one comes.
+        // The pauses vary, so that the server sometimes unsubscribes just when the next session begins.
         tokio::time::sleep(Duration::from_millis(900 + round * 50)).await;
         ceased += i32::from(listeners().await == 1);
     }

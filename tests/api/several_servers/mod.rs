@@ -1,4 +1,4 @@
-//! Several servers on one database: each session hears what any server writes, once and in order.
+//! Several servers on one database: each session receives the writes of every server, once and in order.
 
 mod agents;
 mod balancer;
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::harness::{Caller, Session, TestDatabase, TestServer, notifications, reply};
 
-/// What a session has received: action and id, or the whole text where the data is only an id.
+/// Returns the received notifications: action and id, or the whole data if it is only an id.
 pub(crate) async fn received(session: &Session, count: usize) -> Vec<String> {
     let shown = |notification: &Value| {
         let data = &notification["data"]["data"];
@@ -28,7 +28,7 @@ pub(crate) async fn received(session: &Session, count: usize) -> Vec<String> {
     session.receive(count).await.iter().map(shown).collect()
 }
 
-/// Two servers, and a session on this channel at each.
+/// Two servers with one session each on the same channel.
 pub(crate) struct Pair {
     pub(crate) callers: [Caller; 2],
     pub(crate) sessions: [Session; 2],
@@ -43,7 +43,7 @@ impl Pair {
         Self { callers, sessions, servers }
     }
 
-    /// Expects that both sessions receive exactly this, in this order.
+    /// Asserts that both sessions receive exactly these notifications, in this order.
     pub(crate) async fn both_receive(&self, expected: &[String]) {
         for session in &self.sessions {
             assert_eq!(received(session, expected.len()).await, expected);
@@ -56,19 +56,19 @@ pub(crate) fn id(object: &Value) -> String {
     object["id"].as_str().unwrap().to_owned()
 }
 
-/// The ids of the alarms in a response that has to be successful.
+/// Returns the ids of the alarms in a response, which must be successful.
 pub(crate) fn told(answer: &[Value]) -> Vec<String> {
     assert_eq!(reply(answer)["successful"], true, "{answer:?}");
     notifications(answer).iter().map(|told| id(&told["data"]["data"])).collect()
 }
 
-/// Opens a database as a command does.
+/// Opens the database as commands do.
 pub(crate) fn store_of(database: &TestDatabase) -> Database {
     let connections = platform_store::Connections { reads: 1, devices: 1 };
     Database::new(database.url(), connections, &platform_model::limits::Limits::default()).unwrap()
 }
 
-/// Lets a server drain, or take new clients again, as an operator does.
+/// Drains a server or ends its draining, as an operator does.
 pub(crate) async fn set_state_of(server: &TestServer, state: State) {
     let database = store_of(server.database());
     let port = server.address().port().to_string();

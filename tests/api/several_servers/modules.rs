@@ -1,4 +1,4 @@
-//! A module sees what every server writes, and its rows reach the sessions of every server.
+//! A module receives the writes of all servers, and its output reaches the sessions at all servers.
 
 use rustix::process::Signal;
 
@@ -48,7 +48,7 @@ async fn module_whose_holder_is_killed_counted_each_write_once_and_restarts_with
     let text = "Module restarted: meters: the server that ran it is gone; it may have missed events";
     assert_eq!((record["text"].as_str(), record["user"].as_str()), (Some(text), Some("system")));
     measure(&here, &device, 400).await;
-    // It begins to count again, and has seen nothing of what it counted before.
+    // The restarted module counts from the beginning, and does not see the earlier events again.
     assert_eq!(events_come(&here, "count", 401).await[400], "1");
     assert_eq!(restarts().await.len(), 1);
 }

@@ -1,4 +1,4 @@
-//! What one server writes is notified to the sessions of every server.
+//! Sessions at every server are notified of the writes of every server.
 
 use serde_json::json;
 
@@ -23,7 +23,7 @@ async fn alarms_of_each_server_reach_the_sessions_of_both() {
 }
 
 #[tokio::test]
-async fn session_at_a_server_that_writes_nothing_hears_the_other() {
+async fn session_at_a_server_that_writes_nothing_receives_writes_of_the_other() {
     let [a, b] = TestServer::start_two().await;
     let session = a.admin().listen("/alarms/*").await;
     let device = b.admin().create_device("pump").await;

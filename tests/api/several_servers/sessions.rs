@@ -1,4 +1,4 @@
-//! A session is where its client is: each message may reach another server.
+//! A session moves to the server that its client uses, also if each message reaches another server.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::harness::{
     scratch,
 };
 
-/// Connects through these servers in turn, until this many alarms are told.
+/// Sends connects to these servers in turn until this number of alarms has been received.
 async fn receive_in_turn(sessions: &[Session], count: usize) -> Vec<String> {
     let (mut received, begun) = (Vec::new(), Instant::now());
     for session in sessions.iter().cycle() {
@@ -61,7 +61,7 @@ async fn client_in_turn_at_two_servers_receives_each_of_200_writes_once_and_in_o
     let sessions = [callers[1].resume(&at_a.client), at_a];
     let (raised, received) =
         tokio::join!(raise(&callers, &device, 200, "t"), receive_in_turn(&sessions, 200));
-    // Both writers are one caller after the other, so the order is theirs.
+    // Both writers send one request at a time, so the order of alarms is fixed.
     assert_eq!(received, raised);
     assert_eq!(told(&sessions[0].glance().await), Vec::<String>::new());
 }
@@ -95,7 +95,7 @@ async fn client_in_turn_that_acknowledges_receives_each_of_200_writes_once_and_i
             let connect = json!({"advice": {"timeout": 300}, "ext": {"ack": batch}});
             let answer = sessions[n % 2].connect_with(connect).await;
             n += 1;
-            // Every third response is lost on its way, so the batch is repeated by the other server.
+            // Every third response is lost on its way, so the other server sends the batch again.
             if n % 3 == 0 {
                 continue;
             }
@@ -132,7 +132,7 @@ async fn connect_on_the_connection_of_an_earlier_visit_is_held() {
     let [a, b] = TestServer::start_two().await;
     let writer = a.admin();
     let device = writer.create_device("pump").await;
-    // The client has one connection to each server, and uses them for nothing else.
+    // The client keeps one connection to each server and sends only connects over it.
     let at_a = a.admin().listen("/alarms/*").await;
     let at_b = b.admin().resume(&at_a.client);
     for session in [&at_a, &at_b, &at_a, &at_b] {
@@ -144,7 +144,7 @@ async fn connect_on_the_connection_of_an_earlier_visit_is_held() {
 }
 
 #[tokio::test]
-async fn made_up_client_id_asks_nobody() {
+async fn made_up_client_id_causes_no_request_to_other_servers() {
     let [a, b] = TestServer::start_two().await;
     let session = a.admin().listen("/alarms/*").await;
     let mut digits = session.client.clone().into_bytes();
@@ -210,7 +210,7 @@ async fn session_on_a_socket_moves_to_a_long_poll_and_to_a_socket_elsewhere() {
     let second = raise(&callers, &device, 2, "poll").await;
     assert_eq!(receive_in_turn(&[at_b], 2).await, second);
 
-    // A browser has no credentials for its new socket, except for the clientId.
+    // A browser can send no credentials for its new socket; the clientId identifies the user.
     let stranger = Caller::new(a.base(), None);
     let mut socket = Socket::open(&stranger, REALTIME).await;
     let third = raise(&callers, &device, 1, "back").await;

@@ -1,4 +1,4 @@
-//! An orderly stop costs nobody a handshake: the sessions of the server go on at another one, or at its next start.
+//! Orderly stops: the sessions of a stopping server continue at another server or after a restart, without a handshake.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::harness::{
     ADMIN_PASSWORD, Caller, REALTIME, Session, TestDatabase, TestServer, alarm_of, eventually, reply, soon,
 };
 
-/// A client behind a balancer: it uses the first of its servers that responds.
+/// A client that uses the first server that responds, as behind a balancer.
 struct Client {
     client: String,
     servers: Vec<Caller>,
@@ -25,7 +25,7 @@ impl Client {
         Self { client, servers: servers.to_vec(), received: Vec::new() }
     }
 
-    /// Connects once. A server that does not respond is not used again.
+    /// Sends one connect. A server that does not respond is not used again.
     async fn connect(&mut self) {
         let message = json!([{"channel": "/meta/connect", "clientId": self.client, "connectionType": "long-polling",
             "advice": {"timeout": 300}}]);
@@ -49,7 +49,7 @@ impl Client {
     }
 }
 
-/// Raises alarms until the future is over, and then one more. Returns their ids.
+/// Raises alarms until the future completes, and then one more. Returns their ids.
 async fn raise_during(
     caller: &Caller,
     device: &str,
@@ -68,7 +68,7 @@ async fn raise_during(
 }
 
 #[tokio::test]
-async fn sessions_of_a_server_that_stops_under_writes_go_on_at_the_other() {
+async fn sessions_of_a_server_that_stops_under_writes_continue_at_the_other() {
     let [a, b] = TestServer::start_two().await;
     let servers = [a.admin(), b.admin()];
     let device = servers[1].create_device("pump").await;
@@ -103,7 +103,7 @@ async fn sessions_of_a_server_that_stops_under_writes_go_on_at_the_other() {
 }
 
 #[tokio::test]
-async fn sessions_of_a_lone_server_go_on_after_its_restart() {
+async fn sessions_of_a_lone_server_continue_after_its_restart() {
     let database = TestDatabase::create().await;
     let server = TestServer::start_on(&database, |_| {}).await;
     let device = server.admin().create_device("pump").await;
@@ -123,7 +123,7 @@ async fn sessions_of_a_lone_server_go_on_after_its_restart() {
     assert_eq!(told(&again(&acknowledging).connect_with(json!({"ext": {"ack": -1}})).await), raised);
     assert_eq!(told(&again(&plain).connect().await), raised);
 
-    // The server of their birth is gone, and another one finds them nevertheless.
+    // The server that created the sessions is gone; another one finds them in the database.
     let other = TestServer::start_on(&database, |_| {}).await;
     let alarm = id(&other.admin().raise_alarm(&device, "wet").await);
     assert_eq!(told(&other.admin().resume(&plain.client).connect().await), [alarm]);
@@ -149,7 +149,7 @@ async fn stored_session_ends_when_its_user_gets_a_new_password() {
 }
 
 #[tokio::test]
-async fn sessions_go_on_when_all_servers_stop_at_once() {
+async fn sessions_continue_when_all_servers_stop_at_once() {
     let [a, b] = TestServer::start_two().await;
     let (database, device) = (a.shared_database(), a.admin().create_device("pump").await);
     let sessions = [a.admin().listen("/alarms/*").await, b.admin().listen("/alarms/*").await];
@@ -189,7 +189,7 @@ async fn stored_sessions_have_what_was_written_until_all_servers_had_stopped() {
     }
 }
 
-/// Raises alarms until the server is gone. Returns the ids of those that it has acknowledged.
+/// Raises alarms until the server is gone. Returns the ids of the acknowledged ones.
 async fn raise_until_refused(caller: Caller, device: String, name: &str) -> Vec<String> {
     let mut raised = Vec::new();
     for n in 0.. {
@@ -244,7 +244,7 @@ async fn server_that_drains_hands_its_sessions_over() {
     let held = at_b.hold().await;
     let alarm = id(&a.admin().raise_alarm(&device, "hot").await);
     assert_eq!(told(&held.answer().await), [alarm]);
-    // A client that comes all the same is served.
+    // A client that still uses the draining server is served.
     let alarm = id(&b.admin().raise_alarm(&device, "cold").await);
     assert_eq!(told(&at_a.connect().await), [alarm]);
 }

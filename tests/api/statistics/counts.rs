@@ -1,4 +1,4 @@
-//! What is counted.
+//! The figures in statistics.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ async fn stored_writes_are_counted_by_noun_and_rest_is_not() {
     let child = format!("/inventory/managedObjects/{device}/childDevices");
     admin.create(&child, &json!({"name": "new child"})).await;
     admin.put(&format!("/inventory/managedObjects/{device}"), &json!({"name": "old pump"})).await.expect(200);
-    // One is new, the second is a repetition, then a change.
+    // The first raises a new alarm, the second repeats it, the third changes it.
     let alarm = admin.raise_alarm(&device, "hot").await;
     admin.raise_alarm(&device, "hot").await;
     admin.put(alarm["self"].as_str().unwrap(), &json!({"status": "CLEARED"})).await.expect(200);
@@ -30,7 +30,7 @@ async fn stored_writes_are_counted_by_noun_and_rest_is_not() {
     let operation = json!({"deviceId": device, "plat_Command": {"text": "x"}});
     let operation = admin.create("/devicecontrol/operations", &operation).await;
     admin.put(&path_of(&operation), &json!({"status": "EXECUTING"})).await.expect(200);
-    // What fails, and what is not stored, is no write.
+    // Failed requests and data that is not stored are not counted as writes.
     admin.post("/alarm/alarms", &json!({"type": "t"})).await.expect(422);
     let transient = admin.request("POST", "/measurement/measurements").json(&one);
     transient.header("X-Platform-Processing-Mode", "TRANSIENT").send().await.expect(201);
@@ -68,7 +68,7 @@ async fn requests_are_counted_for_devices_apart_and_rows_one_by_one() {
     request.header("X-Platform-Application-Key", "unknown-key").send().await.expect(200);
     server.caller("plant7/boss", "wrong").get("/alarm/alarms").await.expect(401);
     server.stranger().get("/health/live").await.expect(200);
-    // Three rows, of which one does not exist, and an empty line.
+    // The request has three rows, one of them unknown, and an empty line.
     send(&tenant, "211,25\n211,26\n\n999,1").await;
 
     // The last requests are those for the summary itself.
@@ -138,7 +138,7 @@ async fn batch_that_was_added_is_not_added_again() {
     let (server, admin, device) = TestServer::start_with(eager).await.with_device("pump").await;
     admin.create_event(&device, "moved").await;
     counted(&admin, &[("eventsCreatedCount", 1)]).await;
-    // As if the commit of the next batches had not been heard of.
+    // The state after a commit whose response was lost: the next batches are already stored.
     server.database().execute("UPDATE statistics_batches SET batch = batch + 1000000", &[]).await;
     admin.create_event(&device, "moved").await;
     tokio::time::sleep(Duration::from_millis(500)).await;
@@ -198,7 +198,7 @@ async fn day_begins_at_midnight_in_utc() {
     let (server, admin, device) = TestServer::start_with(eager).await.with_device("pump").await;
     admin.create_event(&device, "moved").await;
     counted(&admin, &[("eventsCreatedCount", 1)]).await;
-    // What was counted yesterday stays there.
+    // Figures of yesterday stay with their day.
     let yesterday = "UPDATE tenant_statistics SET day = day - 1 WHERE tenant = 'main'";
     assert_eq!(server.database().execute(yesterday, &[]).await, 1);
 

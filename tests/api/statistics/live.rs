@@ -1,4 +1,4 @@
-//! What tenants do now.
+//! The current activity of tenants.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Statistics: what tenants use and do (Z-07).
+//! Statistics: usage and activity of tenants (Z-07).
 
 mod counts;
 mod live;
@@ -15,7 +15,7 @@ use crate::harness::{Caller, eventually};
 const DAYS: &str = "/tenant/statistics";
 const SUMMARY: &str = "/tenant/statistics/summary";
 
-/// Lets a server write often what it counts.
+/// Makes a server store its figures frequently.
 fn eager(settings: &mut Settings) {
     settings.limits.statistics_pause = Duration::from_millis(20);
 }

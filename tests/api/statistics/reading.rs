@@ -1,4 +1,4 @@
-//! How statistics are read: pages, bounds, summaries, tables, rights.
+//! Reading statistics: pages, bounds, summaries, tables, rights.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::harness::{MEDIA, TestServer};
 
 const ALL: &str = "/tenant/statistics/allTenantsSummary";
 
-/// Fills ten days of 2024 with as many requests as the day has.
+/// Stores figures for ten days of 2024. The number of requests equals the day of the month.
 async fn fill(server: &TestServer, tenant: &str) {
     let fill = "INSERT INTO tenant_statistics (tenant, day, requests, sessions_peak, devices, devices_with_children, \
             stored_bytes, subscribed_applications) \

@@ -1,4 +1,4 @@
-//! What tenants store, as it is measured in the background.
+//! Storage of tenants, which is measured in the background.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::harness::{Caller, TestDatabase, TestServer, eventually, measurement_o
 const STORAGE: &str = "/tenant/statistics/storage";
 const ALL: &str = "/tenant/statistics/allTenantsStorage";
 
-/// A server on a database of its own that measures often.
+/// Starts a server on its own database that measures frequently.
 async fn eager() -> TestServer {
     TestServer::start_with(|settings| settings.limits.usage_pause = Duration::from_millis(50)).await
 }
@@ -83,7 +83,7 @@ async fn bytes_of_a_table_go_to_tenants_by_the_width_of_their_rows() {
     assert!(large > 20.0 * small, "{small} {large}");
 }
 
-/// A text that PostgreSQL cannot compress to nothing.
+/// Returns a text that hardly compresses.
 fn random_text(length: usize) -> String {
     let mut state = 1_u64;
     let mut next = || {

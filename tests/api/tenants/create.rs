@@ -46,7 +46,7 @@ async fn created_tenant_is_shown_with_all_its_members() {
 }
 
 #[tokio::test]
-async fn created_tenant_is_answered_in_its_media_type_and_without_accept_not_at_all() {
+async fn created_tenant_is_returned_in_its_media_type_if_accepted() {
     let server = TestServer::start().await;
     let media_type = format!("{MEDIA}tenant+json");
 

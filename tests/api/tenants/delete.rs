@@ -11,7 +11,7 @@ use crate::harness::{TestServer, eventually, reply, soon};
 
 const T7: &str = "/tenant/tenants/t7";
 
-/// Gives a tenant a row in every table, more than one chunk of objects among them.
+/// Creates a row of a tenant in every table, and more objects than are deleted in one step.
 async fn fill(server: &TestServer, tenant: &str) {
     for statement in [
         "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, required_roles, roles, \
@@ -92,8 +92,8 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO modules (tenant, id, name, deployed, deployment, inputs, last_modified, text) \
             SELECT $1, n, 'm' || n, false, 0, 0, now(), 'x' FROM generate_series(1, 2500) n",
         "INSERT INTO retention_rules (tenant, id, maximum_age) SELECT $1, n, 365 FROM generate_series(1, 1000) n",
-        // Runs that are under way. A late run of which its tenant was not told would get an alarm, whose source has an
-        // external id.
+        // Retention runs in progress. A late run about which its tenant was not alarmed yet would get an alarm, whose
+        // source has an external id.
         "INSERT INTO retention_runs (tenant, due_at, leased_until, told_late) \
             SELECT $1, now() - make_interval(days => n), now() + interval '1 hour', true FROM generate_series(1, 90) n",
         "INSERT INTO tenant_limits (tenant, name, value) VALUES ($1, 'unknown', 7)",
@@ -157,7 +157,7 @@ async fn interrupted_deletion_is_continued_by_the_next() {
     let server = TestServer::start().await;
     let boss = create_tenant(&server, "t7").await;
     fill(&server, "t7").await;
-    // The rows are as a server leaves them that stops in between.
+    // The rows are as left by a server that stops in between.
     let database = server.database();
     database.execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = 't7'", &[]).await;
     database.execute("DELETE FROM alarms WHERE tenant = 't7'", &[]).await;
@@ -175,8 +175,8 @@ async fn interrupted_deletion_is_continued_by_the_next() {
 /// The state of the tenant that is deleted; no row when it is gone.
 const STATUS: &str = "SELECT status FROM tenants WHERE id = 't7'";
 
-/// Starts the deletion of a filled tenant. The tenant is suspended, but the deletion waits for a lock on its objects until
-/// the returned client rolls back.
+/// Starts the deletion of a filled tenant. The tenant is suspended, but the deletion waits for a lock on its objects
+/// until the returned client rolls back.
 async fn held_deletion(server: &TestServer) -> (tokio_postgres::Client, JoinHandle<u16>) {
     create_tenant(server, "t7").await;
     fill(server, "t7").await;
@@ -266,7 +266,7 @@ async fn unknown_tenant_is_404() {
 }
 
 #[tokio::test]
-async fn deletion_goes_on_when_its_client_stops_waiting() {
+async fn deletion_continues_when_its_client_stops_waiting() {
     let server = TestServer::start().await;
     let (holder, deleting) = held_deletion(&server).await;
 

@@ -6,7 +6,7 @@ use super::{TENANTS, create_reseller, create_tenant, tenant_of};
 use crate::harness::{TestServer, without};
 
 #[tokio::test]
-async fn tenants_of_others_answer_as_absent() {
+async fn tenants_of_others_look_absent() {
     let server = TestServer::start().await;
     let (one, other) = (create_reseller(&server, "one").await, create_reseller(&server, "other").await);
     other.create(TENANTS, &tenant_of("child")).await;
@@ -24,7 +24,7 @@ async fn tenants_of_others_answer_as_absent() {
 }
 
 #[tokio::test]
-async fn objects_and_alarms_of_others_answer_as_absent() {
+async fn objects_and_alarms_of_others_look_absent() {
     let server = TestServer::start().await;
     let (one, other) = (create_tenant(&server, "one").await, create_tenant(&server, "other").await);
     let device = other.create_device("pump").await;
@@ -42,7 +42,7 @@ async fn objects_and_alarms_of_others_answer_as_absent() {
 }
 
 #[tokio::test]
-async fn options_of_others_answer_as_absent() {
+async fn options_of_others_look_absent() {
     let server = TestServer::start().await;
     let (one, other) = (create_tenant(&server, "one").await, create_tenant(&server, "other").await);
     let option = json!({"category": "mail", "key": "host", "value": "mail.example.com"});

@@ -110,7 +110,7 @@ async fn tenant_sees_only_what_is_below_it() {
 }
 
 #[tokio::test]
-async fn text_that_is_no_id_names_no_tenant() {
+async fn invalid_id_names_no_tenant() {
     let server = TestServer::start().await;
 
     for id in ["T7", "%00", "a%2Fb", "unknown", "%F0%9F%94%A5", &"x".repeat(5000)] {

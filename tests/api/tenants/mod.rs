@@ -22,7 +22,7 @@ async fn manager_with(server: &TestServer, name: &str, roles: &[&str]) -> Caller
     server.caller(&format!("management/{name}"), ADMIN_PASSWORD)
 }
 
-/// The ids of all tenants somebody sees.
+/// Returns the ids of all tenants that the caller sees.
 async fn ids_seen_by(caller: &Caller) -> Vec<String> {
     let tenants = caller.read("/tenant/tenants?pageSize=2000").await["tenants"].clone();
     tenants.as_array().unwrap().iter().map(|tenant| tenant["id"].as_str().unwrap().to_owned()).collect()
@@ -37,7 +37,7 @@ async fn tables_of_tenants(database: &TestDatabase) -> Vec<String> {
     database.query(statement, &[]).await.iter().map(|row| row.get(0)).collect()
 }
 
-/// How many rows a tenant has in a table.
+/// Returns the number of rows of a tenant in a table.
 async fn rows_of(database: &TestDatabase, table: &str, tenant: &str) -> i64 {
     let statement = format!("SELECT count(*) FROM {table} WHERE tenant = $1");
     database.query(&statement, &[&tenant]).await[0].get(0)

@@ -16,9 +16,9 @@ pub(super) struct Certificates {
     directory: TempDir,
 }
 
-/// A certificate that nobody has seen yet.
+/// A new certificate and its key.
 pub(super) struct Fresh {
-    /// Its own, then that of who signed it.
+    /// The certificate, followed by that of its issuer.
     pub(super) chain: String,
     pub(super) key: String,
     pub(super) certificate: CertificateDer<'static>,

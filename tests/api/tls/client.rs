@@ -37,7 +37,7 @@ impl Encrypted {
         Self::try_open(server, offer(certificates, rustls::ALL_VERSIONS, &[])).await.unwrap()
     }
 
-    /// Gives the refusal of the handshake.
+    /// Opens a connection; returns the error if the server rejects the handshake.
     pub(super) async fn try_open(server: &TestServer, offer: ClientConfig) -> std::io::Result<Self> {
         connect(server.address(), Arc::new(offer)).await.map(Self)
     }
@@ -81,7 +81,7 @@ impl Encrypted {
         Ok(String::from_utf8(buffer).unwrap())
     }
 
-    /// Reads until this text has come and returns everything that came.
+    /// Reads until this text has arrived. Returns everything that arrived.
     pub(super) async fn read_until(&mut self, text: &str) -> String {
         let mut came = String::new();
         while !came.contains(text) {
@@ -92,13 +92,13 @@ impl Encrypted {
         came
     }
 
-    /// Says that nothing more comes, and keeps the connection.
+    /// Sends close_notify and keeps the connection open for reading.
     pub(super) async fn say_farewell(&mut self) {
         self.0.get_mut().1.send_close_notify();
         soon("room for a farewell", self.0.flush()).await.unwrap();
     }
 
-    /// Hangs up without a farewell.
+    /// Closes the connection without close_notify.
     pub(super) fn hang_up(self) {
         drop(self.0.into_inner().0);
     }
@@ -115,7 +115,8 @@ async fn connect(address: SocketAddr, offer: Arc<ClientConfig>) -> std::io::Resu
     soon("a handshake", TlsConnector::from(offer).connect(name, tcp)).await
 }
 
-/// A port for clients that do not speak TLS, behind which every connection goes on encrypted. Gives its `http://` base.
+/// Opens a port for clients without TLS, which forwards every connection to the server over TLS. Returns its `http://`
+/// base.
 pub(super) async fn tunnel(server: &TestServer, certificates: &Certificates) -> String {
     let offer = Arc::new(offer(certificates, rustls::ALL_VERSIONS, &[]));
     let (listener, server) = (TcpListener::bind("127.0.0.1:0").await.unwrap(), server.address());

@@ -31,7 +31,7 @@ async fn stop_does_not_wait_for_handshakes() {
     .await;
     let mut connection = RawConnection::open(server.address()).await;
     connection.send([22, 3, 1]).await;
-    // Connections are taken in the order in which they came.
+    // The server accepts connections in the order of their arrival, so it has accepted the earlier ones now.
     admin(&server, &certificates).await.create_device("pump").await;
 
     server.stop().await;

@@ -1,4 +1,4 @@
-//! Held polls over TLS: answered as quickly as without, and never lost (B-12, B-22).
+//! Held polls over TLS: as fast as without TLS, and never lost (B-12, B-22).
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ async fn hold(server: &TestServer, certificates: &Certificates, session: &Sessio
 }
 
 #[tokio::test]
-async fn answer_that_comes_soon_leaves_with_its_head_as_one_record() {
+async fn early_response_leaves_with_its_head_as_one_record() {
     let certificates = Certificates::new();
     let quiet = Duration::from_secs(600);
     let server = server_with(&certificates, |settings| settings.limits.keep_alive = quiet).await;
@@ -42,7 +42,7 @@ async fn answer_that_comes_soon_leaves_with_its_head_as_one_record() {
         admin.raise_alarm(&device, &format!("type {round}")).await;
         let first = connection.record().await.unwrap();
         assert!(first.starts_with("HTTP/1.1 200 OK\r\n"), "{first}");
-        // On a busy machine an alarm may come when the head has gone.
+        // On a busy machine, the alarm may come after the head was sent.
         if begun.elapsed() < Duration::from_millis(400) {
             soon += 1;
             assert!(first.contains("realtimeAction"), "round {round}: the head came alone: {first}");
@@ -53,7 +53,7 @@ async fn answer_that_comes_soon_leaves_with_its_head_as_one_record() {
     assert!(soon > 0, "no answer came soon");
 }
 
-/// Whether nothing is lost when a client that holds a poll leaves so.
+/// Asserts that nothing is lost when a client that holds a poll leaves in this way.
 async fn loses_nothing<Rest>(leave: impl AsyncFn(Encrypted) -> Rest) {
     let certificates = Certificates::new();
     let server = server_with(&certificates, |settings| {
@@ -87,7 +87,7 @@ async fn reset_client_keeps_its_batch() {
 }
 
 #[tokio::test]
-async fn request_behind_a_held_poll_is_no_farewell_and_is_answered() {
+async fn request_behind_a_held_poll_does_not_end_it_and_gets_a_response() {
     let certificates = Certificates::new();
     let server = server(&certificates).await;
     let admin = admin(&server, &certificates).await;
@@ -113,7 +113,7 @@ async fn request_behind_a_held_poll_is_no_farewell_and_is_answered() {
 }
 
 #[tokio::test]
-async fn stop_answers_held_polls_and_says_farewell() {
+async fn stop_releases_held_polls_and_closes_tls() {
     let certificates = Certificates::new();
     let server = server(&certificates).await;
     let admin = admin(&server, &certificates).await;

@@ -1,4 +1,4 @@
-//! The fast lane over TLS: the same answers as without, whatever a record holds.
+//! The fast lane over TLS: the same responses as without TLS, whatever a record contains.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ async fn pair(certificates: &Certificates, change: impl Fn(&mut Settings)) -> Pa
 }
 
 #[tokio::test]
-async fn requests_are_answered_alike() {
+async fn requests_get_the_same_response() {
     let certificates = Certificates::new();
     let pair = pair(&certificates, |settings| settings.limits.bayeux_bytes = 100_000).await;
 
@@ -84,7 +84,7 @@ async fn request_is_understood_in_whatever_records_it_comes() {
 }
 
 #[tokio::test]
-async fn held_polls_and_what_is_behind_them_are_answered_in_order() {
+async fn held_polls_and_requests_behind_them_get_responses_in_order() {
     let certificates = Certificates::new();
 
     for keep_alive in [Duration::from_millis(20), Duration::from_secs(600)] {

@@ -16,7 +16,7 @@ fn command(database: &Arc<TestDatabase>, variables: &[(&str, &str)]) -> std::pro
 const EXPOSED: &str = "plain http on a network";
 
 #[tokio::test]
-async fn ready_line_and_certificate_are_told() {
+async fn ready_line_and_certificate_are_printed() {
     let certificates = Certificates::new();
     certificates.renew();
     let (chain, key) = (certificates.chain(), certificates.key());
@@ -45,7 +45,7 @@ async fn listening_to_a_network_in_clear_is_said_loudly() {
 }
 
 #[tokio::test]
-async fn loopback_and_trusted_proxies_are_no_exposure() {
+async fn loopback_and_trusted_proxies_are_not_an_exposure() {
     let database = TestDatabase::create().await;
     for variables in [
         &[][..],

@@ -8,7 +8,7 @@ use super::server;
 use crate::harness::{eventually, notifications};
 
 #[tokio::test]
-async fn renewed_certificate_is_served_while_a_held_poll_goes_on() {
+async fn renewed_certificate_is_served_while_a_held_poll_continues() {
     let certificates = Certificates::new();
     let server = server(&certificates).await;
     let admin = admin(&server, &certificates).await;
@@ -35,7 +35,7 @@ async fn connections_succeed_at_every_moment_of_a_renewal() {
     let before = Encrypted::open(&server, &certificates).await.certificate();
     let fresh = certificates.fresh();
 
-    // Half a file, then a pair that does not match, then no key at all.
+    // The files are half a file, then a pair that does not match, then no key.
     let half = &fresh.chain[..fresh.chain.len() / 3];
     let key = std::fs::read_to_string(certificates.key()).unwrap();
     for (chain, key) in [(half, &*key), (&fresh.chain, &key), (&fresh.chain, "")] {

@@ -12,7 +12,7 @@ use crate::harness::{
     scratch,
 };
 
-/// Scheme and authority of links in what is asked for through a tunnel.
+/// Returns scheme and authority of links in responses through a tunnel.
 fn encrypted(caller: &Caller) -> String {
     caller.base().replace("http://", "https://")
 }
@@ -27,7 +27,7 @@ fn links(value: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn request_is_answered_over_tls() {
+async fn request_gets_a_response_over_tls() {
     let certificates = Certificates::new();
     let server = server(&certificates).await;
     let mut connection = Encrypted::open(&server, &certificates).await;
@@ -40,7 +40,7 @@ async fn request_is_answered_over_tls() {
 }
 
 #[tokio::test]
-async fn every_link_of_an_answer_is_https() {
+async fn every_link_of_a_response_is_https() {
     let certificates = Certificates::new();
     let server = server(&certificates).await;
     let admin = admin(&server, &certificates).await;
@@ -94,7 +94,7 @@ async fn whole_chain_of_the_file_is_sent() {
     let certificates = Certificates::new();
     let server = server(&certificates).await;
 
-    // The client trusts the root alone, so without the chain it would refuse.
+    // The client trusts the root only, so it would reject the certificate without the chain.
     let connection = Encrypted::open(&server, &certificates).await;
 
     assert_eq!(connection.session().peer_certificates().unwrap().len(), 2);
@@ -116,8 +116,8 @@ async fn tls_1_2_and_1_3_are_served() {
     }
 }
 
-/// A ClientHello of at most this version: 32 random bytes, no session, suites for both versions, no compression; then the
-/// extensions for signatures and groups.
+/// A ClientHello of at most this version: 32 random bytes, no session, suites for both versions, no compression; then
+/// the extensions for signatures and groups.
 fn hello(version: [u8; 2]) -> Vec<u8> {
     let mut hello = version.to_vec();
     hello.extend([7; 32]);
@@ -159,7 +159,7 @@ async fn http_1_1_is_agreed_and_nothing_else_is_offered() {
 }
 
 #[tokio::test]
-async fn plain_http_is_told_where_it_is_and_the_connection_ends() {
+async fn plain_http_gets_an_explanation_and_the_connection_ends() {
     let certificates = Certificates::new();
     let server = server(&certificates).await;
 
@@ -190,7 +190,7 @@ async fn large_body_arrives_whole_in_both_directions() {
 }
 
 #[tokio::test]
-async fn websocket_over_tls_is_told_of_an_alarm() {
+async fn websocket_over_tls_is_notified_of_an_alarm() {
     let certificates = Certificates::new();
     let server = server(&certificates).await;
     let admin = admin(&server, &certificates).await;

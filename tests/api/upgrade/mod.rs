@@ -1,5 +1,5 @@
-//! Upgrades: a database of each earlier schema, with rows that a server of that time wrote, starts with this program
-//! and has its data.
+//! Upgrades: this program starts on a database of each earlier schema, and the rows that servers of that time wrote are
+//! still readable.
 
 mod rows;
 
@@ -20,7 +20,7 @@ fn migrations() -> Vec<Migration> {
     load_sql_migrations(Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/migrations")).unwrap()
 }
 
-/// Creates a database with the schema of this version and rows of that time.
+/// Creates a database with the schema of this version and rows of its time.
 async fn database_of(version: i32) -> Arc<TestDatabase> {
     let database = TestDatabase::create_empty().await;
     let (mut client, connection) = tokio_postgres::connect(database.url(), NoTls).await.unwrap();
@@ -36,7 +36,7 @@ async fn database_of(version: i32) -> Arc<TestDatabase> {
     database
 }
 
-/// Upgrades databases of these versions, reads what is in them, and writes.
+/// Upgrades databases of these versions, reads their rows, and writes new ones.
 async fn upgrade(versions: RangeInclusive<i32>) {
     for version in versions {
         let database = database_of(version).await;
@@ -65,7 +65,7 @@ async fn upgrade(versions: RangeInclusive<i32>) {
     }
 }
 
-/// Old data and new requests fit together.
+/// Checks that requests can change old rows and add new ones.
 async fn write(admin: &Caller, version: i32) {
     let again = admin.create("/alarm/alarms", &alarm_of(DEVICE, "leak")).await;
     assert_eq!((&again["id"], &again["count"]), (&json!("201"), &json!(3)), "from V{version}");
@@ -79,7 +79,7 @@ async fn write(admin: &Caller, version: i32) {
     assert_eq!(admin.post("/user/main/users", &user).await.status, 201, "from V{version}");
 }
 
-// Three tests, which run at the same time. The last one has every version that is still to come.
+// Three tests, which run at the same time. The last one also tests all future versions.
 
 #[tokio::test]
 async fn databases_of_v01_to_v11_keep_their_data() {
@@ -96,7 +96,7 @@ async fn databases_of_v23_to_the_newest_keep_their_data() {
     upgrade(23..=newest_schema().try_into().unwrap()).await;
 }
 
-/// Tables whose rows mean something to a running server only.
+/// Tables with rows that matter only to a running server.
 const OF_RUNNING_SERVERS: [&str; 3] = ["refinery_schema_history", "presence", "moved_sessions"];
 
 #[tokio::test]

@@ -1,17 +1,17 @@
-//! Rows as servers of earlier schemas wrote them, and what a request finds of them after the upgrade.
+//! Rows as servers with earlier schemas wrote them, and the responses that contain them after the upgrade.
 
 use std::ops::RangeInclusive;
 
-/// The device that most rows are about.
+/// The id of the device that most rows belong to.
 pub(super) const DEVICE: &str = "101";
 
-/// Statements that insert rows, and requests that find them.
+/// Statements that insert rows, and the requests that return them.
 pub(super) struct Rows {
     /// The schemas in which the statements are valid.
     pub(super) versions: RangeInclusive<i32>,
     /// `$password` stands for the hash of the administrator's password.
     pub(super) statements: &'static str,
-    /// Path, JSON pointer (empty for the whole text), and the value there as JSON (empty for none).
+    /// Path, JSON pointer (empty for the whole text), and the expected JSON value (empty for none).
     pub(super) read: &'static [(&'static str, &'static str, &'static str)],
 }
 
@@ -63,7 +63,7 @@ pub(super) const ROWS: &[Rows] = &[
     ),
     Rows {
         versions: 1..=10,
-        // Devices sent what the server says by itself since V11.
+        // Before V11, devices sent these fragments; since then the server maintains them.
         statements: "INSERT INTO managed_objects (tenant, id, owner, created_at, updated_at, fragments) VALUES
             ('main', 103, 'admin', '2026-03-01', '2026-03-01',
                 '{\"plat_IsDevice\": {}, \"plat_ActiveAlarmsStatus\": {\"critical\": 77}}'),
@@ -135,7 +135,7 @@ pub(super) const ROWS: &[Rows] = &[
             ("/event/events/501/binaries", "", "open"),
         ],
     ),
-    // An update that was interrupted goes on; this one changes nothing, because no alarm fits.
+    // An interrupted update continues after the upgrade; this one changes nothing, because no alarm matches.
     since(
         10,
         "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, user_name, base,

@@ -20,7 +20,7 @@ async fn server() -> TestServer {
     .await
 }
 
-/// Requests of somebody, one after the other, until dropped.
+/// Tasks that send requests of callers, one after the other, until this is dropped.
 struct Load(Vec<JoinHandle<()>>);
 
 impl Load {
@@ -40,7 +40,7 @@ impl Drop for Load {
     }
 }
 
-/// Makes two changes in turn, and asks after each whether the next request is answered accordingly.
+/// Makes two changes in turn and checks after each that the next request sees it.
 async fn in_turn(
     rounds: usize,
     one: impl AsyncFn(),

@@ -32,7 +32,7 @@ async fn current_user_has_effective_roles_and_no_groups() {
 }
 
 #[tokio::test]
-async fn media_type_of_the_answer_decides_its_shape() {
+async fn media_type_of_the_response_decides_its_shape() {
     let server = TestServer::shared().await;
     let joe =
         server.user_with("joe", &["ROLE_USER_MANAGEMENT_OWN_READ", "ROLE_USER_MANAGEMENT_OWN_ADMIN"]).await;

@@ -110,7 +110,7 @@ async fn administrators_who_remove_each_other_leave_one() {
 }
 
 #[tokio::test]
-async fn assigning_to_what_is_being_deleted_ends_in_an_answer_for_each() {
+async fn assignments_during_a_deletion_all_get_a_response() {
     let (server, admin) = with_administrators(&[]).await.with_admin();
     for n in 0..4 {
         super::create(&admin, &format!("joe{n}")).await;

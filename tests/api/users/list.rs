@@ -52,7 +52,7 @@ async fn groups_hold_users_that_are_in_at_least_one() {
 }
 
 #[tokio::test]
-async fn owner_selects_sub_users_and_their_number_is_told_on_request() {
+async fn owner_selects_sub_users_and_their_number_is_returned_on_request() {
     let (server, admin) = with_users(&["boss"]).await.with_admin();
     for name in ["sub1", "sub2"] {
         admin.create(USERS, &json!({"userName": name, "password": "secret-1", "owner": "boss"})).await;
@@ -88,7 +88,7 @@ async fn following_next_sees_each_user_once_while_others_come_and_go() {
     loop {
         let page = server.admin().read(&link).await;
         seen.extend(ids(&page, "users"));
-        // One is put before the place where the page ended, and one that was shown goes.
+        // A user is added before the position of the page, and one that was already shown is deleted.
         let earlier = format!("device_0{}", seen.len());
         server.database().insert_user(&earlier, &[]).await;
         server.database().execute("DELETE FROM users WHERE name = $1", &[seen.last().unwrap()]).await;

@@ -24,7 +24,7 @@ async fn create(caller: &Caller, name: &str) -> Value {
     caller.create(USERS, &json!({"userName": name, "password": "secret-1"})).await
 }
 
-/// Gives a user a role, which must succeed.
+/// Assigns a role to a user; this must succeed.
 async fn assign(caller: &Caller, user: &str, role: &str) {
     caller.create(&format!("{USERS}/{user}/roles"), &json!({"role": {"id": role}})).await;
 }

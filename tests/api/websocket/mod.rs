@@ -14,7 +14,7 @@ fn authentication(token: &str) -> Value {
 }
 
 #[tokio::test]
-async fn handshake_over_a_websocket_with_credentials_is_answered() {
+async fn handshake_over_a_websocket_with_credentials_succeeds() {
     let server = TestServer::shared().await;
     let mut socket = Socket::open(&server.admin(), REALTIME).await;
 
@@ -101,7 +101,7 @@ async fn handshake_without_credentials_is_denied() {
 }
 
 #[tokio::test]
-async fn socket_without_credentials_goes_on_with_a_session_by_its_client_id() {
+async fn socket_without_credentials_continues_with_a_session_by_its_client_id() {
     let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     admin.raise_alarm(&device, "meanwhile").await;
@@ -214,7 +214,7 @@ async fn socket_over_which_a_connect_is_held_stays_open() {
 }
 
 #[tokio::test]
-async fn single_message_and_empty_array_are_answered_with_arrays() {
+async fn single_message_and_empty_array_get_arrays() {
     let server = TestServer::shared().await;
     let mut socket = Socket::open(&server.admin(), REALTIME).await;
 

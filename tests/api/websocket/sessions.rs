@@ -60,7 +60,7 @@ async fn hundreds_of_notifications_come_in_order() {
 }
 
 #[tokio::test]
-async fn session_that_began_by_post_goes_on_over_a_websocket() {
+async fn session_that_began_by_post_continues_over_a_websocket() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     admin.raise_alarm(&device, "before").await;
@@ -101,7 +101,7 @@ async fn newer_socket_takes_over_from_an_open_one() {
 }
 
 #[tokio::test]
-async fn session_that_began_over_a_websocket_goes_on_by_long_polling() {
+async fn session_that_began_over_a_websocket_continues_by_long_polling() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (socket, client) = Socket::listen(&admin, "/alarms/*").await;
     drop(socket);
@@ -122,7 +122,7 @@ async fn long_poll_beside_an_open_socket_gets_its_notifications() {
     let held = session.hold_with(json!({"advice": {"timeout": 1000}})).await;
     admin.raise_alarm(&device, "hot").await;
 
-    // Whichever way it takes, it takes exactly one.
+    // The notification arrives on exactly one of the two ways.
     let answer = held.answer().await;
     match notifications(&answer) {
         [one] => assert_eq!(kind(one), "hot"),
@@ -185,7 +185,7 @@ async fn handshakes_on_one_socket_leave_no_sessions_behind_that_live_or_double()
 }
 
 #[tokio::test]
-async fn disconnect_of_one_session_answers_its_connect_and_leaves_the_socket_to_the_other() {
+async fn disconnect_of_one_session_releases_its_connect_and_leaves_the_socket_to_the_other() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let (leaving, staying) = (admin.listen("/alarms/*").await, admin.listen("/alarms/*").await);
     let mut socket = Socket::open(&admin, REALTIME).await;
@@ -242,7 +242,7 @@ async fn acknowledging_session_is_served_by_connect_replies_over_a_socket() {
     );
     admin.raise_alarm(&device, "second").await;
 
-    // The client missed the first batch, and comes by another socket.
+    // The client has not received the first batch, and reconnects with another socket.
     let mut socket = Socket::open(&admin, REALTIME).await;
     socket.send(connect_with(0)).await;
     let frame = socket.frame().await;
@@ -269,10 +269,10 @@ async fn batch_that_a_long_poll_lost_comes_at_once_with_the_connect_over_a_socke
 #[tokio::test]
 async fn long_poll_takes_over_from_a_socket_whose_peer_is_gone_without_a_word() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    // Nobody reads this socket any more, and nobody closes it.
+    // Neither side reads or closes this socket any more.
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
     socket.send(json!([connect(&client)]).to_string()).await;
-    // A socket's messages are handled one after the other: once this is answered, the connect is held.
+    // Messages of a socket are processed in order, so after this reply the connect is held.
     socket.ask(subscribe(&client, "/events/*")).await;
     let session = admin.resume(&client);
 
@@ -296,7 +296,7 @@ async fn disconnect_over_a_websocket_ends_the_session() {
 }
 
 #[tokio::test]
-async fn connect_among_other_messages_is_answered_at_once_and_they_are_too() {
+async fn connect_among_other_messages_is_not_held() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (mut socket, client) = Socket::session(&admin).await;
 

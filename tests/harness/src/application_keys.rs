@@ -7,7 +7,7 @@ use super::TestDatabase;
 /// The header that carries a key.
 pub const KEY: &str = "X-Platform-Application-Key";
 
-/// Adds an application of a tenant, and notifies the servers.
+/// Adds an application of a tenant and notifies the servers.
 pub async fn insert_application(database: &TestDatabase, tenant: &str, name: &str, key: &str) {
     let secret = SecretKey::load(&database.data_dir().join("secret.key")).unwrap().unwrap();
     let statement = "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, \

@@ -1,4 +1,4 @@
-//! A PostgreSQL as an operator sets it up: with TCP, configuration files, certificates, a standby.
+//! A PostgreSQL as an operator sets it up: with TCP, configuration files, certificates and a standby.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,11 +12,11 @@ use tempfile::TempDir;
 use super::postgres::sweeper;
 use super::program::{free_port, scratch};
 
-/// The settings of every cluster, which does not have to survive the loss of its machine.
+/// Settings of every cluster. Its data need not survive a crash of the machine.
 const SETTINGS: &str = "fsync = off\nlisten_addresses = '127.0.0.1'\nmax_connections = 60\nwal_level = replica\n\
     max_wal_senders = 4\nmax_worker_processes = 4\nshared_buffers = 32MB\n";
 
-/// The PostgreSQL of one test; it ends with the test, or with the process of the test.
+/// A PostgreSQL of one test, which ends with the test or with its process.
 pub struct Cluster {
     directory: PathBuf,
     port: u16,
@@ -25,8 +25,8 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Creates and starts a PostgreSQL with an empty database `platform` of the superuser `platform`. `settings` are
-    /// lines for `postgresql.conf`, `rules` are lines of `pg_hba.conf` besides the one for its socket.
+    /// Creates and starts a cluster with an empty database `platform` of the superuser `platform`. `settings` are lines
+    /// of `postgresql.conf`; `rules` are lines of `pg_hba.conf` in addition to the one for the socket.
     pub fn start(settings: &str, rules: &str) -> Self {
         let cluster = Self::prepare();
         let data = cluster.data();
@@ -39,7 +39,7 @@ impl Cluster {
         cluster
     }
 
-    /// Creates and starts a standby of this one, which replicates under the name `standby`.
+    /// Creates and starts a standby of this cluster, which streams under the name `standby`.
     pub fn standby(&self) -> Self {
         let cluster = Self::prepare();
         let from =
@@ -61,12 +61,12 @@ impl Cluster {
         Self { sweeper: sweeper(&directory), _scratch: scratch, directory, port }
     }
 
-    /// Returns the settings in which this PostgreSQL differs from the one that it may be a copy of.
+    /// Returns the settings by which this cluster differs from the one that it may be a copy of.
     fn place(&self) -> String {
         format!("port = {}\nunix_socket_directories = '{}'\n", self.port, self.socket())
     }
 
-    /// Writes a file into the data directory; only the account of PostgreSQL can read it.
+    /// Writes a file into the data directory, readable only by the account of PostgreSQL.
     pub fn write(&self, name: &str, content: &str) {
         let file = Path::new(&self.data()).join(name);
         fs::write(&file, content).unwrap();
@@ -76,22 +76,22 @@ impl Cluster {
         }
     }
 
-    /// Returns the data directory. Its name is that of a private PostgreSQL, which the sweeper knows.
+    /// Returns the data directory. It has the name of a private PostgreSQL's, which the sweeper expects.
     fn data(&self) -> String {
         self.directory.join("postgres").to_str().unwrap().to_owned()
     }
 
-    /// Returns a directory that belongs to the test.
+    /// Returns the directory of the test.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Returns the directory of its socket.
+    /// Returns the directory of the socket.
     pub fn socket(&self) -> String {
         self.directory.to_str().unwrap().to_owned()
     }
 
-    /// Returns its port.
+    /// Returns the TCP port.
     pub fn port(&self) -> String {
         self.port.to_string()
     }
@@ -101,7 +101,7 @@ impl Cluster {
         format!("host={} port={} user=platform dbname=platform", self.socket(), self.port)
     }
 
-    /// Starts it after a stop.
+    /// Starts it again after a stop.
     pub fn start_again(&self) {
         let log = self.directory.join("log");
         self.control(&["start", "-w", "-t", "60", "-l", log.to_str().unwrap()]);
@@ -112,12 +112,12 @@ impl Cluster {
         self.control(&["stop", "-w", "-m", "immediate"]);
     }
 
-    /// Promotes the standby to a primary.
+    /// Promotes the standby.
     pub fn promote(&self) {
         self.control(&["promote", "-w"]);
     }
 
-    /// Makes it read its configuration files again.
+    /// Reloads the configuration files.
     pub fn reload(&self) {
         self.control(&["reload"]);
     }
@@ -133,7 +133,7 @@ impl Cluster {
         if let Some((user, group)) = account() {
             command.uid(user).gid(group);
         }
-        // With pipes, a program that leaves a daemon behind would never end.
+        // The output goes to a file, because a pipe would stay open as long as the daemon that the program starts.
         let said = self.directory.join(format!("{program}.txt"));
         let file = fs::File::create(&said).unwrap();
         command.stdin(Stdio::null()).stdout(file.try_clone().unwrap()).stderr(file);
@@ -144,13 +144,13 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // The sweeper ends PostgreSQL when its input closes.
+        // The sweeper stops PostgreSQL when its standard input closes.
         drop(self.sweeper.stdin.take());
         self.sweeper.wait().ok();
     }
 }
 
-/// Returns the account that runs PostgreSQL when the tests run as root, because PostgreSQL does not run as root.
+/// Returns the account for PostgreSQL if the tests run as root, because PostgreSQL refuses to run as root.
 fn account() -> Option<(u32, u32)> {
     if !rustix::process::geteuid().is_root() {
         return None;

@@ -35,7 +35,7 @@ pub const RSA_1536: KeyPair = key_pair!("rsa1536");
 pub const RSA_2048: KeyPair = key_pair!("rsa2048");
 pub const RSA_4096: KeyPair = key_pair!("rsa4096");
 pub const OTHER: KeyPair = key_pair!("other2048");
-/// The public half of [`RSA_1024`] in the older format.
+/// The public key of [`RSA_1024`] in the older format.
 pub const RSA_1024_PKCS1: &str = include_str!("fixtures/rsa1024.pkcs1.pub.pem");
 
 impl KeyPair {
@@ -44,14 +44,14 @@ impl KeyPair {
         self.sign_texts(&header.to_string(), &claims.to_string())
     }
 
-    /// Returns a token with this header and these claims, which do not have to be JSON.
+    /// Returns a token with this header and these claims, which need not be JSON.
     pub fn sign_texts(&self, header: &str, claims: &str) -> String {
         let message = format!("{}.{}", encode(header), encode(claims));
         let signature = self.signature(message.as_bytes());
         format!("{message}.{}", encode(signature))
     }
 
-    /// Returns a valid token of a user of tenant `main`; its key is the option named like the pair.
+    /// Returns a valid token of a user of tenant `main`. Its key is the option with the name of the key pair.
     pub fn token_of(&self, user: &str) -> String {
         self.sign(&self.header(), &claims("main", user, 3600.0))
     }
@@ -78,7 +78,7 @@ impl KeyPair {
         [vec![0; length - signature.len()], signature].concat()
     }
 
-    /// Returns a valid signature plus the modulus, or `None` if the sum needs another byte.
+    /// Returns the token with the modulus added to its correct signature; `None` if the sum needs another byte.
     pub fn with_modulus_added(&self, token: &str) -> Option<String> {
         let (message, signature) = token.rsplit_once('.').unwrap();
         let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
@@ -103,7 +103,7 @@ fn numbers(der: &[u8]) -> Vec<BigUint> {
     numbers
 }
 
-/// Returns the content of the first DER element, and the bytes after the element.
+/// Returns the content of the first DER element, and the bytes after it.
 fn element(der: &[u8]) -> (&[u8], &[u8]) {
     let (length, from) = match der[1] {
         long @ 0x81.. => {
@@ -122,12 +122,12 @@ fn hex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Returns Base64 in the form of tokens.
+/// Encodes bytes in base64 as tokens do.
 pub fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Returns valid claims, which expire after `seconds`.
+/// Returns valid claims that expire in `seconds`.
 pub fn claims(tenant: &str, user: &str, seconds: f64) -> Value {
     json!({"iss": "platform", "aud": tenant, "sub": user, "nbf": now() - 1.0, "exp": now() + seconds})
 }
@@ -138,7 +138,7 @@ pub fn now() -> f64 {
     since.unwrap().as_secs_f64()
 }
 
-/// Adds a public key of a tenant, as `POST /tenant/options` does, and notifies the servers.
+/// Gives a tenant a public key, as `POST /tenant/options` does, and notifies the servers.
 pub async fn upload(database: &TestDatabase, tenant: &str, kid: &str, key: &str) {
     let statement = "INSERT INTO options (tenant, category, key, value) VALUES ($1, 'token.publicKey', $2, $3) \
         ON CONFLICT (tenant, category, key) DO UPDATE SET value = excluded.value";
@@ -146,7 +146,7 @@ pub async fn upload(database: &TestDatabase, tenant: &str, kid: &str, key: &str)
     tell(database, tenant).await;
 }
 
-/// Removes a public key, and notifies the servers.
+/// Removes a public key and notifies the servers.
 pub async fn withdraw(database: &TestDatabase, tenant: &str, kid: &str) {
     database.execute("DELETE FROM options WHERE tenant = $1 AND key = $2", &[&tenant, &kid]).await;
     tell(database, tenant).await;

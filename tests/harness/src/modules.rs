@@ -41,7 +41,7 @@ pub fn marking(name: &str, type_: &str) -> String {
     )
 }
 
-/// Returns a module that creates an event for each measurement, whose text is the number of measurements so far.
+/// Returns a module that creates an event for each measurement. The text is the number of measurements so far.
 pub fn counting(name: &str) -> String {
     format!(
         "module {name};\n\

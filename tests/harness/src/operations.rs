@@ -42,7 +42,7 @@ pub async fn change(caller: &Caller, operation: &Value, change: Value) -> Value 
     answer.json()
 }
 
-/// Returns the path of an operation, regardless of the server that created it.
+/// Returns the path of an operation, without the server that created it.
 pub fn path_of(operation: &Value) -> String {
     format!("{OPERATIONS}/{}", id_of(operation))
 }

@@ -16,12 +16,12 @@ use tokio_postgres::{Client, NoTls, Row};
 
 use super::{eventually, server};
 
-/// The migrated database with the tenants and users of the first start. Each test gets a copy of it.
+/// The database that tests get copies of. It is migrated and has the tenants and users of a first start.
 const TEMPLATE: &str = "template";
-/// The free memory in bytes that suffices for the databases of a run; the write-ahead log is limited to a gibibyte.
+/// The bytes in memory that suffice for the databases of a test run. The write-ahead log is limited to one gibibyte.
 const ENOUGH: u64 = 4 << 30;
-/// A script that ends PostgreSQL and removes the directory when the test process has ended, for any reason, because
-/// then the pipe that is the script's input closes.
+/// A script that stops PostgreSQL and removes the directory when the test process has ended for whatever reason,
+/// because the pipe that is the script's standard input closes then.
 const SWEEPER: &str = r#"trap '' INT TERM HUP; cat >/dev/null
 pid=$(head -n 1 "$0/postgres/postmaster.pid" 2>/dev/null)
 for signal in INT QUIT KILL; do
@@ -52,7 +52,7 @@ fn cluster() -> &'static Cluster {
         let (started, ready) = mpsc::channel();
         let (unneeded, names) = mpsc::channel();
         let data_dir = directory.clone();
-        // The kernel ends PostgreSQL with the thread that started it, so this thread stays.
+        // The kernel ends PostgreSQL when the thread that started it ends, so this thread must stay.
         let keep = move || keep(&data_dir, &started, &names);
         thread::Builder::new().name("postgres".into()).spawn(keep).unwrap();
         let url = ready.recv().expect("the thread of PostgreSQL prints its error");
@@ -60,8 +60,8 @@ fn cluster() -> &'static Cluster {
     })
 }
 
-/// Returns the directory in which files are created and deleted at the lowest cost: in memory if that has room, because
-/// a database consists of hundreds of files, and file systems take long to reuse deleted space.
+/// Returns the directory where files are created and deleted fastest: in memory if there is enough space. A database
+/// has hundreds of files, and file systems take long to reuse deleted ones.
 fn quickest() -> PathBuf {
     let memory = Path::new("/dev/shm");
     let room = statvfs(memory).map_or(0, |found| found.f_bavail * found.f_frsize);
@@ -87,7 +87,7 @@ fn keep(directory: &Path, started: &mpsc::Sender<String>, unneeded: &mpsc::Recei
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { run(&url, &format!("CREATE DATABASE {TEMPLATE}")).await.unwrap() });
     server::first_start(&TestDatabase::at(&url_of(&url, TEMPLATE), directory));
-    // Verifying a strong password takes a tenth of a second, which only tests of passwords should pay for.
+    // Verifying a password that a person chose takes a tenth of a second, which only tests of passwords need.
     let key = SecretKey::load(&directory.join("secret.key")).unwrap().unwrap();
     let quick = format!(
         "UPDATE users SET password_hash = '{}' WHERE tenant = 'main' AND name = 'admin'",
@@ -96,7 +96,7 @@ fn keep(directory: &Path, started: &mpsc::Sender<String>, unneeded: &mpsc::Recei
     runtime.block_on(async { run(&url_of(&url, TEMPLATE), &quick).await.unwrap() });
     started.send(url.clone()).unwrap();
     for name in unneeded {
-        // A database that is not dropped costs only space until the tests end.
+        // A database that is not dropped only occupies space until the tests end.
         let statement = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
         runtime.block_on(async { run(&url, &statement).await.ok() });
     }
@@ -148,7 +148,7 @@ impl TestDatabase {
         let cluster = cluster();
         let name = format!("test_{}", LAST.fetch_add(1, Ordering::Relaxed));
         let statement = format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY");
-        // Compressing the pages for the log would take most of the time.
+        // Compressing pages for the write-ahead log would take most of the time.
         let url = format!("{} options='-c wal_compression=off'", cluster.url);
         // PostgreSQL rejects this while a session is connected to the template, such as the last connection of the
         // first start.
@@ -240,7 +240,7 @@ impl TestDatabase {
     pub async fn dump(&self) -> String {
         let tables = "SELECT quote_ident(c.relname) FROM pg_class c WHERE c.relkind = 'r' \
             AND c.relnamespace = 'public'::regnamespace ORDER BY 1";
-        // Bytes that are text are shown as that text.
+        // Bytes are shown as text.
         let name: String = self.query("SELECT current_database()::text", &[]).await[0].get(0);
         self.execute(&format!("ALTER DATABASE {name} SET bytea_output = 'escape'"), &[]).await;
         let mut dump = String::new();

@@ -1,4 +1,4 @@
-//! The PostgreSQL of a test that stops and starts it.
+//! A PostgreSQL of one test, which can stop and start it.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -34,7 +34,7 @@ impl PrivatePostgres {
         let (orders, received) = mpsc::channel();
         let (report, done) = mpsc::channel();
         let (tell_url, url) = mpsc::channel();
-        // The kernel ends PostgreSQL with the thread that started it, so one thread does both.
+        // The kernel ends PostgreSQL when the thread that started it ends, so one thread starts and stops it.
         thread::spawn(move || {
             let mut postgres = Some(EmbeddedPostgres::start(options.clone()).unwrap());
             tell_url.send(postgres.as_ref().unwrap().database_url()).unwrap();

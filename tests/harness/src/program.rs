@@ -18,7 +18,7 @@ use super::postgres::TestDatabase;
 /// The longest time of a first start, with a database to create, on a slow machine.
 const START: Duration = Duration::from_secs(60);
 
-/// The longest time until a private database ends after its server was killed.
+/// The longest time until a private PostgreSQL ends after its server was killed.
 const DATABASE_END: Duration = Duration::from_secs(5);
 
 /// Creates a directory that the account of the database can enter even if root created it.
@@ -33,7 +33,7 @@ pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Returns whether a test fails, as in CI, if a third-party program is missing. Otherwise the test prints a message and
+/// Returns whether a test fails if a third-party program is missing, as in CI. Otherwise the test prints that and
 /// passes.
 pub fn other_programs_are_required() -> bool {
     std::env::var("PLATFORM_CLIENT_SUITE").is_ok_and(|value| value == "required")
@@ -43,7 +43,7 @@ pub fn other_programs_are_required() -> bool {
 pub struct Program {
     child: Child,
     data_dir: PathBuf,
-    /// The printed lines up to the line `ready`, inclusive.
+    /// The lines on standard output, up to and including the line `ready`.
     pub printed: Vec<String>,
     log: Arc<Mutex<String>>,
 }
@@ -134,10 +134,10 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         let database = database_of(&self.data_dir);
-        // The process may have ended already.
+        // The program may have ended by itself.
         self.child.kill().ok();
         self.child.wait().ok();
-        // The kernel ends the database after its parent; until then its directory cannot be removed.
+        // The kernel ends the private PostgreSQL after its parent; until then its directory cannot be removed.
         let deadline = Instant::now() + DATABASE_END;
         while database.is_some_and(|pid| test_kill_process(pid).is_ok()) && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(10));
@@ -155,7 +155,7 @@ fn database_of(data_dir: &Path) -> Option<Pid> {
 pub fn run(mut command: Command, input: &str) -> Output {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // A command that does not read its input may have ended already.
+    // A command that does not read its standard input may have ended already.
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).ok();
     child.wait_with_output().unwrap()
 }

@@ -10,8 +10,8 @@ use tokio::net::{TcpSocket, TcpStream};
 use super::rest::{Caller, Response};
 use super::{eventually, soon};
 
-/// Waits until the server's system knows that the client has closed or reset a connection. On a loaded machine the
-/// packet of the close may be processed after a later packet of another connection.
+/// Waits until the server's operating system has processed the close or reset of the client. On a busy machine, this
+/// packet may be processed after a later one of another connection.
 pub async fn until_the_server_knows((client, server): (SocketAddr, SocketAddr)) {
     const ESTABLISHED: &str = "01";
     let end = |address: SocketAddr| format!(":{:04X}", address.port());

@@ -1,4 +1,5 @@
-//! Compares every response that a client of the tests receives with the API reference, in status, media type and body.
+//! Comparison with the API reference: every response that a test client receives must have a status, media type and
+//! body that the reference describes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -6,11 +7,11 @@ use std::sync::{Arc, LazyLock, Mutex};
 use jsonschema::{Registry, Validator};
 use serde_json::{Value, json};
 
-/// The statuses that any path may have, which the reference describes once: for unknown paths, methods that a path does
-/// not support, overlong addresses and heads.
+/// The statuses that every path may return, which the reference describes only once: 405 for an unsupported method, 414
+/// for a long address, 431 for a long head.
 const OF_ANY_PATH: [u16; 3] = [405, 414, 431];
 
-/// The name by which schemas refer to the document.
+/// The name under which schemas refer to the document.
 const DOCUMENT: &str = "urn:reference";
 
 /// The document that the server serves.
@@ -22,13 +23,13 @@ static REGISTRY: LazyLock<Registry<'static>> = LazyLock::new(|| {
     registry.prepare().unwrap()
 });
 
-/// The validators of schemas, by their JSON pointers in the document.
+/// The validators of schemas by their position in the document.
 static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
 
 /// The parts of a request and its response that the reference describes.
 #[derive(Debug)]
 pub struct Exchange<'e> {
-    /// The method, or the value of `X-HTTP-METHOD` if it is present.
+    /// The method, or the one in `X-HTTP-METHOD` if that header is present.
     pub method: &'e str,
     /// The path without its query.
     pub path: &'e str,
@@ -42,7 +43,7 @@ impl Exchange<'_> {
     /// Compares the response with the reference.
     ///
     /// # Errors
-    /// A text that names the difference, its place, and the value.
+    /// A text with the difference, its position, and the value.
     pub fn check(&self) -> Result<(), String> {
         let found = operation(self.method, self.path);
         let Some((place, operation)) = found.filter(|_| !OF_ANY_PATH.contains(&self.status)) else {
@@ -73,7 +74,7 @@ impl Exchange<'_> {
         self.validate(&format!("{content}/{}/schema", name.replace('/', "~1")))
     }
 
-    /// Checks that the body of an error response is that of every error.
+    /// Checks that the body of an error response is valid.
     fn check_error(&self) -> Result<(), String> {
         let is_error = self.content_type.is_some_and(|content_type| content_type.contains("error+json"));
         if is_error && !self.body.is_empty() { self.validate("/components/schemas/Error") } else { Ok(()) }
@@ -104,15 +105,15 @@ fn validator(place: &str) -> Arc<Validator> {
     validator
 }
 
-/// Returns the JSON pointer of an operation in the document, and the operation. Of several matching paths, the one with
-/// the fewest variables counts.
+/// Returns the position of an operation in the document, and the operation. If several paths match, the one with the
+/// fewest variables is used.
 fn operation(method: &str, path: &str) -> Option<(String, &'static Value)> {
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
     let paths = REFERENCE["paths"].as_object()?.iter();
     let matching = paths.filter(|(template, _)| matches(template, &segments));
     let (template, item) = matching.min_by_key(|(template, _)| template.matches('{').count())?;
     let method = method.to_ascii_lowercase();
-    // HEAD is described as GET, without a body.
+    // HEAD equals GET without a body.
     let method = if method == "head" && item.get("head").is_none() { "get" } else { &method };
     let place = format!("/paths/{}/{method}", template.replace('/', "~1"));
     item.get(method).map(|operation| (place, operation))

@@ -25,7 +25,7 @@ pub struct Caller {
     forwarded: Option<String>,
 }
 
-/// Servers that are used in turn, as behind a balancer without sticky sessions.
+/// Servers that are used in turn, as by a balancer without sticky sessions.
 #[derive(Debug)]
 pub(super) struct RoundRobin {
     bases: Vec<String>,
@@ -233,7 +233,7 @@ impl Request {
 
 /// A request that was sent.
 struct Sent {
-    /// The request as a failed test prints it.
+    /// The description of the request in the message of a failed test.
     shown: String,
     method: String,
     path: String,
@@ -311,8 +311,8 @@ impl Response {
         self
     }
 
-    /// Returns this response if it has this status and the member `error` of its body is this one; otherwise the test
-    /// fails and prints the request and the response.
+    /// Returns this response if its status and the member `error` of its body are these; else the test fails and shows
+    /// the request and the response.
     #[track_caller]
     pub fn expect_error(self, status: u16, error: &str) -> Self {
         let response = self.expect(status);

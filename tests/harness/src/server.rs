@@ -21,7 +21,7 @@ pub const ADMIN_PASSWORD: &str = "admin-secret";
 /// The password of `devicebootstrap`.
 pub const BOOTSTRAP_PASSWORD: &str = "bootstrap-secret";
 
-/// A running server; stopped when dropped, unless other tests use it.
+/// A running server, which is stopped when dropped, unless other tests use it.
 pub struct TestServer {
     servers: Arc<RoundRobin>,
     database: Arc<TestDatabase>,
@@ -75,9 +75,9 @@ static SHARED: Mutex<Option<Shared>> = Mutex::const_new(None);
 const TESTS_PER_SERVER: usize = 100;
 
 impl TestServer {
-    /// Returns a tenant on a server with the defaults, which it shares with other tests of the same file. Most tests
-    /// need no more. A test needs [`start`](Self::start) if it stops the server, uses the database, names the tenant,
-    /// or checks a part that all tenants share: tenants, rate limits, logs, the disk.
+    /// Returns a tenant on a server with the defaults that other tests of the same file share. This suffices for most
+    /// tests. A test needs [`start`](Self::start) if it stops the server, uses the database, names the tenant, or
+    /// depends on something that all tenants share: the list of tenants, rate limits, logs, the disk.
     pub async fn shared() -> Self {
         let tests = Sharing::of_this_test();
         let mut shared = SHARED.lock().await;
@@ -246,12 +246,12 @@ impl TestServer {
         self.running.store.set_room(Room::Scarce);
     }
 
-    /// Reports to the server that its disk has room again.
+    /// Reports to the server that its disk has enough space again.
     pub fn free_disk(&self) {
         self.running.store.set_room(Room::Enough);
     }
 
-    /// Makes the server use up all ids that it reserved, as after a pause.
+    /// Makes the server use up all ids that it has reserved, as after a pause.
     pub fn exhaust_ids(&self) {
         self.assert_alone();
         self.running.store.membership().ids().close();
@@ -280,15 +280,15 @@ impl Shared {
     }
 }
 
-/// The interval of keep-alive spaces. A held poll gets its head with the first space, so a test learns after this time
-/// that its poll is held.
+/// The interval of keep-alive spaces. The head of a held poll arrives with the first space, so a test knows after this
+/// time that its poll is held.
 const KEEP_ALIVE: Duration = Duration::from_millis(50);
 
 /// The lifetime of sessions between two connects, sufficient on a busy machine too.
 const SESSION_INTERVAL: Duration = Duration::from_secs(120);
 
-/// The time that PostgreSQL may take for a write or for a ping, and a server for its stop, on a machine with half a
-/// core, which runs other tests too.
+/// The time within which PostgreSQL must complete a write or a ping, and a server its stop, on a machine with half a
+/// core that runs other tests too.
 const STARVED: Duration = Duration::from_secs(30);
 
 /// Returns the settings of tests: any free port, one thread of each kind, few connections, early spaces.
@@ -313,20 +313,20 @@ fn settings(database: &TestDatabase) -> Settings {
     settings
 }
 
-/// Returns whether the test runs without the fast lane. The tests of tests/api/realtime run twice: the second time they
-/// are the module `realtime_without_lane`, and this name is part of the name of the test's thread.
+/// Returns whether the test runs without the fast lane. The tests in tests/api/realtime run a second time in the module
+/// `realtime_without_lane`, whose name is part of the name of the test's thread.
 fn runs_without_lane() -> bool {
     thread::current().name().is_some_and(|test| test.contains("_without_lane::"))
 }
 
-/// Returns whether the test runs at two servers in turn. The tests of notifications run a second time as the modules
-/// `…_at_two_servers`: each request and each connection goes to the next server, as behind a balancer without sticky
+/// Returns whether the test runs at two servers in turn. The tests of notifications run a second time in modules named
+/// `…_at_two_servers`. Each request and each connection then uses the next server, as behind a balancer without sticky
 /// sessions.
 pub fn runs_at_two_servers() -> bool {
     thread::current().name().is_some_and(|test| test.contains("_at_two_servers::"))
 }
 
-/// Starts the one or two servers of a test.
+/// Starts one server, or two if the test needs them.
 fn run_as_the_test_needs(
     settings: Settings,
     database: &Arc<TestDatabase>,
@@ -337,11 +337,11 @@ fn run_as_the_test_needs(
     Ok((running, second))
 }
 
-/// Runs a server that creates schema, tenants and users, and waits for its end.
+/// Starts a server that creates schema, tenants and users, and waits for its end.
 pub(super) fn first_start(database: &Arc<TestDatabase>) {
     let Running { stop, ended, .. } = run(settings(database), database).unwrap();
     drop(stop);
-    // The thread's own end of the channel closes when it panics.
+    // If the thread panics, the channel closes.
     let waiting = thread::spawn(|| ended.blocking_recv());
     waiting.join().unwrap().expect("the server of the first start ends in an orderly way");
 }
@@ -367,7 +367,7 @@ fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, Stri
     let body = move || {
         actix_web::rt::System::new().block_on(serve());
         drop(database);
-        // An error means that no receiver waits for it.
+        // An error means that the receiver has been dropped.
         let _ = end.send(());
     };
     thread::Builder::new().name("server".into()).spawn(body).unwrap();

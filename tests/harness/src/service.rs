@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use super::{Caller, RawConnection, TestDatabase, TestServer};
 
-/// Runs a microservice of tenant `main` that sends the same response to every request, until the test ends.
+/// Runs a microservice of tenant `main` that gives every request the same response, until the test ends.
 pub async fn run_everywhere(server: &TestServer, name: &str) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -25,7 +25,7 @@ pub async fn create_microservice(caller: &Caller, name: &str) -> String {
     created["id"].as_str().unwrap().to_owned()
 }
 
-/// Sends the same response to every request, each on a connection of its own.
+/// Gives every request the same response, each on a connection of its own.
 pub async fn answer_all(listener: TcpListener, answer: &'static str) {
     while let Ok((stream, _)) = listener.accept().await {
         tokio::spawn(async move {
@@ -40,8 +40,7 @@ pub async fn answer_all(listener: TcpListener, answer: &'static str) {
     }
 }
 
-/// Runs `platform admin application route <application> <address>`, or with `--none`. Returns its output, or the reason
-/// of its rejection.
+/// Runs `platform admin application route <application> <address>`, or with `--none`. Returns its output or its error.
 pub async fn route(
     database: &TestDatabase,
     application: &str,
@@ -56,7 +55,7 @@ pub async fn route(
     perform(&store.unwrap(), &ApplicationTask::Route(route)).await.map_err(|error| error.to_string())
 }
 
-/// Returns the value of a header in a head.
+/// Returns the value of a header in a response or request head.
 pub fn field<'h>(head: &'h str, name: &str) -> Option<&'h str> {
     let mut fields = head.lines().skip(1).filter_map(|line| line.split_once(": "));
     fields.find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value)

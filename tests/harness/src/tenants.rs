@@ -6,7 +6,7 @@ use super::{ADMIN_PASSWORD, Caller, TestServer};
 
 pub const TENANTS: &str = "/tenant/tenants";
 
-/// Returns the administrator of the installation.
+/// Returns the administrator of tenant `management`.
 pub fn management(server: &TestServer) -> Caller {
     server.caller("management/admin", ADMIN_PASSWORD)
 }

@@ -27,7 +27,7 @@ async fn other_rows_and_wrong_arguments_are_refused_each_with_its_line() {
 }
 
 #[tokio::test]
-async fn unknown_client_is_told_to_handshake() {
+async fn unknown_client_is_advised_to_handshake() {
     let server = TestServer::shared().await;
     let hexadecimal = "0".repeat(32);
 
@@ -114,7 +114,7 @@ async fn channels_beyond_the_limit_are_denied() {
 }
 
 #[tokio::test]
-async fn unsubscribing_from_nothing_is_no_error_and_from_no_channel_is_one() {
+async fn unsubscribing_without_a_subscription_succeeds_and_without_a_channel_fails() {
     let server = TestServer::shared().await;
     let client = RowClient::start(&server.admin(), REALTIME, None).await;
 

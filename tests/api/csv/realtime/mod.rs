@@ -59,7 +59,7 @@ impl RowClient {
         rows_to(&self.caller, &self.path, self.x_id.as_deref(), &rows)
     }
 
-    /// Sends rows, and waits for the whole answer, without the spaces before it.
+    /// Sends rows and returns the whole response without its leading spaces.
     async fn send(&self, rows: &str) -> String {
         shown(self.request(rows).send().await)
     }
@@ -72,7 +72,7 @@ impl RowClient {
         self.send("83,<c>").await
     }
 
-    /// Connects and waits for the head of the answer: then the server holds the row.
+    /// Sends a connect and waits for the head of the response, which shows that the server holds the row.
     async fn hold(&self) -> HeldRow {
         HeldRow(self.request("83,<c>").head().await)
     }
@@ -90,12 +90,12 @@ impl RowClient {
 }
 
 impl HeldRow {
-    /// The whole answer, without the spaces before it.
+    /// Returns the whole response without its leading spaces.
     async fn answer(self) -> String {
         shown(Response::of(self.0).await)
     }
 
-    /// The next piece of the answer, as it is.
+    /// Returns the next chunk of the response unchanged.
     async fn piece(&mut self) -> String {
         let piece = soon("a piece of a held answer", self.0.chunk()).await.unwrap();
         String::from_utf8(piece.expect("it is held").into()).unwrap()
@@ -113,7 +113,7 @@ async fn register(caller: &Caller, x_id: &str, templates: &str) -> String {
     object.trim_end().to_owned()
 }
 
-/// An answer with the type of whatever has one.
+/// A response template that selects the type of any object that has one.
 const TYPES: &str = "11,200,,$.type,$.type";
 
 #[tokio::test]
@@ -140,7 +140,7 @@ async fn life_of_a_session() {
 }
 
 #[tokio::test]
-async fn every_resource_is_told_by_its_object_on_exact_channels_and_wildcards() {
+async fn every_resource_is_published_by_its_object_on_exact_channels_and_wildcards() {
     let (_server, admin, device) = TestServer::shared().await.with_agent("pump").await;
     let templates = "11,201,,$.severity,$.type\n11,202,$,$.env,$.env.t.value,$.env.t.unit\n11,203,,$.acme,$.name\n\
         11,204,,$.plat_Restart,$.status,$.deviceId\n11,205,,$.text,$.text";
@@ -190,7 +190,7 @@ async fn agent_is_given_the_operation_itself() {
 }
 
 #[tokio::test]
-async fn deletion_is_told_by_the_id() {
+async fn deletion_is_published_by_the_id() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let event = admin.create_event(&device, "opened").await;
     register(&admin, "ids", "11,200,,,$.id\n11,201,,$.type,$.type").await;
@@ -221,7 +221,7 @@ async fn spaces_come_before_the_first_line() {
 }
 
 #[tokio::test]
-async fn connect_whose_time_is_over_is_answered_with_advice() {
+async fn connect_whose_time_is_over_gets_advice() {
     // A session that moves between two servers needs a part of the time.
     let hold: u64 = if runs_at_two_servers() { 4000 } else { 700 };
     let (plain, first_row, second_row) =

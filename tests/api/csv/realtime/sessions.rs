@@ -17,7 +17,7 @@ async fn listening(server: &TestServer) -> (Caller, String, RowClient) {
 }
 
 #[tokio::test]
-async fn rows_are_told_by_the_x_id_or_by_the_content_type() {
+async fn rows_are_recognized_by_the_x_id_or_by_the_content_type() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     register(&admin, "types", TYPES).await;
 
@@ -57,7 +57,7 @@ async fn all_paths_are_served_and_the_old_ones_say_so() {
 }
 
 #[tokio::test]
-async fn rows_are_carried_out_in_order_and_a_connect_among_them_is_answered_at_once() {
+async fn rows_are_executed_in_order_and_a_connect_among_them_is_not_held() {
     let server = TestServer::shared().await;
     let (admin, device, client) = listening(&server).await;
 
@@ -79,7 +79,7 @@ async fn rows_are_carried_out_in_order_and_a_connect_among_them_is_answered_at_o
 }
 
 #[tokio::test]
-async fn newer_connect_is_held_and_the_older_answered_empty() {
+async fn newer_connect_is_held_and_the_older_released_empty() {
     let server = TestServer::shared().await;
     let (admin, device, client) = listening(&server).await;
 
@@ -92,7 +92,7 @@ async fn newer_connect_is_held_and_the_older_answered_empty() {
 }
 
 #[tokio::test]
-async fn disconnect_answers_the_held_connect_empty() {
+async fn disconnect_releases_the_held_connect_empty() {
     let server = TestServer::shared().await;
     let (_, _, client) = listening(&server).await;
     let held = client.hold().await;
@@ -103,7 +103,7 @@ async fn disconnect_answers_the_held_connect_empty() {
 }
 
 #[tokio::test]
-async fn session_that_is_ended_answers_its_held_connect_402() {
+async fn held_connect_of_an_ended_session_gets_402() {
     let server = TestServer::start().await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let client = RowClient::start(&joe, REALTIME, None).await;
@@ -133,7 +133,7 @@ async fn session_ends_an_interval_after_its_last_row() {
 }
 
 #[tokio::test]
-async fn stopping_server_tells_held_connects_when_to_come_back() {
+async fn stopping_server_advises_held_connects_when_to_reconnect() {
     let server = TestServer::start().await;
     let (_, _, client) = listening(&server).await;
     let held = client.hold().await;
@@ -183,7 +183,7 @@ async fn without_accept(server: &TestServer, rows: &str) -> String {
 }
 
 #[tokio::test]
-async fn without_accept_the_answer_is_empty_and_nothing_leaves_the_queue() {
+async fn response_without_accept_is_empty_and_nothing_leaves_the_queue() {
     let server = TestServer::shared().await;
     let (admin, device, client) = listening(&server).await;
     admin.raise_alarm(&device, "hot").await;
@@ -196,7 +196,7 @@ async fn without_accept_the_answer_is_empty_and_nothing_leaves_the_queue() {
 }
 
 #[tokio::test]
-async fn compatibility_switch_answers_without_accept() {
+async fn compatibility_switch_responds_without_accept() {
     let server = TestServer::start_with(|settings| settings.client_compatibility = true).await;
 
     assert_eq!(without_accept(&server, "99").await, "43,1,Invalid message identifier\n");

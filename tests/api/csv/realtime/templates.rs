@@ -36,13 +36,13 @@ async fn further_sets_come_after_those_of_the_header_each_with_its_lines() {
     let expected = "87,1,main\n200,1,one\n87,1,last\n400,1,Too hot\n87,2,\"a,b\"\n300,1,MAJOR\n301,1,7\n\
         87,1,main\n200,1,two\n87,1,last\n400,1,Too hot\n87,2,main\n200,1,three\n200,1,four\n\
         87,2,\"a,b\"\n300,1,MAJOR\n301,1,8\n";
-    // Nothing was held, so all of it waited, unless the last of it was slower than the connect.
+    // No connect was held, so all notifications were queued, unless the last one came after the connect.
     let told = client.receive(17).await;
     assert_eq!(told, expected);
 }
 
 #[tokio::test]
-async fn unknown_x_id_is_answered_40_and_nothing_else_happens() {
+async fn unknown_x_id_gets_40_and_nothing_else_happens() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     register(&admin, "types", TYPES).await;
     let client = RowClient::start(&admin, REALTIME, Some("types")).await;
@@ -213,7 +213,7 @@ async fn notifications_wait_while_nothing_can_be_looked_up() {
 }
 
 #[tokio::test]
-async fn more_lines_than_one_answer_holds_come_with_the_next_ones() {
+async fn more_lines_than_one_response_holds_come_with_the_next_ones() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let templates: String = (200..210).map(|id| format!("11,{id},,,$.type,$.blob\n")).collect();
     register(&admin, "large", &templates).await;

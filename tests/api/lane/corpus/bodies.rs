@@ -6,7 +6,7 @@ use super::{NOBODY, every_path};
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;
 
-/// Bytes of a body that is just short enough.
+/// The size limit of a body in bytes.
 const LIMIT: usize = 1024;
 
 async fn pair() -> Pair {
@@ -19,7 +19,7 @@ fn array_of(bytes: usize) -> String {
 }
 
 #[tokio::test]
-async fn messages_are_answered_alike_on_every_path() {
+async fn messages_get_the_same_response_on_every_path() {
     let pair = pair().await;
     let connect = json!([{"id": 1, "channel": "/meta/connect", "clientId": NOBODY}]).to_string();
     let handshake = json!([{"channel": "/meta/handshake", "version": "1.0"}]).to_string();
@@ -47,7 +47,7 @@ async fn messages_are_answered_alike_on_every_path() {
 }
 
 #[tokio::test]
-async fn rows_are_answered_alike_on_every_path() {
+async fn rows_get_the_same_response_on_every_path() {
     let pair = pair().await;
 
     for path in every_path() {
@@ -91,7 +91,7 @@ async fn what_is_wrong_with_messages_is_said_alike() {
 }
 
 #[tokio::test]
-async fn life_of_a_session_is_told_alike() {
+async fn life_of_a_session_has_the_same_responses() {
     let pair = Pair::start().await;
 
     for (channel, more) in [
@@ -111,7 +111,7 @@ async fn life_of_a_session_is_told_alike() {
 }
 
 #[tokio::test]
-async fn life_of_a_session_of_rows_is_told_alike() {
+async fn life_of_a_session_of_rows_has_the_same_responses() {
     let pair = Pair::start().await;
 
     for rows in [

@@ -75,7 +75,7 @@ async fn wrong_passwords_are_refused_and_counted_alike() {
 }
 
 #[tokio::test]
-async fn who_is_known_and_may_not_is_told_so_alike() {
+async fn authenticated_user_without_rights_gets_the_same_403() {
     let database = TestDatabase::create().await;
     database.insert_tenant("asleep", "asleep.example.org").await;
     database.execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = 'asleep'", &[]).await;

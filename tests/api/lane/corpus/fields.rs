@@ -6,7 +6,7 @@ use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;
 
 #[tokio::test]
-async fn types_of_bodies_are_told_apart_alike() {
+async fn types_of_bodies_are_distinguished_alike() {
     let pair = Pair::start().await;
 
     for body in ["[]", "80"] {
@@ -38,7 +38,7 @@ async fn types_of_bodies_are_told_apart_alike() {
 }
 
 #[tokio::test]
-async fn clients_that_accept_nothing_or_anything_are_answered_alike() {
+async fn clients_that_accept_nothing_or_anything_get_the_same_response() {
     for compatible in [false, true] {
         let pair = Pair::start_with(|settings| settings.client_compatibility = compatible).await;
         for request in [
@@ -59,7 +59,7 @@ async fn clients_that_accept_nothing_or_anything_are_answered_alike() {
 }
 
 #[tokio::test]
-async fn connect_without_accept_is_answered_alike() {
+async fn connect_without_accept_gets_the_same_response() {
     let pair = Pair::start().await;
 
     for advice in ["{}", r#"{"timeout":0}"#] {
@@ -74,7 +74,7 @@ async fn connect_without_accept_is_answered_alike() {
 }
 
 #[tokio::test]
-async fn connections_end_or_go_on_alike() {
+async fn connections_end_or_continue_alike() {
     let pair = Pair::start().await;
 
     for connection in [
@@ -118,7 +118,7 @@ async fn names_of_headers_are_read_in_any_case() {
     let (line, rest) = request.split_once("\r\n").unwrap();
 
     for text in [rest.to_ascii_lowercase(), rest.to_ascii_uppercase()] {
-        // Values keep their case, else the credentials were others.
+        // The values keep their case, because the credentials would otherwise change.
         let fields = rest.lines().zip(text.lines()).map(|(as_was, changed)| match as_was.split_once(':') {
             Some((name, value)) => format!("{}:{value}\r\n", &changed[..name.len()]),
             None => format!("{as_was}\r\n"),
@@ -177,7 +177,7 @@ async fn keys_of_applications_mean_the_same() {
 }
 
 #[tokio::test]
-async fn causes_of_errors_are_told_alike_to_developers() {
+async fn causes_of_errors_are_the_same_for_developers() {
     let pair = Pair::start_with(|settings| {
         settings.debug_errors = true;
         settings.limits.bayeux_bytes = 2048;
@@ -199,7 +199,7 @@ async fn causes_of_errors_are_told_alike_to_developers() {
 }
 
 #[tokio::test]
-async fn request_that_trickles_is_answered_like_one_that_comes_at_once() {
+async fn request_that_trickles_gets_the_same_response_as_one_that_comes_at_once() {
     let pair = Pair::start().await;
 
     for side in pair.sides() {

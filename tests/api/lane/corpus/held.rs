@@ -1,4 +1,4 @@
-//! Held polls: the same answer, whether it comes in one piece or in chunks.
+//! Held polls: their responses are the same in one piece and in chunks.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn row(side: &Side, path: &str) -> Sample {
 }
 
 #[tokio::test]
-async fn connect_whose_time_is_over_is_answered_alike_on_every_path() {
+async fn connect_whose_time_is_over_gets_the_same_response_on_every_path() {
     for keep_alive in [Duration::from_millis(10), Duration::from_secs(600)] {
         let pair = pair(keep_alive).await;
         for path in every_path() {
@@ -47,7 +47,7 @@ async fn connect_whose_time_is_over_is_answered_alike_on_every_path() {
 }
 
 #[tokio::test]
-async fn row_whose_time_is_over_is_answered_alike_on_every_path() {
+async fn row_whose_time_is_over_gets_the_same_response_on_every_path() {
     let pair = Pair::start_with(|settings| {
         settings.limits.keep_alive = Duration::from_secs(600);
         settings.limits.connect_timeout = Duration::from_millis(40);
@@ -61,7 +61,7 @@ async fn row_whose_time_is_over_is_answered_alike_on_every_path() {
 }
 
 #[tokio::test]
-async fn what_waits_for_a_connect_is_told_alike() {
+async fn queued_notifications_are_delivered_alike() {
     let pair = pair(Duration::from_secs(600)).await;
     for side in pair.sides() {
         let admin = side.admin();
@@ -90,7 +90,7 @@ async fn what_waits_for_a_connect_is_told_alike() {
 }
 
 #[tokio::test]
-async fn held_polls_of_all_kinds_are_answered_alike() {
+async fn held_polls_of_all_kinds_get_the_same_response() {
     let pair = Pair::start_with(|settings| {
         settings.limits.keep_alive = Duration::from_secs(600);
         settings.limits.connect_timeout = Duration::from_millis(40);
@@ -117,13 +117,13 @@ async fn held_polls_of_all_kinds_are_answered_alike() {
         let json = agree_on_held(&pair, |side| all(Side::connect(&side.client, json!({})))).await;
         let rows = agree_on_held(&pair, |side| all(row(side, "/cep/realtime"))).await;
         assert_eq!(json.status(), 200, "{fields:?}");
-        // A page of another site may send text without asking.
+        // A page of another site may send text without a preflight.
         assert!(rows.status() == 200 || fields.iter().any(|field| field.starts_with("Origin")), "{fields:?}");
     }
 }
 
 #[tokio::test]
-async fn poll_of_another_user_is_answered_alike() {
+async fn poll_of_another_user_gets_the_same_response() {
     let pair = pair(Duration::from_secs(600)).await;
     pair.lane.server.user_with("joe", &[]).await;
     let joe = format!("Authorization: Basic {}", token("joe", ADMIN_PASSWORD));
@@ -136,7 +136,7 @@ async fn poll_of_another_user_is_answered_alike() {
 }
 
 #[tokio::test]
-async fn connection_after_a_held_poll_ends_or_goes_on_alike() {
+async fn connection_after_a_held_poll_ends_or_continues_alike() {
     let pair = Pair::start_with(|settings| settings.limits.connect_timeout = Duration::from_millis(40)).await;
 
     for connection in ["close", "Close, x", "keep-alive", "x"] {

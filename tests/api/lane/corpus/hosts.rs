@@ -1,4 +1,4 @@
-//! The address that a client used, by itself or by proxies: links begin with it, and it may say which tenant is meant.
+//! The address that a client used, directly or through proxies: links begin with it, and it may determine the tenant.
 
 use crate::harness::TestDatabase;
 use crate::lane::pair::Pair;
@@ -36,7 +36,7 @@ fn requests() -> [Sample; 4] {
 }
 
 #[tokio::test]
-async fn forwarded_addresses_are_believed_alike() {
+async fn forwarded_addresses_are_trusted_alike() {
     for trusted in [false, true] {
         let pair = Pair::start_with(|settings| {
             settings.trusted_proxies = if trusted { vec!["127.0.0.1".parse().unwrap()] } else { Vec::new() };

@@ -9,7 +9,7 @@ mod methods;
 mod origins;
 mod paths;
 
-/// Every path of Bayeux.
+/// Returns all paths for Bayeux messages.
 pub(super) fn every_path() -> impl Iterator<Item = String> {
     let paths = [
         "/notification/realtime",

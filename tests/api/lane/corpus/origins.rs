@@ -50,12 +50,12 @@ async fn all_agree(pair: &Pair) {
 }
 
 #[tokio::test]
-async fn pages_of_other_sites_are_answered_alike_by_default() {
+async fn pages_of_other_sites_get_the_same_response_by_default() {
     all_agree(&Pair::start().await).await;
 }
 
 #[tokio::test]
-async fn pages_of_other_sites_are_answered_alike_where_a_tenant_names_them() {
+async fn pages_of_other_sites_get_the_same_response_where_a_tenant_names_them() {
     let pair = Pair::start().await;
     let option = "/tenant/options/access.control/allow.origin";
     let origins = json!({"value": "https://app.example.org, https://*.example.net"});

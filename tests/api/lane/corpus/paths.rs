@@ -106,7 +106,7 @@ async fn spellings_of_request_lines_are_read_alike() {
 }
 
 #[tokio::test]
-async fn version_1_0_is_answered_and_closed_alike() {
+async fn version_1_0_is_served_and_closed_alike() {
     let pair = Pair::start().await;
     let old = Sample::idle().line("POST /notification/realtime HTTP/1.0");
 

@@ -3,10 +3,10 @@
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;
 
-/// A request that must never be answered: it stands in the body of another one.
+/// A request in the body of another one, which must never get a response.
 const SMUGGLED: &str = "GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
-/// `Content-Length` in these words, before a body of two bytes.
+/// Values of `Content-Length` before a body of two bytes.
 const WORDS: [&str; 40] = [
     "2",
     "02",
@@ -186,7 +186,7 @@ async fn chunk_that_is_none_is_400_with_the_body_of_errors() {
     {
         for (path, tenant) in [("/notification/realtime", "a"), ("/inventory/managedObjects", "b")] {
             let request = Sample::to(path, chunks).unmeasured().with("Transfer-Encoding: chunked");
-            // At a host for which the password was not verified yet, so that the request takes a while.
+            // The password was not verified for this host yet, so this request takes longer.
             let new = request.clone().instead(&format!("Host: {tenant}{n}.example.org"));
             for (request, status) in
                 [(request.clone(), 400), (new, 400), (request.without("Authorization"), 401)]
@@ -251,7 +251,7 @@ async fn request_within_a_body_is_a_body() {
 }
 
 #[tokio::test]
-async fn body_that_is_not_sent_whole_is_no_body() {
+async fn incomplete_body_is_rejected() {
     let pair = Pair::start().await;
     let before =
         pair.lane.message("/meta/subscribe", serde_json::json!({"subscription": "/alarms/*"})).to_string();

@@ -1,10 +1,10 @@
-//! Lines and their ends: bare line feeds, folded headers, bytes that are no text.
+//! Lines and their ends: bare line feeds, folded headers, bytes that are not text.
 
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;
 
 const FIELDS: [&str; 44] = [
-    // Ends of lines within a value make other headers, or none.
+    // Line ends within a value start another header or end the head.
     "X: a\nY: b",
     "X: a\nContent-Length: 0",
     "X: a\nTransfer-Encoding: chunked",
@@ -23,14 +23,14 @@ const FIELDS: [&str; 44] = [
     "X: a\tb",
     "X:\ta",
     "X: a\u{e4}\u{fffd}b",
-    // Folded.
+    // Folded headers.
     "X: a\r\n b",
     "X: a\r\n\tb",
     "X: a\r\n ",
     "X: a\r\n Content-Length: 0",
     "Content-Type:\r\n text/plain",
     "X: a\n b",
-    // Names.
+    // Invalid names.
     "X : a",
     "X\t: a",
     " X: a",
@@ -70,7 +70,7 @@ async fn odd_headers_are_judged_alike_wherever_they_stand() {
     }
 }
 
-/// With this header before all others.
+/// Returns a request that begins with this header.
 fn first(field: &str) -> Sample {
     Sample::idle().line(&format!("POST /notification/realtime HTTP/1.1\r\n{field}"))
 }
@@ -85,7 +85,7 @@ async fn bare_line_feeds_end_lines_alike() {
     for at in &ends {
         for end in ["\n", "\n\r\n", "\r\r\n", " \r\n", "\t\r\n", "\0\r\n"] {
             let changed = format!("{}{end}{}", &request[..*at], &request[at + 2..]);
-            // An empty line too many is the end of the head, and what follows it no request.
+            // An additional empty line ends the head, and the bytes after it are not a request.
             let sent = if end == "\n\r\n" { Sent::Part } else { Sent::Whole(1) };
             pair.agree_on(sent, |_| changed.clone().into_bytes()).await;
         }
@@ -115,7 +115,7 @@ async fn empty_lines_before_a_request_are_passed_over_alike() {
         ("\u{feff}", Sent::Whole(1)),
     ] {
         pair.agree_on(sent, |_| [before.as_bytes(), &request].concat()).await;
-        // The same on a connection that has served already.
+        // The same request on a connection that was used before.
         pair.agree_on(Sent::Whole(2), |_| [&request, before.as_bytes(), &request].concat()).await;
     }
     for nothing in ["\r\n", "\r\n\r\n\r\n", "\n"] {

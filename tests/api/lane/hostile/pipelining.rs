@@ -10,13 +10,13 @@ use crate::lane::sample::Sample;
 const INVENTORY: &str = "/inventory/managedObjects";
 const READY: &str = "GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/// A message whose reply tells it from others.
+/// Returns a message whose number is in its reply.
 fn numbered(n: usize) -> Sample {
     Sample::of(format!(r#"[{{"id":{n},"channel":"/meta/connect","clientId":"{}"}}]"#, "f".repeat(32)))
 }
 
 #[tokio::test]
-async fn many_requests_at_once_are_answered_in_order() {
+async fn many_requests_at_once_get_responses_in_order() {
     let pair = Pair::start().await;
 
     for count in [2, 3, 15, 16, 17, 18, 40, 300] {
@@ -72,7 +72,7 @@ async fn handshake_and_subscription_may_be_sent_at_once() {
 }
 
 #[tokio::test]
-async fn last_request_is_answered_whatever_is_behind_it() {
+async fn last_request_gets_a_response_whatever_is_behind_it() {
     let pair = Pair::start().await;
 
     for first in [numbered(1), Sample::rows("/cep/realtime", "81,x,/a"), Sample::of("{")] {
@@ -93,7 +93,7 @@ async fn last_request_is_answered_whatever_is_behind_it() {
 }
 
 #[tokio::test]
-async fn request_of_which_a_part_comes_with_the_one_before_is_answered_when_it_is_whole() {
+async fn request_that_begins_with_the_one_before_gets_a_response_when_it_is_whole() {
     let pair = Pair::start().await;
     let (first, second) = (numbered(1).bytes(), numbered(2).bytes());
 
@@ -107,7 +107,7 @@ async fn request_of_which_a_part_comes_with_the_one_before_is_answered_when_it_i
                 one.body.contains(r#""id":1,"#) && two.body.contains(r#""id":2,"#),
                 "{at}: {one:?} {two:?}"
             );
-            // The common transport takes half a body for one that nobody reads, and closes behind it.
+            // actix-http ignores an unread body that arrived only by half, and then closes the connection.
             let goes_on = one.keeps_alive() && two.keeps_alive();
             assert_eq!(conversation.rest().await.len(), usize::from(goes_on), "{at}");
         }
@@ -137,7 +137,7 @@ async fn request_behind_the_last_one_is_not_carried_out() {
             let before = names_of(&admin).await;
             let mut conversation = Conversation::open(side.address).await;
             let answer = conversation.ask(&bytes[..]).await;
-            // The client goes on listening and hears of the end.
+            // The client keeps the connection open and reads until its end.
             let rest = conversation.everything().await;
             let created = names_of(&admin).await.split_off(before.len());
 
@@ -164,7 +164,8 @@ async fn names_of(admin: &Caller) -> Vec<String> {
     member_texts(&objects, "managedObjects", "name")
 }
 
-/// Whether two requests are answered in order when the first one is held. `together`: whether they come as one.
+/// Checks that two requests get their responses in order when the first one is held. `together`: both are sent in one
+/// write.
 async fn held_before(behind: &[u8], together: bool, is_answer: impl Fn(&str) -> bool) {
     for keep_alive in [std::time::Duration::from_millis(20), std::time::Duration::from_secs(600)] {
         let pair = Pair::start_with(|settings| settings.limits.keep_alive = keep_alive).await;
@@ -191,19 +192,19 @@ async fn held_before(behind: &[u8], together: bool, is_answer: impl Fn(&str) -> 
 }
 
 #[tokio::test]
-async fn request_that_comes_with_a_held_poll_is_answered_after_it() {
+async fn request_that_comes_with_a_held_poll_gets_a_response_after_it() {
     held_before(&numbered(2).bytes(), true, |body| body.contains(r#""id":2,"#)).await;
     held_before(READY.as_bytes(), true, |body| body.contains("UP")).await;
 }
 
 #[tokio::test]
-async fn request_that_comes_behind_a_held_poll_is_answered_after_it() {
+async fn request_that_comes_behind_a_held_poll_gets_a_response_after_it() {
     held_before(&numbered(2).bytes(), false, |body| body.contains(r#""id":2,"#)).await;
     held_before(READY.as_bytes(), false, |body| body.contains("UP")).await;
 }
 
 #[tokio::test]
-async fn two_held_polls_of_one_connection_are_answered_one_after_the_other() {
+async fn two_held_polls_of_one_connection_get_responses_one_after_the_other() {
     let pair = Pair::start().await;
 
     for side in pair.sides() {

@@ -40,7 +40,7 @@ async fn expectations_are_met_alike() {
 }
 
 #[tokio::test]
-async fn client_that_waits_for_the_word_to_go_on_gets_it() {
+async fn client_that_waits_for_100_continue_gets_it() {
     let pair = Pair::start().await;
 
     for side in pair.sides() {
@@ -62,7 +62,7 @@ async fn upgrades_are_judged_alike() {
             pair.agree(request.with("HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA")).await;
         }
     }
-    // A POST that asks for a socket has no end.
+    // A POST with the headers of an upgrade has no end.
     for fields in [&SOCKET[..1], &SOCKET[..2], &SOCKET] {
         for request in
             [Sample::idle(), Sample::idle().unmeasured().body(""), Sample::rows("/cep/realtime", "80")]

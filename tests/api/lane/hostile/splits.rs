@@ -21,14 +21,14 @@ async fn cut_everywhere(side: &Side, request: &[u8]) -> Vec<RawResponse> {
     let mut answers = Vec::new();
     for (_, mut conversation) in conversations {
         let mut answer = conversation.answer().await.unwrap();
-        // Nothing is left of a request that was read to its end.
+        // If the server keeps the connection open, it has read the request to its end.
         if answer.keeps_alive() {
             conversation.send(Sample::idle().closing()).await;
         }
         let rest = conversation.rest().await;
         assert_eq!(rest.len(), usize::from(answer.keeps_alive()), "{answer:?} {rest:?}");
         if answer.status() == 401 {
-            // By chance, see `leaves_its_request_unread`.
+            // The connection may or may not be closed here, see `leaves_its_request_unread`.
             answer.close_as(&RawResponse { fields: Vec::new(), ..answer.clone() });
         }
         answers.push(answer);
@@ -61,7 +61,7 @@ async fn request_is_understood_wherever_it_is_cut() {
 }
 
 #[tokio::test]
-async fn life_of_a_session_goes_on_wherever_its_requests_are_cut() {
+async fn life_of_a_session_continues_wherever_its_requests_are_cut() {
     let pair = Pair::start().await;
     let handshake = Sample::of(r#"[{"channel":"/meta/handshake"}]"#).bytes();
 

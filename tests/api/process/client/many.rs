@@ -1,4 +1,4 @@
-//! Changes and deletions by filter: how many match is told, and somebody must agree.
+//! Changes and deletions by filter: the command prints the number of matches and asks for confirmation.
 
 use std::process::{Command, Stdio};
 
@@ -63,7 +63,7 @@ async fn alarms_that_match_are_changed() {
     .await;
 }
 
-/// `script` gives a command a terminal.
+/// The program `script` runs a command in a terminal.
 #[tokio::test]
 async fn somebody_at_a_terminal_is_asked() {
     let installed = Command::new("script").arg("--version").stdin(Stdio::null()).output();

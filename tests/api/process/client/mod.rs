@@ -149,7 +149,7 @@ async fn ids_and_objects_go_from_one_command_to_the_next() {
         serde_json::from_str(&printed(here, &["operation", "list", "-o", "json"], "")).unwrap();
     assert!(operations.iter().all(|operation| operation["plat_Restart"] == json!({})), "{operations:?}");
 
-    // One that fails does not end the others.
+    // A failed request does not prevent the others.
     let ids = format!("999999999999\n{}\n", created.lines().next().unwrap());
     let (code, message) = refused(here, &["operation", "update", "--status", "EXECUTING"], &ids);
     assert!(code == 3 && message.contains("1 of 2 requests failed"), "{code} {message}");
@@ -171,7 +171,7 @@ async fn nothing_is_sent_in_a_dry_run() {
 }
 
 #[tokio::test]
-async fn exit_codes_tell_what_went_wrong() {
+async fn exit_codes_distinguish_failures() {
     let (server, directory) = logged_in().await;
     let here = directory.path();
     let joe =

@@ -33,7 +33,7 @@ async fn device_that_asks_is_accepted() {
 }
 
 #[tokio::test]
-async fn wait_ends_and_goes_on() {
+async fn interrupted_wait_is_continued() {
     let (server, directory) = logged_in().await;
     let here = directory.path();
     let wait = ["device", "register", "sn/2", "--wait", "--timeout", "1"];

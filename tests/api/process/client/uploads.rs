@@ -16,7 +16,7 @@ async fn file_of_an_event_is_uploaded_replaced_and_downloaded() {
     let event = admin.create_event(&device, "log").await;
     let id = event["id"].as_str().unwrap();
     let [first, second] = ["first.log", "second.json"].map(|name| here.join(name));
-    // Long enough for several pieces, none of which is like another.
+    // The file is sent in several pieces, and all of them differ.
     let long: Vec<u8> = (0..1_500_000_u32).flat_map(|n| n.to_le_bytes()).collect();
     fs::write(&first, &long).unwrap();
     fs::write(&second, "{}").unwrap();

@@ -1,4 +1,4 @@
-//! A server with other vendor words than the default ones.
+//! Commands at a server with other vendor words than the default ones.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ async fn commands_use_the_vendor_words_of_the_server() {
     let operation: Value = serde_json::from_str(&operations).unwrap();
     assert_eq!(operation["acme_Restart"], json!({}));
 
-    // A script, which stores nothing, sets the variables of the server.
+    // A script has no stored profile; it sets the same variables as the server.
     let mut command = Program::command(here, &["device", "list", "-o", "id"]);
     command
         .env("PLATFORM_URL", server.base())

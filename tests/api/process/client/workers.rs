@@ -1,4 +1,4 @@
-//! Several requests at once, whose responses come in the order of the input.
+//! Requests sent at the same time: their responses are printed in the order of the input.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ async fn responses_of_several_workers_keep_the_order_of_the_input() {
     let input = ids.join("\n");
     assert_eq!(printed(here, &["device", "get", "--workers", "8", "-o", "id"], &input).trim(), input);
 
-    // Those that fail are told, and the others are done all the same.
+    // Failed requests are reported, and the others are sent nevertheless.
     let input = format!("{}\n999999999999\n{}\n", ids[0], ids[1]);
     let (code, message) = refused(here, &["device", "delete", "--workers", "3"], &input);
     assert!(code == 3 && message.contains("1 of 3 requests failed"), "{code} {message}");

@@ -19,12 +19,12 @@ fn path_of(tenant: &str) -> String {
     format!("/tenant/tenants/{tenant}/limits")
 }
 
-/// Sets limits as the administrator of the installation.
+/// Sets limits as the administrator of tenant `management`.
 async fn set(server: &TestServer, tenant: &str, limits: Value) -> Value {
     management(server).put(&path_of(tenant), &limits).await.expect(200).json()
 }
 
-/// What a tenant sees of one of its limits.
+/// Reads one of the limits of the caller's tenant.
 async fn limit(caller: &Caller, name: &str) -> Value {
     caller.read(OWN).await["limits"][name].clone()
 }

@@ -35,7 +35,7 @@ async fn sessions_beyond_the_quota_are_403_until_one_ends() {
 }
 
 #[tokio::test]
-async fn held_poll_beyond_the_quota_is_answered_at_once_and_its_session_stays() {
+async fn poll_beyond_the_quota_is_not_held_and_its_session_stays() {
     let server = TestServer::start().await;
     let boss = create_tenant(&server, "t7").await;
     let device = boss.create_device("pump").await;
@@ -276,9 +276,9 @@ async fn modules_over_their_computing_time_wait_and_lose_nothing() {
     eventually("the events that waited", async || (events().await == MEASUREMENTS).then_some(())).await;
 }
 
-/// What the measurement of usage finds of the tenant.
+/// Sets the measured bytes of the tenant.
 async fn measured(server: &TestServer, bytes: i64) {
-    // A server measures when it starts, and would overwrite this.
+    // A server measures at its start and would overwrite the value, so this waits for that measurement.
     eventually("the end of the first measurement", async || {
         (server.database().count("database_sizes").await > 0).then_some(())
     })

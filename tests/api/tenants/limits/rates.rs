@@ -1,11 +1,12 @@
-//! Requests per second: 429, rows of the CSV protocol, and clients that must not lose their sessions.
+//! Requests per second: requests and rows of the CSV protocol above the rate get 429; clients with sessions wait
+//! instead.
 
 use std::time::{Duration, Instant};
 
 use super::*;
 use crate::harness::{csv, notifications};
 
-/// A tenant whose administrator is known to the server, so that its requests cost no time.
+/// Creates a tenant whose administrator is cached by the server, so that its requests need no password check.
 async fn known_tenant(server: &TestServer) -> Caller {
     let boss = create_tenant(server, "t7").await;
     boss.get(OWN).await.expect(200);

@@ -1,4 +1,4 @@
-//! Who reads and sets limits.
+//! The rights to read and to set limits.
 
 use super::super::manager_with;
 use super::*;

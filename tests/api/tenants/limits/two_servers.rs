@@ -1,4 +1,4 @@
-//! Two servers on one database agree on limits within five seconds.
+//! Two servers on one database apply the same limits within five seconds.
 
 use std::time::{Duration, Instant};
 
@@ -84,7 +84,7 @@ async fn each_server_has_its_share_of_the_rate() {
     }
     set(&one, "t7", json!({"requestsPerSecond": 2, "requestBurst": 20})).await;
 
-    // Ten of the burst at each server, and what comes in the time of the requests.
+    // Each server admits a burst of ten, and the requests that the rate allows during the test.
     eventually("shares of the rate", async || {
         tokio::time::sleep(Duration::from_secs(2)).await;
         let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! Values, where they come from, and their audit.
+//! The values of limits, their origin, and their audit records.
 
 use super::*;
 
