@@ -39,3 +39,7 @@ package:
 # What CI runs: formatting, lints, tests, the package.
 check:
     .ci/run
+
+# Tag the version of Cargo.toml and CHANGELOG.md after all checks (docs/releasing.md); pushes nothing.
+release:
+    ops/release

@@ -4,14 +4,14 @@
 //! # The tree
 //!
 //! ```text
-//! Platform                     used by the HTTP layer; not an actor
-//! └── TenantActor              starts the devices of a tenant
-//!     ├── NotificationHub      which sessions subscribed to which channels; not an actor
-//!     ├── DeviceActor          the order of a device's writes
-//!     ├── BulkAlarmUpdate      changes many alarms, step by step
-//!     ├── BulkOperationActor   creates the operations of a bulk operation, one after the other
-//!     └── SessionActor         subscriptions, queue, parked connect
+//! Platform                     used by the HTTP layer; not an actor. It creates each tenant with its tables
+//! ├── NotificationHub          one per tenant: which sessions subscribed to which channels; not an actor
+//! ├── TenantActor              one per tenant: starts its devices
+//! │   └── DeviceActor          the order of a device's writes
+//! ├── BulkAlarmUpdate          changes many alarms, step by step
+//! └── BulkOperationActor       creates the operations of a bulk operation, one after the other
 //! SessionDispatcher            one per thread with sessions: delivers notifications, wakes sessions
+//! └── SessionActor             subscriptions, queue, parked connect
 //! TenantRunner                 one per tenant whose event-processing modules this process runs
 //! └── ModuleActor              runs statements over the tenant's live stream
 //! Writer                       one per actor thread: group commit
