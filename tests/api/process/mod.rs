@@ -15,6 +15,7 @@ mod modules;
 mod monitoring;
 mod readme;
 mod refused_start;
+mod setup;
 mod start;
 mod stop;
 mod systemd;
