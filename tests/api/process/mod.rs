@@ -6,6 +6,7 @@ mod bulk_updates;
 mod client;
 mod commands;
 mod crash;
+mod data_directory;
 mod demo;
 mod doctor;
 mod full_disk;
