@@ -6,7 +6,7 @@
 # `docker logs` shows the passwords of the first start.
 
 FROM rust:1.95-trixie AS build
-# Node builds the console.
+# What `./setup` installs, without PostgreSQL. Node builds the console.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends make nodejs npm \
     && rm -rf /var/lib/apt/lists/*

@@ -8,6 +8,10 @@ _default:
 run *flags:
     cargo run --release -- {{ flags }}
 
+# Install what the server needs, or with --test or --ci also what tests and CI need.
+setup *scope:
+    ./setup {{ scope }}
+
 # All tests, or those whose names contain the given words.
 test *words:
     cargo test --workspace {{ words }}

@@ -11,10 +11,12 @@ use crate::administration::{self, NewUser};
 use crate::backup::{self, RestorableBackup};
 use crate::cli::{self, Command, RestoreArguments};
 use crate::client;
-use crate::config::Settings;
+use crate::config::{Settings, StoreSettings};
 use crate::demo::{self, Demo};
 use crate::diagnosis;
-use crate::embedded_postgres::{Durability, EmbeddedPostgres, Options, holds_database, running_database_url};
+use crate::embedded_postgres::{
+    Durability, EmbeddedPostgres, Options, holds_database, relocation, running_database_url,
+};
 use crate::prerequisites::Prerequisites;
 use crate::server::Server;
 use crate::start_error::StartError;
@@ -31,7 +33,7 @@ const SUPERVISION: Duration = Duration::from_millis(500);
 
 /// Runs the program with the arguments of the process, and returns its exit code.
 pub fn run() -> ExitCode {
-    let command = cli::parse();
+    let command = cli::parse(relocate);
     let outcome = match command {
         Command::Client { name, matches } => return client::run(&name, &matches, cli::program()),
         Command::Serve(settings) => serve(&settings, None),
@@ -84,6 +86,17 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// Replaces a default data directory in which the private PostgreSQL could not run.
+fn relocate(store: &mut StoreSettings) {
+    // Without a private PostgreSQL, the directory has only files of the server itself.
+    if store.database_url.is_none()
+        && let Some(relocation) = relocation(&store.data_dir)
+    {
+        store.data_dir = relocation.data_dir;
+        store.relocated = Some(relocation.reason);
+    }
+}
+
 /// Prints the findings of `platform status` or `platform doctor` and returns the exit code.
 fn report(report: diagnosis::Report) -> ExitCode {
     writeln!(io::stdout(), "{}", report.to_string().trim_end()).ok();
@@ -101,7 +114,7 @@ fn serve(settings: &Settings, mut demo: Option<Demo>) -> Result<(), Failure> {
         Some(_) => demo::advised(error),
         None => error.into(),
     })?;
-    let mut greeting = Greeting::begin(prerequisites.base())?;
+    let mut greeting = Greeting::begin(prerequisites.base(), &settings.store)?;
     systemd::starting();
     let mut postgres = private_postgres(settings)?;
     let url = database_url(settings, postgres.as_ref());
@@ -194,9 +207,12 @@ struct Greeting {
 }
 
 impl Greeting {
-    /// Prints the address of the server.
-    fn begin(base: String) -> io::Result<Self> {
+    /// Prints the address of the server, and where its data is if that is unexpected.
+    fn begin(base: String, store: &StoreSettings) -> io::Result<Self> {
         writeln!(io::stdout(), "platform {} at {base}", env!("CARGO_PKG_VERSION"))?;
+        if let Some(reason) = &store.relocated {
+            writeln!(io::stdout(), "data in {}, because {reason}", store.data_dir.display())?;
+        }
         Ok(Self { base, introduced: Vec::new() })
     }
 
@@ -227,7 +243,7 @@ impl Greeting {
             writeln!(out, "  echo \"{password}\" | {program} login {base} --user {name}")?;
             writeln!(
                 out,
-                "  {program} device create --name pump -o id | {program} alarm create --type leak --text \"It drips\" --severity MAJOR"
+                "  {program} device create --name pump -o id | {program} alarm create --type drip --text \"It drips\" --severity MAJOR"
             )?;
             writeln!(out, "  {program} alarm list --resolved false\n")?;
         }
@@ -256,7 +272,7 @@ fn on_database(
 ) -> Result<(), Failure> {
     let running = settings.store.database_url.as_ref().map(|url| url.as_str().to_owned());
     let running = running.or_else(|| running_database_url(&settings.store.data_dir));
-    if running.is_none() && !holds_database(&settings.store.data_dir) {
+    if running.is_none() && !holds_database(&settings.store.data_dir)? {
         return Err(no_database_in(&settings.store.data_dir).into());
     }
     let mut postgres = if running.is_some() { None } else { private_postgres(settings)? };

@@ -6,6 +6,7 @@
 mod admin;
 mod applications;
 mod backups;
+mod data_dir;
 mod demo;
 mod servers;
 #[cfg(test)]
@@ -258,12 +259,12 @@ fn is_of_client(name: &OsStr) -> bool {
     client::commands().iter().any(|command| name == command.get_name())
 }
 
-/// Parses the command line and the environment of this process. For help or invalid arguments it prints clap's message
-/// and exits (exit code 2 for invalid arguments).
-pub fn parse() -> Command {
+/// Parses the command line and the environment of this process. `relocate` may replace a data directory that nobody has
+/// chosen. For help or invalid arguments it prints clap's message and exits (exit code 2 for invalid arguments).
+pub fn parse(relocate: impl Fn(&mut StoreSettings)) -> Command {
     let environment =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
-    parse_from(std::env::args_os(), &environment).unwrap_or_else(|error| error.exit())
+    parse_relocating(std::env::args_os(), &environment, &relocate).unwrap_or_else(|error| error.exit())
 }
 
 /// Parses a command line (`arguments` starts with the program's name) and an environment.
@@ -275,19 +276,36 @@ pub fn parse_from(
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     environment: &Environment,
 ) -> Result<Command, clap::Error> {
+    parse_relocating(arguments, environment, &|_| {})
+}
+
+fn parse_relocating(
+    arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    environment: &Environment,
+    relocate: &dyn Fn(&mut StoreSettings),
+) -> Result<Command, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let described = program();
+    let parse = |environment: &Environment, file: Option<&ConfigFile>| {
+        let (mut command, matches) = parse_with(&described, &arguments, environment, file)?;
+        if let Some(settings) = command.settings_mut()
+            && data_dir::is_default(&matches, environment)
+        {
+            relocate(&mut settings.store);
+        }
+        Ok(command)
+    };
     // Commands that send requests to a server take no settings; `--config` may have another meaning there.
     if arguments.get(1).is_some_and(|name| is_of_client(name)) {
-        return parse_with(&described, &arguments, &Environment::new(), None);
+        return parse(&Environment::new(), None);
     }
     let file = ConfigFile::of(&arguments, environment, &described);
     match file {
-        Ok(None) => parse_with(&described, &arguments, environment, None),
-        Ok(Some(file)) => parse_with(&described, &arguments, &file.behind(environment), Some(&file))
+        Ok(None) => parse(environment, None),
+        Ok(Some(file)) => parse(&file.behind(environment), Some(&file))
             .map_err(|error| file.in_our_words(error, environment)),
         // Help is shown even if the file of settings is invalid.
-        Err(refused) => match parse_with(&described, &arguments, environment, None) {
+        Err(refused) => match parse(environment, None) {
             Err(error) if error.exit_code() == 0 => Err(error),
             _ => Err(refused),
         },
@@ -300,13 +318,14 @@ fn parse_with(
     arguments: &[OsString],
     environment: &Environment,
     file: Option<&ConfigFile>,
-) -> Result<Command, clap::Error> {
+) -> Result<(Command, ArgMatches), clap::Error> {
     let mut command = config::with_environment(described.clone(), environment);
     let matches = match command.try_get_matches_from_mut(arguments) {
         // Commands that send requests to a server take no settings of this machine's server.
         Ok(matches) if matches.subcommand_name().is_some_and(|name| is_of_client(name.as_ref())) => {
-            let (name, matches) = matches.subcommand().expect("a command of the client is one");
-            return Ok(Command::Client { name: name.into(), matches: matches.clone() });
+            let (name, arguments) = matches.subcommand().expect("a command of the client is one");
+            let command = Command::Client { name: name.into(), matches: arguments.clone() };
+            return Ok((command, matches));
         }
         Ok(matches) => matches,
         // Help lists the environment variables and the true defaults; in the command that parses both have been
@@ -321,7 +340,7 @@ fn parse_with(
     let settings = |store| -> Result<_, clap::Error> {
         Ok(Box::new(Settings { store, ..Settings::from_environment(environment)? }))
     };
-    Ok(match line.command {
+    let command = match line.command {
         None => Command::Serve(Box::new(line.settings)),
         Some(TopLevel::Serve(settings)) => Command::Serve(settings),
         Some(TopLevel::Demo(given)) => Command::Demo { settings: Box::new(given.settings), demo: given.demo },
@@ -348,5 +367,6 @@ fn parse_with(
         Some(TopLevel::Restore(OnStore { arguments, store })) => {
             Command::Restore { settings: settings(store)?, restore: arguments }
         }
-    })
+    };
+    Ok((command, matches))
 }

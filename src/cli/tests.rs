@@ -250,6 +250,32 @@ fn error_in_a_file_names_the_setting_and_the_path() {
 }
 
 #[test]
+fn only_a_data_directory_that_nobody_chose_is_relocated() {
+    let (file, _directory) = settings_file("data-dir = \"./platform-data\"\n");
+    let of_file = format!("platform doctor --config {file}");
+    let chosen = [("PLATFORM_DATA_DIR", "./platform-data")];
+    for (line, variables, relocated) in [
+        ("platform", &[][..], true),
+        ("platform serve", &[], true),
+        ("platform demo", &[], true),
+        ("platform status", &[], true),
+        ("platform admin user passwd main mia", &[], true),
+        ("platform server list", &[], true),
+        ("platform restore b.zip", &[], true),
+        ("platform --data-dir ./platform-data", &[], false),
+        ("platform backup b.zip --data-dir=./platform-data", &[], false),
+        ("platform admin token client list main", &chosen, false),
+        (&of_file, &[], false),
+    ] {
+        let environment = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let relocate = |store: &mut StoreSettings| store.data_dir = "/elsewhere".into();
+        let mut command = parse_relocating(line.split_whitespace(), &environment, &relocate).unwrap();
+        let settings = command.settings_mut().unwrap();
+        assert_eq!(settings.store.data_dir == Path::new("/elsewhere"), relocated, "{line}");
+    }
+}
+
+#[test]
 fn commands_that_speak_to_a_server_do_not_look_at_its_settings() {
     for (name, value) in
         [("PLATFORM_CONFIG", "/nowhere.toml"), ("PLATFORM_ADMIN_PASSWORD", ""), ("PLATFORM_LISTEN", "x")]

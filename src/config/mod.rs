@@ -231,8 +231,15 @@ pub struct StoreSettings {
     pub database_url: Option<DatabaseUrl>,
 
     /// Directory of the private PostgreSQL and of the server's secret key
+    ///
+    /// Started by root in a directory that the account `postgres` cannot enter, such as /root, the private PostgreSQL is
+    /// in /var/lib/platform by default, and that of a demo in /var/lib/platform-demo.
     #[arg(long, env = "PLATFORM_DATA_DIR", value_name = "DIR", default_value = "./platform-data")]
     pub data_dir: PathBuf,
+
+    /// The reason why the data directory is not the default one although nobody has chosen another.
+    #[arg(skip)]
+    pub relocated: Option<String>,
 
     /// Directory of initdb and postgres [default: the newest on PATH or in the usual places]
     #[arg(long, env = "PLATFORM_POSTGRES_BIN_DIR", value_name = "DIR")]

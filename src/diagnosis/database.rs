@@ -96,8 +96,9 @@ fn database_of(settings: &Settings) -> std::result::Result<Database, Absent> {
         Some(url) => url.as_str().to_owned(),
         None => running_database_url(&store.data_dir).ok_or_else(|| {
             Absent::Idle(match holds_database(&store.data_dir) {
-                true => format!("the private PostgreSQL in {} does not run", store.data_dir.display()),
-                false => format!("none yet in {}; the first start creates it", store.data_dir.display()),
+                Ok(true) => format!("the private PostgreSQL in {} does not run", store.data_dir.display()),
+                Ok(false) => format!("none yet in {}; the first start creates it", store.data_dir.display()),
+                Err(error) => error.to_string(),
             })
         })?,
     };

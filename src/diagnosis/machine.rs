@@ -1,6 +1,7 @@
 //! The findings about the machine of the server: open files, secret key, disk, certificate and backup programs.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -50,13 +51,17 @@ fn key(settings: &Settings) -> Finding {
     let path = settings.store.secret_key_file();
     let shown = path.display();
     match secret_key::load(&settings.store) {
+        Err(error) if may_not_read(&path) => Finding::unknown(SUBJECT, error.to_string()),
         Err(error) => Finding::fault(SUBJECT, error.to_string(), "put the file of the last backup back"),
-        Ok(None) if holds_database(&settings.store.data_dir) => Finding::fault(
-            SUBJECT,
-            format!("{shown} is missing, and the database needs it"),
-            "put the file of the last backup back, or name it with --secret-key-file",
-        ),
-        Ok(None) => Finding::good(SUBJECT, format!("none yet; the first start creates {shown}")),
+        Ok(None) => match holds_database(&settings.store.data_dir) {
+            Ok(true) => Finding::fault(
+                SUBJECT,
+                format!("{shown} is missing, and the database needs it"),
+                "put the file of the last backup back, or name it with --secret-key-file",
+            ),
+            Ok(false) => Finding::good(SUBJECT, format!("none yet; the first start creates {shown}")),
+            Err(error) => Finding::unknown(SUBJECT, error.to_string()),
+        },
         Ok(Some(_)) => match fs::metadata(&path).map(|data| data.permissions().mode() & 0o777) {
             Ok(mode) if mode & 0o077 != 0 => Finding::warning(
                 SUBJECT,
@@ -66,6 +71,11 @@ fn key(settings: &Settings) -> Finding {
             _ => Finding::good(SUBJECT, shown.to_string()),
         },
     }
+}
+
+/// Returns whether the rights of this user do not suffice to read a file.
+fn may_not_read(path: &Path) -> bool {
+    fs::File::open(path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
 /// Checks the disk of the private PostgreSQL. The disk of an external PostgreSQL cannot be examined from this machine.

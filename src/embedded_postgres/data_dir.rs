@@ -15,6 +15,8 @@ pub(super) const SOCKET_NAME: &str = ".s.PGSQL.5432";
 /// The maximum length of a socket path in bytes.
 const LONGEST_SOCKET_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
+/// The file that is locked while a server uses the directory.
+const LOCK: &str = "lock";
 /// The prefix of the directories in which first starts are prepared.
 const UNFINISHED: &str = "postgres.unfinished";
 
@@ -24,34 +26,66 @@ const ORPHANS_LINGER: Duration = Duration::from_secs(30);
 /// The time for which a lock may outlive its holder.
 const LOCK_LINGERS: Duration = Duration::from_secs(1);
 
-/// An existing data directory, as an absolute path without symbolic links.
+/// An existing data directory.
 #[derive(Debug)]
-pub(super) struct DataDir(PathBuf);
+pub(super) struct DataDir {
+    /// The absolute path without symbolic links.
+    path: PathBuf,
+    /// The directories on the path that this start has created, the innermost first.
+    created: Vec<PathBuf>,
+}
 
 impl DataDir {
     /// Creates the directory if it does not exist. When PostgreSQL runs under another account, other accounts may pass
     /// through the directory, but not list it.
     pub(super) fn create(path: &Path) -> Result<Self, StartError> {
         let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
+        let absolute = std::path::absolute(path).map_err(StartError::io("find", path))?;
+        let missing = absolute.ancestors().take_while(|ancestor| fs::symlink_metadata(ancestor).is_err());
+        let created: Vec<PathBuf> = missing.map(Into::into).collect();
         DirBuilder::new().recursive(true).mode(mode).create(path).map_err(StartError::io("create", path))?;
-        fs::canonicalize(path).map(Self).map_err(StartError::io("find", path))
+        for directory in &created {
+            // The umask of root may have closed it to the account of PostgreSQL.
+            let open = Permissions::from_mode(mode);
+            fs::set_permissions(directory, open).map_err(StartError::io("change the mode of", directory))?;
+        }
+        let path = fs::canonicalize(path).map_err(StartError::io("find", path))?;
+        Ok(Self { path, created })
+    }
+
+    /// Removes the directory if this start has created it and no database is in it. The caller holds the lock.
+    pub(super) fn remove_if_unused(&self) {
+        if self.created.is_empty() || self.cluster().exists() {
+            return;
+        }
+        // The error of the start is reported, not one of the removal, which leaves an unused directory at worst.
+        self.remove_unfinished_clusters().ok();
+        fs::remove_file(self.path.join(LOCK)).ok();
+        self.remove_if_empty();
+    }
+
+    /// Removes the directories that this start has created, if they are empty.
+    pub(super) fn remove_if_empty(&self) {
+        for directory in &self.created {
+            fs::remove_dir(directory).ok();
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// Returns the data directory of PostgreSQL.
     pub(super) fn cluster(&self) -> PathBuf {
-        cluster_of(&self.0)
+        cluster_of(&self.path)
     }
 
     /// Creates a directory in which a first start is prepared, so that `cluster` is either complete or absent. Each
     /// first start has its own, because the programs of a killed one may still write.
     pub(super) fn create_unfinished_cluster(&self, account: Option<&Account>) -> Result<PathBuf, StartError> {
         let (prefix, private) = (format!("{UNFINISHED}."), Permissions::from_mode(0o700));
-        let directory = tempfile::Builder::new().prefix(&prefix).permissions(private).tempdir_in(&self.0);
-        let directory = directory.map_err(StartError::io("create a directory in", &self.0))?.keep();
+        let directory = tempfile::Builder::new().prefix(&prefix).permissions(private).tempdir_in(&self.path);
+        let directory = directory.map_err(StartError::io("create a directory in", &self.path))?.keep();
         hand_over(&directory, account)?;
         Ok(directory)
     }
@@ -63,7 +97,7 @@ impl DataDir {
     /// `Io` when something still cannot be removed after repeated attempts.
     pub(super) fn remove_unfinished_clusters(&self) -> Result<(), StartError> {
         let begun = Instant::now();
-        for entry in fs::read_dir(&self.0).map_err(StartError::io("read", &self.0))?.flatten() {
+        for entry in fs::read_dir(&self.path).map_err(StartError::io("read", &self.path))?.flatten() {
             if !entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
                 continue;
             }
@@ -85,11 +119,11 @@ impl DataDir {
 
     /// Returns the path of the reserve file, which is removed when the disk is full.
     pub(super) fn reserve(&self) -> PathBuf {
-        self.0.join("reserve")
+        self.path.join("reserve")
     }
 
     pub(super) fn log(&self) -> PathBuf {
-        self.0.join("postgres.log")
+        self.path.join("postgres.log")
     }
 
     /// Locks the directory for this process. The operating system releases the lock when the process ends in any way.
@@ -97,7 +131,7 @@ impl DataDir {
     /// # Errors
     /// `InUse` while another server holds the lock.
     pub(super) fn lock(&self) -> Result<File, StartError> {
-        let path = self.0.join("lock");
+        let path = self.path.join(LOCK);
         let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
         let file = file.map_err(StartError::io("open", &path))?;
         let begun = Instant::now();
@@ -109,7 +143,9 @@ impl DataDir {
                 Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_LINGERS => {
                     std::thread::sleep(LOCK_LINGERS / 20);
                 }
-                Err(TryLockError::WouldBlock) => return Err(StartError::InUse { data_dir: self.0.clone() }),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(StartError::InUse { data_dir: self.path.clone() });
+                }
                 Err(TryLockError::Error(error)) => return Err(StartError::io("lock", path)(error)),
             }
         }
@@ -119,9 +155,9 @@ impl DataDir {
     /// for a socket or contains characters that are special in a list of directories, it is a directory of this server
     /// among the temporary files.
     pub(super) fn socket_dir(&self, account: Option<&Account>) -> Result<PathBuf, StartError> {
-        let name = format!("platform-{}", fingerprint(&self.0));
+        let name = format!("platform-{}", fingerprint(&self.path));
         let candidates =
-            [self.0.join("run"), std::env::temp_dir().join(&name), Path::new("/tmp").join(&name)];
+            [self.path.join("run"), std::env::temp_dir().join(&name), Path::new("/tmp").join(&name)];
         let fitting = candidates.into_iter().find(|directory| fits_socket(directory));
         let directory = fitting.expect("a name of 25 characters below /tmp fits");
         if let Some(account) = account

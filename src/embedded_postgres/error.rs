@@ -99,6 +99,15 @@ pub enum StartError {
         /// The directory of the data.
         directory: PathBuf,
     },
+    /// This user may not look into the data directory.
+    #[error(
+        "the data in {} cannot be read by this user (permission denied); run the command as the user of the server",
+        .data_dir.display()
+    )]
+    Unreadable {
+        /// The data directory.
+        data_dir: PathBuf,
+    },
     /// The PostgreSQL of an earlier run did not end when it was signalled.
     #[error(
         "PostgreSQL process {pid}, left by an earlier run on this data directory, does not end; stop it by hand"

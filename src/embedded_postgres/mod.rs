@@ -2,9 +2,9 @@
 //!
 //! Without `--database-url`, the server runs its own PostgreSQL on `<data-dir>/postgres`, which is reachable only
 //! through a Unix socket and is stopped with the server. Reading order: [`EmbeddedPostgres::start`] here, then
-//! `binaries` (which installation), `account` (under which account), `data_dir` (the layout of the directory, the
-//! lock), `cluster` (the first start), `postmaster` (the running process and what a crash leaves), `disk` (the free
-//! space under it).
+//! `binaries` (which installation), `account` (under which account), `relocation` (the default directory of a start as
+//! root), `data_dir` (the layout of the directory, the lock), `cluster` (the first start), `postmaster` (the running
+//! process and what a crash leaves), `disk` (the free space under it).
 //!
 //! Three mechanisms end the database together with the server: [`EmbeddedPostgres::stop`] in an orderly shutdown; a
 //! signal from the kernel when the server dies in any other way (where `setpriv` of util-linux is installed); and the
@@ -17,11 +17,13 @@ mod data_dir;
 mod disk;
 mod error;
 mod postmaster;
+mod relocation;
 #[cfg(test)]
 mod tests;
 
 use std::{
     fs::{self, File},
+    io::ErrorKind,
     path::{Path, PathBuf},
     process::Child,
     time::{Duration, Instant},
@@ -29,6 +31,7 @@ use std::{
 
 pub use binaries::client_program;
 pub use error::StartError;
+pub use relocation::{Relocation, relocation};
 
 use account::Account;
 use binaries::Binaries;
@@ -104,29 +107,12 @@ impl EmbeddedPostgres {
     /// the kernel's signal that ends the database with its parent is sent when the starting *thread* ends.
     ///
     /// # Errors
-    /// [`StartError`]; no process is left running in that case.
+    /// [`StartError`]; no process is left running in that case, and a directory that this start created for nothing is
+    /// removed.
     pub fn start(options: Options) -> Result<Self, StartError> {
         let data_dir = DataDir::create(&options.data_dir)?;
-        let lock = data_dir.lock()?;
-        let cluster = data_dir.cluster();
-        let account = Account::choose(&cluster)?;
-        if let Some(account) = &account {
-            account.check_passage(data_dir.path())?;
-        }
-        let data = cluster::version_of_data(&cluster)?;
-        let binaries = Binaries::choose(options.bin_dir.as_deref(), data, &cluster, account.as_ref())?;
-        if data.is_none() {
-            tracing::info!(data_dir = %data_dir.path().display(), "creating the private postgresql");
-            cluster::create(&data_dir, &binaries, account.as_ref(), options.durability)?;
-        }
-        let launch = Launch {
-            binaries,
-            cluster,
-            socket_dir: data_dir.socket_dir(account.as_ref())?,
-            account,
-            log: data_dir.log(),
-            durability: options.durability,
-        };
+        let lock = data_dir.lock().inspect_err(|_| data_dir.remove_if_empty())?;
+        let launch = prepare(&data_dir, &options).inspect_err(|_| data_dir.remove_if_unused())?;
         postmaster::end_leftover(&launch.cluster)?;
         let mut disk = Disk::new(launch.cluster.clone(), data_dir.reserve(), options.least_free);
         // On a full disk, the start already needs the space of the reserve.
@@ -245,6 +231,29 @@ impl Drop for EmbeddedPostgres {
     }
 }
 
+/// Chooses account and programs, and creates the database if there is none.
+fn prepare(data_dir: &DataDir, options: &Options) -> Result<Launch, StartError> {
+    let cluster = data_dir.cluster();
+    let account = Account::choose(&cluster)?;
+    if let Some(account) = &account {
+        account.check_passage(data_dir.path())?;
+    }
+    let data = cluster::version_of_data(&cluster)?;
+    let binaries = Binaries::choose(options.bin_dir.as_deref(), data, &cluster, account.as_ref())?;
+    if data.is_none() {
+        tracing::info!(data_dir = %data_dir.path().display(), "creating the private postgresql");
+        cluster::create(data_dir, &binaries, account.as_ref(), options.durability)?;
+    }
+    Ok(Launch {
+        binaries,
+        cluster,
+        socket_dir: data_dir.socket_dir(account.as_ref())?,
+        account,
+        log: data_dir.log(),
+        durability: options.durability,
+    })
+}
+
 /// Returns the connection string of the private PostgreSQL that a server is currently running on this data directory,
 /// so that commands such as `platform admin user create` work at the same time. Returns `None` when none is running;
 /// the caller may then [`start`](EmbeddedPostgres::start) one.
@@ -255,6 +264,14 @@ pub fn running_database_url(data_dir: &Path) -> Option<String> {
 }
 
 /// Returns whether a server has created its private PostgreSQL in this data directory, running or not.
-pub fn holds_database(data_dir: &Path) -> bool {
-    matches!(cluster::version_of_data(&data_dir::cluster_of(data_dir)), Ok(Some(_)))
+///
+/// # Errors
+/// `Unreadable` when this user may not look into the directory, `NotData` when something else is in its place, or `Io`.
+pub fn holds_database(data_dir: &Path) -> Result<bool, StartError> {
+    match cluster::version_of_data(&data_dir::cluster_of(data_dir)) {
+        Err(StartError::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
+            Err(StartError::Unreadable { data_dir: data_dir.into() })
+        }
+        version => version.map(|version| version.is_some()),
+    }
 }

@@ -114,11 +114,12 @@ fn first_start_waits_for_the_programs_of_one_that_was_killed() {
 #[test]
 fn directory_holds_a_database_after_the_first_start() {
     let directory = scratch();
-    assert!(!holds_database(directory.path()) && !holds_database(&directory.path().join("absent")));
+    assert!(!holds_database(directory.path()).unwrap());
+    assert!(!holds_database(&directory.path().join("absent")).unwrap());
 
     drop(EmbeddedPostgres::start(options(directory.path())).unwrap());
 
-    assert!(holds_database(directory.path()));
+    assert!(holds_database(directory.path()).unwrap());
 }
 
 #[test]
@@ -228,6 +229,24 @@ fn data_below_a_directory_closed_to_the_account_is_refused() {
     assert!(
         matches!(&refused, StartError::Impassable { directory: closed, .. } if closed == directory.path())
     );
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left");
+}
+
+#[test]
+fn start_that_fails_leaves_no_directory_behind() {
+    let directory = scratch();
+    let without_programs =
+        |data_dir: &Path| Options { bin_dir: Some("/nowhere".into()), ..options(data_dir) };
+
+    for path in ["data", "outer/inner/data"] {
+        let refused = EmbeddedPostgres::start(without_programs(&directory.path().join(path))).unwrap_err();
+        assert!(matches!(&refused, StartError::UnusableBinDir { .. }), "{refused}");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "{path} is left");
+    }
+    let existing = directory.path().join("existing");
+    fs::create_dir(&existing).unwrap();
+    EmbeddedPostgres::start(without_programs(&existing)).unwrap_err();
+    assert!(existing.exists(), "a directory of somebody else stays");
 }
 
 #[test]
