@@ -4,20 +4,24 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-use super::Finding;
+use super::{Finding, jobs};
 use crate::config::Settings;
 use crate::prerequisites::ADMIN_LISTEN;
 use crate::self_request::{self, Answer, Protocol};
 
 /// The timeout of a connection to the server on this machine, and of its response.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// The request for readiness with the states of background jobs, which only the address with the metrics returns.
+const READINESS: &str = "/health/ready?withDetails=true";
 const START: &str = "start the server; its log says why it ended";
 
 /// Returns whether a server is ready at its addresses.
 pub(super) async fn server(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     for place in Place::all(settings) {
-        findings.push(place.told_of(place.server, &place.ask("/health/ready").await));
+        let answer = place.ask(READINESS).await;
+        findings.push(place.told_of(place.server, &answer));
+        findings.extend(answer.ok().as_ref().and_then(jobs::finding));
     }
     findings
 }
@@ -27,7 +31,9 @@ pub(super) async fn life(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     for place in Place::all(settings) {
         findings.push(match place.ask("/health/live").await {
-            Ok(Answer::Status(200)) => Finding::good(place.server, format!("responds at {place}")),
+            Ok(Answer::Response { status: 200, .. }) => {
+                Finding::good(place.server, format!("responds at {place}"))
+            }
             Ok(_) => Finding::fault(place.server, format!("what is at {place} is no server"), START),
             Err(error) => Finding::fault(place.server, format!("none at {place}: {error}"), START),
         });
@@ -39,7 +45,9 @@ pub(super) async fn life(settings: &Settings) -> Vec<Finding> {
 pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     for place in Place::all(settings) {
-        findings.push(place.check().await);
+        let answer = place.ask(READINESS).await;
+        findings.push(place.check(&answer));
+        findings.extend(answer.ok().as_ref().and_then(jobs::finding));
     }
     findings
 }
@@ -84,16 +92,15 @@ impl Place {
         [clients].into_iter().chain(operators).collect()
     }
 
-    async fn check(&self) -> Finding {
-        let answer = self.ask("/health/ready").await;
+    fn check(&self, answer: &io::Result<Answer>) -> Finding {
         let (subject, address, flag) = (self.subject, self.address, self.flag);
-        match &answer {
+        match answer {
             Ok(Answer::Stranger) => Finding::fault(
                 subject,
                 format!("another program has {address}"),
                 format!("`ss -ltnp 'sport = :{}'` names it; {flag} chooses another address", address.port()),
             ),
-            Ok(_) => self.told_of(subject, &answer),
+            Ok(_) => self.told_of(subject, answer),
             Err(_) => match TcpListener::bind(address) {
                 Ok(_) => Finding::good(subject, format!("{address} is free; no server runs on it")),
                 Err(error) => Finding::fault(
@@ -114,8 +121,8 @@ impl Place {
     /// Returns what an answer, or its absence, says about the server.
     fn told_of(&self, subject: &'static str, answer: &io::Result<Answer>) -> Finding {
         match answer {
-            Ok(Answer::Status(200)) => Finding::good(subject, format!("ready at {self}")),
-            Ok(Answer::Status(status)) => {
+            Ok(Answer::Response { status: 200, .. }) => Finding::good(subject, format!("ready at {self}")),
+            Ok(Answer::Response { status, .. }) => {
                 let remedy = "the log of the server says why; `platform server list` shows one that drains";
                 Finding::warning(subject, format!("not ready at {self} ({status})"), remedy)
             }

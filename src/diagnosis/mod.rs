@@ -1,11 +1,13 @@
 //! `platform status` and `platform doctor`: what runs here, and what is wrong, with the command that mends it. They read
 //! only: they start no PostgreSQL and upgrade no schema.
 //!
-//! [`address`] asks the server, [`machine`] and [`files`] look at the machine, [`database`] at PostgreSQL and the servers on it.
+//! [`address`] asks the server, [`jobs`] judges its background jobs, [`machine`] and [`files`] look at the machine,
+//! [`database`] at PostgreSQL and the servers on it.
 
 mod address;
 mod database;
 mod files;
+mod jobs;
 mod machine;
 #[cfg(test)]
 mod tests;

@@ -16,5 +16,5 @@ pub(crate) mod heartbeats;
 mod leases;
 pub(crate) mod presence;
 pub mod retention;
-pub(crate) mod silence;
+pub mod silence;
 pub mod usage;

@@ -1,34 +1,26 @@
 //! The measurement of what tenants use, by one server at a time, and the metric of the days until the disk is full
 //! (Z-07).
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use platform_model::error::Result;
 use platform_store::usage::find_growth;
 use platform_store::usage::measurement::Measurement;
-use tokio::time::sleep;
 
 use crate::metrics::STORAGE_DAYS_LEFT;
 use crate::platform::Platform;
 
-/// The longest pause before a server looks again whether a measurement is due.
-const LONGEST_LOOK: Duration = Duration::from_secs(30);
 /// The pause after a measurement is at least so many times its duration.
 const REST: u32 = 20;
 
-/// Measures when it is due, until the future is dropped.
-pub async fn measure_regularly(platform: Arc<Platform>) {
-    let pause = platform.limits().usage_pause;
-    loop {
-        if let Err(error) = measure_if_due(&platform, pause).await {
-            tracing::warn!(%error, "what tenants use could not be measured; it is tried again");
-        }
-        if let Err(error) = note_days_left(&platform).await {
-            tracing::debug!(%error, "the growth of the database is unknown now");
-        }
-        sleep(pause.min(LONGEST_LOOK)).await;
-    }
+/// Measures if a measurement is due, and updates the metric.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn measure(platform: &Platform) -> Result<()> {
+    let measured = measure_if_due(platform, platform.limits().usage_pause).await;
+    note_days_left(platform).await?;
+    measured
 }
 
 async fn measure_if_due(platform: &Platform, pause: Duration) -> Result<()> {

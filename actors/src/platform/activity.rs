@@ -2,13 +2,13 @@
 //! all of them, and kept for metrics (Z-07).
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use platform_model::error::Result;
 use platform_model::id::TenantId;
+use platform_store::statistics::Recent;
 use platform_store::statistics::activity::ActivityHere;
-use platform_store::statistics::{Recent, until_next};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use super::Platform;
 use crate::session::deliveries::note_active;
@@ -23,24 +23,11 @@ const NOTICED: f64 = 1.0;
 pub type Activity = Vec<(TenantId, ActivityHere)>;
 
 impl Platform {
-    /// Writes what is counted, and what tenants do, until the future is dropped.
-    pub async fn count_regularly(self: Arc<Self>) {
-        let mut last = Instant::now();
-        loop {
-            sleep(until_next(self.limits().statistics_pause)).await;
-            let elapsed = std::mem::replace(&mut last, Instant::now()).elapsed();
-            self.write_statistics(elapsed).await;
-        }
-    }
-
-    /// Writes what was counted since the last time, for the last time.
-    pub async fn write_last_statistics(&self) {
-        if let (_, Err(error)) = self.database.write_statistics().await {
-            tracing::warn!(%error, "what was counted in the last seconds could not be written");
-        }
-    }
-
-    async fn write_statistics(&self, elapsed: Duration) {
+    /// Writes what was counted, and what tenants did, in the time `elapsed` since the last call.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`; what could not be written is written by the next call.
+    pub async fn write_statistics(&self, elapsed: Duration) -> Result<()> {
         let (recent, written) = self.database.write_statistics().await;
         let activity = activity(self.sum_sessions().await, recent, elapsed);
         let is_noticed = |here: &ActivityHere| here.requests.max(here.deliveries) >= NOTICED;
@@ -50,8 +37,13 @@ impl Platform {
             Err(error) => Err(error),
         };
         *self.activity.lock() = activity;
-        if let Err(error) = written {
-            tracing::debug!(%error, "what was counted could not be written; it is written later");
+        written
+    }
+
+    /// Writes what was counted since the last time, for the last time.
+    pub async fn write_last_statistics(&self) {
+        if let (_, Err(error)) = self.database.write_statistics().await {
+            tracing::warn!(%error, "what was counted in the last seconds could not be written");
         }
     }
 
