@@ -28,6 +28,7 @@ mod fuzzing;
 pub mod health;
 pub mod hosted_files;
 pub mod http;
+pub mod jobs;
 pub mod lane;
 pub mod long_polling;
 pub mod middleware;

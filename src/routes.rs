@@ -21,7 +21,7 @@ use crate::api::{
 use crate::auth::{AnyCaller, Caller, cors};
 use crate::console;
 use crate::csv;
-use crate::health;
+use crate::health::{self, Metrics};
 use crate::http::error::{ApiError, Result, Shape};
 use crate::lane::{NewData, Resource as LaneResource};
 use crate::long_polling;
@@ -29,24 +29,16 @@ use crate::realtime::websocket;
 use crate::service;
 use crate::telemetry::RouteDurations;
 
-/// The address that serves the metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Metrics {
-    /// The address for clients.
-    Here,
-    /// A separate address.
-    Elsewhere,
-}
-
 /// Registers every path of the server.
 pub fn table(app: &mut web::ServiceConfig, metrics: Metrics) {
-    app.service(root());
+    app.service(root()).app_data(metrics);
     let paths = paths().into_iter().filter(|path| metrics == Metrics::Here || path.pattern != METRICS);
     enter(app, paths.map(Path::into_resource));
 }
 
 /// Registers the paths for operators' tools, which may have an address of their own.
 pub fn table_of_operators(app: &mut web::ServiceConfig) {
+    app.app_data(Metrics::Here);
     enter(app, of_operators().into_iter().map(Path::into_resource));
 }
 

@@ -17,8 +17,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-/// The most bytes of a response that are read. The status is in its first line.
-const RESPONSE: u64 = 1024;
+/// The most bytes of a response that are read, enough for the states of all background jobs.
+const RESPONSE: u64 = 64 << 10;
 
 /// The protocol of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +30,10 @@ pub(crate) enum Protocol {
 }
 
 /// The kind of server found at an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// An HTTP server, with the status of its response.
-    Status(u16),
+    /// An HTTP server, with its response.
+    Response { status: u16, body: Vec<u8> },
     /// A server with another protocol, or one that does not respond in time.
     Stranger,
 }
@@ -62,7 +62,8 @@ pub(crate) async fn get(
         }
     });
     let response = exchanged.await.ok().and_then(io::Result::ok).unwrap_or_default();
-    Ok(status_of(&response).map_or(Answer::Stranger, Answer::Status))
+    Ok(status_of(&response)
+        .map_or(Answer::Stranger, |status| Answer::Response { status, body: body_of(&response) }))
 }
 
 /// Returns the address by which this machine reaches a server that listens on `address`.
@@ -85,6 +86,12 @@ async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str
 fn status_of(response: &[u8]) -> Option<u16> {
     let digits = response.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
     str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Returns the bytes after the head.
+fn body_of(response: &[u8]) -> Vec<u8> {
+    let end = response.windows(4).position(|window| window == b"\r\n\r\n");
+    end.map_or_else(Vec::new, |end| response[end + 4..].to_vec())
 }
 
 fn connector() -> io::Result<TlsConnector> {
@@ -153,5 +160,11 @@ mod tests {
         for strange in [&b""[..], b"SSH-2.0-x", b"HTTP/1.1 2", b"HTTP/1.1 abc"] {
             assert_eq!(status_of(strange), None);
         }
+    }
+
+    #[test]
+    fn body_follows_the_empty_line() {
+        assert_eq!(body_of(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n{}\r\n\r\n"), b"{}\r\n\r\n");
+        assert_eq!(body_of(b"HTTP/1.1 200 OK\r\nA: b\r\n"), b"");
     }
 }

@@ -67,9 +67,6 @@ type Key = [u8; 32];
 /// the number of changes at its start.
 type Flight = (Key, Option<RequestSource>, u64);
 
-/// The pause between two messages about guesses to the other servers.
-const SPREADING: std::time::Duration = std::time::Duration::from_millis(200);
-
 /// The verifier of credentials, with a cache of verified ones.
 ///
 /// The cache is keyed by an HMAC of the header under a key of this process, never by the credentials.
@@ -298,16 +295,13 @@ impl Authenticator {
         });
     }
 
-    /// Sends guesses at this server to the other servers, until the future is dropped. They count them like their own,
-    /// so that guessing at several servers in turn gains nothing.
-    pub async fn spread_guesses(&self) {
-        loop {
-            let guesses = self.throttle.told().await;
-            if let Err(error) = tell_guesses(&self.database, guesses).await {
-                tracing::debug!(%error, "failed log-ins could not be shared with other servers");
-            }
-            tokio::time::sleep(SPREADING).await;
-        }
+    /// Waits for wrong passwords at this server, and tells the other servers about them.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`; then these count at this server alone.
+    pub async fn spread_guesses(&self) -> platform_model::error::Result<()> {
+        let guesses = self.throttle.told().await;
+        tell_guesses(&self.database, guesses).await
     }
 
     /// Returns the tenant whose rules for browsers apply to a host: the one whose domain it is, or else the

@@ -21,6 +21,7 @@ use clap::{ArgAction, Args, FromArgMatches};
 use platform_model::limits::Limits;
 use platform_model::naming::Naming;
 
+use crate::jobs::BeforeRun;
 pub use allowed_host::AllowedHost;
 pub use environment::Environment;
 pub(crate) use environment::{in_our_words, refuse_unknown, with_environment};
@@ -189,6 +190,10 @@ pub struct Settings {
     /// The vendor words; [`Settings::naming`] has them for the actors.
     #[command(flatten)]
     pub naming: NamingSettings,
+
+    /// Called at the begin of each run of a background job. A test lets a run panic with it.
+    #[arg(skip)]
+    pub before_job_run: Option<BeforeRun>,
 }
 
 /// HTTPS instead of HTTP.

@@ -4,20 +4,24 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-use super::Finding;
+use super::{Finding, jobs};
 use crate::config::Settings;
 use crate::prerequisites::ADMIN_LISTEN;
 use crate::self_request::{self, Answer, Protocol};
 
 /// The time within which the server on this machine must accept a connection and respond.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// The request for readiness with the states of background jobs, which only the address with the metrics returns.
+const READINESS: &str = "/health/ready?withDetails=true";
 const START: &str = "start the server; its log says why it ended";
 
 /// Returns one finding for each address of the server: whether the server there is ready for clients.
 pub(super) async fn server(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     for place in ServerAddress::all(settings) {
-        findings.push(place.told_of(place.server, &place.ask("/health/ready").await));
+        let answer = place.ask(READINESS).await;
+        findings.push(place.told_of(place.server, &answer));
+        findings.extend(answer.ok().as_ref().and_then(jobs::finding));
     }
     findings
 }
@@ -28,7 +32,9 @@ pub(super) async fn life(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     for place in ServerAddress::all(settings) {
         findings.push(match place.ask("/health/live").await {
-            Ok(Answer::Status(200)) => Finding::good(place.server, format!("responds at {place}")),
+            Ok(Answer::Response { status: 200, .. }) => {
+                Finding::good(place.server, format!("responds at {place}"))
+            }
             Ok(_) => Finding::fault(place.server, format!("another program responds at {place}"), START),
             Err(error) => Finding::fault(place.server, format!("none at {place}: {error}"), START),
         });
@@ -40,7 +46,9 @@ pub(super) async fn life(settings: &Settings) -> Vec<Finding> {
 pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     for place in ServerAddress::all(settings) {
-        findings.push(place.check().await);
+        let answer = place.ask(READINESS).await;
+        findings.push(place.check(&answer));
+        findings.extend(answer.ok().as_ref().and_then(jobs::finding));
     }
     findings
 }
@@ -85,16 +93,15 @@ impl ServerAddress {
         [clients].into_iter().chain(operators).collect()
     }
 
-    async fn check(&self) -> Finding {
-        let answer = self.ask("/health/ready").await;
+    fn check(&self, answer: &io::Result<Answer>) -> Finding {
         let (subject, address, flag) = (self.subject, self.address, self.flag);
-        match &answer {
+        match answer {
             Ok(Answer::Stranger) => Finding::fault(
                 subject,
                 format!("another program has {address}"),
                 format!("`ss -ltnp 'sport = :{}'` names it; {flag} chooses another address", address.port()),
             ),
-            Ok(_) => self.told_of(subject, &answer),
+            Ok(_) => self.told_of(subject, answer),
             Err(_) => match TcpListener::bind(address) {
                 Ok(_) => Finding::good(subject, format!("{address} is free; no server runs on it")),
                 Err(error) => Finding::fault(
@@ -115,8 +122,8 @@ impl ServerAddress {
     /// Returns the finding for a response of the server, or for a missing response.
     fn told_of(&self, subject: &'static str, answer: &io::Result<Answer>) -> Finding {
         match answer {
-            Ok(Answer::Status(200)) => Finding::good(subject, format!("ready at {self}")),
-            Ok(Answer::Status(status)) => {
+            Ok(Answer::Response { status: 200, .. }) => Finding::good(subject, format!("ready at {self}")),
+            Ok(Answer::Response { status, .. }) => {
                 let remedy = "the log of the server says why; `platform server list` shows one that drains";
                 Finding::warning(subject, format!("not ready at {self} ({status})"), remedy)
             }

@@ -7,6 +7,7 @@
 mod address;
 mod database;
 mod files;
+mod jobs;
 mod machine;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@
 use std::net::TcpListener;
 
 use super::*;
+use crate::self_request::Answer;
 
 fn settings(change: impl FnOnce(&mut Settings)) -> (Settings, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
@@ -145,4 +146,30 @@ fn connection_to_another_machine_should_be_encrypted_and_checked() {
         let finding = database::encryption(&postgres(over_network, encrypted), mode);
         assert_eq!(finding.map(|finding| finding.state), state, "{over_network} {encrypted} {mode}");
     }
+}
+
+fn answer(body: &serde_json::Value) -> Answer {
+    Answer::Response { status: 200, body: body.to_string().into_bytes() }
+}
+
+#[test]
+fn failing_jobs_are_a_warning_and_the_number_of_working_ones_is_named() {
+    let job = |name: &str, result: &str, failures: u32| {
+        json!({"name": name, "lease": false, "lastRun": "2026-01-01T02:03:04.000Z", "lastResult": result,
+            "failures": failures, "panics": 0})
+    };
+    let good = jobs::finding(&answer(&json!({"status": "UP", "jobs": [job("usage", "DONE", 0)]}))).unwrap();
+    assert_eq!((good.state, &*good.told), (State::Good, "all 1 background jobs work"));
+
+    let some = [job("usage", "DONE", 0), job("retention", "FAILED", 3), job("silence", "PANICKED", 1)];
+    let bad = jobs::finding(&answer(&json!({"status": "UP", "jobs": some}))).unwrap();
+    let told = "retention failed at 2026-01-01T02:03:04.000Z, 3 times in a row, \
+        silence panicked at 2026-01-01T02:03:04.000Z";
+    assert_eq!((bad.state, &*bad.told), (State::Warning, told));
+}
+
+#[test]
+fn response_without_details_says_nothing_about_jobs() {
+    assert_eq!(jobs::finding(&answer(&json!({"status": "UP"}))), None);
+    assert_eq!(jobs::finding(&Answer::Stranger), None);
 }

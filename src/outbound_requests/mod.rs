@@ -13,10 +13,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use platform_actors::Platform;
 use platform_actors::event_processing::{OutboundRequest, OutboundResponse};
 use platform_model::id::TenantId;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -33,21 +32,36 @@ const WAITING_PER_TENANT: usize = 256;
 /// The timeout of a request, from the host's name look-up to the end of the response.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Sends the requests of modules, as long as the future is polled.
-pub async fn keep_sending(platform: Arc<Platform>, allowed: Vec<AllowedHost>) {
-    let Some(mut requests) = platform.take_outbound_requests() else { return };
-    let mut sender = Sender::new(allowed, Roots::of_machine());
-    let mut under_way = JoinSet::new();
-    loop {
-        tokio::select! {
-            request = requests.recv() => match request {
-                Some(request) => drop(under_way.spawn(sender.send(request))),
-                None => break,
-            },
-            Some(_) = under_way.join_next() => {}
+/// The requests of modules, on their way to other servers.
+pub(crate) struct OutboundRequests {
+    requests: mpsc::Receiver<OutboundRequest>,
+    sender: Sender,
+    under_way: JoinSet<()>,
+}
+
+impl OutboundRequests {
+    /// Prepares the sending of requests to the allowed hosts.
+    pub(crate) fn new(requests: mpsc::Receiver<OutboundRequest>, allowed: Vec<AllowedHost>) -> Self {
+        let sender = Sender::new(allowed, Roots::of_machine());
+        Self { requests, sender, under_way: JoinSet::new() }
+    }
+
+    /// Waits for a request, and sends it and those that follow, until none is on its way. When the future is dropped,
+    /// requests on their way continue.
+    pub(crate) async fn send_until_idle(&mut self) {
+        loop {
+            tokio::select! {
+                Some(request) = self.requests.recv() => {
+                    self.under_way.spawn(self.sender.send(request));
+                }
+                Some(_) = self.under_way.join_next() => {}
+                else => return,
+            }
+            if self.under_way.is_empty() {
+                return;
+            }
         }
     }
-    while under_way.join_next().await.is_some() {}
 }
 
 /// The state that all requests share.

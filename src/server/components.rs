@@ -26,6 +26,7 @@ use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::ErrorDetail;
 use crate::http::held_bytes::HeldBytes;
 use crate::http::hosted::Policies;
+use crate::jobs::JobStates;
 use crate::lane;
 use crate::realtime::Realtime;
 use crate::request_log::RequestLog;
@@ -48,6 +49,7 @@ pub(super) struct Components {
     errors: Data<ErrorDetail>,
     held_bytes: Data<HeldBytes>,
     hosted_files: Data<HostedFiles>,
+    pub(super) jobs: Data<JobStates>,
     policies: Data<Policies>,
     requests: Data<RequestLog>,
     realtime: Data<Realtime>,
@@ -119,6 +121,7 @@ impl Components {
             errors: Data::new(if settings.debug_errors { ErrorDetail::Full } else { ErrorDetail::Brief }),
             held_bytes: Data::new(held_bytes),
             hosted_files: Data::new(hosted_files),
+            jobs: Data::default(),
             realtime: Data::new(realtime),
             token_requests: Data::new(TokenRequests(RateLimit::per_minute(
                 "requests for a token from this address",
@@ -153,6 +156,7 @@ impl Components {
             .app_data(self.errors.clone())
             .app_data(self.held_bytes.clone())
             .app_data(self.hosted_files.clone())
+            .app_data(self.jobs.clone())
             .app_data(self.policies.clone())
             .app_data(self.requests.clone())
             .app_data(self.realtime.clone())

@@ -1,6 +1,7 @@
 //! Assembles the server from database, platform and HTTP server, and shuts it down in order.
 
 mod components;
+mod jobs;
 mod operators;
 mod vitals;
 mod workers;
@@ -14,22 +15,22 @@ use std::time::Duration;
 use actix_web::dev::ServerHandle;
 use actix_web::rt::spawn;
 use platform_actors::Platform;
-use platform_actors::background::{abandoned_uploads, retention, usage};
 use platform_store::servers::Introduction;
 use platform_store::{self, Connections, Database};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 
 use crate::administration::{self, NewUser};
 use crate::config::{AllowedHost, Settings};
+use crate::health::Metrics;
 use crate::http::address::AddressSettings;
+use crate::jobs::Supervisor;
 use crate::prerequisites::Prerequisites;
-use crate::routes::Metrics;
 use crate::self_request::Protocol;
-use crate::service::probes;
 use crate::start_error::StartError;
-use crate::tls::{self, Tls};
-use crate::{outbound_requests, secret_key, stop, telemetry};
+use crate::tls::Tls;
+use crate::{secret_key, stop, telemetry};
 use components::Components;
+use jobs::Jobs;
 pub(crate) use vitals::Vitals;
 use workers::Transport;
 
@@ -51,6 +52,7 @@ pub struct Server {
     shutdown: Duration,
     workers: usize,
     module_request_hosts: Vec<AllowedHost>,
+    supervisor: Supervisor,
     /// The watch of the database, which ends with the server.
     watching: JoinSet<()>,
 }
@@ -95,8 +97,10 @@ impl Server {
         platform.database().check_connections().await?;
         let components = Components::assemble(settings, platform, secret_key, addresses)?;
         // Modules and sessions hear of other servers through the watch.
-        let mut watching = JoinSet::new();
-        watching.spawn(components.platform().watch());
+        let states = components.jobs.clone().into_inner();
+        let restart = components.platform.limits().job_restart;
+        let supervisor = Supervisor::new(states, restart, settings.before_job_run);
+        let watching = supervisor.start([jobs::database_watch(components.platform())]);
         components.platform.database().wait_until_known().await?;
         // Sessions that were stored go on before anything is written that they would miss.
         components.platform.take_stored_sessions().await;
@@ -130,6 +134,7 @@ impl Server {
             shutdown,
             workers,
             module_request_hosts,
+            supervisor,
             watching,
         })
     }
@@ -165,7 +170,12 @@ impl Server {
     /// seconds, and returns.
     pub async fn run(mut self, stop: impl Future<Output = ()>) {
         let handle = self.http.handle();
-        let upkeep = self.keep_up();
+        let jobs = Jobs {
+            components: &self.components,
+            tls: self.tls.as_ref(),
+            module_request_hosts: &self.module_request_hosts,
+        };
+        let mut upkeep = self.supervisor.start(jobs.all());
         let serving = spawn(self.http);
         // Its address responds until the end of the stop.
         let operators = self.operators.map(|operators| (operators.handle(), spawn(operators)));
@@ -178,7 +188,7 @@ impl Server {
         stop_gracefully(&self.components, &handle, self.shutdown).await;
         // The task has ended, because `stop` has returned.
         drop(serving.await);
-        upkeep.iter().for_each(JoinHandle::abort);
+        upkeep.abort_all();
         self.components.platform.give_bulk_operations_back().await;
         self.components.platform.give_modules_back().await;
         // This server writes nothing after this, so stored sessions miss nothing.
@@ -195,42 +205,6 @@ impl Server {
             drop(served.await);
         }
         self.components.platform.stop();
-    }
-
-    /// Starts the background tasks that run as long as the server.
-    fn keep_up(&self) -> [JoinHandle<()>; 21] {
-        let platform = || self.components.platform();
-        let database = || self.components.platform.database().clone();
-        let links = || self.components.links();
-        [
-            spawn(telemetry::keep_up()),
-            {
-                let authenticator = self.components.authenticator.clone();
-                spawn(async move { authenticator.spread_guesses().await })
-            },
-            spawn(tls::keep_fresh(self.tls.clone())),
-            spawn(platform_store::keep_log_short(database())),
-            spawn(platform_store::binaries::sweep_hourly(database())),
-            spawn(platform_store::devices::credentials::sweep(
-                database(),
-                self.components.platform.limits().device_credentials,
-            )),
-            spawn(platform_store::users::access_tokens::sweep(database())),
-            spawn(platform_store::measurements::partitions::make_partitions_hourly(database())),
-            spawn(platform().keep_bulk_updates_going()),
-            spawn(platform().keep_bulk_operations_going()),
-            spawn(platform().keep_modules_going()),
-            spawn(platform().hand_over_while_draining()),
-            spawn(platform().note_user_sessions()),
-            spawn(platform().keep_tenant_limits()),
-            spawn(outbound_requests::keep_sending(platform(), self.module_request_hosts.clone())),
-            spawn(abandoned_uploads::remove_hourly(platform(), links())),
-            spawn(retention::run_daily(platform(), links())),
-            spawn(usage::measure_regularly(platform())),
-            spawn(platform().count_regularly()),
-            spawn(platform().watch_silence(links())),
-            spawn(probes::keep_probing(self.components.services.clone())),
-        ]
     }
 }
 

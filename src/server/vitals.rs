@@ -45,7 +45,7 @@ impl Vitals {
         }
         self.platform.wait_for_threads().await.map_err(io::Error::other)?;
         match self_request::get(self.address, self.protocol, "/health/live", PATIENCE).await {
-            Ok(Answer::Status(_)) => Ok(()),
+            Ok(Answer::Response { .. }) => Ok(()),
             Ok(Answer::Stranger) => Err(io::Error::other("there is no response at its own address")),
             // A server that has used up its open files still serves its connected clients.
             Err(error) if is_out_of_files(&error) => Ok(()),

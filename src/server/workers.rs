@@ -28,9 +28,10 @@ use crate::connection::{
     Clock, Connection, KEEP_ALIVE, OverHttp, REQUEST_HEAD, Serving, Stream, ToHttp, WriteTimeout, upgraded,
 };
 use crate::csv::rest_caller::RestRoutes;
-use crate::lane::{Connected, Lane};
+use crate::health::Metrics;
+use crate::lane::Lane;
 use crate::middleware;
-use crate::routes::{self, Metrics};
+use crate::routes;
 use crate::service::ServiceConnections;
 use crate::stop::Stop;
 use crate::tls::Tls;

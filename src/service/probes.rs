@@ -13,6 +13,7 @@ use bytes::Bytes;
 use http_body_util::Empty;
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use platform_model::application::Application;
+use platform_model::error::Result;
 use platform_model::id::ApplicationId;
 use platform_model::manifest::{Manifest, Probe};
 use platform_model::service_address::ServiceAddress;
@@ -25,8 +26,6 @@ use super::health::{ProbeHistory, combine};
 use super::services::Services;
 use super::upload::Running;
 
-/// The interval of checks whether applications changed. Each check compares a number.
-const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// The most concurrent probe requests, over all microservices.
 const CONCURRENT_PROBES: usize = 64;
 /// The longest timeout of a probe request, whatever the manifest says, because a waiting request delays others.
@@ -34,26 +33,39 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 type Connections = Client<HttpConnector, Empty<Bytes>>;
 
-/// Probes microservices as long as the server runs.
-pub(crate) async fn keep_probing(services: web::Data<Services>) {
-    let prober = Prober {
-        connections: client::connections(),
-        places: Rc::new(Semaphore::new(CONCURRENT_PROBES)),
-        services: services.clone(),
-    };
-    let mut probed: HashMap<ApplicationId, Probed> = HashMap::new();
-    let mut seen = None;
-    loop {
+/// The microservices that are probed.
+pub(crate) struct ServiceProbes {
+    prober: Prober,
+    probed: HashMap<ApplicationId, Probed>,
+    /// The generation of applications that `probed` follows.
+    seen: Option<u64>,
+}
+
+impl ServiceProbes {
+    /// Creates the state; nothing is probed yet.
+    pub(crate) fn new(services: web::Data<Services>) -> Self {
+        let prober = Prober {
+            connections: client::connections(),
+            places: Rc::new(Semaphore::new(CONCURRENT_PROBES)),
+            services,
+        };
+        Self { prober, probed: HashMap::new(), seen: None }
+    }
+
+    /// Starts the probes of new and changed microservices, and stops those of removed ones, if applications changed. To
+    /// find out is the comparison of a number.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`; the known probes continue.
+    pub(crate) async fn follow(&mut self) -> Result<()> {
+        let services = self.prober.services.clone();
         let database = services.platform.database();
         let generation = database.applications_generation();
-        if seen != Some(generation) {
-            // While the database is unreachable the known probes continue.
-            if let Ok(routed) = list_routed(database).await {
-                prober.follow(&mut probed, &routed);
-                seen = Some(generation);
-            }
+        if self.seen != Some(generation) {
+            self.prober.follow(&mut self.probed, &list_routed(database).await?);
+            self.seen = Some(generation);
         }
-        sleep(CHECK_INTERVAL).await;
+        Ok(())
     }
 }
 
@@ -134,7 +146,7 @@ impl Prober {
     }
 
     /// Sends one probe request. Everyone who may read the application sees the error, so it names no address.
-    async fn probe(&self, address: &ServiceAddress, probe: &Probe) -> Result<(), String> {
+    async fn probe(&self, address: &ServiceAddress, probe: &Probe) -> std::result::Result<(), String> {
         // The semaphore is never closed.
         let _place = self.places.acquire().await;
         let uri = format!("{address}{}", probe.path)

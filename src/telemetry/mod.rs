@@ -6,7 +6,7 @@ mod tenants;
 
 use std::io::IsTerminal;
 use std::sync::{LazyLock, OnceLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use actix_http::error::DispatchError;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -20,6 +20,7 @@ use quota::Quotas;
 pub use routes::RouteDurations;
 
 use crate::config::{LogFormat, Settings};
+use crate::jobs;
 
 /// The number of throttled password verifications, by subject (account, source) and effect (delayed, refused).
 const THROTTLED: &str = "platform_authentication_throttled_total";
@@ -48,9 +49,6 @@ const CERTIFICATE_EXPIRY: &str = "platform_tls_certificate_expiry_timestamp_seco
 /// password hashes, and its notices report no problems.
 const LIBRARIES: &str =
     "actix_http=off,actix_server=warn,refinery_core=warn,rustls=error,tokio_postgres=warn";
-
-/// The interval at which histograms are aggregated. Until then each completed request takes memory.
-const UPKEEP: Duration = Duration::from_secs(1);
 
 static QUOTAS: LazyLock<Quotas> = LazyLock::new(Quotas::default);
 
@@ -101,6 +99,7 @@ pub fn start_metrics() {
         // Descriptions go to the installed recorder.
         if metrics::set_global_recorder(recorder).is_ok() {
             describe();
+            jobs::describe();
             platform_actors::metrics::describe();
             platform_store::metrics::describe();
             metrics_process::Collector::default().describe();
@@ -139,14 +138,12 @@ fn describe() {
     );
 }
 
-/// Aggregates histograms and renews the quotas of log lines for as long as it is polled.
-pub async fn keep_up() {
-    loop {
-        tokio::time::sleep(UPKEEP).await;
-        QUOTAS.renew();
-        if let Some(recorder) = RECORDER.get() {
-            recorder.run_upkeep();
-        }
+/// Aggregates histograms and renews the quotas of log lines. It must be called every second: until then each completed
+/// request takes memory, and the quotas are those of a second.
+pub fn keep_up() {
+    QUOTAS.renew();
+    if let Some(recorder) = RECORDER.get() {
+        recorder.run_upkeep();
     }
 }
 

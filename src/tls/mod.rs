@@ -143,8 +143,20 @@ impl Tls {
         outcome.inspect_err(|error| tracing::debug!(%error, "the tls handshake failed"))
     }
 
+    /// Returns the interval at which the files are to be checked.
+    pub(crate) fn check(&self) -> Duration {
+        self.check
+    }
+
+    /// Sets the metric of the validity of the certificate that was loaded at the start.
+    pub(crate) fn show_expiry(&self) {
+        if let Some(expires) = self.expires {
+            set_certificate_expiry(expires);
+        }
+    }
+
     /// Checks the files once, and uses their contents if they are new and valid.
-    async fn check_files(&self) {
+    pub(crate) async fn check_files(&self) {
         let (files, before) = (self.files.clone(), self.seen.read().clone());
         let checked = spawn_blocking(move || {
             let contents = files.read();
@@ -168,18 +180,6 @@ impl Tls {
                 tracing::error!(%error, "the new tls certificate cannot be used; the previous one stays in use")
             }
         }
-    }
-}
-
-/// Checks the certificate files at intervals, as long as the future is polled.
-pub async fn keep_fresh(tls: Option<Arc<Tls>>) {
-    let Some(tls) = tls else { return };
-    if let Some(expires) = tls.expires {
-        set_certificate_expiry(expires);
-    }
-    loop {
-        tokio::time::sleep(tls.check).await;
-        tls.check_files().await;
     }
 }
 

@@ -29,6 +29,7 @@ mod full_disk;
 mod identity;
 mod inventory;
 mod inventory_binaries;
+mod jobs;
 mod lifecycle;
 mod matrix;
 mod measurements;

@@ -4,7 +4,6 @@
 //! any other change of the event, so that the event no longer describes the file and subscribers are notified.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use platform_model::error::{Error, Result};
 use platform_model::links::Links;
@@ -14,22 +13,13 @@ use platform_store::binaries::{GivenUp, list_given_up};
 use crate::device::{RemoveEventBinary, Removed};
 use crate::platform::Platform;
 
-/// The time between two searches.
-const INTERVAL: Duration = Duration::from_secs(3600);
-
-/// Removes abandoned files of all tenants at once and then every hour, until the future is dropped. Several servers
-/// may do so concurrently, because each file is removed once. Notifications contain links that start with `links`.
-pub async fn remove_hourly(platform: Arc<Platform>, links: Links) {
-    let origin = Arc::new(Origin::of_server(links));
-    loop {
-        if let Err(error) = remove(&platform, &origin).await {
-            tracing::warn!(%error, "incomplete files of events could not be removed; the next attempt is in an hour");
-        }
-        tokio::time::sleep(INTERVAL).await;
-    }
-}
-
-async fn remove(platform: &Platform, origin: &Arc<Origin>) -> Result<()> {
+/// Removes the abandoned files of all tenants. Several servers may do so concurrently, because each file is removed
+/// once. Notifications contain links that start with `links`.
+///
+/// # Errors
+/// `Unavailable` or `Database`, and the errors of the device's actor.
+pub async fn remove(platform: &Platform, links: &Links) -> Result<()> {
+    let origin = Arc::new(Origin::of_server(links.clone()));
     loop {
         let found = list_given_up(platform.database(), platform.limits().incomplete_upload).await?;
         if found.is_empty() {

@@ -13,5 +13,5 @@ pub(crate) mod bulk_operation;
 pub mod bulk_registration;
 mod leases;
 pub mod retention;
-pub(crate) mod silence;
+pub mod silence;
 pub mod usage;

@@ -25,18 +25,15 @@ use crate::tenant_alarms::{PartOfTenant, TenantAlarm};
 /// The part of a tenant that is the source of the alarm about a late run.
 const RETENTION: PartOfTenant = PartOfTenant { type_: "Retention", name: "Retention" };
 
-/// Runs the retention of all tenants, each when it is due, until the future is dropped. Links in notifications start
+/// Makes the runs of all tenants that are due, and raises alarms for those that are late. Links in notifications start
 /// with `links`, because no request causes them.
-pub async fn run_daily(platform: Arc<Platform>, links: Links) {
-    loop {
-        sleep(platform.limits().retention_check).await;
-        if let Err(error) = tell_late_runs(&platform, &links).await {
-            tracing::debug!(%error, "late runs of retention cannot be listed now");
-        }
-        if let Err(error) = run_all(&platform).await {
-            tracing::warn!(%error, "outdated data could not be deleted; the run is continued later");
-        }
-    }
+///
+/// # Errors
+/// `Unavailable` or `Database`; the run is continued by the next call.
+pub async fn run_when_due(platform: &Platform, links: &Links) -> Result<()> {
+    let told = tell_late_runs(platform, links).await;
+    run_all(platform).await?;
+    told
 }
 
 /// Raises an alarm for each run that has not ended within a day.

@@ -6,8 +6,6 @@
 //! condition that the silence still lasts and has no alarm yet. The alarm is cleared by the process that records the
 //! next heartbeat, or by the next sweep if that process died in between.
 
-use std::convert::Infallible;
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
@@ -19,38 +17,37 @@ use crate::device::{EndSilence, ReportSilence};
 use crate::heartbeats::ClearAlarm;
 use crate::platform::Platform;
 
-/// The delay before the watch is opened again after its connection was lost.
-const REOPEN_DELAY: Duration = Duration::from_secs(1);
 /// The number of devices that are handled concurrently, which is enough to share group commits.
 const AT_ONCE: usize = 64;
 /// A process that makes no sweep for this many intervals, or for ten seconds, loses the watch to another process.
 const MISSED_SWEEPS: u32 = 3;
 
+/// The connection with which this process looks for silent devices.
+#[derive(Debug, Default)]
+pub struct SilenceWatch(Option<Watch>);
+
 impl Platform {
-    /// Raises an alarm for each device that becomes silent, and clears alarms of past silences. Runs until the future
-    /// is dropped. Links in notifications start with `links`, because no request causes them.
-    pub async fn watch_silence(self: Arc<Self>, links: Links) {
-        loop {
-            match self.keep_watch(&links).await {
-                // The watch of the database has logged this already.
-                Err(Error::Unavailable(_)) => tracing::debug!("the watch for silent devices is opened again"),
-                Err(error) => tracing::error!(%error, "the sweep for silent devices failed"),
-            }
-            tokio::time::sleep(REOPEN_DELAY).await;
+    /// Raises an alarm for each device that became silent, and clears alarms of past silences, if it is this process's
+    /// turn. After an error the next call connects anew. Links in notifications start with `links`, because no request
+    /// causes them.
+    ///
+    /// # Errors
+    /// `Unavailable` when the connection is lost; `Database`.
+    pub async fn look_for_silence(&self, watch: &mut SilenceWatch, links: &Links) -> Result<()> {
+        let mut open = match watch.0.take() {
+            Some(open) => open,
+            None => self.open_silence_watch().await?,
+        };
+        if open.sweeps().await? {
+            self.sweep(&open, links).await?;
         }
+        watch.0 = Some(open);
+        Ok(())
     }
 
-    /// Sweeps whenever it is this process's turn, until the connection is lost.
-    async fn keep_watch(&self, links: &Links) -> Result<Infallible> {
-        let sweep = self.limits().silence_sweep;
-        let timeout = (sweep * MISSED_SWEEPS).max(Duration::from_secs(10));
-        let mut watch = Watch::open(self.database(), timeout).await?;
-        loop {
-            if watch.sweeps().await? {
-                self.sweep(&watch, links).await?;
-            }
-            tokio::time::sleep(sweep).await;
-        }
+    async fn open_silence_watch(&self) -> Result<Watch> {
+        let patience = (self.limits().silence_sweep * MISSED_SWEEPS).max(Duration::from_secs(10));
+        Watch::open(self.database(), patience).await
     }
 
     async fn sweep(&self, watch: &Watch, links: &Links) -> Result<()> {

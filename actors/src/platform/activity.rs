@@ -3,13 +3,13 @@
 //! keeps it for metrics (Z-07).
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use platform_model::error::Result;
 use platform_model::id::TenantId;
+use platform_store::statistics::Recent;
 use platform_store::statistics::activity::ActivityHere;
-use platform_store::statistics::{Recent, until_next};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use super::Platform;
 use crate::session::deliveries::note_active;
@@ -25,24 +25,11 @@ const NOTICED: f64 = 1.0;
 pub type Activity = Vec<(TenantId, ActivityHere)>;
 
 impl Platform {
-    /// Writes the counts and the activity of tenants regularly, until the future is dropped.
-    pub async fn count_regularly(self: Arc<Self>) {
-        let mut last = Instant::now();
-        loop {
-            sleep(until_next(self.limits().statistics_pause)).await;
-            let elapsed = std::mem::replace(&mut last, Instant::now()).elapsed();
-            self.write_statistics(elapsed).await;
-        }
-    }
-
-    /// Writes the counts since the last write, before the server stops.
-    pub async fn write_last_statistics(&self) {
-        if let (_, Err(error)) = self.database.write_statistics().await {
-            tracing::warn!(%error, "the statistics of the last seconds could not be written");
-        }
-    }
-
-    async fn write_statistics(&self, elapsed: Duration) {
+    /// Writes the counts and the activity of tenants in the time `elapsed` since the last call.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`; what could not be written is written by the next call.
+    pub async fn write_statistics(&self, elapsed: Duration) -> Result<()> {
         let (recent, written) = self.database.write_statistics().await;
         let activity = activity(self.sum_sessions().await, recent, elapsed);
         let is_noticed = |here: &ActivityHere| here.requests.max(here.deliveries) >= NOTICED;
@@ -52,8 +39,13 @@ impl Platform {
             Err(error) => Err(error),
         };
         *self.activity.lock() = activity;
-        if let Err(error) = written {
-            tracing::debug!(%error, "statistics could not be written; they are written later");
+        written
+    }
+
+    /// Writes the counts since the last write, before the server stops.
+    pub async fn write_last_statistics(&self) {
+        if let (_, Err(error)) = self.database.write_statistics().await {
+            tracing::warn!(%error, "the statistics of the last seconds could not be written");
         }
     }
 

@@ -1,7 +1,6 @@
-//! Bulk operations for the HTTP layer, and the loop that continues them after any process dies.
+//! Bulk operations for the HTTP layer, and how they continue after any process dies.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix::prelude::*;
 use platform_model::bulk_operation::{BulkOperation, BulkOperationPatch, NewBulkOperation};
@@ -11,7 +10,6 @@ use platform_model::origin::Origin;
 use platform_store::bulk::operations::{Planned, insert_bulk_operation, update_bulk_operation};
 use platform_store::bulk::steps::{GIVE_BACK, Held, RENEW, TAKEN_OVER_AT_ONCE, take_over};
 use platform_store::leases;
-use tokio::time::sleep;
 
 use super::Platform;
 use crate::background::bulk_operation::BulkOperationActor;
@@ -67,19 +65,13 @@ impl Platform {
         });
     }
 
-    /// Takes over bulk operations that start soon and those whose process died, and renews the leases of this
-    /// process, until the future is dropped.
-    pub async fn keep_bulk_operations_going(self: Arc<Self>) {
+    /// Takes over bulk operations that start soon and those whose process died, and renews the leases of this process.
+    /// It must be called several times per lease.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn keep_bulk_operations_going(&self) -> Result<()> {
         let lease = self.limits.bulk_lease;
-        loop {
-            if let Err(error) = self.renew_and_take_over_bulk_operations(lease).await {
-                tracing::debug!(%error, "the leases of bulk operations cannot be renewed now");
-            }
-            sleep(lease / 3).await;
-        }
-    }
-
-    async fn renew_and_take_over_bulk_operations(&self, lease: Duration) -> Result<()> {
         leases::renew(&self.database, RENEW, &self.bulk_operations.leases.held(), lease).await?;
         loop {
             let taken = take_over(&self.database, lease).await?;

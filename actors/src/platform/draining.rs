@@ -2,36 +2,35 @@
 //! draining server are served.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use platform_model::error::Result;
-use tokio::time::sleep;
 
 use super::Platform;
 use crate::session::ClientId;
 
-/// The pause between two groups of sessions, so that not all clients come to the other servers at once.
-const PAUSE: Duration = Duration::from_millis(250);
 /// The largest number of sessions in one group.
 const AT_ONCE: usize = 500;
 /// The time that a session stays if it comes back, because a load balancer may not know yet that this server drains.
 const STAYS: Duration = Duration::from_secs(10);
 
+/// The sessions that were offered to other servers a short time ago.
+#[derive(Debug, Default)]
+pub struct OfferedSessions(HashMap<ClientId, Instant>);
+
 impl Platform {
-    /// Hands sessions to servers that take new clients while the operator lets this one drain, until the future is
-    /// dropped. If there is no such server, the sessions stay.
-    pub async fn hand_over_while_draining(self: Arc<Self>) {
-        let mut offered = HashMap::new();
-        loop {
-            sleep(PAUSE).await;
-            // A stopping server hands its sessions over in `hand_sessions_over`.
-            if !self.database.membership().is_drained() || self.transfers.is_stopping() {
-                offered.clear();
-            } else if let Err(error) = self.offer_some(&mut offered).await {
-                tracing::debug!(%error, "sessions cannot be handed over now");
-            }
+    /// Hands a group of sessions to servers that take new clients, if the operator lets this one drain. If there is no
+    /// such server, the sessions stay.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn hand_over_while_draining(&self, offered: &mut OfferedSessions) -> Result<()> {
+        // A stopping server hands its sessions over in `hand_sessions_over`.
+        if !self.database.membership().is_drained() || self.transfers.is_stopping() {
+            offered.0.clear();
+            return Ok(());
         }
+        self.offer_some(&mut offered.0).await
     }
 
     async fn offer_some(&self, offered: &mut HashMap<ClientId, Instant>) -> Result<()> {

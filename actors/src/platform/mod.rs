@@ -22,11 +22,12 @@ use parking_lot::{Mutex, RwLock};
 use platform_store::Pool;
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::sync::oneshot;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 pub use activity::Activity;
 use changes::Forget;
 pub use changes::{Changed, Holders, Names};
+pub use draining::OfferedSessions;
 use platform_model::error::{Error, Result};
 use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
 use platform_model::limits::Limits;
@@ -36,6 +37,7 @@ use platform_store::leases;
 use platform_store::writer::{Writer, WriterHandle};
 pub use shown_sessions::{FoundSessions, WantedSessions};
 pub use tenant::Tenant;
+pub use user_sessions::NotedSessions;
 
 use crate::background::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
 use crate::background::bulk_operation::BulkOperations;
@@ -303,18 +305,13 @@ impl Platform {
         finished
     }
 
-    /// Takes over bulk updates whose process died and renews the leases of this process, until the future is dropped.
-    pub async fn keep_bulk_updates_going(self: Arc<Self>) {
+    /// Takes over bulk updates whose process died, and renews the leases of this process. It must be called several
+    /// times per lease.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn keep_bulk_updates_going(&self) -> Result<()> {
         let lease = self.limits.bulk_lease;
-        loop {
-            if let Err(error) = self.renew_and_take_over_bulk_updates(lease).await {
-                tracing::debug!(%error, "the leases of bulk updates of alarms cannot be renewed now");
-            }
-            sleep(lease / 3).await;
-        }
-    }
-
-    async fn renew_and_take_over_bulk_updates(&self, lease: Duration) -> Result<()> {
         let own = self.bulk_alarm_updates.leases.held();
         leases::renew(&self.database, bulk_updates::RENEW, &own, lease).await?;
         for held in bulk_updates::take_over(&self.database, lease).await? {

@@ -89,10 +89,18 @@ impl Platform {
         self.modules.start(links).await
     }
 
-    /// Runs the modules whose lease this process holds, and takes over modules that no process runs, until the future
-    /// is dropped.
-    pub async fn keep_modules_going(self: Arc<Self>) {
-        self.modules.clone().keep_going().await;
+    /// Runs the modules whose lease this process holds, and takes over modules that no process runs. It must be called
+    /// several times per lease, and when [`modules_to_check`](Self::modules_to_check) resolves.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn keep_modules_going(&self) -> Result<()> {
+        self.modules.check().await
+    }
+
+    /// Resolves when modules or their leases changed.
+    pub async fn modules_to_check(&self) {
+        self.modules.changes_to_check().await;
     }
 
     /// Returns the leases of this process's modules, so that another process runs them at once. Their state is lost

@@ -1,32 +1,26 @@
 //! The limits of tenants at this server (Z-20): the usage of a tenant, and the exchange of counts with other servers.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::tenant::{LimitValues, TenantLimit};
 use platform_store::modules;
 use platform_store::tenant_limits::{Counted, TenantLimits};
-use tokio::time::sleep;
 
 use super::{Platform, Tenant};
 
-/// The pause between two exchanges. A change at one server is known at the others within two of them.
-const PAUSE: Duration = Duration::from_secs(1);
-
 impl Platform {
-    /// Updates the limits of tenants and the counts of other servers, until the future is dropped.
-    pub async fn keep_tenant_limits(self: Arc<Self>) {
-        loop {
-            for (_, tenant) in self.known_tenants() {
-                tenant.note_sessions();
-            }
-            if let Err(error) = self.database.keep_tenant_limits().await {
-                tracing::debug!(%error, "the limits of tenants cannot be updated now");
-            }
-            sleep(PAUSE).await;
+    /// Brings the limits of tenants, and what is known of other servers, up to date. What changes at one server is
+    /// known at the others when both have made the next call.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn keep_tenant_limits(&self) -> Result<()> {
+        for (_, tenant) in self.known_tenants() {
+            tenant.note_sessions();
         }
+        self.database.keep_tenant_limits().await
     }
 
     /// Returns the current usage of a tenant for each limit that is counted.

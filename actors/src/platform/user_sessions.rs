@@ -4,43 +4,39 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_store::session_moves::SessionsOfUser;
-use tokio::time::sleep;
 
 use super::{Platform, Tenant};
 use crate::session::ClientId;
 
-/// The pause between two writes. Other servers count a new session, and stop counting an ended one, with this delay.
-const PAUSE: Duration = Duration::from_secs(1);
-
 /// The sessions at this server by tenant and user; the clientIds are sorted.
 type ByUser = HashMap<(TenantId, Arc<str>), Vec<ClientId>>;
 
+/// The sessions of users that other servers know to be at this one.
+#[derive(Debug, Default)]
+pub struct NotedSessions(ByUser);
+
 impl Platform {
-    /// Stores the sessions of users while there is a limit and there are other servers, until the future is dropped.
-    pub async fn note_user_sessions(self: Arc<Self>) {
-        let mut noted = ByUser::new();
-        while self.limits().sessions_per_user.is_some() {
-            sleep(PAUSE).await;
-            if self.database.publications().is_alone() {
-                continue;
-            }
-            let mut now = ByUser::new();
-            for session in self.all_sessions().await {
-                now.entry((session.tenant, session.user)).or_default().push(session.client);
-            }
-            now.values_mut().for_each(|clients| clients.sort_unstable());
-            match self.note_changes(&noted, &now).await {
-                Ok(()) => noted = now,
-                Err(error) => {
-                    tracing::debug!(%error, "the sessions of users cannot be stored for other servers now")
-                }
-            }
+    /// Notes the sessions of users if there are other servers. A session counts elsewhere only after the next call, and
+    /// continues to count until the call after its end.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`; the next call notes what this one could not.
+    pub async fn note_user_sessions(&self, noted: &mut NotedSessions) -> Result<()> {
+        if self.database.publications().is_alone() {
+            return Ok(());
         }
+        let mut now = ByUser::new();
+        for session in self.all_sessions().await {
+            now.entry((session.tenant, session.user)).or_default().push(session.client);
+        }
+        now.values_mut().for_each(|clients| clients.sort_unstable());
+        self.note_changes(&noted.0, &now).await?;
+        noted.0 = now;
+        Ok(())
     }
 
     async fn note_changes(&self, before: &ByUser, now: &ByUser) -> Result<()> {

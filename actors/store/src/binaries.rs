@@ -40,8 +40,6 @@ pub const CHUNK: usize = 256 << 10;
 /// The longest duration of an upload. An upload counts as abandoned after twice this time, so the sweep never deletes
 /// one that still finishes.
 const LONGEST_UPLOAD: Duration = Duration::from_secs(12 * 3600);
-/// The pause between two sweeps of abandoned uploads.
-const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 /// The number of abandoned uploads that one statement deletes; each may have hundreds of chunks.
 const SWEPT_AT_ONCE: i64 = 20;
 
@@ -317,17 +315,11 @@ pub async fn read_chunk(
     Ok(Bytes::from(row.get::<_, Vec<u8>>(0)))
 }
 
-/// Deletes the abandoned uploads of all servers every hour, until the future is dropped.
-pub async fn sweep_hourly(database: Database) {
-    loop {
-        if let Err(error) = sweep(&database).await {
-            tracing::warn!(%error, "abandoned uploads could not be deleted, the next attempt is in an hour");
-        }
-        tokio::time::sleep(SWEEP_INTERVAL).await;
-    }
-}
-
-async fn sweep(database: &Database) -> Result<()> {
+/// Deletes the abandoned uploads of all servers.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn sweep(database: &Database) -> Result<()> {
     loop {
         let client = database.loader().await?;
         let statement = client.prepare_cached(SWEEP).await?;

@@ -3,16 +3,11 @@
 //! operator reports a full disk as an error of the statement, which becomes the same `DiskFull`.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 use platform_model::error::{Error, Result};
 use platform_model::usage::DatabaseGrowth;
 
 use crate::Database;
-
-/// The time between two checkpoints while the disk has little room. The part of PostgreSQL's log that deletions write
-/// in this time must still fit on the disk.
-const LOG_TAKEN_BACK: Duration = Duration::from_secs(5);
 
 /// Whether new data may be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,19 +73,13 @@ impl Database {
     }
 }
 
-/// Runs frequent checkpoints while the disk has little room, until the future is dropped. PostgreSQL logs every
-/// change, including deletions, and reuses the files of its log only after a checkpoint; by default one runs every
-/// few minutes.
-pub async fn keep_log_short(database: Database) {
-    loop {
-        tokio::time::sleep(LOG_TAKEN_BACK).await;
-        if database.has_room() {
-            continue;
-        }
-        if let Err(error) = take_log_back(&database).await {
-            tracing::debug!(%error, "a checkpoint of the database failed; it is retried");
-        }
-    }
+/// Runs a checkpoint if the disk has little room. PostgreSQL logs every change, including deletions, and reuses the
+/// files of its log only after a checkpoint; by default one runs every few minutes.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn keep_log_short(database: &Database) -> Result<()> {
+    if database.has_room() { Ok(()) } else { take_log_back(database).await }
 }
 
 /// Runs a checkpoint over a connection of its own, so that it takes none from requests.

@@ -6,6 +6,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../api";
 import { useLoad } from "../load";
 import { can } from "../session";
+import { Time } from "../time";
 import { Chart, type Data, format } from "../ui/chart";
 import { Card, Page, States, StatusMark } from "../ui/kit";
 import { Sessions } from "./sessions";
@@ -14,6 +15,23 @@ import { Busy, bytes } from "./usage";
 const ASK_EVERY = 2000;
 /** The number of samples that the charts keep, which is five minutes. */
 const KEPT = 150;
+
+interface Job {
+  name: string;
+  periodSeconds?: number;
+  lease: boolean;
+  lastRun?: string;
+  lastResult?: "DONE" | "FAILED" | "PANICKED";
+  failures: number;
+  panics: number;
+}
+interface Readiness {
+  status: string;
+  writes?: string;
+  reason?: string;
+  /** Absent where the server has no metrics, and at a server of an earlier version. */
+  jobs?: Job[];
+}
 
 interface Sample {
   at: number;
@@ -47,7 +65,7 @@ const FIGURES: [string, string][] = [
 
 export function ServerPage() {
   const samples = useSignal<Sample[]>([]);
-  const health = useLoad(() => get<{ status: string; writes?: string; reason?: string }>("/health/ready"), []);
+  const health = useLoad(() => get<Readiness>("/health/ready?withDetails=true"), []);
   const metrics = useLoad(() => get<string>("/metrics", { accept: "*/*" }), []);
   useEffect(() => {
     const timer = setInterval(() => {
@@ -95,6 +113,7 @@ export function ServerPage() {
       </Card>
       {can("ROLE_TENANT_MANAGEMENT_READ", "ROLE_TENANT_STATISTICS_READ") && <Busy />}
       {can("ROLE_USER_MANAGEMENT_READ") && <Sessions />}
+      {health.data.value?.jobs && <Jobs jobs={health.data.value.jobs} />}
       <Card title="All metrics">
         <div class="scroll metrics" tabIndex={0} role="region" aria-label="Names and sums">
           <table>
@@ -105,6 +124,40 @@ export function ServerPage() {
       </Card>
     </Page>
   );
+}
+
+/** The background jobs, those that fail first. */
+function Jobs({ jobs }: { jobs: Job[] }) {
+  const sorted = [...jobs].sort((one, other) => other.failures - one.failures || one.name.localeCompare(other.name));
+  return (
+    <Card title="Background jobs">
+      <div class="scroll" tabIndex={0} role="region" aria-label="Background jobs and their last runs">
+        <table>
+          <thead>
+            <tr>{["Job", "Every", "Lease", "Last run", "Result", "Failures", "Panics"].map((title) => <th key={title} scope="col">{title}</th>)}</tr>
+          </thead>
+          <tbody>
+            {sorted.map((job) => (
+              <tr key={job.name}>
+                <td><code>{job.name}</code></td>
+                <td>{job.periodSeconds === undefined ? "event" : every(job.periodSeconds)}</td>
+                <td>{job.lease ? "yes" : ""}</td>
+                <td><Time at={job.lastRun} as="ago" /></td>
+                <td>{job.lastResult ? <StatusMark of={job.lastResult} /> : <span class="faint">–</span>}</td>
+                <td class="number">{job.failures}</td>
+                <td class="number">{job.panics}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  );
+}
+
+function every(seconds: number): string {
+  const [size, unit] = [[3600, "h"], [60, "min"]].find(([size]) => seconds >= (size as number)) ?? [1, "s"];
+  return `${format(seconds / (size as number))} ${unit}`;
 }
 
 function Figure({ label, text }: { label: string; text: string }) {

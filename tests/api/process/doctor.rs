@@ -34,7 +34,7 @@ async fn healthy_server_has_no_fault() {
 
     assert!(output.status.success(), "{found:#?}");
     for subject in
-        ["address", "secret key", "disk", "database", "durability", "clock", "connections", "schema"]
+        ["address", "jobs", "secret key", "disk", "database", "durability", "clock", "connections", "schema"]
     {
         assert_eq!(state(&found, subject), "ok", "{found:#?}");
     }

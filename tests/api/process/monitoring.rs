@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use serde_json::json;
 
 use crate::harness::{Caller, Program, alarm_of, free_port, other_programs_are_required, run, scratch};
 
@@ -86,7 +87,9 @@ async fn address_of_operators_has_health_and_metrics_and_nothing_else() {
     }
     assert!(operator.get("/metrics").await.text.contains("platform_build_info"));
     assert_eq!(admin.get("/metrics").await.status, 404);
-    assert_eq!(admin.get("/health/ready").await.status, 200);
+    let with_details = "/health/ready?withDetails=true";
+    assert_eq!(admin.get(with_details).await.expect(200).json(), json!({"status": "UP"}));
+    assert!(operator.read(with_details).await["jobs"].is_array());
     let with_credentials = Caller::new(&format!("http://{address}"), Some(("admin", "admin-secret")));
     // The reference is only at the other address.
     assert_eq!(with_credentials.request("GET", "/alarm/alarms").head().await.status(), 404);
@@ -97,6 +100,7 @@ async fn address_of_operators_has_health_and_metrics_and_nothing_else() {
     };
     let (code, status) = told(&["status"]);
     assert!(code == Some(0) && status.contains(&format!("metrics   ready at http://{address}")), "{status}");
+    assert!(status.contains("background jobs work"), "{status}");
     assert!(told(&["doctor"]).1.contains("admin address"));
     assert_eq!(told(&["status", "--live"]).0, Some(0));
     let taken = ["--listen", "127.0.0.1:0", "--admin-listen", &address, "--data-dir", "elsewhere"];

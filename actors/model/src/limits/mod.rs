@@ -305,4 +305,7 @@ limits! {
 
     /// The pause before a server looks again whether a run of retention is due.
     retention_check: Duration = Duration::from_secs(60);
+
+    /// The longest pause before a background job runs again after an error or a panic.
+    job_restart: Duration = Duration::from_secs(60);
 }

@@ -21,8 +21,6 @@ use super::runner::Reconcile;
 
 /// The time for which changes that come close together are collected, to be handled together.
 const TOGETHER: Duration = Duration::from_millis(20);
-/// The backoff before a failed check is retried: a lost connection must be restored before others take over.
-const AGAIN: Duration = Duration::from_millis(300);
 /// The time that a starting server waits for its modules before it reports that it is ready.
 const STARTED: Duration = Duration::from_secs(60);
 
@@ -46,18 +44,18 @@ impl Deployments {
         Ok(())
     }
 
-    /// Checks leases until the future is dropped.
-    pub(crate) async fn keep_going(self: Arc<Self>) {
-        let pause = self.limits.module_lease / 3;
-        loop {
-            let checked = self.check_leases(LostConnection::MayComeBack).await;
-            if let Err(error) = &checked {
-                tracing::debug!(%error, "the leases of modules cannot be checked now");
-            }
-            let pause = if checked.is_ok() { pause } else { pause.min(AGAIN) };
-            let _ = timeout(pause, self.due.notified()).await;
-            sleep(TOGETHER).await;
-        }
+    /// Checks all leases of a running server.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn check(self: &Arc<Self>) -> Result<()> {
+        self.check_leases(LostConnection::MayComeBack).await.map(drop)
+    }
+
+    /// Resolves when something changed, together with other changes that come close to it.
+    pub(crate) async fn changes_to_check(&self) {
+        self.due.notified().await;
+        sleep(TOGETHER).await;
     }
 
     /// Checks all leases. Returns the number of tenants whose modules were acquired. `lost` determines how to treat

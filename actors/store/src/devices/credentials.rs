@@ -25,9 +25,6 @@ const KEEP: &str = include_str!("../../../../sql/queries/device_credentials/keep
 const FORGET: &str = include_str!("../../../../sql/queries/device_credentials/forget.sql");
 const SWEEP: &str = include_str!("../../../../sql/queries/device_credentials/sweep.sql");
 
-/// The longest pause between two sweeps of credentials that can no longer be collected.
-const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
-
 /// The state of an accepted device.
 #[derive(Debug, Clone)]
 pub enum Admitted {
@@ -166,17 +163,11 @@ pub async fn forget(
     Ok(())
 }
 
-/// Deletes requests whose credentials were not collected within `kept`, until the future is dropped.
-pub async fn sweep(database: Database, kept: Duration) {
-    loop {
-        if let Err(error) = sweep_once(&database).await {
-            tracing::warn!(%error, "uncollected credentials of devices could not be deleted, the next attempt follows soon");
-        }
-        tokio::time::sleep(kept.min(SWEEP_INTERVAL)).await;
-    }
-}
-
-async fn sweep_once(database: &Database) -> Result<()> {
+/// Deletes requests whose credentials were not collected in time.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn sweep(database: &Database) -> Result<()> {
     let client = database.loader().await?;
     client.execute(SWEEP, &[]).await?;
     Ok(())

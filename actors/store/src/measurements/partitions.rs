@@ -1,15 +1,11 @@
 //! The monthly partitions of the measurements, which are created in advance.
 
-use std::time::Duration;
-
 use platform_model::error::Result;
 
 use crate::Database;
 
 /// The number of partitions that are created in advance, besides that of the current month.
 const MONTHS_AHEAD: i32 = 3;
-/// The pause between two checks.
-const INTERVAL: Duration = Duration::from_secs(3600);
 
 /// Creates the partitions of this month and the next months, if they do not exist.
 ///
@@ -32,14 +28,4 @@ pub async fn make_partitions(database: &Database) -> Result<()> {
         transaction.commit().await?;
     }
     Ok(())
-}
-
-/// Creates missing partitions every hour, until the future is dropped.
-pub async fn make_partitions_hourly(database: Database) {
-    loop {
-        if let Err(error) = make_partitions(&database).await {
-            tracing::warn!(%error, "partitions of measurements could not be created, the next attempt is in an hour");
-        }
-        tokio::time::sleep(INTERVAL).await;
-    }
 }

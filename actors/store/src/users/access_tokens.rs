@@ -16,8 +16,6 @@ const SWEEP_LIMIT_TOKENS: &str = include_str!("../../../../sql/queries/account_l
 
 /// How long an expired token is kept, so that its client receives the error for an expired token (T-05).
 const KEPT: Duration = Duration::from_secs(3600);
-/// The pause between two sweeps of expired tokens.
-const SWEEP_INTERVAL: Duration = Duration::from_secs(600);
 /// The number of tokens that one statement of a sweep deletes.
 const CHUNK: i64 = 1000;
 
@@ -88,17 +86,11 @@ pub(crate) fn scope(words: &[String]) -> Result<Scope> {
         .ok_or_else(|| Error::invalid_value("scope", words.join(" "), "READ WRITE"))
 }
 
-/// Deletes expired tokens in small batches, those of the limits query too, until the future is dropped.
-pub async fn sweep(database: Database) {
-    loop {
-        if let Err(error) = sweep_once(&database).await {
-            tracing::warn!(%error, "expired tokens could not be deleted, the next attempt follows soon");
-        }
-        tokio::time::sleep(SWEEP_INTERVAL).await;
-    }
-}
-
-async fn sweep_once(database: &Database) -> Result<()> {
+/// Deletes expired tokens in small batches, those of the limits query too.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn sweep(database: &Database) -> Result<()> {
     let kept = KEPT.as_secs_f64();
     while database.loader().await?.execute(SWEEP, &[&kept, &CHUNK]).await? == CHUNK as u64 {}
     while database.loader().await?.execute(SWEEP_LIMIT_TOKENS, &[&CHUNK]).await? == CHUNK as u64 {}

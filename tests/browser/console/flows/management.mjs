@@ -240,6 +240,8 @@ export async function the_server_page_shows_health_and_metrics(stage) {
   await visitor.page.locator(".status-up").waitFor();
   await visitor.sees("platform_http_request_seconds_count");
   await visitor.sees("real-time sessions");
+  const jobs = visitor.page.getByRole("region", { name: "Background jobs and their last runs" });
+  await jobs.getByRole("row", { name: /log-upkeep 1 s/ }).locator(".status-done").waitFor();
   await eventually("requests are counted", async () => parseFloat(await visitor.page.locator(".legend li", { hasText: "requests" }).locator("b").textContent()) > 0);
   await visitor.leave();
 }
