@@ -1,18 +1,18 @@
-//! Lists of exceptions that can only shrink: what is not listed must be clean, and an entry must be exact.
+//! Lists of exceptions that can only shrink: other files must be clean, and each entry must be exact.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use crate::tree::{Violation, is_writing, root};
 
-/// What was found under a name.
+/// The findings under a name.
 #[derive(Debug)]
 pub struct Found {
     pub count: usize,
     pub violations: Vec<Violation>,
 }
 
-/// Compares what was found with the list, whose lines are a name, a blank and a count.
+/// Compares the findings with the list, whose lines are a name, a blank and a count.
 pub fn compare(list: &str, found: BTreeMap<String, Found>) -> Vec<Violation> {
     let text = fs::read_to_string(root().join(list)).expect("the list can be read");
     if is_writing() {

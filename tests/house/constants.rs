@@ -41,7 +41,7 @@ fn judge_link(file: &File, link: &ConstantLink) -> Option<Violation> {
             "[{}] is not a number; quote {} as a number with its unit",
             link.text, link.name
         )),
-        (Some(quoted), Ok((actual, _))) if quoted.equals(actual) => None,
+        (Some(_), Ok((actual, _))) if actual.is_quoted_by(link.text) => None,
         (Some(_), Ok((actual, at))) => {
             let text = format!(
                 "[{}] is not {}, which is {actual} at {path}:{at}; correct the document",
@@ -193,11 +193,10 @@ fn judge_entry(entry: &Entry) -> Option<Violation> {
             format!("{path} does not contain {literal:?} any more; correct {} and the line", entry.document);
         return (!is_there).then(|| Violation::new(LIST, entry.line, text));
     }
-    let numbers = with_units(&entry.words).into_iter().map(|(_, number)| number);
-    let quoted: Vec<Quantity> = numbers.filter_map(Quantity::of_text).collect();
+    let mut numbers = with_units(&entry.words).into_iter().map(|(_, number)| number);
     match value(path, expression) {
         Err(text) => violation(format!("{text}; correct the line")),
-        Ok((actual, _)) if quoted.iter().any(|quoted| quoted.equals(actual)) => None,
+        Ok((actual, _)) if numbers.any(|number| actual.is_quoted_by(number)) => None,
         Ok((actual, line)) => violation(format!(
             "{} says {:?}, but {expression} is {actual} at {path}:{line}; correct the document and the line",
             entry.document, entry.words

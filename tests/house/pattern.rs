@@ -10,7 +10,7 @@ pub const FILE: &str = "tests/house/guard.txt";
 #[derive(Debug)]
 pub struct Pattern {
     pub text: String,
-    /// What to write instead.
+    /// The words or sentences to write instead.
     pub instead: String,
     parts: Vec<Part>,
     exceptions: Vec<Vec<Part>>,

@@ -38,28 +38,19 @@ const WORDS: [&str; 12] =
 impl Quantity {
     /// Parses the text of a document: a number with words, of which one may be a unit.
     pub fn of_text(text: &str) -> Option<Self> {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let is_part = |word: &&&str| word.len() == 3 && word.bytes().all(|byte| byte.is_ascii_digit());
-        let number: Vec<&str> = match words.split_first()? {
-            (first, rest) if first.bytes().all(|byte| byte.is_ascii_digit()) => {
-                [*first].into_iter().chain(rest.iter().take_while(is_part).copied()).collect()
-            }
-            (first, _) => vec![*first],
-        };
-        let units = &words[number.len()..];
-        let digits = number.concat().replace(',', "");
-        let split = digits.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(digits.len());
-        let spelled =
-            || WORDS.iter().position(|word| *word == digits.to_lowercase()).map(|at| at as f64 + 1.0);
-        let number = digits[..split].parse().ok().or_else(spelled)?;
-        let attached = if digits[..split].is_empty() { "" } else { &digits[split..] };
+        let (number, units) = numeral(text)?;
         let known = |units: &[(&[&str], f64)], name: &str| {
             units.iter().find(|(names, _)| names.contains(&name)).map(|(_, factor)| *factor)
         };
-        let names: Vec<&str> = [attached].into_iter().chain(units.iter().copied()).collect();
-        let time = names.iter().find_map(|name| known(&TIMES, name));
-        let size = names.iter().find_map(|name| known(&SIZES, name)).unwrap_or(1.0);
+        let time = units.iter().find_map(|name| known(&TIMES, name));
+        let size = units.iter().find_map(|name| known(&SIZES, name)).unwrap_or(1.0);
         Some(time.map_or(Self::Number(number * size), |seconds| Self::Seconds(number * seconds)))
+    }
+
+    /// Returns whether the text of a document is this value of the code. The unit of a plain number is not in the code.
+    pub fn is_quoted_by(self, text: &str) -> bool {
+        let plain = numeral(text).map(|(number, _)| Self::Number(number));
+        Self::of_text(text).into_iter().chain(plain).any(|quoted| quoted.equals(self))
     }
 
     pub fn equals(self, other: Self) -> bool {
@@ -78,6 +69,22 @@ impl fmt::Display for Quantity {
             Self::Number(number) => write!(f, "{number}"),
         }
     }
+}
+
+/// Splits a text into its number and its words after that.
+fn numeral(text: &str) -> Option<(f64, Vec<&str>)> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let first = words.first()?;
+    let split = first.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',')).unwrap_or(first.len());
+    let (digits, attached) = first.split_at(split);
+    if digits.is_empty() {
+        let number = WORDS.iter().position(|word| *word == first.to_lowercase())? + 1;
+        return Some((number as f64, words[1..].to_vec()));
+    }
+    let is_part = |word: &&&str| word.len() == 3 && word.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = if attached.is_empty() { words[1..].iter().take_while(is_part).count() } else { 0 };
+    let number = [&[digits], &words[1..=parts]].concat().concat().replace(',', "").parse().ok()?;
+    Some((number, [&[attached], &words[parts + 1..]].concat()))
 }
 
 /// Returns the numbers with a unit of time or bytes in a text, with their offsets.

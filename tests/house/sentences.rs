@@ -84,7 +84,7 @@ fn sentence(parts: &[(usize, String)]) -> Sentence {
     let mut words = Vec::new();
     for (_, part) in parts {
         let word = part.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        if part.starts_with(CODE) {
+        if part.trim_start_matches(['(', '[', '"', '\'', '*']).starts_with(CODE) {
             words.push(CODE.to_owned());
         } else if !word.is_empty() {
             words.push(word);
