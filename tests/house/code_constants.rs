@@ -7,8 +7,10 @@ use crate::tree::line_of;
 /// The table of limits. Its rows count as constants, with times in milliseconds.
 const LIMITS: &str = "actors/model/src/limits/mod.rs";
 
-/// Returns the value of a constant of a file, or of an expression of its constants, and the line of the constant; otherwise
-/// what is wrong.
+/// Returns the value of a constant of a file, or of an expression of its constants, and the line of the constant.
+///
+/// # Errors
+/// A sentence that says why there is no value.
 pub fn value(path: &str, name: &str) -> Result<(Quantity, usize), String> {
     let source = sources().iter().find(|source| source.file.path == path);
     let source = source.ok_or_else(|| format!("{path} does not exist"))?;

@@ -1,5 +1,5 @@
-//! The imports between the modules of each crate. A module is a file or folder directly below the crate's `src`. Imports
-//! of tests do not count, nor do those of `lib.rs` and `main.rs`, which contain the crate.
+//! The imports between the modules of each crate. A module is a file or folder directly below the crate's `src`.
+//! Imports of tests do not count, nor do those of `lib.rs` and `main.rs`, which contain the crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -93,7 +93,8 @@ fn module_path<'a>(source: &'a Source, folder: &str) -> Option<Vec<&'a str>> {
     Some(path.split('/').filter(|name| !matches!(*name, "lib" | "main")).collect())
 }
 
-/// Returns the items that the root of a crate imports, with their modules. `crate::Item` then is an import of the module.
+/// Returns the items that the root of a crate imports, with their modules. `crate::Item` then is an import of the
+/// module.
 fn exports(code: &str, modules: &BTreeSet<String>) -> BTreeMap<String, String> {
     let statements =
         code.split(';').filter_map(|statement| statement.rsplit_once("use ").map(|(_, rest)| rest));

@@ -122,8 +122,8 @@ impl Table {
         violations
     }
 
-    /// Writes the imports as they are. The order of the lines and the comments stay. A new module comes before the first
-    /// one that reaches fewer modules.
+    /// Writes the imports as they are. The order of the lines and the comments stay. A new module comes before the
+    /// first one that reaches fewer modules.
     fn update(&mut self, house: &House) {
         let reach = |module: &str| house.reach(module).len();
         self.rows

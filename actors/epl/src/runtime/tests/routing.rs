@@ -96,8 +96,11 @@ fn rows_of_output_streams_are_performed_published_and_readable() {
     let outcome = bench.step(0, "S you 1");
     assert!(bench.written(&outcome).ends_with("o you"));
     assert!(matches!(&outcome.effects[..],
-        [Effect::Perform { statement: 1, stream: OutputStream::SendEmail, depth, .. }, Effect::Publish { .. }, Effect::Publish { .. }]
-        if depth.writes == 0));
+        [
+            Effect::Perform { statement: 1, stream: OutputStream::SendEmail, depth, .. },
+            Effect::Publish { .. },
+            Effect::Publish { .. },
+        ] if depth.writes == 0));
 }
 
 #[test]
