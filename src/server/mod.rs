@@ -96,7 +96,7 @@ impl Server {
         let platform = Platform::start(database, limits, settings.actor_threads).await?;
         platform.database().check_connections().await?;
         let components = Components::assemble(settings, platform, secret_key, addresses)?;
-        // Modules and sessions hear of other servers through the watch.
+        // Modules and sessions receive changes of other servers through the watch.
         let states = components.jobs.clone().into_inner();
         let restart = components.platform.limits().job_restart;
         let supervisor = Supervisor::new(states, restart, settings.before_job_run);

@@ -143,9 +143,13 @@ struct Entry {
 }
 
 impl Entry {
-    /// Returns where the words are in the document. They may be broken into lines there.
+    /// Returns the place of the words in the document, which may break them into lines, or of the section with this heading.
     fn place(&self) -> Option<(usize, usize)> {
         let text = &files(".md").find(|file| file.path == self.document)?.text;
+        if self.words.starts_with("## ") {
+            let begin = text.find(&format!("\n{}\n", self.words))? + 1;
+            return Some((begin, text[begin..].find("\n## ").map_or(text.len(), |end| begin + end)));
+        }
         let words: Vec<&str> = self.words.split_whitespace().collect();
         let follow = |begin: usize| {
             words.iter().try_fold(begin, |at, word| {

@@ -91,7 +91,7 @@ pub(crate) fn clear_alarm(platform: Weak<Platform>) -> ClearAlarm {
     })
 }
 
-/// Logs an error, because the next sweep retries. A deleted device is no error.
+/// Logs an error, because the next sweep retries. A deleted device is not an error.
 fn log_failure(outcome: Result<()>) {
     match outcome {
         Ok(()) | Err(Error::NotFound { .. }) => {}
