@@ -1,5 +1,5 @@
-//! Extraction of the caller from a request. A cached caller is returned at once; otherwise the credentials are verified,
-//! as long as the client is there.
+//! Extraction of the caller from a request. A cached caller is returned at once; otherwise the credentials are
+//! verified, as long as the client is there.
 
 use std::future::{Ready, pending, ready};
 
@@ -45,7 +45,8 @@ async fn identify(head: &impl Head) -> Result<Caller> {
     let caller = authenticate(head).await?;
     if unasked {
         Err(ApiError::forbidden_because(
-            "a page of another site may have sent this request without its user's knowledge; send JSON or an application key",
+            "a page of another site may have sent this request without its user's knowledge; send JSON or an \
+             application key",
         ))
     } else {
         Ok(caller)

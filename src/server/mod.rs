@@ -220,9 +220,9 @@ fn warn_of_exposure(settings: &Settings) {
     if !encrypted && !settings.listen.ip().to_canonical().is_loopback() {
         tracing::warn!(
             listen = %settings.listen,
-            "plain http on a network: passwords, keys and everything devices send can be read and changed on the way. Set \
-             --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that serves https, and name it with \
-             --trusted-proxies"
+            "plain http on a network: passwords, keys and everything devices send can be read and changed on the \
+             way. Set --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that serves https, and name it \
+             with --trusted-proxies"
         );
     }
 }

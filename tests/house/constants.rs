@@ -76,8 +76,8 @@ fn numbers_without_link(file: &File, links: &[ConstantLink]) -> Vec<Violation> {
     let violation = |(at, number): (usize, &str)| {
         let number = number.split_whitespace().collect::<Vec<_>>().join(" ");
         let text = format!(
-            "{number:?} is not linked to its constant; write [{number}](path/to/file.rs \"NAME\"), or \"measured\" in the \
-             paragraph if it is not a constant"
+            "{number:?} is not linked to its constant; write [{number}](path/to/file.rs \"NAME\"), or \"measured\" \
+             in the paragraph if it is not a constant"
         );
         Violation::new(&file.path, line_of(&file.text, at), text)
     };
@@ -143,7 +143,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// Returns the place of the words in the document, which may break them into lines, or of the section with this heading.
+    /// Returns the place of the words in the document, which may break them into lines, or of the section with this
+    /// heading.
     fn place(&self) -> Option<(usize, usize)> {
         let text = &files(".md").find(|file| file.path == self.document)?.text;
         if self.words.starts_with("## ") {

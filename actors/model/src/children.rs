@@ -1,4 +1,5 @@
-//! Children of managed objects: the resource and the bodies of the child endpoints (docs/rules.md#inventory; I-03, I-04).
+//! Children of managed objects: the resource and the bodies of the child endpoints (docs/rules.md#inventory; I-03,
+//! I-04).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

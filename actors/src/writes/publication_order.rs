@@ -1,8 +1,8 @@
 //! The order in which overlapping writes are published.
 //!
 //! The rows of one CSV request are written concurrently, so that they share commits, and are published in their order
-//! (S-03a). Each row has a [`PublicationTurn`]. A row whose turn has not come when it is committed leaves its publication
-//! behind and ends; an earlier row publishes it later. So no row waits for another one.
+//! (S-03a). Each row has a [`PublicationTurn`]. A row whose turn has not come when it is committed leaves its
+//! publication behind and ends; an earlier row publishes it later. So no row waits for another one.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -299,7 +299,8 @@ fn sources() -> String {
             }
         }
     }
-    sources
+    // A long text goes on in the next line after a backslash.
+    sources.split("\\\n").map(str::trim_start).collect()
 }
 
 #[test]
