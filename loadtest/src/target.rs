@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use clap::ValueEnum;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tokio::net::TcpSocket;
 
 use crate::connection::Connection;
@@ -36,6 +37,14 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The certificates that https targets are checked against, unless they are those of the system.
 pub(crate) static CA_FILE: OnceLock<PathBuf> = OnceLock::new();
+
+/// A server of another kind, with whose figures those of the platform are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Floor {
+    /// Nchan, configured by floors/nchan.conf
+    Nchan,
+}
 
 /// The targets that are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
