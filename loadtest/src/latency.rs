@@ -7,12 +7,12 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Latency {
     samples: u64,
-    p50_ms: f64,
+    pub(crate) p50_ms: f64,
     p90_ms: f64,
     p95_ms: f64,
     pub(crate) p99_ms: f64,
     p999_ms: f64,
-    max_ms: f64,
+    pub(crate) max_ms: f64,
     /// The values at [`CURVE`], for charts.
     curve_ms: Vec<f64>,
 }

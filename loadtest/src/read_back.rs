@@ -7,7 +7,6 @@ use serde::Deserialize;
 use tokio::task::JoinSet;
 
 use crate::body::{Kind, Marked};
-use crate::connection::Connection;
 use crate::csv::rows::FromRow;
 use crate::error::Error;
 use crate::ledger::ReceiverId;

@@ -7,13 +7,13 @@ use crate::tree::{Violation, is_writing, root};
 
 /// The findings under a name.
 #[derive(Debug)]
-pub struct Found {
-    pub count: usize,
-    pub violations: Vec<Violation>,
+pub(crate) struct Found {
+    pub(crate) count: usize,
+    pub(crate) violations: Vec<Violation>,
 }
 
 /// Compares the findings with the list, whose lines are a name, a blank and a count.
-pub fn compare(list: &str, found: BTreeMap<String, Found>) -> Vec<Violation> {
+pub(crate) fn compare(list: &str, found: BTreeMap<String, Found>) -> Vec<Violation> {
     let text = fs::read_to_string(root().join(list)).expect("the list can be read");
     if is_writing() {
         let shrunk: Vec<String> = text.lines().filter_map(|line| shrink(line, &found)).collect();

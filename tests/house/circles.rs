@@ -6,7 +6,7 @@ use crate::imports::{House, houses};
 use crate::table::Table;
 use crate::tree::Violation;
 
-pub fn violations() -> Vec<Violation> {
+pub(crate) fn violations() -> Vec<Violation> {
     houses().iter().flat_map(of_house).collect()
 }
 

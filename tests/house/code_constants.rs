@@ -11,7 +11,7 @@ const LIMITS: &str = "actors/model/src/limits/mod.rs";
 ///
 /// # Errors
 /// A sentence that says why there is no value.
-pub fn value(path: &str, name: &str) -> Result<(Quantity, usize), String> {
+pub(crate) fn value(path: &str, name: &str) -> Result<(Quantity, usize), String> {
     let source = sources().iter().find(|source| source.file.path == path);
     let source = source.ok_or_else(|| format!("{path} does not exist"))?;
     if name.contains(['(', '+', '*']) {

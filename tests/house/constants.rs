@@ -15,7 +15,7 @@ const SETTINGS: &str = "docs/settings.md";
 /// The word of a paragraph, or of a line of the list, whose numbers are not constants.
 const MEASURED: &str = "measured";
 
-pub fn violations() -> Vec<Violation> {
+pub(crate) fn violations() -> Vec<Violation> {
     let mut violations = Vec::new();
     for file in files(".md").filter(|file| file.path == "ARCHITECTURE.md" || file.path.starts_with("docs/")) {
         let links = constant_links(&file.text);

@@ -10,7 +10,7 @@ const LIST: &str = "tests/house/functions.txt";
 /// The maximum number of lines between the braces of a function. Comments and empty lines do not count.
 const LINES: usize = 40;
 
-pub fn violations() -> Vec<Violation> {
+pub(crate) fn violations() -> Vec<Violation> {
     let mut long: BTreeMap<String, Found> = BTreeMap::new();
     for source in sources() {
         let Some(code) = source.production() else { continue };

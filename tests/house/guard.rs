@@ -11,7 +11,7 @@ use crate::tree::{File, Violation, files};
 /// The files that are not clean yet, with the number of their violations.
 const LIST: &str = "tests/house/guard_exceptions.txt";
 
-pub fn violations() -> Vec<Violation> {
+pub(crate) fn violations() -> Vec<Violation> {
     let patterns = patterns();
     let mut found = BTreeMap::new();
     let mut count = 0;

@@ -19,35 +19,35 @@ const CRATES: [(&str, &str); 6] = [
 
 /// A crate with its modules.
 #[derive(Debug)]
-pub struct House {
-    pub name: &'static str,
-    pub folder: &'static str,
-    pub modules: BTreeSet<String>,
+pub(crate) struct House {
+    pub(crate) name: &'static str,
+    pub(crate) folder: &'static str,
+    pub(crate) modules: BTreeSet<String>,
     /// The first place of each import, by the names of both modules.
-    pub edges: BTreeMap<(String, String), Place>,
+    pub(crate) edges: BTreeMap<(String, String), Place>,
 }
 
 /// The place of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    pub path: &'static str,
-    pub line: usize,
+pub(crate) struct Place {
+    pub(crate) path: &'static str,
+    pub(crate) line: usize,
 }
 
 /// Returns the crates in the order in which the documents name them.
-pub fn houses() -> &'static [House] {
+pub(crate) fn houses() -> &'static [House] {
     static HOUSES: OnceLock<Vec<House>> = OnceLock::new();
     HOUSES.get_or_init(|| CRATES.into_iter().map(|(name, folder)| read(name, folder)).collect())
 }
 
 impl House {
     /// Returns the modules that this module imports.
-    pub fn imports<'a>(&'a self, module: &'a str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn imports<'a>(&'a self, module: &'a str) -> impl Iterator<Item = &'a str> {
         self.edges.keys().filter(move |(from, _)| from == module).map(|(_, to)| to.as_str())
     }
 
     /// Returns all modules that this module imports, directly or through others.
-    pub fn reach(&self, module: &str) -> BTreeSet<&str> {
+    pub(crate) fn reach(&self, module: &str) -> BTreeSet<&str> {
         let mut reached = BTreeSet::new();
         let mut open: Vec<&str> =
             self.edges.keys().filter(|(from, _)| from == module).map(|(_, to)| &**to).collect();

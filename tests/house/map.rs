@@ -15,7 +15,7 @@ struct Section<'a> {
     paths: Vec<(usize, &'a str)>,
 }
 
-pub fn violations() -> Vec<Violation> {
+pub(crate) fn violations() -> Vec<Violation> {
     let documents = files(".md").filter(|file| PLACES.contains(&file.path.as_str()));
     let Some((file, begin, block)) =
         documents.filter_map(|file| find_map(file).map(|(line, text)| (file, line, text))).next()

@@ -2,17 +2,17 @@
 
 /// A link to a constant: `[2 ms](path/to/file.rs "NAME")`.
 #[derive(Debug)]
-pub struct ConstantLink<'a> {
+pub(crate) struct ConstantLink<'a> {
     /// The offsets of the whole link.
-    pub begin: usize,
-    pub end: usize,
-    pub text: &'a str,
-    pub address: &'a str,
-    pub name: &'a str,
+    pub(crate) begin: usize,
+    pub(crate) end: usize,
+    pub(crate) text: &'a str,
+    pub(crate) address: &'a str,
+    pub(crate) name: &'a str,
 }
 
 /// Returns the text with blanks in place of blocks of code and of code in backticks; all offsets stay.
-pub fn prose(text: &str) -> String {
+pub(crate) fn prose(text: &str) -> String {
     let mut prose = String::with_capacity(text.len());
     let mut in_block = false;
     for line in text.split_inclusive('\n') {
@@ -32,7 +32,7 @@ pub fn prose(text: &str) -> String {
 }
 
 /// Returns the links to Rust files that have a title.
-pub fn constant_links(text: &str) -> Vec<ConstantLink<'_>> {
+pub(crate) fn constant_links(text: &str) -> Vec<ConstantLink<'_>> {
     let link = |at: usize| {
         let begin = text[..at].rfind('[')?;
         let target = at + 2;
@@ -46,7 +46,7 @@ pub fn constant_links(text: &str) -> Vec<ConstantLink<'_>> {
 }
 
 /// Returns a line without the addresses of its links.
-pub fn without_addresses(line: &str) -> String {
+pub(crate) fn without_addresses(line: &str) -> String {
     let mut parts = line.split("](");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {

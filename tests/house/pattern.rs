@@ -4,14 +4,14 @@ use std::fs;
 
 use crate::tree::root;
 
-pub const FILE: &str = "tests/house/guard.txt";
+pub(crate) const FILE: &str = "tests/house/guard.txt";
 
 /// A pattern that comments avoid.
 #[derive(Debug)]
-pub struct Pattern {
-    pub text: String,
+pub(crate) struct Pattern {
+    pub(crate) text: String,
     /// The words or sentences to write instead.
-    pub instead: String,
+    pub(crate) instead: String,
     parts: Vec<Part>,
     exceptions: Vec<Vec<Part>>,
 }
@@ -28,7 +28,7 @@ enum Part {
 }
 
 /// Reads the patterns.
-pub fn patterns() -> Vec<Pattern> {
+pub(crate) fn patterns() -> Vec<Pattern> {
     let text = fs::read_to_string(root().join(FILE)).expect("the patterns can be read");
     let mut patterns: Vec<Pattern> = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
@@ -65,12 +65,12 @@ fn parts(text: &str) -> Vec<Part> {
 
 impl Pattern {
     /// Returns whether the pattern holds only at the beginning of a sentence.
-    pub fn begins(&self) -> bool {
+    pub(crate) fn begins(&self) -> bool {
         matches!(self.parts.first(), Some(Part::Begin))
     }
 
     /// Returns whether a sentence contains the pattern outside of its exceptions.
-    pub fn matches(&self, words: &[String]) -> bool {
+    pub(crate) fn matches(&self, words: &[String]) -> bool {
         (0..=words.len()).any(|at| {
             let is_excepted = |at| {
                 let covers = |from| {

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A number of something.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Quantity {
+pub(crate) enum Quantity {
     Seconds(f64),
     /// A number of bytes or of anything else, because the code does not distinguish these.
     Number(f64),
@@ -37,7 +37,7 @@ const WORDS: [&str; 12] =
 
 impl Quantity {
     /// Parses the text of a document: a number with words, of which one may be a unit.
-    pub fn of_text(text: &str) -> Option<Self> {
+    pub(crate) fn of_text(text: &str) -> Option<Self> {
         let (number, units) = numeral(text)?;
         let known = |units: &[(&[&str], f64)], name: &str| {
             units.iter().find(|(names, _)| names.contains(&name)).map(|(_, factor)| *factor)
@@ -48,12 +48,12 @@ impl Quantity {
     }
 
     /// Returns whether the text of a document is this value of the code. The unit of a plain number is not in the code.
-    pub fn is_quoted_by(self, text: &str) -> bool {
+    pub(crate) fn is_quoted_by(self, text: &str) -> bool {
         let plain = numeral(text).map(|(number, _)| Self::Number(number));
         Self::of_text(text).into_iter().chain(plain).any(|quoted| quoted.equals(self))
     }
 
-    pub fn equals(self, other: Self) -> bool {
+    pub(crate) fn equals(self, other: Self) -> bool {
         let near = |a: f64, b: f64| (a - b).abs() <= b.abs() * 1e-9;
         match (self, other) {
             (Self::Seconds(a), Self::Seconds(b)) | (Self::Number(a), Self::Number(b)) => near(a, b),
@@ -88,7 +88,7 @@ fn numeral(text: &str) -> Option<(f64, Vec<&str>)> {
 }
 
 /// Returns the numbers with a unit of time or bytes in a text, with their offsets.
-pub fn with_units(text: &str) -> Vec<(usize, &str)> {
+pub(crate) fn with_units(text: &str) -> Vec<(usize, &str)> {
     let units: BTreeSet<&str> =
         TIMES.iter().chain(&SIZES).flat_map(|(names, _)| names.iter().copied()).collect();
     let mut found = Vec::new();

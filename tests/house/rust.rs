@@ -7,27 +7,27 @@ use crate::tree::{File, files, line_of};
 
 /// A Rust file of the project.
 #[derive(Debug)]
-pub struct Source {
-    pub file: &'static File,
+pub(crate) struct Source {
+    pub(crate) file: &'static File,
     /// The text with blanks in place of comments and of the content of literals. All offsets are those of the text.
-    pub code: String,
-    pub comments: Vec<Comment>,
+    pub(crate) code: String,
+    pub(crate) comments: Vec<Comment>,
     /// The lines that belong to raw strings, which cannot be broken.
-    pub raw_lines: BTreeSet<usize>,
+    pub(crate) raw_lines: BTreeSet<usize>,
 }
 
 /// A comment that begins with two slashes.
 #[derive(Debug)]
-pub struct Comment {
-    pub line: usize,
+pub(crate) struct Comment {
+    pub(crate) line: usize,
     /// The text from the slashes on.
-    pub text: String,
+    pub(crate) text: String,
     /// Whether the line has nothing else.
-    pub is_alone: bool,
+    pub(crate) is_alone: bool,
 }
 
 /// Returns all Rust files.
-pub fn sources() -> &'static [Source] {
+pub(crate) fn sources() -> &'static [Source] {
     static SOURCES: OnceLock<Vec<Source>> = OnceLock::new();
     SOURCES.get_or_init(|| files(".rs").map(split).collect())
 }
@@ -45,7 +45,7 @@ fn test_modules() -> &'static BTreeSet<String> {
 
 impl Source {
     /// Returns the code without items for tests; `None` for a file of tests.
-    pub fn production(&self) -> Option<String> {
+    pub(crate) fn production(&self) -> Option<String> {
         let path = &self.file.path;
         let folders = path.match_indices('/').map(|(at, _)| &path[..=at]);
         let is_test = path.starts_with("tests/") || path.contains("/tests/") || path.contains("/examples/");
@@ -104,7 +104,7 @@ fn end_of_item(code: &str, begin: usize) -> usize {
 }
 
 /// Returns the offset of the brace that closes the one at `open`.
-pub fn closing(code: &str, open: usize) -> Option<usize> {
+pub(crate) fn closing(code: &str, open: usize) -> Option<usize> {
     let mut depth = 0;
     for (at, byte) in code.bytes().enumerate().skip(open) {
         match byte {

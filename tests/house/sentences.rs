@@ -2,11 +2,11 @@
 
 /// A sentence of a comment.
 #[derive(Debug)]
-pub struct Sentence {
-    pub line: usize,
+pub(crate) struct Sentence {
+    pub(crate) line: usize,
     /// The words in lower case, with `,` where the sentence pauses. Code is one word.
-    pub words: Vec<String>,
-    pub text: String,
+    pub(crate) words: Vec<String>,
+    pub(crate) text: String,
 }
 
 /// The mark of code among the words.
@@ -14,7 +14,7 @@ const CODE: &str = "`";
 
 /// Splits comments into sentences. Each comment is a line number, a kind (such as `///`) and the text after it; a
 /// paragraph goes on as long as lines and kinds do.
-pub fn sentences<'a>(comments: impl Iterator<Item = (usize, &'a str, &'a str)>) -> Vec<Sentence> {
+pub(crate) fn sentences<'a>(comments: impl Iterator<Item = (usize, &'a str, &'a str)>) -> Vec<Sentence> {
     let mut found = Vec::new();
     let mut block: Vec<(usize, &str)> = Vec::new();
     let (mut last, mut in_code) = ((0, ""), false);

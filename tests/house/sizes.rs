@@ -7,7 +7,7 @@ use crate::tree::{File, Violation, files};
 const LINES: usize = 400;
 const COLUMNS: usize = 120;
 
-pub fn violations() -> Vec<Violation> {
+pub(crate) fn violations() -> Vec<Violation> {
     let mut violations = Vec::new();
     for source in sources() {
         let lines = source.file.text.lines().count();

@@ -11,11 +11,11 @@ const WRITE: &str = "`WRITE_HOUSE=1 cargo test --test house` writes the table";
 
 /// The table of a crate.
 #[derive(Debug)]
-pub struct Table {
-    pub path: String,
+pub(crate) struct Table {
+    pub(crate) path: String,
     rows: Vec<Row>,
     /// The circles that may exist, with their lines.
-    pub circles: Vec<(usize, BTreeSet<String>)>,
+    pub(crate) circles: Vec<(usize, BTreeSet<String>)>,
 }
 
 /// A line of the table, with the lines that continue it.
@@ -33,7 +33,7 @@ enum Content {
 }
 
 /// Compares the tables with the code.
-pub fn violations() -> Vec<Violation> {
+pub(crate) fn violations() -> Vec<Violation> {
     houses()
         .iter()
         .flat_map(|house| {
@@ -48,7 +48,7 @@ pub fn violations() -> Vec<Violation> {
 }
 
 impl Table {
-    pub fn read(house: &House) -> Self {
+    pub(crate) fn read(house: &House) -> Self {
         let path = format!("tests/house/{}.txt", house.name);
         let text = fs::read_to_string(root().join(&path)).unwrap_or_default();
         let mut table = Self { path, rows: Vec::new(), circles: Vec::new() };

@@ -7,14 +7,14 @@ use std::sync::OnceLock;
 
 /// A broken rule, with its place.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Violation {
-    pub path: String,
-    pub line: usize,
-    pub text: String,
+pub(crate) struct Violation {
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    pub(crate) text: String,
 }
 
 impl Violation {
-    pub fn new(path: &str, line: usize, text: impl Into<String>) -> Self {
+    pub(crate) fn new(path: &str, line: usize, text: impl Into<String>) -> Self {
         Self { path: path.to_owned(), line, text: text.into() }
     }
 }
@@ -27,14 +27,14 @@ impl fmt::Display for Violation {
 
 /// A text file of the project.
 #[derive(Debug)]
-pub struct File {
+pub(crate) struct File {
     /// The path relative to the project, with `/`.
-    pub path: String,
-    pub text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 /// Returns the files with this ending, in the order of their paths.
-pub fn files(ending: &'static str) -> impl Iterator<Item = &'static File> {
+pub(crate) fn files(ending: &'static str) -> impl Iterator<Item = &'static File> {
     static FILES: OnceLock<Vec<File>> = OnceLock::new();
     let files = FILES.get_or_init(|| {
         let mut files = Vec::new();
@@ -47,17 +47,17 @@ pub fn files(ending: &'static str) -> impl Iterator<Item = &'static File> {
 }
 
 /// Returns the directory of the project.
-pub fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Returns whether the lists in `tests/house` are to be written instead of compared.
-pub fn is_writing() -> bool {
+pub(crate) fn is_writing() -> bool {
     std::env::var_os("WRITE_HOUSE").is_some()
 }
 
 /// Returns the line of a byte of the text, counted from 1.
-pub fn line_of(text: &str, offset: usize) -> usize {
+pub(crate) fn line_of(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 

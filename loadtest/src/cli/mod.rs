@@ -18,7 +18,6 @@ mod writes;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
-use serde::Serialize;
 
 pub(crate) use self::credentials::Credentials;
 pub(crate) use self::csv::{CsvRows, RowLimits, SentBy};
