@@ -32,7 +32,7 @@ sizes:
 load *scenario="fleet --devices 10000 --dashboards 50 --alarms-per-second 200 --seconds 30":
     cargo run --release -p loadtest -- {{ scenario }}
 
-# Licences, advisories and sources of the dependencies (needs cargo-deny).
+# Licences, versions, sources and advisories of the dependencies (needs cargo-deny).
 deny:
     cargo deny check
 

@@ -43,7 +43,10 @@ pub(crate) fn all(docs: &Path, document: &Value) -> Vec<(String, String)> {
         push(&mut listed, &format!("<li><a href=\"/docs/guide/{name}\">{}</a></li>", escaped(title)));
         pages.push((format!("guide/{name}"), page(title, &render(&text, "guide", &places))));
     }
-    listed.push_str("</ul><h2>Reference of the API</h2><p>The same as an OpenAPI document for tools: <a href=\"/openapi.json\">/openapi.json</a>.</p><ul>");
+    listed.push_str(
+        "</ul><h2>Reference of the API</h2><p>The same as an OpenAPI document for tools: <a \
+        href=\"/openapi.json\">/openapi.json</a>.</p><ul>",
+    );
     for tag in document["tags"].as_array().expect("the document has tags") {
         let name = text(&tag["name"]);
         let path = format!("api/{}", anchor(name));

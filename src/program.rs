@@ -243,7 +243,8 @@ impl Greeting {
             writeln!(out, "  echo \"{password}\" | {program} login {base} --user {name}")?;
             writeln!(
                 out,
-                "  {program} device create --name pump -o id | {program} alarm create --type drip --text \"It drips\" --severity MAJOR"
+                "  {program} device create --name pump -o id | {program} alarm create --type drip --text \"It \
+                 drips\" --severity MAJOR"
             )?;
             writeln!(out, "  {program} alarm list --resolved false\n")?;
         }
@@ -320,7 +321,8 @@ fn connected(
 fn no_database_in(data_dir: &Path) -> String {
     let absolute = std::path::absolute(data_dir);
     format!(
-        "there is no database in {}; set --data-dir or --database-url as for the server, or start the server once first",
+        "there is no database in {}; set --data-dir or --database-url as for the server, or start the server once \
+         first",
         absolute.as_deref().unwrap_or(data_dir).display()
     )
 }

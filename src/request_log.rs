@@ -67,7 +67,8 @@ impl RequestLog {
         }
         if self.has(status) {
             let (user, client) = (user_of(requester), client_address(head));
-            tracing::info!(target: "platform::requests", id, %method, path, status = code, ?took, user, %client, "request");
+            tracing::info!(target: "platform::requests", id, %method, path, status = code, ?took, user, %client,
+                "request");
         } else {
             tracing::debug!(id, %method, path, status = code, ?took, "request completed");
         }

@@ -1,14 +1,11 @@
 //! The route table: path, methods and handlers, one line each. The header `Allow` is derived from it. The realtime
 //! paths come first, because they are requested most.
 
-use std::rc::Rc;
+mod path;
 
-use actix_web::guard::{GuardContext, fn_guard};
-use actix_web::http::Method;
-use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, Route, web};
-use platform_actors::Platform;
+use actix_web::guard::fn_guard;
+use actix_web::{HttpRequest, HttpResponse, Resource, Route, web};
 use platform_model::bayeux::channel::Endpoint;
-use platform_model::error::Error;
 
 use crate::api::{
     access_tokens, account_limits, alarms, application_binaries, applications, audit, bulk_operations,
@@ -18,7 +15,7 @@ use crate::api::{
     operations, options, retention, roles, sessions, statistics, subscriptions, tenant_limits, tenants,
     token_clients, users,
 };
-use crate::auth::{AnyCaller, Caller, cors};
+use crate::auth::{AnyCaller, Caller};
 use crate::console;
 use crate::csv;
 use crate::health::{self, Metrics};
@@ -26,8 +23,8 @@ use crate::http::error::{ApiError, Result, Shape};
 use crate::lane::{NewData, Resource as LaneResource};
 use crate::long_polling;
 use crate::realtime::websocket;
-use crate::service;
 use crate::telemetry::RouteDurations;
+use path::{Path, at, open};
 
 /// Registers every path of the server.
 pub fn table(app: &mut web::ServiceConfig, metrics: Metrics) {
@@ -130,41 +127,52 @@ fn paths() -> Vec<Path> {
     }
 
     // The paths to which devices write come before paths with variables, which take longer to match.
-    paths.push(at("/measurement/measurements").get(measurements::list).delete(measurements::remove_many).without_room_too().post(measurements::create));
-    paths.push(at("/alarm/alarms").get(alarms::list).put(alarms::update_many).delete(alarms::remove_many).without_room_too().post(alarms::create));
-    paths.push(at("/event/events").get(events::list).delete(events::remove_many).without_room_too().post(events::create));
-    paths.push(at("/devicecontrol/operations").get(operations::list).delete(operations::remove_many).without_room_too().post(operations::create));
+    paths.push(at("/measurement/measurements").get(measurements::list).delete(measurements::remove_many)
+        .without_room_too().post(measurements::create));
+    paths.push(at("/alarm/alarms").get(alarms::list).put(alarms::update_many).delete(alarms::remove_many)
+        .without_room_too().post(alarms::create));
+    paths.push(at("/event/events").get(events::list).delete(events::remove_many).without_room_too()
+        .post(events::create));
+    paths.push(at("/devicecontrol/operations").get(operations::list).delete(operations::remove_many)
+        .without_room_too().post(operations::create));
     paths.push(at("/inventory/managedObjects").get(inventory::list).without_room_too().post(inventory::create));
 
     paths.push(at("/alarm/alarms/count").get(alarms::count));
     paths.push(at("/alarm/alarms/{id}").get(alarms::get).without_room_too().put(alarms::update));
     paths.push(at("/event/events/{id}").get(events::get).delete(events::remove).without_room_too().put(events::update));
-    paths.push(at("/event/events/{id}/binaries").get(event_binaries::get).post(event_binaries::create).put(event_binaries::update).delete(event_binaries::remove));
+    paths.push(at("/event/events/{id}/binaries").get(event_binaries::get).post(event_binaries::create)
+        .put(event_binaries::update).delete(event_binaries::remove));
     paths.push(at("/measurement/measurements/series").get(measurement_series::get));
     paths.push(at("/measurement/measurements/{id}").get(measurements::get).delete(measurements::remove));
 
     paths.push(at("/devicecontrol/operations/{id}").get(operations::get).without_room_too().put(operations::update));
     paths.push(at("/devicecontrol/operations/{id}/diagnosis").get(operation_diagnosis::get));
 
-    paths.push(at("/inventory/managedObjects/{id}").get(inventory::get).delete(inventory::remove).without_room_too().put(inventory::update));
+    paths.push(at("/inventory/managedObjects/{id}").get(inventory::get).delete(inventory::remove).without_room_too()
+        .put(inventory::update));
     paths.push(at("/inventory/managedObjects/{id}/supportedMeasurements").get(inventory::supported_measurements));
     paths.push(at("/inventory/managedObjects/{id}/supportedSeries").get(inventory::supported_series));
-    paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}").get(inventory_children::list).post(inventory_children::create));
-    paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}/{child}").get(inventory_children::get).delete(inventory_children::remove));
+    paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}")
+        .get(inventory_children::list).post(inventory_children::create));
+    paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}/{child}")
+        .get(inventory_children::get).delete(inventory_children::remove));
     // The parents of a managed object can be read but not changed (I-03).
     paths.push(at("/inventory/managedObjects/{id}/{block:deviceParents|assetParents|additionParents}"));
     paths.push(at("/inventory/binaries").get(inventory_binaries::list).post(inventory_binaries::create));
-    paths.push(at("/inventory/binaries/{id}").get(inventory_binaries::get).put(inventory_binaries::update).delete(inventory_binaries::remove));
+    paths.push(at("/inventory/binaries/{id}").get(inventory_binaries::get).put(inventory_binaries::update)
+        .delete(inventory_binaries::remove));
 
     paths.push(at("/identity/externalIds/{type}/{value}").get(identity::get).delete(identity::remove));
     paths.push(at("/identity/globalIds/{id}/externalIds").get(identity::list).post(identity::create));
 
     paths.push(at("/devicecontrol/newDeviceRequests").get(new_device_requests::list).post(new_device_requests::create));
-    paths.push(at("/devicecontrol/newDeviceRequests/{id}").get(new_device_requests::get).put(new_device_requests::update).delete(new_device_requests::remove));
+    paths.push(at("/devicecontrol/newDeviceRequests/{id}").get(new_device_requests::get)
+        .put(new_device_requests::update).delete(new_device_requests::remove));
     paths.push(at("/devicecontrol/deviceCredentials").post(device_credentials::create));
     paths.push(at("/devicecontrol/deviceCredentials/{id}").get(device_credentials::get));
     paths.push(at("/devicecontrol/bulkoperations").get(bulk_operations::list).post(bulk_operations::create));
-    paths.push(at("/devicecontrol/bulkoperations/{id}").get(bulk_operations::get).put(bulk_operations::update).delete(bulk_operations::remove));
+    paths.push(at("/devicecontrol/bulkoperations/{id}").get(bulk_operations::get).put(bulk_operations::update)
+        .delete(bulk_operations::remove));
     paths.push(at("/devicecontrol/bulkNewDeviceRequests").post(bulk_registration::create));
 
     paths.push(at("/audit/auditRecords").get(audit::list).post(audit::create).delete(audit::remove_many));
@@ -182,17 +190,20 @@ fn paths() -> Vec<Path> {
     paths.push(at("/user/{tenant}/users/{user}").get(users::get).put(users::update).delete(users::remove));
     paths.push(at("/user/{tenant}/userByName/{user}").get(users::get));
     paths.push(at("/user/{tenant}/users/{user}/roles").get(roles::list_of_user).post(roles::assign_to_user));
-    paths.push(at("/user/{tenant}/users/{user}/roles/{role}").get(roles::get_of_user).delete(roles::withdraw_from_user));
+    paths.push(at("/user/{tenant}/users/{user}/roles/{role}").get(roles::get_of_user)
+        .delete(roles::withdraw_from_user));
     paths.push(at("/user/{tenant}/users/{user}/groups").get(groups::list_of_user));
     paths.push(at("/user/{tenant}/groups").get(groups::list).post(groups::create));
     paths.push(at("/user/{tenant}/groups/{group}").get(groups::get).put(groups::update).delete(groups::remove));
     paths.push(at("/user/{tenant}/groupByName/{name}").get(groups::get_by_name));
     paths.push(at("/user/{tenant}/groups/{group}/roles").get(roles::list_of_group).post(roles::assign_to_group));
-    paths.push(at("/user/{tenant}/groups/{group}/roles/{role}").get(roles::get_of_group).delete(roles::withdraw_from_group));
+    paths.push(at("/user/{tenant}/groups/{group}/roles/{role}").get(roles::get_of_group)
+        .delete(roles::withdraw_from_group));
     paths.push(at("/user/{tenant}/groups/{group}/users").get(groups::list_users).post(groups::add_user));
     paths.push(at("/user/{tenant}/groups/{group}/users/{user}").get(groups::get_user).delete(groups::remove_user));
     paths.push(at("/application/applications").get(applications::list).post(applications::create));
-    paths.push(at("/application/applications/{id}").get(applications::get).put(applications::update).delete(applications::remove));
+    paths.push(at("/application/applications/{id}").get(applications::get).put(applications::update)
+        .delete(applications::remove));
     paths.push(at("/application/applications/{id}/clone").post(applications::clone));
     paths.push(at("/application/applicationsByName/{name}").get(applications::list_by_name));
     paths.push(at("/application/applicationsByOwner/{tenant}").get(applications::list_by_owner));
@@ -206,7 +217,8 @@ fn paths() -> Vec<Path> {
     paths.push(at("/tenant/tenants").get(tenants::list).post(tenants::create));
     paths.push(at("/tenant/tenants/{id}").get(tenants::get).put(tenants::update).delete(tenants::remove));
     paths.push(at("/tenant/tenants/{tenant}/applications").get(subscriptions::list).post(subscriptions::create));
-    paths.push(at("/tenant/tenants/{tenant}/applications/{application}").get(subscriptions::get).delete(subscriptions::remove));
+    paths.push(at("/tenant/tenants/{tenant}/applications/{application}").get(subscriptions::get)
+        .delete(subscriptions::remove));
     paths.push(at("/tenant/limits").get(tenant_limits::get_own));
     paths.push(at("/tenant/tenants/{id}/limits").get(tenant_limits::get).put(tenant_limits::update));
     paths.push(at("/tenant/currentTenant").get(tenants::get_current));
@@ -237,7 +249,8 @@ fn paths() -> Vec<Path> {
     paths.push(at("/application/tokenClients/{id}").get(token_clients::get).delete(token_clients::remove));
 
     // These paths are open to everyone, because the proof of identity is not in `Authorization` (C-03).
-    paths.push(open("/v1/oauth/accesstokens", Shape::TokenRequest).without_room_too().post(access_tokens::create).reserved());
+    paths.push(open("/v1/oauth/accesstokens", Shape::TokenRequest).without_room_too().post(access_tokens::create)
+        .reserved());
     paths.push(open("/v2/{account}/limits", Shape::LimitsQuery).get(account_limits::get).reserved());
 
     // These requests are forwarded to microservices, which define their own rules for the paths below.
@@ -267,150 +280,6 @@ fn of_operators() -> [Path; 3] {
         at("/health/ready").get(health::ready).announcing_head(),
         at(METRICS).get(health::metrics).announcing_head().reserved(),
     ]
-}
-
-/// Creates a path whose callers authenticate.
-fn at(path: &str) -> Path {
-    let resource = web::resource(path).app_data(RouteDurations::new(path));
-    Path {
-        pattern: path.to_owned(),
-        methods: Vec::new(),
-        resource,
-        shape: None,
-        reserved: false,
-        without_room: false,
-    }
-}
-
-/// Creates a path like [`at`], for an interface that needs no credentials and has its own error format (T-03, L-04).
-fn open(path: &str, shape: Shape) -> Path {
-    Path { shape: Some(shape), ..at(path) }
-}
-
-/// A path with the handlers of its methods.
-struct Path {
-    pattern: String,
-    /// The methods in the `Allow` header.
-    methods: Vec<Method>,
-    resource: Resource,
-    /// The format of errors, for a path that needs no credentials.
-    shape: Option<Shape>,
-    /// Whether rows of the CSV protocol may not call the path.
-    reserved: bool,
-    /// Whether POST and PUT handlers added from here on are called even when the disk is full.
-    without_room: bool,
-}
-
-/// Returns whether the disk has space to store data.
-fn has_room(request: &GuardContext<'_>) -> bool {
-    request.app_data::<web::Data<Platform>>().is_none_or(|platform| platform.database().has_room())
-}
-
-macro_rules! method {
-    ($name:ident, $method:ident, $stores:expr) => {
-        fn $name<F, Args>(self, handler: F) -> Self
-        where
-            F: actix_web::Handler<Args>,
-            Args: actix_web::FromRequest + 'static,
-            F::Output: actix_web::Responder + 'static,
-        {
-            let route = web::$name().to(handler);
-            let route = if $stores && !self.without_room { route.guard(fn_guard(has_room)) } else { route };
-            let path = self.with(Method::$method);
-            Self { resource: path.resource.route(route), ..path }
-        }
-    };
-}
-
-impl Path {
-    /// Adds a method to the `Allow` header.
-    fn with(mut self, method: Method) -> Self {
-        self.methods.push(method);
-        self
-    }
-
-    /// Returns the methods of the path in the format of the `Allow` header.
-    fn allow(&self) -> String {
-        let known = service::METHODS.iter().filter(|method| self.methods.contains(method));
-        known.map(Method::as_str).collect::<Vec<_>>().join(",")
-    }
-
-    /// Returns the resource to register. It rejects every method without a handler (C-17), and reports its methods to
-    /// browsers (C-16).
-    fn into_resource(self) -> Resource {
-        let refused = Rc::new(Refused { allow: self.allow(), methods: self.methods, shape: self.shape });
-        let refuse = move |request: HttpRequest| {
-            let refused = refused.clone();
-            async move { refused.respond(&request).await }
-        };
-        self.resource.default_service(web::to(refuse))
-    }
-
-    /// Adds the handler of GET, which also handles HEAD. A response to HEAD has no body (RFC 9110, 9.3.2).
-    fn get<F, Args>(self, handler: F) -> Self
-    where
-        F: actix_web::Handler<Args>,
-        Args: actix_web::FromRequest + 'static,
-        F::Output: actix_web::Responder + 'static,
-    {
-        let path = self.with(Method::GET);
-        let resource = path.resource.route(web::get().to(handler.clone())).route(web::head().to(handler));
-        Self { resource, ..path }
-    }
-
-    /// Names HEAD in the `Allow` header, too, for browsers, load balancers and uptime monitors.
-    fn announcing_head(self) -> Self {
-        self.with(Method::HEAD)
-    }
-
-    method!(post, POST, true);
-    method!(put, PUT, true);
-    method!(delete, DELETE, false);
-
-    /// Calls the handlers added from here on even when the disk is full. They either store nothing, such as a login, or
-    /// the writers below them decide, because they know what a request in TRANSIENT mode does not store.
-    fn without_room_too(self) -> Self {
-        Self { without_room: true, ..self }
-    }
-
-    /// Forwards all its methods to a microservice.
-    fn forwarded_to_service(self) -> Self {
-        service::METHODS.iter().cloned().fold(self, |path, method| {
-            let route = web::method(method.clone()).to(service::call);
-            let path = path.with(method);
-            Self { resource: path.resource.route(route), ..path }
-        })
-    }
-
-    fn reserved(self) -> Self {
-        Self { reserved: true, ..self }
-    }
-}
-
-/// The response to requests that no handler of a path takes.
-struct Refused {
-    allow: String,
-    methods: Vec<Method>,
-    shape: Option<Shape>,
-}
-
-impl Refused {
-    async fn respond(&self, request: &HttpRequest) -> Result<HttpResponse> {
-        if let Some(answer) = cors::preflight(request, &self.allow) {
-            return Ok(answer);
-        }
-        let not_allowed = ApiError::MethodNotAllowed { allow: self.allow.clone() };
-        if let Some(shape) = self.shape {
-            return Err(not_allowed.shaped(shape));
-        }
-        if self.methods.contains(request.method()) {
-            // The disk is full. Even the bootstrap user of devices learns this, whose clients retry after a 503.
-            AnyCaller::extract(request).await?;
-            return Err(Error::DiskFull.into());
-        }
-        Caller::extract(request).await?;
-        Err(not_allowed)
-    }
 }
 
 /// Returns a 404 after authentication, so that a client without credentials does not learn which paths exist (E-04,

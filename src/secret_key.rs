@@ -32,8 +32,8 @@ pub async fn open(store: &StoreSettings, database: &Database) -> Result<SecretKe
             .map_err(|e| StartError::SecretKey(format!("{} cannot be made: {e}", path.display())))?,
         (None, Some(known)) => {
             return Err(StartError::SecretKey(format!(
-                "{} is missing, and this database was created with the key {known}…: put that file back, or name it with \
-                 --secret-key-file",
+                "{} is missing, and this database was created with the key {known}…: put that file back, or name it \
+                 with --secret-key-file",
                 path.display()
             )));
         }

@@ -32,7 +32,8 @@ fn remedy(cause: &io::Error, flag: &str) -> String {
     match cause.kind() {
         io::ErrorKind::AddrInUse => {
             format!(
-                "; another program listens there: stop it, or choose another address with {flag} (with port 0 the system chooses)"
+                "; another program listens there: stop it, or choose another address with {flag} (with port 0 the \
+                 system chooses)"
             )
         }
         io::ErrorKind::PermissionDenied => {

@@ -21,7 +21,7 @@ use platform_model::links::Links;
 use platform_store::Pool;
 use platform_store::devices::availability::{self, Device, Watched};
 
-/// How often an object without a response interval is checked again. A change of its interval is reported at once.
+/// The time between two checks of an object without a response interval. A change of its interval is reported at once.
 const UNWATCHED: Duration = Duration::from_secs(60);
 /// The least time between two writes for a device in maintenance. When maintenance ends, the silence counts at once
 ///

@@ -31,7 +31,8 @@ struct Reply {
 
 /// Returns the first message of a session; `connection_type` is `long-polling` or `websocket`.
 pub(crate) fn handshake(connection_type: &str, acknowledges: bool) -> String {
-    let mut message = json!({"id": "1", "channel": HANDSHAKE, "version": "1.0", "supportedConnectionTypes": [connection_type]});
+    let mut message = json!({"id": "1", "channel": HANDSHAKE, "version": "1.0",
+        "supportedConnectionTypes": [connection_type]});
     if acknowledges {
         message["ext"] = json!({"ack": true});
     }

@@ -6,8 +6,8 @@ use std::fmt;
 use crate::quantity::{Unit, parse};
 
 /// The forms, for errors and explanations.
-pub(crate) const FORMS: &str = "a number for each second, such as 50; `10..200`, which rises evenly; `day 20..200`, which is low at both ends and \
-     high in the middle; or `5, bursts of 300 for 2s every 15s`";
+pub(crate) const FORMS: &str = "a number for each second, such as 50; `10..200`, which rises evenly; `day 20..200`, \
+    which is low at both ends and high in the middle; or `5, bursts of 300 for 2s every 15s`";
 
 /// A rate over the time of a phase, in events per second.
 #[derive(Debug, Clone, Copy, PartialEq)]

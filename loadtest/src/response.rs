@@ -328,7 +328,9 @@ mod tests {
 
     #[test]
     fn validators_are_those_of_the_last_response() {
-        let named = b"HTTP/1.1 200 OK\r\nLast-Modified: Mon, 02 Nov 2026 07:00:00 GMT\r\nEtag: 3\r\ncontent-length: 0\r\n\r\n";
+        let named =
+            b"HTTP/1.1 200 OK\r\nLast-Modified: Mon, 02 Nov 2026 07:00:00 GMT\r\nEtag: 3\r\ncontent-length: \
+            0\r\n\r\n";
         let mut parser = ResponseParser::new();
         parser.feed(named).unwrap();
         assert_eq!(parser.validators(), Some(("Mon, 02 Nov 2026 07:00:00 GMT", "3")));

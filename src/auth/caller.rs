@@ -1,13 +1,9 @@
-//! Callers: the identity behind a request, and its extraction from the request.
+//! Callers: the identity behind a request, with its rights.
 
-use std::future::{Ready, pending, ready};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use actix_web::http::{Method, header};
-use actix_web::{FromRequest, HttpMessage, HttpRequest, dev};
-use futures_util::FutureExt;
-use futures_util::future::{Either, LocalBoxFuture, Map};
+use actix_web::http::Method;
 use platform_model::access::{Api, Authority, DevicePermissions, Permission};
 use platform_model::application::{ApplicationUser, UserPurpose};
 use platform_model::id::TenantId;
@@ -15,24 +11,19 @@ use platform_model::links::Links;
 use platform_model::origin::{Origin, ProcessingMode};
 use platform_model::role::{self, RoleSet};
 use platform_model::token_client::{Scope, TokenHash};
-use platform_store::shares;
 use platform_store::tenant_limits::TenantLimits;
-use tokio::time::sleep;
 
-use super::throttle::RequestSource;
-use super::{Authenticator, cors};
-use crate::connection::{ConnectionHandle, FOR_A_SILENT_PEER};
-use crate::http::error::{ApiError, Result, TokenFlaw};
+use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::negotiation::processing_mode;
-use crate::http::{RequestHead, application_key, authority, base, client_address};
+use crate::http::{RequestHead, base};
 
 /// An authenticated user.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    identity: Arc<Identity>,
+    pub(super) identity: Arc<Identity>,
     /// The name of the application whose key the request carries (C-05).
-    sent_by: Option<Arc<str>>,
+    pub(super) sent_by: Option<Arc<str>>,
 }
 
 /// The identity of a caller.
@@ -221,7 +212,7 @@ impl Caller {
     }
 
     /// Checks the scope: GET and HEAD need READ, other methods WRITE (T-06).
-    fn within_scope(self, method: &Method) -> Result<Self> {
+    pub(super) fn within_scope(self, method: &Method) -> Result<Self> {
         let scope = self.scope();
         let allowed = match *method {
             Method::GET | Method::HEAD => scope.allows_reading(),
@@ -273,164 +264,5 @@ impl Caller {
             links: Links::new(base(head)),
             by_module: None,
         }
-    }
-}
-
-/// Returns the caller of a request if it is cached, checked against its scope; `None` if verification is
-/// necessary.
-fn known(head: &impl Head) -> Option<Result<Caller>> {
-    if head.has(&header::ORIGIN) && cors::may_be_unasked(head) {
-        return None;
-    }
-    let authenticator = head.state::<Authenticator>();
-    let Some(header) = head.header(&header::AUTHORIZATION) else {
-        return Some(Err(authenticator.refusal(TokenFlaw::Invalid)));
-    };
-    // Devices send no application key, so they do not pay for its look-up.
-    let sent_by = application_key(head).map_or(Some(None), |key| authenticator.known_application(key))?;
-    let caller = authenticator.remembered(header, authority(head).unwrap_or_default())?;
-    Some(Caller { sent_by, ..caller }.within_scope(head.method()))
-}
-
-/// Authenticates a request and checks its scope. A request that a page of another site may have sent without
-/// its user's knowledge is rejected, and such a page cannot open a socket with credentials that the browser
-/// added.
-async fn identify(head: &impl Head) -> Result<Caller> {
-    let unasked = cors::is_unasked(head).await;
-    if unasked && head.has(&header::UPGRADE) {
-        return Err(head.state::<Authenticator>().refusal(TokenFlaw::Invalid));
-    }
-    let caller = authenticate(head).await?;
-    if unasked {
-        Err(ApiError::forbidden_because(
-            "a page of another site may have sent this request without its user's knowledge; send JSON or an application key",
-        ))
-    } else {
-        Ok(caller)
-    }
-}
-
-async fn authenticate(head: &impl Head) -> Result<Caller> {
-    let authenticator = head.state::<Authenticator>();
-    let Some(header) = head.header(&header::AUTHORIZATION) else {
-        return Err(authenticator.refusal(TokenFlaw::Invalid));
-    };
-    let (host, source) = (authority(head).unwrap_or_default(), RequestSource::of(client_address(head)));
-    let caller = authenticator.identify(header, host, source).await?;
-    // Only requests of authenticated callers get here, so clients without credentials cannot cause look-ups of keys.
-    let sent_by = match application_key(head) {
-        Some(key) => authenticator.find_application(key).await?,
-        None => None,
-    };
-    Caller { sent_by, ..caller }.within_scope(head.method())
-}
-
-/// Resolves some time after the client has closed its half of the connection. Such a client may still read (B-24). But
-/// a verification may wait much longer, and a request whose client is gone should make room for others.
-async fn client_left(request: &HttpRequest) {
-    let Some(line) = request.conn_data::<ConnectionHandle>() else { return pending().await };
-    line.peer_ends().await;
-    sleep(FOR_A_SILENT_PEER).await;
-}
-
-type Identified = Either<Ready<Result<Caller>>, LocalBoxFuture<'static, Result<Caller>>>;
-
-fn identified(request: &HttpRequest, counting: Counting) -> Identified {
-    match known(request) {
-        Some(known) => Either::Left(ready(noted(request, known, counting))),
-        None => {
-            let request = request.clone();
-            Either::Right(Box::pin(async move {
-                tokio::select! {
-                    biased;
-                    caller = identify(&request) => noted(&request, caller, counting),
-                    () = client_left(&request) => Err(ApiError::Unauthorized),
-                }
-            }))
-        }
-    }
-}
-
-/// Whether the extraction of a caller counts as a request of its tenant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counting {
-    /// It counts, unless it is the call of a CSV row, which was counted with the row.
-    Request,
-    /// The handler counts (see [`Listener`]).
-    ByHandler,
-}
-
-/// Stores the caller in the request, for the log, and counts the request.
-///
-/// # Errors
-/// `TooManyRequests` when the tenant exceeds its rate (Z-20).
-fn noted(request: &HttpRequest, caller: Result<Caller>, counting: Counting) -> Result<Caller> {
-    if let Ok(caller) = &caller {
-        shares::charge(&caller.identity.tenant);
-        request.extensions_mut().insert(Requester(caller.identity.clone()));
-        // Calls of CSV rows have no connection of their own.
-        if counting == Counting::Request
-            && caller.limits.requests().is_limited()
-            && request.conn_data::<ConnectionHandle>().is_some()
-        {
-            caller.count_request()?;
-        }
-    }
-    caller
-}
-
-impl Caller {
-    /// Returns the caller of a request on the fast lane, if it is cached.
-    ///
-    /// # Errors
-    /// The errors of the extractor.
-    pub(crate) fn known(head: &impl Head) -> Option<Result<Self>> {
-        known(head).map(|caller| caller?.beyond_bootstrap())
-    }
-
-    /// Returns the caller of a request on the fast lane.
-    ///
-    /// # Errors
-    /// The errors of the extractor.
-    pub(crate) async fn of(head: &impl Head) -> Result<Self> {
-        identify(head).await?.beyond_bootstrap()
-    }
-}
-
-/// Authentication precedes all other checks of a request (E-04).
-impl FromRequest for Caller {
-    type Error = ApiError;
-    type Future = Map<Identified, fn(Result<Caller>) -> Result<Self>>;
-
-    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        identified(request, Counting::Request).map(|caller| caller?.beyond_bootstrap())
-    }
-}
-
-/// A caller whose handler counts the requests of the tenant, because it treats some of them differently: a client that
-/// polls must not lose its session (Z-20).
-#[derive(Debug, Clone)]
-pub struct Listener(pub Caller);
-
-impl FromRequest for Listener {
-    type Error = ApiError;
-    type Future = Map<Identified, fn(Result<Caller>) -> Result<Self>>;
-
-    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        identified(request, Counting::ByHandler).map(|caller| caller?.beyond_bootstrap().map(Self))
-    }
-}
-
-/// An authenticated user, including bootstrap users: for endpoints that are open to every user (Z-02) or to the
-/// bootstrap user (N-09), and for those where each row is authorized on its own (S-45).
-#[derive(Debug, Clone)]
-pub struct AnyCaller(pub Caller);
-
-impl FromRequest for AnyCaller {
-    type Error = ApiError;
-    type Future = Map<Identified, fn(Result<Caller>) -> Result<Self>>;
-
-    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        identified(request, Counting::Request).map(|caller| caller.map(Self))
     }
 }

@@ -9,6 +9,7 @@ mod caller;
 mod changes;
 pub mod cors;
 mod domains;
+mod extraction;
 mod jwt;
 mod lanes;
 mod limits_token;
@@ -46,7 +47,8 @@ use throttle::Throttle;
 
 use caller::Proof;
 pub(crate) use caller::Requester;
-pub use caller::{AnyCaller, Caller, Identity, Listener};
+pub use caller::{Caller, Identity};
+pub use extraction::{AnyCaller, Listener};
 pub use rate_limit::RateLimit;
 pub use throttle::RequestSource;
 

@@ -45,7 +45,8 @@ impl RestorableBackup {
         let manifest: Manifest = serde_json::from_slice(&manifest).map_err(|error| wrong(&error))?;
         if manifest.format > FORMAT || manifest.schema > newest_schema() {
             return Err(wrong(&format!(
-                "it has schema {} and was written by platform {}, this program knows schemas up to {}: use the newer program",
+                "it has schema {} and was written by platform {}, this program knows schemas up to {}: use the newer \
+                 program",
                 manifest.schema,
                 manifest.program,
                 newest_schema()

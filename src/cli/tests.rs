@@ -210,7 +210,8 @@ fn settings_file(text: &str) -> (String, tempfile::TempDir) {
 
 #[test]
 fn flags_and_variables_override_the_file() {
-    let text = "listen = '127.0.0.1:1'\nworkers = 3\nactor-threads = 4\nregions = ['de', 'fr']\nclient-compatibility = true\n";
+    let text = "listen = '127.0.0.1:1'\nworkers = 3\nactor-threads = 4\nregions = ['de', 'fr']\nclient-compatibility \
+        = true\n";
     let (path, _directory) = settings_file(text);
     let variables = [("PLATFORM_CONFIG", path.as_str()), ("PLATFORM_ACTOR_THREADS", "5")];
 

@@ -199,7 +199,8 @@ mod tests {
         for assignment in ["a.b.c=21.5", "a.b.unit=C", "flag=true", "serial=007", "list=[1]", "empty="] {
             assign(&mut body, assignment).unwrap();
         }
-        let expected = json!({"a": {"b": {"c": 21.5, "unit": "C"}}, "flag": true, "serial": "007", "list": [1], "empty": ""});
+        let expected = json!({"a": {"b": {"c": 21.5, "unit": "C"}}, "flag": true, "serial": "007", "list": [1],
+            "empty": ""});
         assert_eq!(Value::Object(body.clone()), expected);
         assert!(assign(&mut body, "flag.x=1").unwrap_err().to_string().contains("flag is not an object"));
         assert!(assign(&mut body, "x").unwrap_err().to_string().contains("NAME=VALUE"));

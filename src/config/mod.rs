@@ -34,9 +34,10 @@ pub(crate) use values::{tenant_id, user_name};
 
 /// The default policy for pages of hosted applications. Without `allow-same-origin` the pages have no origin, so they
 /// can do nothing in the name of the user who opens them. Under a tenant's own domain `sandbox` is omitted (W-17).
-const HOSTED_CONTENT_SECURITY_POLICY: &str = "sandbox allow-scripts allow-forms allow-modals allow-popups allow-downloads; \
-    default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
-    font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'";
+const HOSTED_CONTENT_SECURITY_POLICY: &str = "sandbox allow-scripts allow-forms allow-modals allow-popups \
+    allow-downloads; default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: \
+    blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; \
+    frame-ancestors 'self'";
 
 /// Every setting of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -237,8 +238,8 @@ pub struct StoreSettings {
 
     /// Directory of the private PostgreSQL and of the server's secret key
     ///
-    /// Started by root in a directory that the account `postgres` cannot enter, such as /root, the private PostgreSQL is
-    /// in /var/lib/platform by default, and that of a demo in /var/lib/platform-demo.
+    /// Started by root in a directory that the account `postgres` cannot enter, such as /root, the private PostgreSQL
+    /// is in /var/lib/platform by default, and that of a demo in /var/lib/platform-demo.
     #[arg(long, env = "PLATFORM_DATA_DIR", value_name = "DIR", default_value = "./platform-data")]
     pub data_dir: PathBuf,
 

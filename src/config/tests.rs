@@ -226,11 +226,12 @@ const FILE: &str = "\
 const REFERENCE: &str = "\
 # Settings
 
-Every setting is a flag and a variable of the environment: `--body-bytes` and `PLATFORM_BODY_BYTES`. A flag goes before its
-variable, the variable before the file of `--config`, and the file before the default. The server does not start with a setting that it does not know or cannot read.
+Every setting is a flag and a variable of the environment: `--body-bytes` and `PLATFORM_BODY_BYTES`. A flag goes
+before its variable, the variable before the file of `--config`, and the file before the default. The server does not
+start with a setting that it does not know or cannot read.
 
-The unit of a number is part of its name. Bytes and times may also have a unit of their own, such as `64KiB`, `16MB`, `250ms`,
-`10s`, `90min` or `7d`. A time must be a whole number of the unit in its name.
+The unit of a number is part of its name. Bytes and times may also have a unit of their own, such as `64KiB`, `16MB`,
+`250ms`, `10s`, `90min` or `7d`. A time must be a whole number of the unit in its name.
 
 A test compares this page with the settings; `WRITE_REFERENCE=1 cargo test -p platform --lib config` writes it.
 ";

@@ -187,7 +187,8 @@ pub(super) fn server_name(text: &str) -> Result<String, String> {
     if (1..=100).contains(&text.len()) && text.bytes().all(allowed) && !number {
         Ok(text.into())
     } else {
-        Err("the name of a server has 1 to 100 letters, digits, hyphens, underscores, dots and colons, and is not a number".into())
+        Err("the name of a server has 1 to 100 letters, digits, hyphens, underscores, dots and colons, and is not a \
+            number".into())
     }
 }
 

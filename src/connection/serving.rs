@@ -14,8 +14,8 @@ use super::Stream;
 use super::handle::ConnectionHandle;
 use crate::telemetry;
 
-/// Serves a connection until it ends. `L` is the future of a connection of the fast lane; it resolves to `None` when the
-/// connection ended normally.
+/// Serves a connection until it ends. `L` is the future of a connection of the fast lane; it resolves to `None` when
+/// the connection ended normally.
 pub(crate) enum Serving<L> {
     /// The TLS handshake; resolves to the next stage.
     Entering(LocalBoxFuture<'static, io::Result<Self>>),

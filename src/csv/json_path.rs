@@ -122,7 +122,8 @@ mod tests {
     #[test]
     fn paths_lead_to_members_and_elements() {
         let object = json!({
-            "id": "7", "plat_Is-Device": {"a b": 1}, "1x": true, "list": [10, {"x": "y"}], "o": {"": 2, "a.b": 3, "?": 4},
+            "id": "7", "plat_Is-Device": {"a b": 1}, "1x": true, "list": [10, {"x": "y"}], "o": {"": 2, "a.b": 3,
+            "?": 4},
             "none": null, "$": 5, "a*b": 6,
         });
         for (path, found) in [

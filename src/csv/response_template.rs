@@ -227,7 +227,8 @@ mod tests {
 
     #[test]
     fn lines_are_written_only_for_objects_with_all_values() {
-        let object = json!({"id": "1", "none": null, "a": {"b": 2}, "list": [{"x": 1, "y": 0}, {"x": 2}, 3, null, {"x": null}], "no": []});
+        let object = json!({"id": "1", "none": null, "a": {"b": 2}, "list": [{"x": 1, "y": 0}, {"x": 2}, 3, null,
+            {"x": null}], "no": []});
         for (fields, expected) in [
             (vec!["", "", "id", "$.a.b"], "200,7,1,2\n"),
             (vec!["$.a", "", "b"], "200,7,2\n"),

@@ -126,7 +126,8 @@ impl Device {
 
     /// Sends the log of the device as the file of an event.
     async fn send_log(&mut self, id: &str) -> Result<(), Failure> {
-        let event = json!({"source": {"id": id}, "type": naming().fragment("Logfile"), "text": "Log of the last minutes",
+        let event = json!({"source": {"id": id}, "type": naming().fragment("Logfile"), "text": "Log of the last \
+            minutes",
             "time": timestamp(now())});
         let event = self.wire.create("/event/events", event).await?;
         let lines: String = (0..20)

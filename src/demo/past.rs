@@ -91,7 +91,8 @@ async fn tell_alarms(world: &World, wire: &mut Wire, from: f64, until: f64) -> R
         let alarm = json!({"source": {"id": id}, "type": signal.alarm, "severity": signal.severity, "text": signal.text,
             "time": timestamp(at), "status": "CLEARED"});
         wire.store_quietly("/alarm/alarms", &alarm).await?;
-        let event = json!({"source": {"id": id}, "type": "demo_Service", "text": "The technician was here", "time": timestamp(at + 60.0)});
+        let event = json!({"source": {"id": id}, "type": "demo_Service", "text": "The technician was here",
+            "time": timestamp(at + 60.0)});
         wire.store_quietly("/event/events", &event).await?;
     }
     Ok(())

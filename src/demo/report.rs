@@ -104,7 +104,8 @@ impl Device {
         if self.plan.kind.speaks_csv() {
             return self.send_rows(format!("400,{kind},{text}")).await;
         }
-        let body = json!({"source": {"id": self.units[index].id}, "type": kind, "text": text, "time": timestamp(now())});
+        let body = json!({"source": {"id": self.units[index].id}, "type": kind, "text": text,
+            "time": timestamp(now())});
         self.wire.create("/event/events", body).await.map(drop)
     }
 

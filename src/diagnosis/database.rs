@@ -164,7 +164,8 @@ pub(super) fn encryption(postgres: &Postgres, mode: &str) -> Option<Finding> {
         (true, false) => Finding::warning(
             SUBJECT,
             format!(
-                "PostgreSQL's certificate is not checked (sslmode {mode}): anybody on the network path can impersonate it"
+                "PostgreSQL's certificate is not checked (sslmode {mode}): anybody on the network path can \
+                 impersonate it"
             ),
             remedy,
         ),

@@ -24,7 +24,8 @@ pub struct Relocation {
 /// created. Every command decides with this function, so that all of them find the data of the server.
 ///
 /// `None` keeps the default: for every user except root, where the account of PostgreSQL can enter the directory, where
-/// the directory already holds a database, and where the replacement belongs to another user, such as that of a service.
+/// the directory already holds a database, and where the replacement belongs to another user, such as that of a
+/// service.
 pub fn relocation(data_dir: &Path) -> Option<Relocation> {
     if !rustix::process::geteuid().is_root() {
         return None;

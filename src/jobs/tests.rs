@@ -19,7 +19,7 @@ struct Scripted {
     _running: tokio::task::JoinSet<()>,
 }
 
-/// What one run does.
+/// The action of one run.
 #[derive(Clone, Copy)]
 enum Step {
     Succeed,

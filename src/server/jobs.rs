@@ -12,8 +12,8 @@ use platform_actors::platform::{NotedSessions, OfferedSessions};
 use platform_model::error::Error;
 use platform_model::links::Links;
 use platform_store::Database;
+use platform_store::binaries;
 use platform_store::devices::credentials;
-use platform_store::inventory::binaries;
 use platform_store::measurements::partitions::make_partitions;
 use platform_store::statistics::until_next;
 use platform_store::users::access_tokens;
@@ -30,7 +30,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// What the jobs work on.
+/// The parts of the server that the jobs use.
 pub(super) struct Jobs<'a> {
     pub(super) components: &'a Components,
     pub(super) tls: Option<&'a Arc<Tls>>,
@@ -104,8 +104,8 @@ impl Jobs<'_> {
         Job::on_events(pause, "password-guesses", async move || authenticator.spread_guesses().await)
     }
 
-    /// Runs checkpoints while the disk has little room. What deletions write to PostgreSQL's log in one period must
-    /// still fit on the disk.
+    /// Runs checkpoints while the disk has little room. The log that PostgreSQL writes for deletions in one
+    /// period must still fit on the disk.
     fn checkpoints(&self) -> Job {
         let database = self.database();
         let run = async move || platform_store::keep_log_short(&database).await;

@@ -96,7 +96,7 @@ impl Server {
         let platform = Platform::start(database, limits, settings.actor_threads).await?;
         platform.database().check_connections().await?;
         let components = Components::assemble(settings, platform, secret_key, addresses)?;
-        // Modules and sessions hear of other servers through the watch.
+        // Modules and sessions receive changes of other servers through the watch.
         let states = components.jobs.clone().into_inner();
         let restart = components.platform.limits().job_restart;
         let supervisor = Supervisor::new(states, restart, settings.before_job_run);
@@ -220,9 +220,9 @@ fn warn_of_exposure(settings: &Settings) {
     if !encrypted && !settings.listen.ip().to_canonical().is_loopback() {
         tracing::warn!(
             listen = %settings.listen,
-            "plain http on a network: passwords, keys and everything devices send can be read and changed on the way. Set \
-             --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that serves https, and name it with \
-             --trusted-proxies"
+            "plain http on a network: passwords, keys and everything devices send can be read and changed on the \
+             way. Set --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that serves https, and name it \
+             with --trusted-proxies"
         );
     }
 }

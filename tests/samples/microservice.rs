@@ -63,7 +63,8 @@ async fn microservice_counts_the_alarms_of_the_calling_tenant() {
 
 /// Creates the application with the manifest of the sample and returns its id.
 async fn install(owner: &Caller) -> String {
-    let application = json!({"name": "open-alarms", "key": "open-alarms-key", "type": "MICROSERVICE", "availability": "MARKET"});
+    let application = json!({"name": "open-alarms", "key": "open-alarms-key", "type": "MICROSERVICE",
+        "availability": "MARKET"});
     let application = owner.create("/application/applications", &application).await;
     let id = application["id"].as_str().unwrap().to_owned();
     let manifest = std::fs::read_to_string(folder("microservice-python").join("platform.json")).unwrap();

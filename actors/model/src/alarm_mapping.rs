@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 
 /// The severity that suppresses an alarm.
 const NONE: &str = "NONE";
-const ALLOWED: &str = "<SEVERITY>|<text>, where SEVERITY is CRITICAL, MAJOR, MINOR, WARNING, NONE or left out, and so may be \
-    the text";
+const ALLOWED: &str = "<SEVERITY>|<text>, where SEVERITY is CRITICAL, MAJOR, MINOR, WARNING, NONE or left out, and \
+    so may be the text";
 
 /// The mapping of one alarm type.
 #[derive(Debug, Clone, PartialEq, Eq)]

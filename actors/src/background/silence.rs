@@ -6,6 +6,7 @@
 //! condition that the silence still lasts and has no alarm yet. The alarm is cleared by the process that records the
 //! next heartbeat, or by the next sweep if that process died in between.
 
+use std::sync::Weak;
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
@@ -91,7 +92,7 @@ pub(crate) fn clear_alarm(platform: Weak<Platform>) -> ClearAlarm {
     })
 }
 
-/// Logs an error, because the next sweep retries. A deleted device is no error.
+/// Logs an error, because the next sweep retries. A deleted device is not an error.
 fn log_failure(outcome: Result<()>) {
     match outcome {
         Ok(()) | Err(Error::NotFound { .. }) => {}

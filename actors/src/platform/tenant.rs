@@ -212,8 +212,8 @@ impl Tenant {
     /// Starts a session on the calling thread. Returns `None` when the user has reached the limit of sessions (B-23).
     ///
     /// # Errors
-    /// `QuotaExceeded` when the tenant has reached its limit (Z-20); `Unavailable` or `Database` when the sessions of the
-    /// user at other servers cannot be counted.
+    /// `QuotaExceeded` when the tenant has reached its limit (Z-20); `Unavailable` or `Database` when the sessions of
+    /// the user at other servers cannot be counted.
     pub async fn start_session(&self, new: NewSession) -> Result<Option<ClientId>> {
         let elsewhere = self.sessions_elsewhere(&new.user).await?;
         self.environment.start_session(new, &elsewhere, &SessionDispatcher::here())

@@ -11,8 +11,8 @@ use platform_store::tenant_limits::{Counted, TenantLimits};
 use super::{Platform, Tenant};
 
 impl Platform {
-    /// Brings the limits of tenants, and what is known of other servers, up to date. What changes at one server is
-    /// known at the others when both have made the next call.
+    /// Brings the limits of tenants, and what is known of other servers, up to date. A change
+    /// at one server is known at the others when both have made the next call.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.

@@ -33,10 +33,12 @@
 //!    thread share one timer. A session that ends removes itself from its dispatcher (`RemoveSession`), from the
 //!    hub and from the sessions of its tenant.
 
+mod client_id;
 mod connect;
 mod context;
 pub(crate) mod deliveries;
 pub(crate) mod dispatcher;
+mod ending;
 mod frame_writers;
 pub(crate) mod listing;
 mod moving;
@@ -52,7 +54,6 @@ mod templates;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -60,11 +61,14 @@ use actix::prelude::*;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+pub use client_id::ClientId;
 pub use connect::{
     Abandoned, Connect, ConnectResponse, FirstConnect, ResponseContent, ResumeConnect, Writing, Written,
 };
 pub use context::SessionContext;
 pub(crate) use context::{SessionTask, SharedSession};
+pub use ending::Disconnect;
+pub(crate) use ending::{EndSession, Release};
 pub use frame_writers::{FrameWriter, FrameWriterKey, FrameWriterRegistration};
 use moving::Moving;
 pub(crate) use moving::{HandOver, StartMove};
@@ -93,64 +97,15 @@ use presence::Presence;
 use queue::Queue;
 use socket::{EndNotice, Socket};
 
-/// The clientId of a session: 128 bits as 32 hexadecimal digits that cannot be guessed and are never reused (B-08).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClientId(u128);
-
-impl ClientId {
-    pub(crate) fn from_bits(bits: u128) -> Self {
-        Self(bits)
-    }
-
-    pub(crate) fn bits(self) -> u128 {
-        self.0
-    }
-
-    /// Parses the 32 hexadecimal digits; returns `None` for text that this server never issued.
-    pub fn parse(text: &str) -> Option<Self> {
-        let digits =
-            text.len() == 32 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        digits.then(|| u128::from_str_radix(text, 16).ok().map(Self))?
-    }
-}
-
-impl fmt::Display for ClientId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
-    }
-}
-
 /// Delivers a notification to a session. Sent by publishers through the session's dispatcher.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub(crate) struct DeliverNotification(pub(crate) Arc<Notification>);
 
-/// Ends the session; its client receives 402 and handshakes again. Sent when its user changed or lost a right that
-/// the session needs (U-16, B-18b).
-#[derive(Debug, Clone, Message)]
-#[rtype(result = "()")]
-pub(crate) struct EndSession;
-
 /// Asks the session to check whether its deadline has passed. Sent by its dispatcher at the requested time.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct WakeSession;
-
-/// Completes a parked connect with an empty response and the advice to come back after `interval`, then asks the
-/// socket to close. Sent when the server stops (B-24).
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
-pub(crate) struct Release {
-    pub(crate) interval: Duration,
-}
-
-/// Ends the session at the request of its client. The reply is whether the session belongs to that user.
-#[derive(Debug, Message)]
-#[rtype(result = "bool")]
-pub struct Disconnect {
-    /// The user who sent the request.
-    pub user: Arc<str>,
-}
 
 /// Asks for the owner of the session. Sent by the HTTP layer when a socket without credentials names the session
 /// (B-18a).
@@ -380,49 +335,11 @@ impl Handler<WakeSession> for SessionActor {
     }
 }
 
-impl Handler<EndSession> for SessionActor {
-    type Result = ();
-
-    fn handle(&mut self, _: EndSession, ctx: &mut Self::Context) {
-        ctx.stop();
-    }
-}
-
-impl Handler<Release> for SessionActor {
-    type Result = ();
-
-    fn handle(&mut self, release: Release, ctx: &mut Self::Context) {
-        let advice = Advice::retry(release.interval, self.environment.limits.connect_timeout);
-        self.answer_parked(ConnectResponse { advice: Some(advice), ..ConnectResponse::default() });
-        if let Some(socket) = &self.socket {
-            socket.leave();
-        }
-        self.touch(ctx);
-    }
-}
-
 impl Handler<FindOwner> for SessionActor {
     type Result = Owner;
 
     fn handle(&mut self, _: FindOwner, _: &mut Self::Context) -> Owner {
         Owner { user: self.user.clone(), expires: self.expires.as_deref().copied() }
-    }
-}
-
-impl Handler<Disconnect> for SessionActor {
-    type Result = bool;
-
-    fn handle(&mut self, disconnect: Disconnect, ctx: &mut Self::Context) -> bool {
-        let own = self.belongs_to(&disconnect.user);
-        if own {
-            // The held connect succeeds, because the client itself ended the session.
-            self.answer_parked(ConnectResponse::default());
-            if let Some(socket) = self.take_socket() {
-                socket.end(self.client, EndNotice::InResponse);
-            }
-            ctx.stop();
-        }
-        own
     }
 }
 

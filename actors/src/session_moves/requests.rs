@@ -49,10 +49,10 @@ impl Transfers {
         }
     }
 
-    /// Begins to expect a session, and makes sure that this server hears its tenant. The session is expected first, so
-    /// that it ends if the listening connection is lost in between. The hearing is held until the place of the session is
-    /// known. `None` if the database does not respond in time: a server that stops offers its sessions again, maybe to one
-    /// that hears their tenant.
+    /// Begins to expect a session, and makes sure that this server is subscribed to its tenant. The session is expected
+    /// first, so that it ends if the listening connection is lost in between. The subscription is held until the place
+    /// of the session is known. `None` if the database does not respond in time: a server that stops offers its
+    /// sessions again, maybe to one that is subscribed to their tenant.
     async fn expect_and_subscribe(
         &self,
         awaited: &Awaited,

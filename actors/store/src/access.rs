@@ -190,7 +190,8 @@ pub async fn ensure_owns_nothing(database: &Database, tenant: &TenantId, name: &
     let statement = client.prepare_cached(OWNS_OBJECTS).await?;
     if client.query_one(&statement, &[&tenant.as_str(), &name]).await?.get(0) {
         Err(Error::Refused(
-            "objects are owned by this name, such as those of a deleted user; ROLE_USER_MANAGEMENT_ADMIN may create the user",
+            "objects are owned by this name, such as those of a deleted user; ROLE_USER_MANAGEMENT_ADMIN may create \
+             the user",
         ))
     } else {
         Ok(())

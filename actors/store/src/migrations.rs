@@ -65,8 +65,8 @@ pub(super) async fn restore_was_interrupted(client: &Client) -> Result<bool> {
 /// itself up anew on what is there.
 fn half_restored() -> Error {
     let message = format!(
-        "a restore was interrupted, and what the database contained before is in its schema {SET_ASIDE}: `platform restore \
-         FILE --replace` repeats the restore, `platform restore --undo` brings the previous content back"
+        "a restore was interrupted, and what the database contained before is in its schema {SET_ASIDE}: `platform \
+         restore FILE --replace` repeats the restore, `platform restore --undo` brings the previous content back"
     );
     Error::Conflict { noun: Noun::Tenant, message }
 }

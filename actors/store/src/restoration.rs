@@ -76,8 +76,9 @@ impl Restoration {
     /// # Errors
     /// `Database`.
     pub async fn is_empty(&self) -> Result<bool> {
-        let empty = "SELECT NOT EXISTS (SELECT FROM pg_class c WHERE relnamespace = to_regnamespace('public') AND NOT EXISTS \
-            (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'))";
+        let empty = "SELECT NOT EXISTS (SELECT FROM pg_class c WHERE relnamespace = to_regnamespace('public') AND \
+            NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND \
+            d.deptype = 'e'))";
         Ok(self.client.query_one(empty, &[]).await?.get(0))
     }
 

@@ -13,7 +13,8 @@ pub(crate) struct CsvRows {
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) devices: u32,
     /// Rows in each request; several numbers, such as 1,100, take turns
-    #[arg(long, value_delimiter = ',', default_values_t = [1], value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_delimiter = ',', default_values_t = [1],
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) rows: Vec<u32>,
     /// Also send the same measurements as JSON, in turns
     #[arg(long)]

@@ -38,7 +38,8 @@ pub(crate) struct Durability {
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) rate: u32,
     /// Kinds of objects that are written, in turn
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ObjectKind::Alarm, ObjectKind::Event, ObjectKind::Measurement])]
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ObjectKind::Alarm, ObjectKind::Event,
+          ObjectKind::Measurement])]
     pub(crate) kinds: Vec<ObjectKind>,
     /// Connections that write
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]

@@ -50,7 +50,8 @@ pub(crate) struct Arguments {
 
 /// The program: a scenario, or what is done with a file of them.
 #[derive(Debug, Parser)]
-#[command(name = "loadtest", version, about = Arguments::command().get_about().map(ToString::to_string).unwrap_or_default())]
+#[command(name = "loadtest", version)]
+#[command(about = Arguments::command().get_about().map(ToString::to_string).unwrap_or_default())]
 pub(crate) struct Program {
     /// Settings of every scenario.
     #[command(flatten)]

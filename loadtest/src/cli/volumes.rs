@@ -101,7 +101,8 @@ pub(crate) struct DataFill {
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(i32).range(1..=300))]
     pub(crate) days: i32,
     /// Kinds of objects that are created
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ObjectKind::Alarm, ObjectKind::Event, ObjectKind::Measurement])]
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ObjectKind::Alarm, ObjectKind::Event,
+          ObjectKind::Measurement])]
     pub(crate) kinds: Vec<ObjectKind>,
 }
 
@@ -112,7 +113,8 @@ pub(crate) struct Data {
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) devices: u32,
     /// Kinds of objects that are read
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ObjectKind::Alarm, ObjectKind::Event, ObjectKind::Measurement])]
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ObjectKind::Alarm, ObjectKind::Event,
+          ObjectKind::Measurement])]
     pub(crate) kinds: Vec<ObjectKind>,
     /// Requests of each kind
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(10..=100_000))]

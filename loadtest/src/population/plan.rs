@@ -237,42 +237,51 @@ pub(crate) const FAULTS: [(FaultKind, &str, &str); 8] = [
     (
         FaultKind::Kill,
         "kill",
-        "One server after the other is killed and started again. Its connections break and its sessions are gone, so their clients open new ones. Posts to it may have no response; those with a 201 are stored. Sessions at other servers receive everything.",
+        "One server after the other is killed and started again. Its connections break and its sessions are gone, so \
+         their clients open new ones. Posts to it may have no response; those with a 201 are stored. Sessions at \
+         other servers receive everything.",
     ),
     (
         FaultKind::Pause,
         "pause",
-        "One server after the other is paused for a while. Its clients continue at the other servers. Pending posts have no response for five seconds, and notifications that the server had not yet sent arrive late.",
+        "One server after the other is paused for a while. Its clients continue at the other servers. Pending posts \
+         have no response for five seconds, and notifications that the server had not yet sent arrive late.",
     ),
     (
         FaultKind::Restart,
         "restart",
-        "One server after the other drains, stops, and is started again. No session may end and every post must be accepted.",
+        "One server after the other drains, stops, and is started again. No session may end and every post must be \
+         accepted.",
     ),
     (
         FaultKind::CutDatabase,
         "cut-database",
-        "The connections through which servers receive each other's changes are terminated. A session that could have missed a notification ends; the others receive everything late.",
+        "The connections through which servers receive each other's changes are terminated. A session that could \
+         have missed a notification ends; the others receive everything late.",
     ),
     (
         FaultKind::StopDatabase,
         "stop-database",
-        "PostgreSQL is stopped as in a crash and started again. Posts get 503 until it is back; sessions that could have missed a notification end. Posts with a 201 are stored.",
+        "PostgreSQL is stopped as in a crash and started again. Posts get 503 until it is back; sessions that could \
+         have missed a notification end. Posts with a 201 are stored.",
     ),
     (
         FaultKind::CutConnections,
         "cut-connections",
-        "Clients lose their connections and continue their sessions. With `acknowledges = true` they miss nothing; without it a notification in transit may be lost.",
+        "Clients lose their connections and continue their sessions. With `acknowledges = true` they miss nothing; \
+         without it a notification in transit may be lost.",
     ),
     (
         FaultKind::ReconnectStorm,
         "reconnect-storm",
-        "Clients drop their connections and all open new sessions at once. They miss notifications of posts before their new subscription.",
+        "Clients drop their connections and all open new sessions at once. They miss notifications of posts before \
+         their new subscription.",
     ),
     (
         FaultKind::SlowReaders,
         "slow-readers",
-        "Clients stop reading for a while. They receive everything late, or their sessions end because their queues are full; other clients must not be affected.",
+        "Clients stop reading for a while. They receive everything late, or their sessions end because their queues \
+         are full; other clients must not be affected.",
     ),
 ];
 

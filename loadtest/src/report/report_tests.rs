@@ -92,7 +92,8 @@ fn rows_steps_and_facts_are_shown() {
     for line in [
         "posts/s                  5\n",
         "rows/s                   500\n",
-        "at a rate of                500/s  answered 500/s  p50 2.00  p99 2.00  max 2.00 ms  failed 1  late 2  unsent 3  BROKE\n",
+        "at a rate of                500/s  answered 500/s  p50 2.00  p99 2.00  max 2.00 ms  failed 1  late 2  \
+         unsent 3  BROKE\n",
         "reported twice           2 INSTEAD OF 0\n",
         "cleared once             7\n",
     ] {

@@ -93,7 +93,8 @@ impl ClientFailures {
 impl Audit {
     pub(super) fn row(&self) -> String {
         format!(
-            "acknowledged {}  unknown {}  expected {}  delivered {}  lost {}  doubled {}  reordered {}  unexpected {}  torn {}",
+            "acknowledged {}  unknown {}  expected {}  delivered {}  lost {}  doubled {}  reordered {}  unexpected \
+             {}  torn {}",
             self.acknowledged,
             self.unknown,
             self.expected,

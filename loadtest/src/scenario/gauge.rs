@@ -117,7 +117,8 @@ mod tests {
 
     #[test]
     fn gauge_is_found_among_the_metrics() {
-        let metrics = "# TYPE platform_long_polls_parked gauge\nplatform_long_polls_parked_total 9\nplatform_long_polls_parked 17\n";
+        let metrics = "# TYPE platform_long_polls_parked gauge\nplatform_long_polls_parked_total \
+            9\nplatform_long_polls_parked 17\n";
         assert_eq!(parked(metrics), 17);
         assert_eq!(parked("other 1\n"), 0);
     }

@@ -40,7 +40,8 @@ pub(super) async fn run(bench: &Bench, settings: &InventoryFill) -> Result<Repor
         let (second, owner, fragments) = (n % 86_400, owner(n), fragments(kind, n));
         writeln!(
             rows,
-            "{tenant}\t{}\t{type_}\t{name}\t{owner}\t2024-01-01 00:00:00+00\t2024-03-{:02} {:02}:{:02}:{:02}+00\t{fragments}",
+            "{tenant}\t{}\t{type_}\t{name}\t{owner}\t2024-01-01 00:00:00+00\t2024-03-{:02} \
+             {:02}:{:02}:{:02}+00\t{fragments}",
             id(n),
             1 + n % 28,
             second / 3600,

@@ -51,7 +51,8 @@ impl Chart<'_> {
             (LEFT + (WIDTH - LEFT) * x / end, HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * y / top)
         };
         let mut svg = format!(
-            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{0}\"><text x=\"0\" y=\"12\" class=\"title\">{0}</text>\n",
+            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{0}\"><text x=\"0\" y=\"12\" \
+             class=\"title\">{0}</text>\n",
             escaped(self.title)
         );
         svg += &scale(top, step, place);
@@ -65,7 +66,8 @@ impl Chart<'_> {
             let (x, bottom) = place(upright.at, 0.0);
             let class = if upright.is_phase { "phase" } else { "fault" };
             svg += &format!(
-                "<line class=\"{class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/><text class=\"{class}\" x=\"{:.1}\" y=\"{}\">{}</text>",
+                "<line class=\"{class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/><text \
+                 class=\"{class}\" x=\"{:.1}\" y=\"{}\">{}</text>",
                 x + 2.0,
                 TOP - 3.0,
                 escaped(&upright.label)
@@ -80,7 +82,8 @@ impl Chart<'_> {
             svg += &format!("<polyline class=\"l{number}\" points=\"{}\"/>\n", points.join(" "));
             if !line.name.is_empty() {
                 svg += &format!(
-                    "<line class=\"l{number}\" x1=\"{legend}\" x2=\"{}\" y1=\"8\" y2=\"8\"/><text x=\"{}\" y=\"12\">{}</text>",
+                    "<line class=\"l{number}\" x1=\"{legend}\" x2=\"{}\" y1=\"8\" y2=\"8\"/><text x=\"{}\" \
+                     y=\"12\">{}</text>",
                     legend + 18.0,
                     legend + 23.0,
                     escaped(line.name)
@@ -101,7 +104,8 @@ fn scale(top: f64, step: f64, place: impl Fn(f64, f64) -> (f64, f64)) -> String 
         let value = f64::from(number) * step;
         let (left, y) = place(0.0, value);
         svg += &format!(
-            "<line class=\"grid\" x1=\"{left}\" x2=\"{WIDTH}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{value:.digits$}</text>",
+            "<line class=\"grid\" x1=\"{left}\" x2=\"{WIDTH}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/><text x=\"{:.1}\" \
+             y=\"{:.1}\" text-anchor=\"end\">{value:.digits$}</text>",
             left - 5.0,
             y + 4.0
         );

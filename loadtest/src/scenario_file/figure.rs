@@ -52,25 +52,31 @@ pub(super) const FIGURES: [Figure; 28] = [
         "notified",
         Unit::Time,
         Place::Latency(&["/deliveries/latency"]),
-        "The time from the due time of a post until the client received its notification. It is written with a percentile: `p99 of notified` is the time that 99 of 100 notifications do not exceed. If several loads measure it, the slowest counts.",
+        "The time from the due time of a post until the client received its notification. It is written with a \
+         percentile: `p99 of notified` is the time that 99 of 100 notifications do not exceed. If several loads \
+         measure it, the slowest counts.",
     ),
     figure(
         "posts",
         Unit::Time,
         Place::Latency(&["/posts/latency"]),
-        "The time from the due time of a post until its response. It starts at the due time and not when the post is sent, so a server that stalls cannot hide the posts that had to wait. It is written with a percentile: `p99 of posts`.",
+        "The time from the due time of a post until its response. It starts at the due time and not when the post is \
+         sent, so a server that stalls cannot hide the posts that had to wait. It is written with a percentile: `p99 \
+         of posts`.",
     ),
     figure(
         "sessions back",
         Unit::Time,
         Place::Latency(&["/delays/sessions back after"]),
-        "The time that clients were without a session after a fault of a server. It is written with a percentile: `max of sessions back`.",
+        "The time that clients were without a session after a fault of a server. It is written with a percentile: \
+         `max of sessions back`.",
     ),
     figure(
         "round trip",
         Unit::Time,
         Place::Latency(&["/delays/round trip"]),
-        "The time from the due time of an operation until the server accepted its status SUCCESSFUL. It includes the time that agents need. It is written with a percentile: `p99 of round trip`.",
+        "The time from the due time of an operation until the server accepted its status SUCCESSFUL. It includes the \
+         time that agents need. It is written with a percentile: `p99 of round trip`.",
     ),
     figure(
         "notified per second",
@@ -88,7 +94,8 @@ pub(super) const FIGURES: [Figure; 28] = [
         "lost",
         Unit::Count,
         Place::Sum(&["/ledger/lost", "/sessions/lost", "/sessions/lost_unacknowledged"]),
-        "Notifications or rows of accepted posts that an entitled client never received, although its session continued.",
+        "Notifications or rows of accepted posts that an entitled client never received, although its session \
+         continued.",
     ),
     figure(
         "doubled",
@@ -112,7 +119,8 @@ pub(super) const FIGURES: [Figure; 28] = [
         "told",
         Unit::Count,
         Place::Sum(&["/sessions/told"]),
-        "Notifications that a client did not receive, and knows that it may have missed, because its session ended or it had none.",
+        "Notifications that a client did not receive, and knows that it may have missed, because its session ended \
+         or it had none.",
     ),
     figure(
         "not stored",
@@ -155,31 +163,36 @@ pub(super) const FIGURES: [Figure; 28] = [
         "late",
         Unit::Count,
         Place::Steps(&["/kept/late"], "late"),
-        "Posts that were sent more than 10 ms after they were due, because their connections were still waiting for a response. Measured by groups, and by `measurements` at a fixed or rising rate.",
+        "Posts that were sent more than 10 ms after they were due, because their connections were still waiting for \
+         a response. Measured by groups, and by `measurements` at a fixed or rising rate.",
     ),
     figure(
         "unsent",
         Unit::Count,
         Place::Steps(&["/kept/unsent"], "unsent"),
-        "Posts that were not sent at all, because their connections were waiting for a response for 30 s (groups) or 5 s (`measurements` at a fixed or rising rate) after they were due.",
+        "Posts that were not sent at all, because their connections were waiting for a response for 30 s (groups) or \
+         5 s (`measurements` at a fixed or rising rate) after they were due.",
     ),
     figure(
         "server memory",
         Unit::Memory,
         Place::Largest("server_memory"),
-        "The largest memory of the server process in the phase (PSS: its own memory and its share of what it shares), read once a second; the sum of several servers. Known if the server runs on this machine.",
+        "The largest memory of the server process in the phase (PSS: its own memory and its share of what it \
+         shares), read once a second; the sum of several servers. Known if the server runs on this machine.",
     ),
     figure(
         "server memory growth",
         Unit::Growth,
         Place::Slope("server_memory"),
-        "The growth of the server's memory per hour, by the slope of a line through its memory in the phase (the median of the slopes between all pairs of seconds, so that a single peak does not count).",
+        "The growth of the server's memory per hour, by the slope of a line through its memory in the phase (the \
+         median of the slopes between all pairs of seconds, so that a single peak does not count).",
     ),
     figure(
         "server CPU",
         Unit::Percent,
         Place::Mean("server_cpu_percent"),
-        "The CPU of the server process in percent of one core, on average over the phase; the sum of several servers. Known if the server runs on this machine.",
+        "The CPU of the server process in percent of one core, on average over the phase; the sum of several \
+         servers. Known if the server runs on this machine.",
     ),
     figure(
         "open files",
@@ -197,13 +210,15 @@ pub(super) const FIGURES: [Figure; 28] = [
         "PostgreSQL memory",
         Unit::Memory,
         Place::Largest("postgres_memory"),
-        "The largest memory of all processes of PostgreSQL (PSS), read every ten seconds. Known if the server runs its private PostgreSQL on this machine.",
+        "The largest memory of all processes of PostgreSQL (PSS), read every ten seconds. Known if the server runs \
+         its private PostgreSQL on this machine.",
     ),
     figure(
         "PostgreSQL CPU",
         Unit::Percent,
         Place::Mean("postgres_cpu_percent"),
-        "The CPU of all processes of PostgreSQL in percent of one core, on average over the phase. Known as its memory.",
+        "The CPU of all processes of PostgreSQL in percent of one core, on average over the phase. Known as its \
+         memory.",
     ),
     figure(
         "database growth",
@@ -242,7 +257,8 @@ pub(super) fn quantiles() -> String {
 const WORDS: [(&str, &str); 15] = [
     (
         "expected",
-        "The notifications that accepted posts must cause: each as often as there are clients that watch it. Each is received, known to be missed (`told`), or lost silently.",
+        "The notifications that accepted posts must cause: each as often as there are clients that watch it. Each is \
+         received, known to be missed (`told`), or lost silently.",
     ),
     (
         "old",
@@ -250,7 +266,8 @@ const WORDS: [(&str, &str); 15] = [
     ),
     (
         "stored all the same",
-        "Posts without a response, because a server was killed or paused, that were found in the database afterwards. A session that existed all the time must have received them too.",
+        "Posts without a response, because a server was killed or paused, that were found in the database \
+         afterwards. A session that existed all the time must have received them too.",
     ),
     ("ended without need", "Sessions that ended without a fault of a server that their client used."),
     (
@@ -259,37 +276,45 @@ const WORDS: [(&str, &str); 15] = [
     ),
     (
         "group",
-        "Devices of one kind. They are registered with users of their own before the first phase and removed after the last one.",
+        "Devices of one kind. They are registered with users of their own before the first phase and removed after \
+         the last one.",
     ),
     ("dashboard", "A client that sees the alarms, events or measurements of all devices of its tenant."),
     (
         "mode",
-        "The processing mode of a write: PERSISTENT is stored and notified, TRANSIENT only notified, QUIESCENT only stored, CEP neither (modules see it).",
+        "The processing mode of a write: PERSISTENT is stored and notified, TRANSIENT only notified, QUIESCENT only \
+         stored, CEP neither (modules see it).",
     ),
     (
         "acknowledges",
-        "The session confirms each response with notifications, and the server repeats what was not confirmed. Then nothing is lost with a connection.",
+        "The session confirms each response with notifications, and the server repeats what was not confirmed. Then \
+         nothing is lost with a connection.",
     ),
     (
         "due",
-        "The time at which a post should be sent by its schedule. Latencies count from it, so a server that stalls cannot hide the posts that had to wait.",
+        "The time at which a post should be sent by its schedule. Latencies count from it, so a server that stalls \
+         cannot hide the posts that had to wait.",
     ),
     (
         "clean",
-        "All conditions held: nothing was lost, doubled, reordered or unexpected, every accepted write was stored, and no threshold was missed.",
+        "All conditions held: nothing was lost, doubled, reordered or unexpected, every accepted write was stored, \
+         and no threshold was missed.",
     ),
     ("percentile", "p99 is the value that 99 of 100 measured values do not exceed; max is the largest one."),
     (
         "memory per held poll",
-        "The growth of the server's memory while all polls were opened, for each poll. It is left out if the server had used more than five seconds of CPU before, because memory that it already had would be used again.",
+        "The growth of the server's memory while all polls were opened, for each poll. It is left out if the server \
+         had used more than five seconds of CPU before, because memory that it already had would be used again.",
     ),
     (
         "seed",
-        "The number from which all random choices of a scenario file follow: devices, modes, clients that a fault hits. The same seed makes the same choices in the same order.",
+        "The number from which all random choices of a scenario file follow: devices, modes, clients that a fault \
+         hits. The same seed makes the same choices in the same order.",
     ),
     (
         "verdict of a comparison",
-        "`better` or `worse`: the values of the two runs differ by more than chance explains (Mann-Whitney rank test, below 1 in 100) and by more than the tolerance. `noise`: they do not.",
+        "`better` or `worse`: the values of the two runs differ by more than chance explains (Mann-Whitney rank \
+         test, below 1 in 100) and by more than the tolerance. `noise`: they do not.",
     ),
 ];
 

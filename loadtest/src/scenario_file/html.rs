@@ -11,14 +11,19 @@ use crate::report::clean_or_not;
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --l0: #2563eb; --l1: #ea580c; --l2: #16a34a; --good: #1a7f37; --bad: #d1242f; }
-@media (prefers-color-scheme: dark) { :root { --l0: #60a5fa; --l1: #fb923c; --l2: #4ade80; --good: #3fb950; --bad: #ff7b72; } }
+@media (prefers-color-scheme: dark) { :root { --l0: #60a5fa; --l1: #fb923c; --l2: #4ade80; --good: #3fb950; --bad: \
+#ff7b72; } }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; } th, td { text-align: left; padding: .25rem .75rem; border-bottom: 1px solid #8886; vertical-align: top; }
+table { border-collapse: collapse; margin: 1rem 0; } th, td { text-align: left; padding: .25rem .75rem; \
+border-bottom: 1px solid #8886; vertical-align: top; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; } pre { font-size: .8rem; white-space: pre-wrap; }
 .clean { color: var(--good); } .missed { color: var(--bad); font-weight: bold; } details { margin: .5rem 0; }
-svg { width: 100%; margin: .5rem 0; } svg text { font-size: 11px; fill: currentColor; } svg text.title { font-weight: bold; }
-polyline, line { fill: none; stroke-width: 1.5; } .grid { stroke: #8884; stroke-width: 1; } .phase { stroke: #888a; } .fault { stroke: var(--bad); stroke-dasharray: 3 3; stroke-width: 1; }
-svg text.phase, svg text.fault { stroke: none; } svg text.fault { fill: var(--bad); } .l0 { stroke: var(--l0); } .l1 { stroke: var(--l1); } .l2 { stroke: var(--l2); }
+svg { width: 100%; margin: .5rem 0; } svg text { font-size: 11px; fill: currentColor; } svg text.title { \
+font-weight: bold; }
+polyline, line { fill: none; stroke-width: 1.5; } .grid { stroke: #8884; stroke-width: 1; } .phase { stroke: #888a; \
+} .fault { stroke: var(--bad); stroke-dasharray: 3 3; stroke-width: 1; }
+svg text.phase, svg text.fault { stroke: none; } svg text.fault { fill: var(--bad); } .l0 { stroke: var(--l0); } .l1 \
+{ stroke: var(--l1); } .l2 { stroke: var(--l2); }
 @media print { body { margin: 0; max-width: none; font-size: 12px; } section, svg, tr { break-inside: avoid; } }
 ";
 
@@ -79,8 +84,9 @@ pub(super) fn page(outcome: &Outcome) -> String {
     let name = escaped(&outcome.name);
     let phases: String = (1..).zip(&outcome.phases).map(|(number, phase)| section(number, phase)).collect();
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>{name}: {}</title>\n<style>{STYLE}</style>\n<h1>{name}: {}</h1>\n{}{}{}{}{phases}</html>\n",
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
+         content=\"width=device-width\">\n<title>{name}: {}</title>\n<style>{STYLE}</style>\n<h1>{name}: \
+         {}</h1>\n{}{}{}{}{phases}</html>\n",
         clean_or_not(outcome.clean),
         coloured(outcome.clean, clean_or_not(outcome.clean)),
         what_was_run(outcome),

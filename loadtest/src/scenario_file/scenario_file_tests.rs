@@ -17,7 +17,8 @@ const FIRST: &str = include_str!("../../scenarios/first.toml");
 const CHAOS: &str = include_str!("../../scenarios/chaos.toml");
 const SOAK: &str = include_str!("../../scenarios/soak.toml");
 const DAY: &str = include_str!("../../scenarios/day.toml");
-const LOAD: &str = "name = \"x\"\n[[phase]]\nname = \"p\"\n[[phase.load]]\nscenario = \"fleet\"\ndevices = 7\nkind = \"event\"\nsettle = 1\n";
+const LOAD: &str = "name = \"x\"\n[[phase]]\nname = \"p\"\n[[phase.load]]\nscenario = \"fleet\"\ndevices = 7\nkind = \
+    \"event\"\nsettle = 1\n";
 const README: &str = include_str!("../../README.md");
 
 fn common() -> Common {
@@ -77,7 +78,8 @@ fn errors_name_file_line_key_and_allowed_values() {
     assert!(error_of("scenario = \"durability\"").contains("--server-command"));
     assert!(error_of("scenario = [").starts_with("x.toml:"));
     assert!(parse("name = \"x\"\n").unwrap_err().starts_with("x.toml:1: there is no phase"));
-    let threshold = "name = \"x\"\n[[phase]]\nname = \"p\"\nthresholds = [\n\"lots = 0\"]\n[[phase.load]]\nscenario = \"hold\"\n";
+    let threshold = "name = \"x\"\n[[phase]]\nname = \"p\"\nthresholds = [\n\"lots = 0\"]\n[[phase.load]]\nscenario \
+        = \"hold\"\n";
     let threshold = parse(threshold).unwrap_err();
     assert!(
         threshold.starts_with("x.toml:5: threshold \"lots = 0\": \"lots\" is not a figure; there are "),
@@ -197,8 +199,9 @@ fn with_group(lines: &str) -> Result<ScenarioFile, String> {
 
 #[test]
 fn group_has_its_rates_in_each_phase_unless_the_phase_has_others() {
-    let text = "name = \"x\"\nseed = 7\n[[group]]\nname = \"g\"\ncount = 3\nalarms = 2\nevents = 3\nmodes = { TRANSIENT = 1, PERSISTENT = 3 }\n\
-                [[phase]]\nname = \"a\"\nlasts = \"1min\"\n[[phase]]\nname = \"b\"\nlasts = \"1s\"\n[phase.rates.g]\nevents = \"5..9\"\n";
+    let text = "name = \"x\"\nseed = 7\n[[group]]\nname = \"g\"\ncount = 3\nalarms = 2\nevents = 3\nmodes = { \
+        TRANSIENT = 1, PERSISTENT = 3 }\n[[phase]]\nname = \"a\"\nlasts = \"1min\"\n[[phase]]\nname = \"b\"\nlasts = \
+        \"1s\"\n[phase.rates.g]\nevents = \"5..9\"\n";
     let plan = parse(text).unwrap().plan.unwrap();
     let curves =
         |phase: usize| plan.phases[phase].streams.iter().map(|stream| stream.curve).collect::<Vec<_>>();
@@ -309,7 +312,13 @@ fn page_escapes_foreign_text_and_needs_no_other_file() {
 #[test]
 fn junit_has_a_test_for_each_load_and_threshold() {
     let xml = junit::xml(&outcome());
-    assert!(xml.contains("<testsuite name=\"a &quot;&lt;script&gt;&quot; &amp; more\" tests=\"2\" failures=\"1\" time=\"2.000\">"), "{xml}");
+    assert!(
+        xml.contains(
+            "<testsuite name=\"a &quot;&lt;script&gt;&quot; &amp; more\" tests=\"2\" failures=\"1\" \
+        time=\"2.000\">"
+        ),
+        "{xml}"
+    );
     assert!(xml.contains("<testcase name=\"load fleet\"/>"), "{xml}");
     assert!(xml.contains("<testcase name=\"lost = 0\"><failure>found 1</failure></testcase>"), "{xml}");
 }

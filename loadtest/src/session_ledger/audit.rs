@@ -337,8 +337,8 @@ impl SessionAudit {
                 places.map(|place| format!("{} ({:.3})", place.server, seconds(place.since))).collect();
             let time = |at: Option<u64>| at.map_or("never".to_owned(), |at| format!("{:.3}", seconds(at)));
             self.examples.push(format!(
-                "{fault}: client {client} at servers {}, confirmed {:.3}, ended {}; device {} topic {} row {} by server {}, \
-                 sent {:.3}, acknowledged {}",
+                "{fault}: client {client} at servers {}, confirmed {:.3}, ended {}; device {} topic {} row {} by \
+                 server {}, sent {:.3}, acknowledged {}",
                 places.join(", "),
                 seconds(session.confirmed),
                 time(session.ended),
@@ -358,7 +358,8 @@ impl SessionAudit {
             (
                 "notifications",
                 format!(
-                    "expected {}  received {}  known to be missed {}  lost silently {}  doubled {}  reordered {}  unexpected {}  old {} (at most {} ms)",
+                    "expected {}  received {}  known to be missed {}  lost silently {}  doubled {}  reordered {}  \
+                     unexpected {}  old {} (at most {} ms)",
                     self.expected,
                     self.received,
                     self.told,

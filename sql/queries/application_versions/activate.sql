@@ -10,5 +10,6 @@ SET
 WHERE a.tenant = $1
     AND a.id = $2
 RETURNING
-    a.id, a.tenant, a.name, a.type, a.availability, a.context_path, a.resources_url, a.resources_username, a.external_url,
+    a.id, a.tenant, a.name, a.type, a.availability, a.context_path, a.resources_url, a.resources_username,
+    a.external_url,
     a.required_roles, a.roles, a.manifest, a.active_version, a.route

@@ -41,7 +41,8 @@ WITH new AS MATERIALIZED (
     RETURNING o.id
 )
 SELECT
-    numbered.place - 1, numbered.id, numbered.created_at, numbered.status, numbered.failure_reason, numbered.device_name,
+    numbered.place - 1, numbered.id, numbered.created_at, numbered.status, numbered.failure_reason,
+    numbered.device_name,
     numbered.agents,
     -- The external ids, for the notifications of its agents (B-04).
     CASE WHEN numbered.agents IS NOT NULL THEN ARRAY(

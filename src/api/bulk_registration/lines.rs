@@ -238,7 +238,8 @@ mod tests {
         }
 
         #[test]
-        fn lines_are_counted_as_people_count(cells in proptest::collection::vec("[a-z]{1,3}", 1..20), blanks in proptest::collection::vec(0_usize..3, 20)) {
+        fn lines_are_counted_as_people_count(cells in proptest::collection::vec("[a-z]{1,3}", 1..20),
+            blanks in proptest::collection::vec(0_usize..3, 20)) {
             let (mut text, mut wanted, mut line) = (String::new(), Vec::new(), 1);
             for (cell, blank) in cells.iter().zip(blanks) {
                 text += &"\n".repeat(blank);

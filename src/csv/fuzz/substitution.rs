@@ -77,7 +77,8 @@ fn body_of(tokens: &[Token], arguments: &[String]) -> String {
 
 fn template(uri: &str, placeholder: &str, body: &str) -> Option<RequestTemplate> {
     let stored = json!({
-        "method": "POST", "resourceUri": uri, "contentType": "text/plain", "placeholder": placeholder, "templateString": body,
+        "method": "POST", "resourceUri": uri, "contentType": "text/plain", "placeholder": placeholder,
+        "templateString": body,
     });
     RequestDefinition::of_json(&stored)?.compile().ok()
 }
@@ -143,7 +144,8 @@ fn any_number_of_arguments_is_a_call_or_a_refusal() {
     );
     SEARCH.check(&(arguments, words), |(arguments, words)| {
         let stored = json!({
-            "method": "GET", "resourceUri": format!("/x?{}", "%%".repeat(words.len())), "placeholder": "%%", "values": words,
+            "method": "GET", "resourceUri": format!("/x?{}", "%%".repeat(words.len())), "placeholder": "%%",
+            "values": words,
         });
         let template = RequestDefinition::of_json(&stored).and_then(|template| template.compile().ok());
         let template = template.ok_or_else(|| TestCaseError::fail("no template"))?;

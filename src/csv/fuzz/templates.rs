@@ -166,9 +166,13 @@ fn template(members: Members) -> impl Strategy<Value = Value> {
         4 => (0..120_u32).prop_map(Value::from),
         1 => json()
     ];
-    let member = |words: &'static [&'static str]| prop_oneof![12 => proptest::sample::select(words).prop_map(Value::from), 1 => leaf(), 1 => json()];
+    let member = |words: &'static [&'static str]| {
+        let word = proptest::sample::select(words).prop_map(Value::from);
+        prop_oneof![12 => word, 1 => leaf(), 1 => json()]
+    };
     let values: Vec<_> = members.iter().map(|(_, words)| member(words)).collect();
-    let path = prop_oneof![6 => proptest::sample::select(vec!["a", "$", "$.b[0]", "b"]).prop_map(Value::from), 1 => leaf()];
+    let path = proptest::sample::select(vec!["a", "$", "$.b[0]", "b"]).prop_map(Value::from);
+    let path = prop_oneof![6 => path, 1 => leaf()];
     let list = proptest::collection::vec(path, 0..3);
     (id, values, list).prop_map(move |(id, values, list)| {
         let mut template: Value = members.iter().map(|(name, _)| *name).zip(values).collect();
@@ -184,7 +188,8 @@ fn fragment() -> impl Strategy<Value = Value> {
         .prop_map(
             |(requests, responses)| json!({"requestTemplates": requests, "responseTemplates": responses}),
         );
-    prop_oneof![4 => lists, 1 => json(), 1 => json().prop_map(|list| json!({"requestTemplates": list, "responseTemplates": list}))]
+    let twice = json().prop_map(|list| json!({"requestTemplates": list, "responseTemplates": list}));
+    prop_oneof![4 => lists, 1 => json(), 1 => twice]
 }
 
 #[test]

@@ -225,7 +225,9 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_texts_are_one_json_object(texts in proptest::array::uniform4("\\PC{1,6}|[\"\\\\\n\t\u{0}-\u{1f}]{1,4}")) {
+        fn any_texts_are_one_json_object(
+            texts in proptest::array::uniform4("\\PC{1,6}|[\"\\\\\n\t\u{0}-\u{1f}]{1,4}")
+        ) {
             let [type_, fragment, series, unit] = &texts;
             if let Ok(json) = written(&[type_, "", fragment, series, "1", unit]) {
                 let read: serde_json::Value = serde_json::from_str(&json).expect("is JSON");

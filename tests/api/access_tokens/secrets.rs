@@ -30,9 +30,8 @@ async fn token_is_known_by_its_sha_256() {
 
 /// Adds `count` tokens of a client that expired `age` ago.
 async fn insert_expired(database: &TestDatabase, client: &str, count: i64, age: Duration) {
-    let statement = "INSERT INTO access_tokens \
-        SELECT 'main', sha256(($2 || n)::bytea), $1, '{READ}', now() - interval '3 days', now() - make_interval(secs => $3) \
-        FROM generate_series(1, $4::bigint) n";
+    let statement = "INSERT INTO access_tokens SELECT 'main', sha256(($2 || n)::bytea), $1, '{READ}', now() - \
+        interval '3 days', now() - make_interval(secs => $3) FROM generate_series(1, $4::bigint) n";
     let seconds = age.as_secs_f64();
     database.execute(statement, &[&client, &format!("{seconds} "), &seconds, &count]).await;
 }

@@ -142,9 +142,9 @@ async fn run_that_is_at_work_is_left_to_its_server() {
     let device = server.admin().create_device("pump").await;
     fill(&database, &[device], 100).await;
     // The lease belongs to another process, which is considered alive.
-    let insert = "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, \
-            user_name, base, fence, leased_until) \
-        VALUES ('main', 7, 'CLEARED', '{}', '{}', '{}', '{}', 100, 'operator', 'http://h', 1, now() + interval '1 hour')";
+    let insert = "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, \
+        last_alarm, user_name, base, fence, leased_until) VALUES ('main', 7, 'CLEARED', '{}', '{}', '{}', '{}', 100, \
+        'operator', 'http://h', 1, now() + interval '1 hour')";
     database.execute(insert, &[]).await;
 
     // In the meantime the server executes an update of its own.

@@ -156,7 +156,7 @@ async fn session_of_a_user_that_a_socket_had_before_ends_after_the_socket() {
     drop(socket);
 
     eventually("the end of the session", async || {
-        // The check is a message, which keeps the session alive, so the test waits longer than the interval before each.
+        // The check is a message, which keeps the session alive, so the test waits longer than the interval before it.
         tokio::time::sleep(2 * interval).await;
         (!server.admin().resume(&client).is_known().await).then_some(())
     })

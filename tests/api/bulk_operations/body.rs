@@ -241,8 +241,8 @@ async fn progress_counts_operations_by_their_status() {
     let all_pending = json!({"pending": 6, "failed": 0, "executing": 0, "successful": 0, "all": 6});
     assert_eq!((&done["status"], &done["progress"]), (&json!("COMPLETED"), &all_pending));
 
-    let statement = "UPDATE operations SET status = CASE device WHEN 1001 THEN 'SUCCESSFUL' WHEN 1002 THEN 'SUCCESSFUL' \
-        WHEN 1003 THEN 'EXECUTING' WHEN 1004 THEN 'FAILED' ELSE status END";
+    let statement = "UPDATE operations SET status = CASE device WHEN 1001 THEN 'SUCCESSFUL' WHEN 1002 THEN \
+        'SUCCESSFUL' WHEN 1003 THEN 'EXECUTING' WHEN 1004 THEN 'FAILED' ELSE status END";
     server.database().execute(statement, &[]).await;
 
     let progress = json!({"pending": 2, "failed": 1, "executing": 1, "successful": 2, "all": 6});

@@ -19,7 +19,8 @@ async fn management_tenant_registers_devices_in_others() {
 
     let file = format!(
         "TENANT;ID;CREDENTIALS;TYPE;NAME;PATH\n\
-         north;a1;{SECRET};t;n;Hall\nsouth;a1;{SECRET};t;n;Hall\nmanagement;a1;{SECRET};t;n;Hall\nnorth;a2;{SECRET};;;\n"
+         north;a1;{SECRET};t;n;Hall\nsouth;a1;{SECRET};t;n;Hall\nmanagement;a1;{SECRET};t;n;Hall\n\
+             north;a2;{SECRET};;;\n"
     );
     assert_eq!(register(&management, file).await, all_created(4));
 

@@ -154,7 +154,8 @@ async fn only_listed_sites_may_read_and_named_ones_with_credentials() {
 async fn option_of_the_tenant_of_the_host_decides() {
     let database = TestDatabase::create().await;
     database.insert_tenant("t7", "plant7.example.com").await;
-    let option = "INSERT INTO options (tenant, category, key, value) VALUES ('t7', 'access.control', 'allow.origin', $1)";
+    let option = "INSERT INTO options (tenant, category, key, value) VALUES ('t7', 'access.control', 'allow.origin', \
+        $1)";
     database.execute(option, &[&PAGE]).await;
     let server = TestServer::start_on(&database, |_| {}).await;
     let caller = server.caller("main/admin", ADMIN_PASSWORD);

@@ -16,10 +16,8 @@ async fn set_is_a_managed_object_with_its_x_id_as_external_id() {
     let object = register(
         &admin,
         "pumps, all",
-        "10,0100,POST,/inventory/managedObjects/%%/x,application/json,text/plain,%%,STRING NOW,\"{\"\"at\"\":\"\"%%\"\"}\"\n\
-         10,1,DELETE,/x\n\
-         11,200,,plat_X,id,$.name\n\
-         11,999999999,$.list,,['a b']\n",
+        "10,0100,POST,/inventory/managedObjects/%%/x,application/json,text/plain,%%,STRING \
+         NOW,\"{\"\"at\"\":\"\"%%\"\"}\"\n10,1,DELETE,/x\n11,200,,plat_X,id,$.name\n11,999999999,$.list,,['a b']\n",
     )
     .await;
 

@@ -61,8 +61,9 @@ async fn values_are_inserted_as_they_are_and_never_searched_for_placeholders() {
         &admin,
         "pumps",
         &format!(
-            "10,100,POST,/inventory/managedObjects,{JSON},,%%,STRING NUMBER NOW STRING,\"{{\"\"name\"\":\"\"%%\"\",\"\"x\"\":%%,\"\"at\"\":\"\"%%\"\",\"\"y\"\":%%}}\"\n\
-             11,200,,,name,x,y\n11,201,,,at\n"
+            "10,100,POST,/inventory/managedObjects,{JSON},,%%,STRING NUMBER NOW \
+             STRING,\"{{\"\"name\"\":\"\"%%\"\",\"\"x\"\":%%,\"\"at\"\":\"\"%%\"\",\"\"y\"\":%%}}\"\n\
+                 11,200,,,name,x,y\n11,201,,,at\n"
         ),
     )
     .await;
@@ -92,7 +93,8 @@ async fn values_in_a_path_name_what_they_name() {
         &admin,
         "ids",
         &format!(
-            "10,900,POST,/identity/globalIds/{device}/externalIds,{JSON},,%%,,\"{{\"\"type\"\":\"\"t\"\",\"\"externalId\"\":\"\"%%\"\"}}\"\n\
+            "10,900,POST,/identity/globalIds/{device}/externalIds,{JSON},,%%,\
+             ,\"{{\"\"type\"\":\"\"t\"\",\"\"externalId\"\":\"\"%%\"\"}}\"\n\
              10,901,GET,/identity/externalIds/t/%%,,,%%\n\
              11,200,,,externalId\n"
         ),
@@ -204,8 +206,17 @@ async fn rows_do_what_their_caller_may_and_refusals_are_lines() {
 #[tokio::test]
 async fn rows_have_the_processing_mode_of_the_request() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let alarm = "\"{\"\"type\"\":\"\"%%\"\",\"\"text\"\":\"\"x\"\",\"\"severity\"\":\"\"MAJOR\"\",\"\"time\"\":\"\"%%\"\",\"\"source\"\":{\"\"id\"\":\"\"%%\"\"}}\"";
-    register(&admin, "pumps", &format!("10,900,POST,/alarm/alarms,{JSON},,%%,STRING NOW UNSIGNED,{alarm}\n11,200,,,type\n11,201,,,id,type\n")).await;
+    let alarm = "\"{\"\"type\"\":\"\"%%\"\",\"\"text\"\":\"\"x\"\",\"\"severity\"\":\"\"MAJOR\"\",\
+        \"\"time\"\":\"\"%%\"\",\"\"source\"\":{\"\"id\"\":\"\"%%\"\"}}\"";
+    register(
+        &admin,
+        "pumps",
+        &format!(
+            "10,900,POST,/alarm/alarms,{JSON},,%%,STRING NOW \
+        UNSIGNED,{alarm}\n11,200,,,type\n11,201,,,id,type\n"
+        ),
+    )
+    .await;
 
     let transient = request(&admin, &format!("900,a,{device}"))
         .header("X-Id", "pumps")
@@ -219,8 +230,14 @@ async fn rows_have_the_processing_mode_of_the_request() {
 #[tokio::test]
 async fn rows_that_only_create_get_responses_in_their_order() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let event = "\"{\"\"type\"\":\"\"%%\"\",\"\"text\"\":\"\"x\"\",\"\"time\"\":\"\"%%\"\",\"\"source\"\":{\"\"id\"\":\"\"%%\"\"}}\"";
-    register(&admin, "pumps", &format!("10,900,POST,/event/events,{JSON},,%%,STRING NOW STRING,{event}\n10,901,GET,/event/events?pageSize=1&withTotalPages=true,,,%%\n11,200,,,type\n11,201,$.statistics,,totalPages\n")).await;
+    let event = "\"{\"\"type\"\":\"\"%%\"\",\"\"text\"\":\"\"x\"\",\"\"time\"\":\"\"%%\"\",\
+        \"\"source\"\":{\"\"id\"\":\"\"%%\"\"}}\"";
+    let templates = format!(
+        "10,900,POST,/event/events,{JSON},,%%,STRING NOW STRING,{event}\n\
+         10,901,GET,/event/events?pageSize=1&withTotalPages=true,,,%%\n\
+         11,200,,,type\n11,201,$.statistics,,totalPages\n"
+    );
+    register(&admin, "pumps", &templates).await;
 
     let mut rows = String::new();
     let mut expected = String::new();

@@ -20,7 +20,8 @@ async fn values_stand_in_lines_as_they_are() {
         &admin,
         &json!({
             "name": "a, \"b\"", "lines": "x\ny", "blank": " x", "empty": "", "whole": 25.0, "fraction": 1.50,
-            "large": 18446744073709551615_u64, "yes": true, "no": false, "plat_Is-Device": {"1x": [1, {"y z": null}]}, "umlaut": "ü",
+            "large": 18446744073709551615_u64, "yes": true, "no": false, "plat_Is-Device": {"1x": [1,
+            {"y z": null}]}, "umlaut": "ü",
         }),
     )
     .await;

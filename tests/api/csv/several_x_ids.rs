@@ -19,7 +19,8 @@ async fn responses_to_rows_are_grouped_in_the_order_of_the_request() {
     let answer = send(
         &admin,
         &format!(
-            "100,early\n15,a\n100,x\nnonsense\n15,unknown\n100,x\n100,y\n15,b\n100,{doomed}\n15,b\n100,4711\n15,a\n100,\n\n100,\"y\nz\"\n999\n"
+            "100,early\n15,a\n100,x\nnonsense\n15,unknown\n100,x\n100,y\n15,b\n100,{doomed}\n15,b\n100,4711\n\
+             15,a\n100,\n\n100,\"y\nz\"\n999\n"
         ),
     )
     .await;
@@ -89,7 +90,8 @@ async fn several_sets_are_registered_each_on_its_own() {
     let known = register(&admin, "known", TWO_LINES).await;
 
     let body = format!(
-        "11,200,,,id\n15,new\n{TWO_LINES}15,known\n{TWO_LINES}15,broken\n10,1,GET,x\n10,1,GET,/x\n15\n10,1,GET,/x\n15,known\n15,new\n10,300,GET,/x\n15,none\n15,\"q,\"\n{TWO_LINES}"
+        "11,200,,,id\n15,new\n{TWO_LINES}15,known\n{TWO_LINES}15,broken\n10,1,GET,x\n10,1,GET,/x\n15\n\
+         10,1,GET,/x\n15,known\n15,new\n10,300,GET,/x\n15,none\n15,\"q,\"\n{TWO_LINES}"
     );
     let answer = send(&admin, &body).await;
 

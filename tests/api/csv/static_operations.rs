@@ -102,11 +102,10 @@ async fn nothing_is_lost_where_one_page_does_not_hold_all() {
     let gateway = Gateway::create(&server).await;
     // There is more than one page of 2000 operations, and nine large ones that exceed the size limit of a response.
     let big = "x".repeat(2_000_000);
-    let insert = "INSERT INTO operations (tenant, id, device, created_at, status, fragments) \
-        SELECT 'main', 900000000 + n, $1, now() + n * interval '1 ms', 'PENDING', \
-            CASE WHEN n <= 9 THEN json_build_object('plat_Relay', json_build_object('relayState', n), 'plat_Big', $3::text) \
-            ELSE json_build_object('plat_Relay', json_build_object('relayState', n)) END \
-        FROM generate_series(1, $2) AS n";
+    let insert = "INSERT INTO operations (tenant, id, device, created_at, status, fragments) SELECT 'main', \
+        900000000 + n, $1, now() + n * interval '1 ms', 'PENDING', CASE WHEN n <= 9 THEN \
+        json_build_object('plat_Relay', json_build_object('relayState', n), 'plat_Big', $3::text) ELSE \
+        json_build_object('plat_Relay', json_build_object('relayState', n)) END FROM generate_series(1, $2) AS n";
     let agent: i64 = gateway.ids[0].parse().unwrap();
     server.database().execute(insert, &[&agent, &2100_i32, &big]).await;
 

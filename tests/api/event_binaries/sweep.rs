@@ -16,7 +16,8 @@ async fn incomplete_files_of_more_than_a_week_go_when_a_server_starts_and_nothin
     database.execute("UPDATE binaries SET created_at = now() - interval '8 days'", &[]).await;
     chunk(&scene.admin, &format!("{young}/binaries"), "0-4/*", "young").await;
     database
-        .execute("UPDATE binaries SET created_at = now() - interval '6 days' WHERE created_at > now() - interval '1 day'", &[])
+        .execute("UPDATE binaries SET created_at = now() - interval '6 days' WHERE created_at > now() - interval '1 \
+            day'", &[])
         .await;
 
     let other = TestServer::start_on(&database, |_| {}).await;

@@ -131,8 +131,8 @@ async fn more_objects_than_one_transaction_takes_are_all_gone_before_the_respons
     let (server, admin) = TestServer::start().await.with_admin();
     let top = object(&admin, group()).await;
     let fill = "WITH made AS (INSERT INTO managed_objects (tenant, id, owner, created_at, updated_at, fragments) \
-        SELECT 'main', n, 'admin', now(), now(), '{\"plat_IsDevice\":{}}' FROM generate_series(1, 2500) n RETURNING id) \
-        SELECT count(*) FROM made";
+        SELECT 'main', n, 'admin', now(), now(), '{\"plat_IsDevice\":{}}' FROM generate_series(1, 2500) n RETURNING \
+        id) SELECT count(*) FROM made";
     server.database().query(fill, &[]).await;
     let link = "INSERT INTO links (tenant, kind, parent, child) \
         SELECT 'main', 'childAssets', $1::text::bigint, n FROM generate_series(1, 2500) n";

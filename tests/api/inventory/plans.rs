@@ -216,7 +216,8 @@ async fn no_list_reads_a_large_table_from_end_to_end() {
     })
     .await;
     database.insert_user("owner", &[]).await;
-    let permissions = json!({"1000": ["ALARM:*:READ", "EVENT:*:READ", "OPERATION:*:READ", "MEASUREMENT:*:READ", "MANAGED_OBJECT:*:READ"], "3000": ["ALARM:plat_Relay:READ"]});
+    let permissions = json!({"1000": ["ALARM:*:READ", "EVENT:*:READ", "OPERATION:*:READ", "MEASUREMENT:*:READ",
+        "MANAGED_OBJECT:*:READ"], "3000": ["ALARM:plat_Relay:READ"]});
     let grant = "UPDATE users SET device_permissions = $1::text::json WHERE name = 'owner'";
     database.execute(grant, &[&permissions.to_string()]).await;
     explain_everything(&database).await;

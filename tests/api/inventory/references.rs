@@ -42,7 +42,10 @@ async fn parents_are_always_listed_and_named_on_request() {
     let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
     link(&admin, &parent, "childDevices", &one).await;
     let base = format!("{}{OBJECTS}", server.base());
-    let reference = |object: Value| json!([{"self": format!("{base}/{one}/deviceParents/{parent}"), "managedObject": object}]);
+    let reference = |object: Value| {
+        json!([{"self": format!("{base}/{one}/deviceParents/{parent}"),
+        "managedObject": object}])
+    };
 
     let plain = admin.read(&format!("{OBJECTS}/{one}")).await;
     let named = admin.read(&format!("{OBJECTS}/{one}?withParents=true")).await;

@@ -206,9 +206,9 @@ async fn alarms_of_a_limited_caller_are_paged_by_documents_looked_at() {
     let (mine, other) = (admin.create_device("mine").await, admin.create_device("other").await);
     let (mine_id, other_id): (i64, i64) = (mine.parse().unwrap(), other.parse().unwrap());
     let statement = "INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, count, \
-            first_time, first_offset, created_at, fragments) \
-        SELECT 'main', n, CASE WHEN n % 1200 = 0 THEN $1::bigint ELSE $2 END, 't' || n, now() - make_interval(secs => n), \
-            0, 'x', 'CLEARED', 'MAJOR', 1, now(), 0, now(), '{}' FROM generate_series(1, 2500) n";
+        first_time, first_offset, created_at, fragments) SELECT 'main', n, CASE WHEN n % 1200 = 0 THEN $1::bigint \
+        ELSE $2 END, 't' || n, now() - make_interval(secs => n), 0, 'x', 'CLEARED', 'MAJOR', 1, now(), 0, now(), \
+        '{}' FROM generate_series(1, 2500) n";
     server.database().execute(statement, &[&mine_id, &other_id]).await;
     let guest = guest(&server, &json!({&mine: ["ALARM:*:READ"]})).await;
 

@@ -256,7 +256,8 @@ impl Fixture {
             }
             "web" => {
                 let name = format!("{SECRET}-{number}");
-                let body = json!({"name": name, "key": name, "type": "HOSTED", "contextPath": name, "resourcesUrl": "/"});
+                let body = json!({"name": name, "key": name, "type": "HOSTED", "contextPath": name,
+                    "resourcesUrl": "/"});
                 let application = id(admin.create("/application/applications", &body).await);
                 let page = archive(&[Entry::stored("index.html", SECRET)]);
                 assert_eq!(upload(admin, &application, &page).await.status, 204);

@@ -55,7 +55,9 @@ async fn bootstrap_user_reads_what_the_owner_set_and_a_service_user_what_its_ten
 async fn what_is_not_editable_is_always_as_the_owner_has_it() {
     let server = TestServer::start().await;
     let (_, service, boss) = serve_with(&server, limits()).await;
-    set(&boss, "pump", json!({"url": "https://evil.example.com", "credentials.url": "x", "pin": "1", "credentials.pin": "2"})).await;
+    let own = json!({
+        "url": "https://evil.example.com", "credentials.url": "x", "pin": "1", "credentials.pin": "2"});
+    set(&boss, "pump", own).await;
 
     let defaults = service.read(SETTINGS).await;
     set(&server.admin(), "pump", json!({"credentials.pin": "9999"})).await;

@@ -64,9 +64,9 @@ async fn tenants_in_a_collection_list_no_applications() {
 #[tokio::test]
 async fn tenant_with_thousands_of_applications_lists_2000_and_links_to_the_rest() {
     let server = TestServer::start().await;
-    let create = "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, required_roles, \
-            roles, created_at) \
-        SELECT 'main', n, 'a' || n, 'EXTERNAL', 'PRIVATE', 'k' || n, 'x', '{}', '{}', now() FROM generate_series(1, 2003) n";
+    let create = "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, \
+        required_roles, roles, created_at) SELECT 'main', n, 'a' || n, 'EXTERNAL', 'PRIVATE', 'k' || n, 'x', '{}', \
+        '{}', now() FROM generate_series(1, 2003) n";
     server.database().execute(create, &[]).await;
     let subscribe = "INSERT INTO subscriptions (tenant, application, created_at) \
         SELECT 'main', id, now() FROM applications WHERE tenant = 'main'";

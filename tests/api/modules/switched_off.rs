@@ -257,7 +257,8 @@ async fn alarm_of_the_tenant_says_what_was_switched_off_last() {
     let said = (&alarm["severity"], &alarm["status"], &alarm["count"]);
     assert_eq!(said, (&json!("MAJOR"), &json!("ACTIVE"), &json!(1)));
     let text = alarm["text"].as_str().unwrap();
-    let beginning = "The module 'marks' continues without the statements that were switched off: statement 'kept': it retains 11";
+    let beginning = "The module 'marks' continues without the statements that were switched off: statement 'kept': \
+        it retains 11";
     assert!(text.starts_with(beginning), "{text}");
     let source = alarm["source"]["id"].as_str().unwrap();
     let object = admin.read(&format!("/inventory/managedObjects/{source}")).await;

@@ -94,7 +94,8 @@ async fn mistake_is_reported_with_its_line_and_a_caret() {
     for (text, message) in [
         (
             "module m;\n\nselect m.measurement.type t\n  form MeasurementCreated m;\n",
-            "found 'form', expected ',' or 'from'; did you mean 'from'?, line 4, column 3\n  form MeasurementCreated m;\n  ^",
+            "found 'form', expected ',' or 'from'; did you mean 'from'?, line 4, column 3\n  form MeasurementCreated \
+             m;\n  ^",
         ),
         (
             "select * from MeasurementCreated;",

@@ -70,7 +70,8 @@ async fn fragments_change_and_go_and_what_the_server_sets_is_ignored() {
     let other = create_agent(&admin, "other").await;
 
     let body = json!({"plat_Restart": null, "plat_Command": {"text": "ls", "result": "a b"}, "deviceId": other,
-        "id": "1", "self": "x", "creationTime": "x", "bulkOperationId": "9", "deviceName": "x", "deviceExternalIDs": []});
+        "id": "1", "self": "x", "creationTime": "x", "bulkOperationId": "9", "deviceName": "x",
+            "deviceExternalIDs": []});
     let changed = change(&admin, &operation, body).await;
 
     let mut expected = without(&operation, &["plat_Restart"]);

@@ -58,7 +58,10 @@ async fn changes_of_keys_are_audited_and_those_of_other_options_are_not() {
     admin.put(&format!("{CATEGORY}/other"), &json!({"value": "d"})).await;
     admin.put(&format!("{CATEGORY}/credentials.x"), &json!({"value": "hidden"})).await;
 
-    let change = |key: &str, previous: Value, new: Value, how: &str| json!({"attribute": key, "type": "String", "previousValue": previous, "newValue": new, "changeType": how});
+    let change = |key: &str, previous: Value, new: Value, how: &str| {
+        json!({"attribute": key, "type": "String",
+        "previousValue": previous, "newValue": new, "changeType": how})
+    };
     let record = |changes: Vec<Value>| {
         json!({"type": "Option", "activity": "Option update", "user": "admin", "severity": "warning",
             "changes": changes})

@@ -14,7 +14,10 @@ async fn post_creates_with_201_and_overwrites_with_200() {
     let created = admin.post(OPTIONS, &option_of("mail", "host", "a")).await;
     let overwritten = admin.post(OPTIONS, &option_of("mail", "host", "b")).await;
 
-    let shown = |value: &str| json!({"self": "<base>/tenant/options/mail/host", "category": "mail", "key": "host", "value": value});
+    let shown = |value: &str| {
+        json!({"self": "<base>/tenant/options/mail/host", "category": "mail", "key": "host",
+        "value": value})
+    };
     let redact = |value: &Value| redacted(value, &[(server.base(), "<base>")]);
     assert_eq!((created.status, redact(&created.json())), (201, shown("a")));
     assert_eq!(created.header("Location"), Some(&*format!("{}{HOST}", server.base())));

@@ -10,6 +10,7 @@ mod data_directory;
 mod demo;
 mod doctor;
 mod full_disk;
+mod links;
 mod log;
 mod memory;
 mod modules;

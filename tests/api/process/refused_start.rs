@@ -107,8 +107,8 @@ async fn newer_schema_that_was_made_for_this_server_too_is_accepted() {
     let known: i32 = database.query(newest, &[]).await[0].get(0);
     let newer = |version: i32, oldest: i32| {
         format!(
-            "INSERT INTO refinery_schema_history SELECT {version}, 'future__works_with_V{oldest}', applied_on, checksum \
-             FROM refinery_schema_history WHERE version = 1"
+            "INSERT INTO refinery_schema_history SELECT {version}, 'future__works_with_V{oldest}', applied_on, \
+             checksum FROM refinery_schema_history WHERE version = 1"
         )
     };
     database.execute(&newer(known + 1, known), &[]).await;

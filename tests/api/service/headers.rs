@@ -72,9 +72,10 @@ async fn service_gets_what_the_client_says_end_to_end_and_nothing_of_the_connect
     let (mut client, own) = behind.client().await;
     client
         .send(format!(
-            "POST /service/rules/x HTTP/1.1\r\n{own}Accept: text/plain\r\nContent-Type: a/b\r\nX-Own: 1\r\nX-Own: 2\r\n\
-             Connection: keep-alive, X-Hop\r\nX-Hop: 1\r\nX_Hop: 2\r\nKeep-Alive: timeout=5\r\nTE: trailers\r\nTrailer: X-End\r\n\
-             Upgrade: h2c\r\nProxy-Connection: keep-alive\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi"
+            "POST /service/rules/x HTTP/1.1\r\n{own}Accept: text/plain\r\nContent-Type: a/b\r\nX-Own: 1\r\nX-Own: \
+             2\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nX_Hop: 2\r\nKeep-Alive: timeout=5\r\nTE: \
+             trailers\r\nTrailer: X-End\r\nUpgrade: h2c\r\nProxy-Connection: keep-alive\r\nExpect: \
+             100-continue\r\nContent-Length: 2\r\n\r\nhi"
         ))
         .await;
     let (mut service, head) = behind.asked().await;
@@ -197,7 +198,8 @@ async fn platform_decides_which_pages_may_read_responses() {
     admin.create("/tenant/options", &option).await;
     let request = admin.request("GET", "/service/rules/x").header("Origin", "https://a.example.com");
 
-    let answer = "HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: https://evil.example.com\r\nContent-Length: 0\r\n\r\n";
+    let answer = "HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: https://evil.example.com\r\nContent-Length: \
+        0\r\n\r\n";
     let (head, answer) = behind.answered(request, answer).await;
 
     assert_eq!(field(&head, "Origin"), Some("https://a.example.com"));

@@ -104,7 +104,8 @@ async fn length_that_a_program_would_read_from_another_spelling_is_dropped() {
 
     client
         .send(format!(
-            "POST /service/rules/x HTTP/1.1\r\n{own}Content_Length: 99\r\nTransfer_Encoding: chunked\r\nContent-Length: 2\r\n\r\nhi"
+            "POST /service/rules/x HTTP/1.1\r\n{own}Content_Length: 99\r\nTransfer_Encoding: \
+             chunked\r\nContent-Length: 2\r\n\r\nhi"
         ))
         .await;
     let (mut service, head) = behind.asked().await;
@@ -144,7 +145,8 @@ async fn requests_one_behind_the_other_are_authenticated_one_by_one() {
 
     client
         .send(format!(
-            "GET /service/rules/1 HTTP/1.1\r\n{own}\r\nGET /service/rules/2 HTTP/1.1\r\n{host}\r\nGET /service/rules/3 HTTP/1.1\r\n{own}\r\n"
+            "GET /service/rules/1 HTTP/1.1\r\n{own}\r\nGET /service/rules/2 HTTP/1.1\r\n{host}\r\nGET \
+             /service/rules/3 HTTP/1.1\r\n{own}\r\n"
         ))
         .await;
     let (mut service, first) = behind.asked().await;
@@ -164,7 +166,8 @@ async fn requests_one_behind_the_other_are_authenticated_one_by_one() {
 #[tokio::test]
 async fn upgrade_that_brings_a_body_is_400_and_reaches_nobody() {
     let behind = Behind::start().await;
-    let upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
+    let upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: \
+        dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
 
     for (method, more) in [
         ("GET", "Content-Length: 5\r\n\r\nhello"),

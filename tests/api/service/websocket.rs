@@ -116,7 +116,12 @@ async fn refusal_of_the_service_is_passed_on() {
         .send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}{UPGRADE}GET /service/rules/y HTTP/1.1\r\n"))
         .await;
     let (mut service, _) = behind.asked().await;
-    service.send("HTTP/1.1 426 Upgrade Required\r\nX-Own: 1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n").await;
+    service
+        .send(
+            "HTTP/1.1 426 Upgrade Required\r\nX-Own: 1\r\nTransfer-Encoding: \
+        chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n",
+        )
+        .await;
     let answer = client.read_to_end().await;
 
     assert!(answer.starts_with("HTTP/1.1 426 ") && answer.ends_with("\r\n\r\nno"), "{answer}");

@@ -67,7 +67,8 @@ async fn steps_of_bulk_operations_reach_both() {
         let members = format!("/inventory/managedObjects/{group}/childAssets");
         b.create(&members, &json!({"managedObject": {"id": agent}})).await;
     }
-    let bulk = json!({"groupId": group, "startDate": "2024-03-10T02:30:00.000Z", "creationRamp": 0, "operationPrototype": {}});
+    let bulk = json!({"groupId": group, "startDate": "2024-03-10T02:30:00.000Z", "creationRamp": 0,
+        "operationPrototype": {}});
     b.create("/devicecontrol/bulkoperations", &bulk).await;
 
     let mut heard = Vec::new();
@@ -85,7 +86,8 @@ async fn steps_of_bulk_operations_reach_both() {
 #[tokio::test]
 async fn devices_that_a_file_registers_reach_both() {
     let pair = Pair::listening("/managedobjects/*").await;
-    let file = "ID;CREDENTIALS;TYPE;NAME;PATH\na0;secret-of-a-machine;pump;Pump;North\na1;secret-of-a-machine;pump;Pump;North\n";
+    let file = "ID;CREDENTIALS;TYPE;NAME;PATH\na0;secret-of-a-machine;pump;Pump;North\n\
+        a1;secret-of-a-machine;pump;Pump;North\n";
     let form = format!(
         "------b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"devices.csv\"\r\n\
          Content-Type: text/csv\r\n\r\n{file}\r\n------b--\r\n"

@@ -18,7 +18,8 @@ async fn deletion_of_one_measurement_and_of_many_reach_both() {
     let device = a.create_device("meter").await;
     let mut measurements = Vec::new();
     for value in 1..=3 {
-        let body = json!({"source": {"id": device}, "type": "t", "time": "2026-01-01T00:00:00Z", "plat_T": {"T": {"value": value}}});
+        let body = json!({"source": {"id": device}, "type": "t", "time": "2026-01-01T00:00:00Z",
+            "plat_T": {"T": {"value": value}}});
         measurements.push(id(&a.create("/measurement/measurements", &body).await));
     }
     for session in &pair.sessions {

@@ -50,7 +50,10 @@ async fn measurements_stored_or_not_reach_both() {
     let pair = Pair::listening("/measurements/*").await;
     let [a, b] = &pair.callers;
     let device = a.create_device("meter").await;
-    let measurement = |value: i64| json!({"source": {"id": device}, "type": "t", "time": "2026-01-01T00:00:00Z", "plat_T": {"T": {"value": value}}});
+    let measurement = |value: i64| {
+        json!({"source": {"id": device}, "type": "t", "time": "2026-01-01T00:00:00Z",
+        "plat_T": {"T": {"value": value}}})
+    };
     let stored = id(&a.create("/measurement/measurements", &measurement(1)).await);
     for caller in [a, b] {
         let transient = caller
@@ -70,7 +73,8 @@ async fn large_notifications_are_whole() {
     let pair = Pair::listening("/events/*").await;
     let device = pair.callers[0].create_device("camera").await;
     let text = "é€𝄞".repeat(3000);
-    let body = json!({"source": {"id": device}, "type": "t", "time": "2026-01-01T00:00:00Z", "text": "x", "plat_Big": text});
+    let body = json!({"source": {"id": device}, "type": "t", "time": "2026-01-01T00:00:00Z", "text": "x",
+        "plat_Big": text});
     pair.callers[0].create("/event/events", &body).await;
     for session in &pair.sessions {
         let [received] = &session.receive(1).await[..] else { panic!("one notification") };

@@ -143,7 +143,8 @@ async fn stored_session_ends_when_its_user_gets_a_new_password() {
 
     let server = TestServer::start_on(&database, |_| {}).await;
     assert!(server.admin().resume(&of_admin.client).is_known().await);
-    let hash = "UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE name = 'admin' LIMIT 1) WHERE name = 'joe'";
+    let hash = "UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE name = 'admin' LIMIT 1) \
+        WHERE name = 'joe'";
     database.execute(hash, &[]).await;
     assert!(!server.caller("joe", ADMIN_PASSWORD).resume(&of_joe.client).is_known().await);
 }

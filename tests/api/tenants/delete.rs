@@ -14,11 +14,9 @@ const T7: &str = "/tenant/tenants/t7";
 /// Creates a row of a tenant in every table, and more objects than are deleted in one step.
 async fn fill(server: &TestServer, tenant: &str) {
     for statement in [
-        "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, required_roles, roles, \
-                created_at) \
-            SELECT $1, (hashtext($1)::bigint & 65535) * 10000 + n, 'a' || n, 'EXTERNAL', 'PRIVATE', $1 || n, 'x', '{}', \
-                '{}', now() \
-            FROM generate_series(1, 2500) n",
+        "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, required_roles, \
+         roles, created_at) SELECT $1, (hashtext($1)::bigint & 65535) * 10000 + n, 'a' || n, 'EXTERNAL', 'PRIVATE', \
+         $1 || n, 'x', '{}', '{}', now() FROM generate_series(1, 2500) n",
         "INSERT INTO subscriptions (tenant, application, created_at) \
             SELECT $1, id, now() FROM applications WHERE tenant = $1",
         "INSERT INTO managed_objects (tenant, id, owner, created_at, updated_at, fragments) \
@@ -67,13 +65,12 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO binary_chunks (tenant, binary_id, number, bytes) VALUES ($1, 1, 0, 'x'), ($1, 2, 0, 'x')",
         "INSERT INTO application_files (tenant, binary_id, path, content_type, sha256, start, length) \
             VALUES ($1, 2, 'index.html', 'text/html', '', 0, 1)",
-        "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, user_name, \
-                base, fence, leased_until) \
-            VALUES ($1, 1, 'CLEARED', '{}', '{}', '{}', '{}', 1, 'boss', 'http://h', 1, now() + interval '1 hour')",
-        "INSERT INTO bulk_operations (tenant, id, group_id, start_at, ramp, prototype, status, creator, base, created_at, \
-                total, chosen, place, vanished, due_at, fence, leased_until) \
-            SELECT $1, n, 1, now(), 1, '{}', 'COMPLETED', 'boss', 'http://h', now(), 1, true, 1, 0, now(), 1, now() \
-            FROM generate_series(1, 2500) n",
+        "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, \
+         user_name, base, fence, leased_until) VALUES ($1, 1, 'CLEARED', '{}', '{}', '{}', '{}', 1, 'boss', \
+         'http://h', 1, now() + interval '1 hour')",
+        "INSERT INTO bulk_operations (tenant, id, group_id, start_at, ramp, prototype, status, creator, base, \
+         created_at, total, chosen, place, vanished, due_at, fence, leased_until) SELECT $1, n, 1, now(), 1, '{}', \
+         'COMPLETED', 'boss', 'http://h', now(), 1, true, 1, 0, now(), 1, now() FROM generate_series(1, 2500) n",
         "INSERT INTO bulk_operation_targets (tenant, bulk_operation, position, device) \
             SELECT $1, 1, n, n FROM generate_series(1, 2500) n",
         "INSERT INTO measurement_shapes (tenant, id, type, members, fragments, series, definition) \

@@ -64,7 +64,8 @@ impl Encrypted {
         let authorization = caller.authorization().unwrap();
         let more: String = more.iter().map(|field| format!("{field}\r\n")).collect();
         self.send(&format!(
-            "{line} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {authorization}\r\n{more}Content-Length: {}\r\n\r\n{body}",
+            "{line} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {authorization}\r\n{more}Content-Length: \
+             {}\r\n\r\n{body}",
             body.len()
         ))
         .await;

@@ -40,15 +40,20 @@ pub(super) const ROWS: &[Rows] = &[
         SELECT nextval('server_processes');
         INSERT INTO managed_objects (tenant, id, type, name, owner, created_at, updated_at, fragments) VALUES
             ('main', 101, 'acme_Pump', 'pump', 'admin', '2026-03-01', '2026-03-02',
-                '{\"plat_IsDevice\": {}, \"plat_SupportedOperations\": [\"plat_Restart\"], \"com_platform_model_Agent\": {}, \"acme_Color\": \"red\"}'),
+                '{\"plat_IsDevice\": {}, \"plat_SupportedOperations\": [\"plat_Restart\"], \
+                \"com_platform_model_Agent\": {}, \"acme_Color\": \"red\"}'),
             ('main', 102, 'acme_Valve', 'valve', 'admin', '2026-03-01', '2026-03-01', '{\"plat_IsDevice\": {}}');
         INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, count, first_time,
             first_offset, created_at, fragments) VALUES
-            ('main', 201, 101, 'leak', '2026-03-02', 60, 'It drips', 'ACTIVE', 'MAJOR', 2, '2026-03-01', 60, '2026-03-01',
+            ('main', 201, 101, 'leak', '2026-03-02', 60, 'It drips', 'ACTIVE', 'MAJOR', 2, '2026-03-01', 60, \
+            '2026-03-01',
                 '{\"acme_Place\": \"roof\"}'),
-            ('main', 202, 101, 'leak', '2026-02-02', 0, 'It dripped', 'CLEARED', 'MINOR', 1, '2026-02-01', 0, '2026-02-01', '{}');
-        INSERT INTO audit_records (tenant, id, type, activity, time, text, source, user_name, severity, changes, created_at)
-            VALUES ('main', 301, 'Alarm', 'Alarm cleared', '2026-02-03', 'It was repaired', '202', 'admin', 'information', '[]',
+            ('main', 202, 101, 'leak', '2026-02-02', 0, 'It dripped', 'CLEARED', 'MINOR', 1, '2026-02-01', 0, \
+            '2026-02-01', '{}');
+        INSERT INTO audit_records (tenant, id, type, activity, time, text, source, user_name, severity, changes, \
+        created_at)
+            VALUES ('main', 301, 'Alarm', 'Alarm cleared', '2026-02-03', 'It was repaired', '202', 'admin', \
+            'information', '[]',
                 '2026-02-03')",
         &[
             ("/inventory/managedObjects/101", "/name", "\"pump\""),
@@ -96,7 +101,8 @@ pub(super) const ROWS: &[Rows] = &[
     since(
         4,
         "INSERT INTO managed_objects (tenant, id, type, name, owner, created_at, updated_at, fragments)
-            VALUES ('main', 110, 'text/plain', 'notes.txt', 'admin', '2026-03-01', '2026-03-01', '{\"plat_IsBinary\": \"\"}');
+            VALUES ('main', 110, 'text/plain', 'notes.txt', 'admin', '2026-03-01', '2026-03-01', \
+            '{\"plat_IsBinary\": \"\"}');
         INSERT INTO binaries (tenant, id, object, name, content_type, length, created_at)
             VALUES ('main', 401, 110, 'notes.txt', 'text/plain', 5, '2026-03-01');
         INSERT INTO binary_chunks (tenant, binary_id, number, bytes) VALUES ('main', 401, 0, 'hello')",
@@ -113,7 +119,8 @@ pub(super) const ROWS: &[Rows] = &[
         "SELECT make_measurement_partition('2026-03-05');
         INSERT INTO measurement_shapes (tenant, id, type, members, fragments, series, definition)
             VALUES ('main', 77, 'acme_Reading', '{plat_Temperature}', '{plat_Temperature}', '{plat_Temperature.T}',
-                '{\"type\":\"acme_Reading\",\"fragments\":[{\"name\":\"plat_Temperature\",\"series\":[{\"name\":\"T\",\"unit\":\"C\"}]}]}');
+                '{\"type\":\"acme_Reading\",\
+                \"fragments\":[{\"name\":\"plat_Temperature\",\"series\":[{\"name\":\"T\",\"unit\":\"C\"}]}]}');
         INSERT INTO source_shapes (tenant, source, shape, first) VALUES ('main', 101, 77, first_id('2026-03-05') + 1);
         INSERT INTO measurements (tenant, id, source, time, local_time, shape, readings)
             VALUES ('main', first_id('2026-03-05') + 1, 101, '2026-03-05 10:00Z', '2026-03-05 11:00', 77, '{21.5}')",
@@ -138,9 +145,11 @@ pub(super) const ROWS: &[Rows] = &[
     // An interrupted update continues after the upgrade; this one changes nothing, because no alarm matches.
     since(
         10,
-        "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, user_name, base,
+        "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, \
+         user_name, base,
             fence, leased_until)
-            VALUES ('main', 901, 'CLEARED', '{}', '{}', '{none}', '{}', 202, 'admin', 'http://127.0.0.1', 1, '2026-03-01')",
+            VALUES ('main', 901, 'CLEARED', '{}', '{}', '{none}', '{}', 202, 'admin', 'http://127.0.0.1', 1, \
+            '2026-03-01')",
         &[],
     ),
     since(
@@ -167,9 +176,11 @@ pub(super) const ROWS: &[Rows] = &[
     ),
     since(
         15,
-        "INSERT INTO bulk_operations (tenant, id, group_id, start_at, ramp, prototype, status, creator, base, created_at, total,
+        "INSERT INTO bulk_operations (tenant, id, group_id, start_at, ramp, prototype, status, creator, base, \
+         created_at, total,
             chosen, place, vanished, due_at, fence, leased_until)
-            VALUES ('main', 701, 101, '2026-03-04', 1, '{\"plat_Restart\": {}}', 'COMPLETED', 'admin', 'http://127.0.0.1',
+            VALUES ('main', 701, 101, '2026-03-04', 1, '{\"plat_Restart\": {}}', 'COMPLETED', 'admin', \
+            'http://127.0.0.1',
                 '2026-03-04', 1, true, 1, 0, '2026-03-04', 1, '2026-03-04');
         INSERT INTO bulk_operation_targets (tenant, bulk_operation, position, device) VALUES ('main', 701, 1, 101)",
         &[("/devicecontrol/bulkoperations/701", "/status", "\"COMPLETED\"")],
@@ -185,7 +196,8 @@ pub(super) const ROWS: &[Rows] = &[
     ),
     since(
         17,
-        "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, context_path, required_roles, roles,
+        "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, context_path, \
+         required_roles, roles,
             created_at)
             VALUES ('main', 801, 'shop', 'HOSTED', 'PRIVATE', 'hash', 'sealed', 'shop', '{}', '{}', '2026-03-04');
         INSERT INTO subscriptions (tenant, application, created_at) VALUES ('main', 801, '2026-03-04');
@@ -231,7 +243,8 @@ pub(super) const ROWS: &[Rows] = &[
     ),
     Rows {
         versions: 28..=30,
-        statements: "INSERT INTO publication_servers (server, token, leased_until, asserts) VALUES (1, 't', '2026-03-04', true);
+        statements: "INSERT INTO publication_servers (server, token, leased_until, asserts) VALUES (1, 't', \
+            '2026-03-04', true);
             INSERT INTO publication_listeners (tenant, server, hears) VALUES ('main', 1, true)",
         read: &[],
     },

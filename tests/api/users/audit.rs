@@ -7,7 +7,8 @@ use crate::harness::TestServer;
 
 fn record(kind: &str, attribute: &str, value_type: &str, previous: Value, new: Value) -> Value {
     json!({"type": kind, "activity": format!("{kind} update"), "user": "admin", "severity": "warning", "changes": [
-        {"attribute": attribute, "type": value_type, "previousValue": previous, "newValue": new, "changeType": "REPLACED"}
+        {"attribute": attribute, "type": value_type, "previousValue": previous, "newValue": new,
+            "changeType": "REPLACED"}
     ]})
 }
 

@@ -23,7 +23,8 @@ async fn current_user_has_effective_roles_and_no_groups() {
     assert!(answer.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}currentUser+json")));
     let role = |name: &str| json!({"id": name, "name": name, "self": format!("<base>/user/roles/{name}")});
     let expected = json!({
-        "id": "joe", "userName": "joe", "self": "<base>/user/currentUser", "enabled": true, "shouldResetPassword": false,
+        "id": "joe", "userName": "joe", "self": "<base>/user/currentUser", "enabled": true,
+        "shouldResetPassword": false,
         "lastPasswordChange": "<time>", "devicePermissions": {},
         "effectiveRoles":
             [role("ROLE_ALARM_READ"), role("ROLE_USER_MANAGEMENT_OWN_ADMIN"), role("ROLE_USER_MANAGEMENT_OWN_READ")],

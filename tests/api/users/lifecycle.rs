@@ -9,7 +9,8 @@ use crate::harness::{ADMIN_PASSWORD, MEDIA, RawConnection, TestServer, eventuall
 async fn new_user_is_enabled_with_two_roles_for_its_own_record_and_no_group() {
     let server = TestServer::start().await;
 
-    let body = json!({"userName": "Joe@example.com", "password": "secret-1", "firstName": "Joe", "phone": "+4915112345678",
+    let body = json!({"userName": "Joe@example.com", "password": "secret-1", "firstName": "Joe",
+        "phone": "+4915112345678",
         "email": "joe@example.com", "displayName": "Joe D.", "customProperties": {"a": [1.0]}});
     let answer = server.admin().post(USERS, &body).await.expect(201);
 

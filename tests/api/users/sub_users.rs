@@ -115,7 +115,10 @@ async fn owner_gives_only_device_permissions_it_has() {
     let boss = boss(&server, &["ROLE_EVENT_READ"]).await;
     let held = json!({"devicePermissions": {"7": ["ALARM:*:*"]}});
     assert_eq!(server.admin().put(&format!("{USERS}/boss"), &held).await.status, 200);
-    let body = |name: &str, entry: &str| json!({"userName": name, "password": "secret-1", "devicePermissions": {"7": [entry]}});
+    let body = |name: &str, entry: &str| {
+        let permissions = json!({"7": [entry]});
+        json!({"userName": name, "password": "secret-1", "devicePermissions": permissions})
+    };
 
     for (name, entry, status) in [
         ("a", "ALARM:*:READ", 201),

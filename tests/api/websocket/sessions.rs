@@ -37,7 +37,8 @@ async fn pending_connect_is_only_the_heartbeat() {
 
     assert_eq!(kind(&notification), "hot");
     let advice = json!({"interval": 0, "timeout": 5_400_000, "reconnect": "retry"});
-    let expected = json!({"id": 3, "channel": "/meta/connect", "clientId": client, "successful": true, "advice": advice});
+    let expected = json!({"id": 3, "channel": "/meta/connect", "clientId": client, "successful": true,
+        "advice": advice});
     assert_eq!(heartbeat, expected);
 }
 

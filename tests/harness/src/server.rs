@@ -67,8 +67,8 @@ impl Sharing {
     }
 }
 
-/// The shared server of the tests that are running. Tests start in the order of their names, so those of one noun follow
-/// each other; the server of the noun before ends with its last test.
+/// The shared server of the tests that are running. Tests start in the order of their names, so those of one noun
+/// follow each other; the server of the noun before ends with its last test.
 static SHARED: Mutex<Option<Shared>> = Mutex::const_new(None);
 
 /// The number of tests that share one server.

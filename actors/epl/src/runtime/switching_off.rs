@@ -94,7 +94,10 @@ impl Runtime {
             return Vec::new();
         };
         self.contexts[context] = Partitions::default();
-        let of_context = |kind: &StatementKind| matches!(kind, StatementKind::Select(select) if select.context == Some(context));
+        let of_context = |kind: &StatementKind| match kind {
+            StatementKind::Select(select) => select.context == Some(context),
+            _ => false,
+        };
         let dependents = (0..plan.statements.len())
             .filter(|at| !self.off[*at] && of_context(&plan.statements[*at].kind))
             .collect::<Vec<_>>();

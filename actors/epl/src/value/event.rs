@@ -26,7 +26,7 @@ pub struct Row {
     pub columns: Arc<Columns>,
     /// One value for each column.
     pub values: Box<[Value]>,
-    /// How far the row is from the client request that caused it.
+    /// The distance of the row from the client request that caused it.
     pub depth: Depth,
     /// The approximate size in bytes; see [`Input::weight`].
     pub weight: u32,

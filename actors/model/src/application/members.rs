@@ -147,7 +147,8 @@ pub fn parse_roles(name: &str, raw: &RawValue) -> Result<Vec<String>> {
     let mut roles: Vec<String> = Vec::with_capacity(given.len());
     for role in given {
         if !role::may_be_defined(&role) && Role::assignable(&role).is_err() {
-            let allowed = "roles of GET /user/roles that may be assigned, and ROLE_<A-Z and _>_READ, …_ADMIN, …_CREATE, …_UPDATE";
+            let allowed = "roles of GET /user/roles that may be assigned, and ROLE_<A-Z and _>_READ, …_ADMIN, \
+                …_CREATE, …_UPDATE";
             return Err(Error::invalid_value(name, role.escape_debug(), allowed));
         }
         if !roles.contains(&role) {

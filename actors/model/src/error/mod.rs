@@ -137,7 +137,8 @@ pub enum Error {
     Refused(&'static str),
     /// The tenant uses all that one of its limits allows (Z-20).
     #[error(
-        "Access is denied: the quota '{name}' of the tenant is used up: {used} of {allowed}; GET /tenant/limits shows all"
+        "Access is denied: the quota '{name}' of the tenant is used up: {used} of {allowed}; GET /tenant/limits \
+         shows all"
     )]
     QuotaExceeded {
         /// The name of the limit.

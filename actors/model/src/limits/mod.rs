@@ -157,7 +157,8 @@ limits! {
 
     /// Maximum milliseconds of computing time per second of the event-processing modules of one tenant; beyond it their
     /// events wait [default: unlimited]
-    tenant_module_millis_per_second: Option<usize> = UNLIMITED, 1..=1_000_000, "tenant-module-millis-per-second", "Z-20";
+    tenant_module_millis_per_second: Option<usize> = UNLIMITED, 1..=1_000_000, "tenant-module-millis-per-second",
+        "Z-20";
 
     /// Time between pings on a WebSocket, which is closed after two and a half of these without a frame
     socket_ping: Duration = 30 * SECOND, SECOND..=HOUR, "socket-ping-seconds", "B-21";

@@ -195,7 +195,8 @@ pub fn parse_domain(text: &str) -> Result<String> {
         Err(Error::invalid_value(
             "domain",
             text,
-            "a lower-case host name of at most 256 characters whose first label has at least 2 and starts with a letter",
+            "a lower-case host name of at most 256 characters whose first label has at least 2 and starts with a \
+             letter",
         ))
     }
 }

@@ -128,7 +128,8 @@ impl Deployments {
             self.held.lock().iter().map(|(tenant, held)| (tenant.clone(), held.hold.clone())).collect();
         for (tenant, hold) in held.into_iter().filter(|(tenant, _)| !publications.receives(tenant)) {
             let _subscription = self.database.subscribe(&tenant).await?;
-            tracing::warn!(tenant.id = %tenant, "modules start anew, because they may have missed what other servers wrote");
+            tracing::warn!(tenant.id = %tenant, "modules start anew, because they may have missed what other servers \
+                wrote");
             self.begin(&tenant, hold, Some("its server was cut off from what others write"));
         }
         Ok(())

@@ -118,7 +118,8 @@ mod tests {
 
     fn replace(text: &str) -> Result<String> {
         let object = json!({
-            "text": "it's warm", "count": 3, "source": {"id": "7", "name": "shown"}, "plat_T": {"list": [1, {"a": true}]},
+            "text": "it's warm", "count": 3, "source": {"id": "7", "name": "shown"}, "plat_T": {"list": [1,
+            {"a": true}]},
         });
         let device = json!({"id": "7", "name": "Boiler", "plat_Position": {"lat": 51.5}});
         replaced(&parts(text), &object, &device)

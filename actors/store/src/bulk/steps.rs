@@ -113,7 +113,8 @@ pub async fn begin(database: &Database, held: &mut Held, lease: Duration) -> Res
     let members = match Members::find(&transaction, &held.tenant, held.asked.targets).await {
         Err(Error::Invalid(reason)) => {
             let (tenant, id) = (&held.tenant, held.id);
-            tracing::warn!(tenant.id = %tenant, bulk_operation.id = %id, reason, "a bulk operation starts without targets");
+            tracing::warn!(tenant.id = %tenant, bulk_operation.id = %id, reason, "a bulk operation starts without \
+                targets");
             Members::none(tenant)
         }
         found => found?,

@@ -50,7 +50,8 @@ pub(crate) async fn list_others(
 /// Returns why registration does not set the password of a user.
 pub(crate) fn refusal(name: &str) -> String {
     format!(
-        "User '{name}' exists and has more rights than the group '{DEVICES}' grants; registration does not set its password"
+        "User '{name}' exists and has more rights than the group '{DEVICES}' grants; registration does not set its \
+         password"
     )
 }
 

@@ -67,7 +67,8 @@ fn from_row(row: &tokio_postgres::Row) -> ServerFragments {
 const IS_WATCHED: &str =
     "EXISTS (SELECT FROM availability w WHERE w.tenant = $1 AND w.device = o.id OFFSET 0)";
 /// Tests whether the object has an open alarm.
-pub(crate) const HAS_OPEN_ALARM: &str = "EXISTS (SELECT FROM alarms a WHERE a.tenant = $1 AND a.source = o.id AND a.status <> 'CLEARED' OFFSET 0)";
+pub(crate) const HAS_OPEN_ALARM: &str = "EXISTS (SELECT FROM alarms a WHERE a.tenant = $1 AND a.source = o.id AND \
+    a.status <> 'CLEARED' OFFSET 0)";
 /// The same conditions as sets of ids, for pages that are not found in a window.
 const WATCHED_IDS: &str = "o.id = ANY(ARRAY(SELECT w.device FROM availability w WHERE w.tenant = $1))";
 const OPEN_ALARM_IDS: &str =

@@ -29,15 +29,14 @@ const MERGED_PLACES: i64 = 200_000;
 const DELETED_AT_ONCE: i64 = 2_000;
 
 /// A subquery looks up the name for the returned operations only, where a join would look up all names.
-const COLUMNS: &str = "o.id, o.device, o.bulk_operation, o.created_at, o.status, o.failure_reason, o.revision, o.fragments, \
-    (SELECT d.name FROM managed_objects d WHERE d.tenant = o.tenant AND d.id = o.device) AS device_name, \
-    NULL::json[] AS external_ids";
+const COLUMNS: &str = "o.id, o.device, o.bulk_operation, o.created_at, o.status, o.failure_reason, o.revision, \
+    o.fragments, (SELECT d.name FROM managed_objects d WHERE d.tenant = o.tenant AND d.id = o.device) AS \
+    device_name, NULL::json[] AS external_ids";
 /// The same columns with the external ids of the device, for requests of an agent (O-07).
-const COLUMNS_OF_AGENT: &str = "o.id, o.device, o.bulk_operation, o.created_at, o.status, o.failure_reason, o.revision, \
-    o.fragments, \
-    (SELECT d.name FROM managed_objects d WHERE d.tenant = o.tenant AND d.id = o.device) AS device_name, \
-    ARRAY(SELECT json_build_array(e.type, e.value) FROM external_ids e \
-        WHERE e.tenant = o.tenant AND e.object = o.device ORDER BY e.type, e.value) AS external_ids";
+const COLUMNS_OF_AGENT: &str = "o.id, o.device, o.bulk_operation, o.created_at, o.status, o.failure_reason, \
+    o.revision, o.fragments, (SELECT d.name FROM managed_objects d WHERE d.tenant = o.tenant AND d.id = o.device) AS \
+    device_name, ARRAY(SELECT json_build_array(e.type, e.value) FROM external_ids e WHERE e.tenant = o.tenant AND \
+    e.object = o.device ORDER BY e.type, e.value) AS external_ids";
 
 const OPERATIONS: TimeTable = TimeTable {
     from: "(SELECT o.*, o.device AS source, o.created_at AS time FROM operations o) o",

@@ -59,7 +59,8 @@ fn table_of(kind: DataType) -> Table {
         DataType::Measurement => Table {
             name: "measurements",
             from: "measurements d",
-            fragment: "d.shape IN (SELECT s.id FROM measurement_shapes s WHERE s.tenant = d.tenant AND $ = ANY(s.members))",
+            fragment: "d.shape IN (SELECT s.id FROM measurement_shapes s WHERE s.tenant = d.tenant AND $ = \
+                ANY(s.members))",
             type_: Some(
                 "d.shape IN (SELECT s.id FROM measurement_shapes s WHERE s.tenant = d.tenant AND s.type = $)",
             ),
@@ -113,7 +114,8 @@ impl Sweep {
         let table = table_of(self.kind);
         let client = database.loader().await?;
         let last = format!(
-            "SELECT max(id) FROM (SELECT id FROM {} WHERE tenant = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4) next",
+            "SELECT max(id) FROM (SELECT id FROM {} WHERE tenant = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4) \
+             next",
             table.name
         );
         let bounds: [&(dyn ToSql + Sync); 4] = [&tenant.as_str(), &self.after, &self.before, &self.at_once];

@@ -33,8 +33,8 @@ const RENEWAL: Duration = Duration::from_secs(1);
 /// The milliseconds ahead that a server reserves for its ids: twice the lease, for a slow database.
 const RESERVED_MILLIS: i64 = 20_000;
 /// The time for which a server still counts as living after its lease has ended: others publish its tenants through
-/// the database, request sessions from it, and leave its slot unused. The milliseconds that it reserved for ids are past
-/// by then, so the next holder of the slot need not skip them.
+/// the database, request sessions from it, and leave its slot unused. The milliseconds that it reserved for ids are
+/// past by then, so the next holder of the slot need not skip them.
 pub(crate) const DEAD_AFTER: Duration = Duration::from_secs(20);
 /// The attempts to take a slot; each fails if another server that starts takes the same slot first.
 const ATTEMPTS: usize = 100;

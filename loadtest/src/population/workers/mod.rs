@@ -193,8 +193,8 @@ impl Connected {
         let socket = found.next().ok_or_else(|| Error::Refused("the name has no address".to_owned()))?;
         if has_servers && !socket.ip().is_loopback() {
             return Err(Error::Refused(
-                "it is on another machine, and the servers of this file listen on this one only; start servers and name \
-                 one with --url"
+                "it is on another machine, and the servers of this file listen on this one only; start servers and \
+                 name one with --url"
                     .to_owned(),
             ));
         }

@@ -36,8 +36,8 @@ pub(crate) async fn serve(listen: SocketAddr, common: &Common, read_plan: ReadPl
     let secret = secret();
     if !listen.ip().is_loopback() && secret.is_empty() {
         return Err(Error::Refused(format!(
-            "{listen}: everybody who reaches this address could load servers from here; set {SECRET} here and where `run` is called, \
-             or listen on a loopback address"
+            "{listen}: everybody who reaches this address could load servers from here; set {SECRET} here and where \
+             `run` is called, or listen on a loopback address"
         )));
     }
     let listener = TcpListener::bind(listen).await?;
@@ -115,7 +115,8 @@ async fn follow(
     let mut generator = tokio::select! {
         begun = begin(*assignment, clock, common, read_plan) => begun?,
         gone = reader.receive::<ToWorker>() => {
-            return Err(gone.err().unwrap_or_else(|| Error::Refused("the run sent too many messages at once".to_owned())));
+            let flooded = || Error::Refused("the run sent too many messages at once".to_owned());
+            return Err(gone.err().unwrap_or_else(flooded));
         }
     };
     let shared = Arc::clone(generator.shared());

@@ -43,7 +43,8 @@ BEGIN
     FROM generate_series(1, 100000) n;
     INSERT INTO operations (tenant, id, device, status, bulk_operation, created_at, fragments)
     SELECT 'main', n, 1009 + n % 10000 * 10,
-        CASE WHEN n % 5000 = 1 THEN 'FAILED' WHEN n % 3 = 0 THEN 'PENDING' WHEN n % 100 = 1 THEN 'EXECUTING' ELSE 'SUCCESSFUL' END,
+        CASE WHEN n % 5000 = 1 THEN 'FAILED' WHEN n % 3 = 0 THEN 'PENDING'
+            WHEN n % 100 = 1 THEN 'EXECUTING' ELSE 'SUCCESSFUL' END,
         CASE WHEN n <= 50000 THEN n / 10000 + 5 END, now() - make_interval(secs => 100000 - n),
         CASE n % 20000 WHEN 2 THEN '{"plat_Rare": {}}' ELSE '{"plat_Restart": {}}' END::json
     FROM generate_series(1, 100000) n;
@@ -79,8 +80,8 @@ BEGIN
     SELECT 'main', 'sn-' || n, 'WAITING_FOR_CONNECTION', 'admin', now() FROM generate_series(1, 20000) n;
     INSERT INTO bulk_operations (tenant, id, group_id, start_at, ramp, prototype, status, creator, base, created_at,
         total, chosen, place, vanished, due_at, fence, leased_until)
-    SELECT 'main', n, 1000, now(), 1, '{}', CASE WHEN n % 500 = 0 THEN 'COMPLETED' ELSE 'DELETED' END, 'admin', 'http://h',
-        now(), 100, true, 100, 0, now(), 1, now()
+    SELECT 'main', n, 1000, now(), 1, '{}', CASE WHEN n % 500 = 0 THEN 'COMPLETED' ELSE 'DELETED' END, 'admin',
+        'http://h', now(), 100, true, 100, 0, now(), 1, now()
     FROM generate_series(1, 50000) n;
     INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, external_url, required_roles,
         roles, created_at)

@@ -75,9 +75,9 @@ pub(super) fn expression() -> impl Strategy<Value = Expression> {
             1 => (chain.clone(), name()).prop_map(|(a, b)| ExpressionKind::Member(a, b)),
             1 => (chain.clone(), boxed.clone()).prop_map(|(a, b)| ExpressionKind::Index(a, b)),
             1 => (chain, name(), any_number.clone()).prop_map(|(a, b, c)| ExpressionKind::Method(a, b, c)),
-            1 => (name(), any_number.clone()).prop_map(|(name, arguments)| ExpressionKind::Call { name, quantifier: Quantifier::All, arguments }),
+            1 => (name(), any_number.clone()).prop_map(|(a, b)| call(a, Quantifier::All, b)),
             1 => (name(), leaf().prop_filter("what begins with a word", is_chain))
-                .prop_map(|(name, only)| ExpressionKind::Call { name, quantifier: Quantifier::Distinct, arguments: vec![only] }),
+                .prop_map(|(a, b)| call(a, Quantifier::Distinct, vec![b])),
             1 => (boxed.clone(), type_name()).prop_map(|(a, b)| ExpressionKind::Cast(a, b)),
             1 => boxed.clone().prop_map(ExpressionKind::Not),
             1 => boxed.clone().prop_map(ExpressionKind::Negate),
@@ -117,4 +117,8 @@ fn cases(inner: BoxedStrategy<Expression>) -> impl Strategy<Value = ExpressionKi
         branches,
         otherwise,
     })
+}
+
+fn call(name: Name, quantifier: Quantifier, arguments: Vec<Expression>) -> ExpressionKind {
+    ExpressionKind::Call { name, quantifier, arguments }
 }

@@ -7,10 +7,10 @@ use expression::expression;
 pub(super) use expression::print as print_expression;
 
 /// Words that are a keyword somewhere and therefore not printed as bare names.
-const KEYWORDS: &str = " all and as between by case cast constant context count create current_timestamp delete distinct else end \
-     escape every expression false first from group having in insert into is last like not null on or output partition pattern \
-     schema select set snapshot then timer true unidirectional variable when where window inner join limit order js irstream \
-     istream rstream ";
+const KEYWORDS: &str = " all and as between by case cast constant context count create current_timestamp delete \
+    distinct else end escape every expression false first from group having in insert into is last like not null on \
+    or output partition pattern schema select set snapshot then timer true unidirectional variable when where window \
+    inner join limit order js irstream istream rstream ";
 
 pub(super) fn name(name: &str) -> String {
     let is_plain = name.starts_with(|first: char| first.is_alphabetic() || first == '_')

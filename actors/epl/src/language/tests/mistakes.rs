@@ -13,7 +13,8 @@ fn mistake_contains_the_text_found_and_what_is_allowed() {
         ("select * from A, B, C", "a statement has at most 2 sources"),
         (
             "select a from A.win:lenght(2)",
-            "found 'lenght', expected 'time', 'length', 'time_batch', 'length_batch' or 'keepall'; did you mean 'length'?",
+            "found 'lenght', expected 'time', 'length', 'time_batch', 'length_batch' or 'keepall'; did you mean \
+             'length'?",
         ),
         ("select a from A.win:keepall().std:lastevent()", "a source has one view"),
         ("select a from A.win:length(0)", "expected a whole number from 1 to 4294967295"),
@@ -90,7 +91,8 @@ fn a_mistake_is_shown_with_its_line_and_a_caret() {
     let shown = parse(text).unwrap_err().shown(text).to_string();
     assert_eq!(
         shown,
-        "found 'form', expected an operator, 'as', ',' or 'from'; did you mean 'from'?, line 2, column 14\n select ä, b form A;\n             ^"
+        "found 'form', expected an operator, 'as', ',' or 'from'; did you mean 'from'?, line 2, column 14\n select \
+         ä, b form A;\n             ^"
     );
 }
 

@@ -58,8 +58,8 @@ fn all_forms_of_statements_are_read() {
 
 #[test]
 fn statements_are_called_by_their_annotation_or_their_number() {
-    let text = "\u{feff}Module a.b ; // first\n;; select * from A;\n@Resilient @name(\"it's\") select * from A;\n/* third */ \
-                select * from A";
+    let text = "\u{feff}Module a.b ; // first\n;; select * from A;\n@Resilient @name(\"it's\") select * from A;\n/* \
+        third */ select * from A";
     let module = parse(text).unwrap();
     assert_eq!(&*module.name.text, "a.b");
     let names: Vec<_> = module.statements.iter().map(|statement| &*statement.name.text).collect();

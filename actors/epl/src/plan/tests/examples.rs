@@ -123,50 +123,66 @@ pub(super) const FORMS: &[&str] = &[
     "select e.event.creationTime.toMillisec() as t from EventUpdated as e;",
     "select event.id, event.source from EventDeleted;",
     "select measurement.id from MeasurementDeleted;",
-    "select alarm.count + 1 as n, alarm.severity, alarm.status.value as s from AlarmUpdated where alarm.type like 'c8y%';",
+    "select alarm.count + 1 as n, alarm.severity, alarm.status.value as s from AlarmUpdated where alarm.type like \
+     'c8y%';",
     "select status, body, creationTime, source.value from ResponseReceived(status between 200 and 299);",
     "select MeasurementCreated.measurement.type as t from MeasurementCreated;",
     "@Resilient select count(*), sum(distinct alarm.count) from AlarmCreated.win:length_batch(3);",
-    "select median(alarm.count), stddev(alarm.count), MIN(alarm.count), max(alarm.time) from AlarmCreated.win:keepall();",
+    "select median(alarm.count), stddev(alarm.count), MIN(alarm.count), max(alarm.time) from \
+     AlarmCreated.win:keepall();",
     "select last(e).event.text as text from EventCreated.win:time(5 seconds) e;",
-    "select event.type as type, count(*) as n from EventCreated group by event.type having count(*) > 2 output all every 2 events;",
+    "select event.type as type, count(*) as n from EventCreated group by event.type having count(*) > 2 output all \
+     every 2 events;",
     "select a.*, e.event as event from AlarmCreated.std:lastevent() a, EventCreated e unidirectional \
              where a.alarm.source = e.event.source;",
     "select * from AlarmCreated.std:unique(alarm.source.value) a, EventCreated.win:time_batch(1 minutes) e;",
-    "select case when alarm.count > 3 then 'many' when alarm.count = 3 then null else 'few' end as n from AlarmCreated;",
+    "select case when alarm.count > 3 then 'many' when alarm.count = 3 then null else 'few' end as n from \
+     AlarmCreated;",
     "select case alarm.severity when 'MAJOR' then 1 else 2.5 end as n, -alarm.count % 2 as m from AlarmCreated;",
-    "select not (alarm.text is null) as a, alarm.text not in ('x', 'y') as b, alarm.count not between 1 and 2 as c from AlarmCreated;",
+    "select not (alarm.text is null) as a, alarm.text not in ('x', 'y') as b, alarm.count not between 1 and 2 as c \
+     from AlarmCreated;",
     "create constant variable double limit = 20 * 2; create variable string name; create variable Date since; \
              on AlarmCreated a set name = a.alarm.text, since = a.alarm.time; select limit, name from AlarmCreated;",
     "create window MeasurementCreated.win:length(3) as Recent; insert into Recent select * from MeasurementCreated; \
-             select r.measurement.time as time from Recent r; on AlarmCreated a delete from Recent r where r.measurement.source = a.alarm.source;",
-    "create schema P(x int, y double); create window Last.std:unique(x) as P; insert into Last select 1 as y, 2 as x from AlarmCreated; \
-             on ResponseReceived delete from Last;",
-    "create schema P(x int); create schema Q(p P, e AlarmCreated, all string[]); insert into Q select p, a as e, {'a', 'b'} as all \
-             from P.std:lastevent() p, AlarmCreated a unidirectional; select p.x, e.alarm.count as n, all[0] as first from Q;",
-    "create context C partition by alarm.source and alarm.type from AlarmCreated, event.source and event.type from EventCreated; \
-             context C select context.key1, context.key2 as type, count(*) from AlarmCreated(alarm.type = context.key2);",
+     select r.measurement.time as time from Recent r; on AlarmCreated a delete from Recent r where \
+     r.measurement.source = a.alarm.source;",
+    "create schema P(x int, y double); create window Last.std:unique(x) as P; insert into Last select 1 as y, 2 as x \
+     from AlarmCreated; on ResponseReceived delete from Last;",
+    "create schema P(x int); create schema Q(p P, e AlarmCreated, all string[]); insert into Q select p, a as e, \
+     {'a', 'b'} as all from P.std:lastevent() p, AlarmCreated a unidirectional; select p.x, e.alarm.count as n, \
+     all[0] as first from Q;",
+    "create context C partition by alarm.source and alarm.type from AlarmCreated, event.source and event.type from \
+     EventCreated; context C select context.key1, context.key2 as type, count(*) from AlarmCreated(alarm.type = \
+     context.key2);",
     "select toJSON(e) as json, toNumberSetParameter('1,2') as n, inMaintenanceMode(event.source) as m, \
              replaceAllPlaceholders('#{text}', e) as text from EventCreated e;",
-    "select findOneManagedObjectByTypeAndFragmentType('a', 'b') as o, findAllEventBySourceAndTimeBetween(event.source, event.time, \
-             current_timestamp().toDate()) as l, findOperationById('1').status as s, \
-             findAllMeasurementBySourceAndType(event.source, 't')[0].id as m, \
-             findFirstOperationByDeviceAndStatusAndCreationTimeBetween(1, 'PENDING', event.time, event.time) as f from EventCreated;",
+    "select findOneManagedObjectByTypeAndFragmentType('a', 'b') as o, \
+     findAllEventBySourceAndTimeBetween(event.source, event.time, current_timestamp().toDate()) as l, \
+     findOperationById('1').status as s, findAllMeasurementBySourceAndType(event.source, 't')[0].id as m, \
+     findFirstOperationByDeviceAndStatusAndCreationTimeBetween(1, 'PENDING', event.time, event.time) as f from \
+     EventCreated;",
     "select cast(event.text, long) as n, cast(event.time, string) as t, cast(event.acme_A, com.x.Foo).bar as b, \
-             cast(event.acme_A, boolean) as c, event.acme_B[0].name as d, event.acme_N.doubleValue() as n2 from EventCreated;",
+     cast(event.acme_A, boolean) as c, event.acme_B[0].name as d, event.acme_N.doubleValue() as n2 from \
+     EventCreated;",
     "insert into SendRequest select 'http://x' as url, 'GET' as method, {'a', 'b'} as headers from AlarmCreated; \
              select s.url as url, body from SendRequest s;",
     "insert into SendDashboard select 1 as anything from AlarmCreated;",
     "insert into CreateManagedObject select 'x' as name, {} as fragments, {'1', '2'} as childAssets from AlarmCreated;",
-    "insert into CreateOperation select 'PENDING' as status, alarm.source as deviceId, {'acme_Restart', {}} as fragments from AlarmCreated;",
-    "insert into A select alarm.source as x, 1 as n from AlarmCreated; insert into A select 2 as n, 'text' as x from EventCreated; \
-             insert into B select * from A; select x.value, n from B;",
-    "insert into Copy select * from MeasurementCreated; select getNumber(c, 'T.value') as n, measurement.type from Copy c;",
-    "select a.alarm.id as id from pattern [every (a=AlarmCreated or b=EventCreated) -> timer:interval(5 seconds)] where b is null;",
-    "select * from pattern [a=AlarmCreated and b=EventCreated(event.source = a.alarm.source)].std:unique(a.alarm.type);",
-    "create expression half(x) [x / 2]; create expression quarter(x) [half(half(x))]; select sum(quarter(alarm.count)) as n from AlarmCreated;",
+    "insert into CreateOperation select 'PENDING' as status, alarm.source as deviceId, {'acme_Restart', {}} as \
+     fragments from AlarmCreated;",
+    "insert into A select alarm.source as x, 1 as n from AlarmCreated; insert into A select 2 as n, 'text' as x from \
+     EventCreated; insert into B select * from A; select x.value, n from B;",
+    "insert into Copy select * from MeasurementCreated; select getNumber(c, 'T.value') as n, measurement.type from \
+     Copy c;",
+    "select a.alarm.id as id from pattern [every (a=AlarmCreated or b=EventCreated) -> timer:interval(5 seconds)] \
+     where b is null;",
+    "select * from pattern [a=AlarmCreated and b=EventCreated(event.source = \
+     a.alarm.source)].std:unique(a.alarm.type);",
+    "create expression half(x) [x / 2]; create expression quarter(x) [half(half(x))]; select \
+     sum(quarter(alarm.count)) as n from AlarmCreated;",
     "create expression now() [current_timestamp()]; select now() as n from AlarmCreated;",
-    "select com.platform.OperationStatus.PENDING as s from OperationUpdated where operation.status != OperationStatus.FAILED;",
+    "select com.platform.OperationStatus.PENDING as s from OperationUpdated where operation.status != \
+     OperationStatus.FAILED;",
 ];
 
 #[test]

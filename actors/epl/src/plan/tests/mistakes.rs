@@ -4,9 +4,9 @@ use super::planned;
 
 #[test]
 fn mistakes_contain_the_problem_and_its_position() {
-    let inputs = "ManagedObjectCreated, ManagedObjectUpdated, ManagedObjectDeleted, EventCreated, EventUpdated, EventDeleted, \
-                  MeasurementCreated, MeasurementDeleted, OperationCreated, OperationUpdated, AlarmCreated, AlarmUpdated, \
-                  ResponseReceived";
+    let inputs = "ManagedObjectCreated, ManagedObjectUpdated, ManagedObjectDeleted, EventCreated, EventUpdated, \
+        EventDeleted, MeasurementCreated, MeasurementDeleted, OperationCreated, OperationUpdated, AlarmCreated, \
+        AlarmUpdated, ResponseReceived";
     let no_stream = format!("2:15 no stream 'Foo'; there are {inputs}");
     let cases: &[(&str, &str)] = &[
         ("select 1 from Foo;", &no_stream),
@@ -81,7 +81,8 @@ fn mistakes_contain_the_problem_and_its_position() {
         ),
         (
             "select findAllOperationByDeviceAndType('1', 't') from AlarmCreated;",
-            "2:8 no filter 'Type'; there are CreationTimeBetween, FragmentType, TimeBetween, Source, Status, Agent, Device, joined by 'And'",
+            "2:8 no filter 'Type'; there are CreationTimeBetween, FragmentType, TimeBetween, Source, Status, Agent, \
+             Device, joined by 'And'",
         ),
         (
             "select findAllEventByTypeAndSourceAndType('t', '1', 't') from AlarmCreated;",

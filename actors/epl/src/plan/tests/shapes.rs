@@ -39,8 +39,9 @@ fn select_list_determines_the_kind_of_rows() {
 #[test]
 fn columns_without_a_name_are_called_by_their_expression() {
     let plan = good(
-        "select a.alarm.type, alarm.count+1, (1+alarm.count)*2, avg( alarm.count ), alarm.acme_A[0].x, not alarm.count in (1,2), \
-         case when alarm.text is null then \"none\" else alarm.text end, cast(alarm.text, long) from AlarmCreated a;",
+        "select a.alarm.type, alarm.count+1, (1+alarm.count)*2, avg( alarm.count ), alarm.acme_A[0].x, not \
+         alarm.count in (1,2), case when alarm.text is null then \"none\" else alarm.text end, cast(alarm.text, \
+         long) from AlarmCreated a;",
     );
     let names: Vec<_> = select(&plan).columns.0.iter().map(|(name, _)| &**name).collect();
     let expected = [

@@ -58,7 +58,8 @@ fn the_deviation_is_that_of_a_sample() {
 #[test]
 fn distinct_values_count_once_until_the_last_of_them_left() {
     let text = format!(
-        "{STREAM} @Name('o') select count(distinct k) as c, sum(distinct v) as s, avg(distinct v) as a from S.win:length(3)"
+        "{STREAM} @Name('o') select count(distinct k) as c, sum(distinct v) as s, avg(distinct v) as a from \
+         S.win:length(3)"
     );
     run(
         &text,

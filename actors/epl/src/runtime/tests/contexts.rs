@@ -70,7 +70,8 @@ fn patterns_in_contexts_see_the_events_of_their_key() {
 fn rows_of_two_windows_leave_the_partitions_they_entered() {
     let text = "create schema A(k string, x double); create schema B(k string, y double); create schema D(k string);
         create window A.win:keepall() as W; create window B.win:keepall() as V;
-        insert into W select * from A; @Name('v') insert into V select * from B; on D as d delete from W as w where w.k = d.k;
+        insert into W select * from A; @Name('v') insert into V select * from B; on D as d delete from W as w where \
+        w.k = d.k;
         create context C partition by k from W, k from V;
         @Name('o') context C select w.x as x, v.y as y from W as w, V as v";
     let mut bench = Bench::new(text);

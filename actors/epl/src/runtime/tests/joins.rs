@@ -30,7 +30,8 @@ fn each_side_is_paired_with_the_events_that_the_other_retains() {
 #[test]
 fn other_conditions_are_evaluated_too() {
     let text = format!(
-        "{STREAMS} @Name('o') select a.x as x, b.y as y from A.win:keepall() a, B.win:keepall() b where a.k = b.k and a.x < b.y"
+        "{STREAMS} @Name('o') select a.x as x, b.y as y from A.win:keepall() a, B.win:keepall() b where a.k = b.k \
+         and a.x < b.y"
     );
     run(&text, &[(0, "A p 1", ""), (0, "A p 5", ""), (0, "B p 3", "o 1,3"), (0, "B p 9", "o 1,9 o 5,9")]);
 }
@@ -45,7 +46,8 @@ fn every_pair_is_evaluated_without_an_equality() {
 #[test]
 fn only_the_unidirectional_side_makes_rows() {
     let text = format!(
-        "{STREAMS} @Name('o') select a.x as x, b.y as y from A as a unidirectional, B.win:keepall() as b where a.k = b.k"
+        "{STREAMS} @Name('o') select a.x as x, b.y as y from A as a unidirectional, B.win:keepall() as b where a.k = \
+         b.k"
     );
     run(&text, &[(0, "B p 1", ""), (0, "A p 2", "o 2,1"), (0, "B p 3", ""), (0, "A p 4", "o 4,1 o 4,3")]);
 }
@@ -53,7 +55,8 @@ fn only_the_unidirectional_side_makes_rows() {
 #[test]
 fn aggregates_of_a_unidirectional_join_begin_anew_with_each_event() {
     let text = format!(
-        "{STREAMS} @Name('o') select sum(b.y) as s, count(*) as n from A as a unidirectional, B.win:keepall() as b where a.k = b.k"
+        "{STREAMS} @Name('o') select sum(b.y) as s, count(*) as n from A as a unidirectional, B.win:keepall() as b \
+         where a.k = b.k"
     );
     run(
         &text,
@@ -64,7 +67,8 @@ fn aggregates_of_a_unidirectional_join_begin_anew_with_each_event() {
 #[test]
 fn aggregates_over_pairs_forget_those_of_which_one_left() {
     let text = format!(
-        "{STREAMS} @Name('o') select sum(a.x * b.y) as s, count(*) as n from A.win:length(1) as a, B.win:time(1 seconds) as b where a.k = b.k"
+        "{STREAMS} @Name('o') select sum(a.x * b.y) as s, count(*) as n from A.win:length(1) as a, B.win:time(1 \
+         seconds) as b where a.k = b.k"
     );
     run(
         &text,
@@ -83,7 +87,8 @@ fn aggregates_over_pairs_forget_those_of_which_one_left() {
 #[test]
 fn groups_over_pairs_have_their_rows() {
     let text = format!(
-        "{STREAMS} @Name('o') select a.k as k, count(*) as n from A.win:keepall() as a, B.win:length(1) as b where a.k = b.k group by a.k"
+        "{STREAMS} @Name('o') select a.k as k, count(*) as n from A.win:keepall() as a, B.win:length(1) as b where \
+         a.k = b.k group by a.k"
     );
     run(
         &text,
@@ -145,7 +150,8 @@ fn a_snapshot_of_a_join_shows_all_pairs() {
 #[test]
 fn a_join_over_large_windows_is_not_quadratic() {
     let text = format!(
-        "{STREAMS} @Name('o') select a.x as x, b.y as y from A.win:length(10000) as a, B.win:length(10000) as b where a.k = b.k"
+        "{STREAMS} @Name('o') select a.x as x, b.y as y from A.win:length(10000) as a, B.win:length(10000) as b \
+         where a.k = b.k"
     );
     // So few evaluations do not suffice to examine ten thousand events.
     let mut bench = Bench::with(&text, Budget { evaluations: 100, ..BUDGET });

@@ -147,7 +147,8 @@ fn snapshot_shows_the_events_in_the_window() {
 
 #[test]
 fn counted_output_happens_at_its_last_event() {
-    let text = "create schema S(k string, v double); @Name('o') select k, sum(v) as s from S group by k output last every 3 events";
+    let text = "create schema S(k string, v double); @Name('o') select k, sum(v) as s from S group by k output last \
+        every 3 events";
     run(
         text,
         &[
@@ -170,7 +171,8 @@ fn a_group_whose_last_event_left_is_shown_once_more() {
     for kind in ["all", "last"] {
         let text = format!(
             "create schema S(k string, v double);
-            @Name('o') select k, count(*) as n from S.win:time(500 milliseconds) group by k output {kind} every 1 seconds"
+            @Name('o') select k, count(*) as n from S.win:time(500 milliseconds) group by k output {kind} every 1 \
+            seconds"
         );
         run(
             &text,

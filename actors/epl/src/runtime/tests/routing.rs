@@ -35,7 +35,8 @@ fn inserted_rows_are_forwarded_to_other_modules() {
 #[test]
 fn endless_chain_is_a_fault_and_other_statements_continue() {
     let text = format!(
-        "{STREAM} @Name('a') insert into S select k, v + 1 as v from S; @Name('b') select max(v) as m from S output last every 1000 events;
+        "{STREAM} @Name('a') insert into S select k, v + 1 as v from S; @Name('b') select max(v) as m from S output \
+         last every 1000 events;
         @Name('c') select v from S(v = 40)"
     );
     let mut bench = Bench::new(&text);
@@ -58,7 +59,8 @@ fn endless_chain_is_a_fault_and_other_statements_continue() {
 #[test]
 fn a_chain_that_branches_ends_by_the_budget_of_the_step() {
     let text = format!(
-        "{STREAM} @Name('a') insert into S select k, v from S; @Name('b') insert into S select k, v from S; @Name('c') select count(*) as n from S(k = 'b')"
+        "{STREAM} @Name('a') insert into S select k, v from S; @Name('b') insert into S select k, v from S; \
+         @Name('c') select count(*) as n from S(k = 'b')"
     );
     let mut bench = Bench::with(&text, Budget { evaluations: 10_000, ..BUDGET });
     let outcome = bench.step(0, "S a 0");
@@ -89,15 +91,19 @@ fn timer_begins_a_chain_of_writes() {
 #[test]
 fn rows_of_output_streams_are_performed_published_and_readable() {
     let text = format!(
-        "{STREAM} @Name('a') insert into SendEmail select k as receiver, 's' as subject, 't' as text, 'r' as replyTo from S;
+        "{STREAM} @Name('a') insert into SendEmail select k as receiver, 's' as subject, 't' as text, 'r' as replyTo \
+         from S;
         @Name('o') select receiver from SendEmail"
     );
     let mut bench = Bench::new(&text);
     let outcome = bench.step(0, "S you 1");
     assert!(bench.written(&outcome).ends_with("o you"));
     assert!(matches!(&outcome.effects[..],
-        [Effect::Perform { statement: 1, stream: OutputStream::SendEmail, depth, .. }, Effect::Publish { .. }, Effect::Publish { .. }]
-        if depth.writes == 0));
+        [
+            Effect::Perform { statement: 1, stream: OutputStream::SendEmail, depth, .. },
+            Effect::Publish { .. },
+            Effect::Publish { .. },
+        ] if depth.writes == 0));
 }
 
 #[test]

@@ -28,7 +28,8 @@ fn feed_within(evaluations: u64, statements: &str, events: usize) {
 #[test]
 fn window_average_of_a_thousand_devices_reads_each_event_once() {
     for statements in [
-        "create context C partition by k from S; context C select context.key1 as k, avg(v) as a from S.win:length(100)",
+        "create context C partition by k from S; context C select context.key1 as k, avg(v) as a from \
+         S.win:length(100)",
         "select k, avg(v) as a from S.win:length(50000) group by k",
     ] {
         feed_within(20, statements, 60 * DEVICES);
