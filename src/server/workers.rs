@@ -29,7 +29,7 @@ use crate::connection::{
 };
 use crate::csv::rest_caller::RestRoutes;
 use crate::health::Metrics;
-use crate::lane::Lane;
+use crate::lane::{Connected, Lane};
 use crate::middleware;
 use crate::routes;
 use crate::service::ServiceConnections;

@@ -6,6 +6,7 @@
 //! condition that the silence still lasts and has no alarm yet. The alarm is cleared by the process that records the
 //! next heartbeat, or by the next sweep if that process died in between.
 
+use std::sync::Weak;
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
