@@ -54,7 +54,7 @@ impl Scripted {
         self.begins.recv().await.unwrap()
     }
 
-    /// Returns the members of the state that a test compares, when `number` runs have ended.
+    /// Returns the last result, the failures in a row and the panics.
     fn state(&self) -> Value {
         let state = serde_json::to_value(&self.states.all()[0]).unwrap();
         json!([state["lastResult"], state["failures"], state["panics"]])
@@ -80,12 +80,15 @@ async fn until(found: impl Fn() -> bool) {
 async fn panicked_job_runs_again_and_its_state_says_so() {
     LocalSet::new()
         .run_until(async {
-            let mut job = Scripted::start(&[Step::Panic, Step::Panic, Step::Wait], hourly);
-            job.begin().await;
-            job.begin().await;
-            assert_eq!(job.state(), json!(["PANICKED", 1, 1]));
-            job.begin().await;
-            assert_eq!(job.state(), json!(["PANICKED", 2, 2]));
+            for (steps, panics) in
+                [(&[Step::Panic, Step::Wait][..], 1), (&[Step::Panic, Step::Panic, Step::Wait], 2)]
+            {
+                let mut job = Scripted::start(steps, hourly);
+                for _ in steps {
+                    job.begin().await;
+                }
+                assert_eq!(job.state(), json!(["PANICKED", panics, panics]));
+            }
         })
         .await;
 }
